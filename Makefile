@@ -1,0 +1,35 @@
+# Each target does all its own set-up: it needs Python 3.11 or newer, and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test test-long bench lint check clean
+
+demo: $(READY)  ## Run the main job on a made-up corpus; results in demo/
+	$(BIN)/ltr-duel demo --out demo
+
+test: $(READY)  ## Run all tests but the long ones
+	$(BIN)/python -m pytest
+
+test-long: $(READY)  ## Run the tests that take minutes
+	$(BIN)/python -m pytest -m long
+
+bench: $(READY)  ## Print the speed tables
+	$(BIN)/python -m benchmarks
+
+check: $(READY)  ## Style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "ltr_duel needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $(READY)

@@ -1,0 +1,44 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ltr_duel.core.errors import InputError
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path in the same folder; on success it becomes ``path``, on failure it is removed.
+
+    Missing folders are made.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be made or written to.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    os.close(handle)
+    temporary = Path(name)
+    temporary.chmod(0o666 & ~_umask())
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    """Read the file mode creation mask; it can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

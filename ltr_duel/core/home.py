@@ -1,0 +1,17 @@
+"""Where files that can be made again are kept: compiled kernels and converted corpora."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+
+def cache_home() -> Path:
+    """Return the folder for everything cached: ``$LTR_DUEL_HOME``, else the user's cache folder.
+
+    The folder need not exist yet.
+    """
+    home = os.environ.get("LTR_DUEL_HOME")
+    return Path(home).expanduser() if home else platformdirs.user_cache_path("ltr_duel")

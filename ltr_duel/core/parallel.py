@@ -1,0 +1,68 @@
+"""Independent tasks, side by side, with one progress line.
+
+Threads are enough: kernels release the interpreter's lock, and memory is shared instead of sent.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+import joblib
+from tqdm import tqdm
+
+from ltr_duel.core.errors import InputError
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+
+def run_tasks(
+    function: Callable[[Task], Answer],
+    tasks: Iterable[Task],
+    *,
+    total: int,
+    jobs: int,
+    label: str,
+    unit: str,
+    weight: Callable[[Task], int] | None = None,
+) -> Iterator[Answer]:
+    """Yield ``function(task)`` for each task, in the order of the tasks.
+
+    Parameters
+    ----------
+    function, tasks
+        What to do, and on what. A task must not depend on another one, nor on the number of workers.
+    total : int
+        What all weights add up to (the number of tasks, where there is no ``weight``).
+    jobs : int
+        Threads; -1 for all cores.
+    label, unit : str
+        Words of the progress line.
+    weight : callable, optional
+        How much of ``total`` a task is worth.
+    """
+    work = list(tasks)
+    answers = joblib.Parallel(n_jobs=checked_jobs(jobs), backend="threading", return_as="generator")(
+        joblib.delayed(function)(task) for task in work
+    )
+    with tqdm(total=total, desc=label, unit=unit, unit_scale=True, disable=not progress_wanted()) as bar:
+        for task, answer in zip(work, answers, strict=True):
+            yield answer
+            bar.update(weight(task) if weight else 1)
+
+
+def checked_jobs(jobs: int) -> int:
+    """Return the number of workers that ``jobs`` asks for; -1 means all cores."""
+    if jobs == -1:
+        return os.cpu_count() or 1
+    if jobs < 1:
+        raise InputError(f"the number of jobs must be at least 1, or -1 for all cores, not {jobs}")
+    return jobs
+
+
+def progress_wanted() -> bool:
+    """Whether to draw a progress line: on a terminal, unless ``LTR_DUEL_PROGRESS=0``."""
+    return os.environ.get("LTR_DUEL_PROGRESS", "1") != "0" and sys.stderr.isatty()

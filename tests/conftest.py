@@ -1,0 +1,52 @@
+"""What several tests share: small corpora and rankings, and the real data where it is at hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.rankers.rankings import Rankings, inverse
+
+REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture
+def real_data() -> Path:
+    """Return the folder of real corpora, which cannot be part of the project."""
+    if not REAL_DATA.is_dir():
+        pytest.skip("needs real feature files in ../shared/data")
+    return REAL_DATA
+
+
+def make_rankings(orders, grades, relevance) -> Rankings:
+    """Make rankings of a single query from lists of positions, best first."""
+    order = np.array(orders, np.int16)
+    ptr = np.array([0, order.shape[1]], np.int64)
+    rank = np.stack([inverse(row, ptr) for row in order])
+    names = tuple(f"ranker {k}" for k in range(len(order)))
+    return Rankings(names, order, rank, np.array(relevance, np.int16), ptr, grades, {"corpus": "toy"})
+
+
+def random_rankings(n_rankers, n_queries, n_docs, grades=5, seed=0) -> Rankings:
+    """Make rankings that are random permutations, with random grades."""
+    rng = np.random.default_rng(seed)
+    ptr = np.arange(n_queries + 1, dtype=np.int64) * n_docs
+    order = np.concatenate(
+        [np.stack([rng.permutation(n_docs) for _ in range(n_rankers)]) for _ in range(n_queries)], axis=1
+    ).astype(np.int16)
+    rank = np.stack([inverse(row, ptr) for row in order])
+    relevance = rng.integers(0, grades, n_queries * n_docs).astype(np.int16)
+    names = tuple(f"ranker {k}" for k in range(n_rankers))
+    return Rankings(names, order, rank, relevance, ptr, grades, {"corpus": "toy"})
+
+
+def bradley_terry(n_arms, span=2.0) -> PreferenceMatrix:
+    """Make a matrix from evenly spaced utilities; arm 0 is the Condorcet winner."""
+    utility = np.linspace(span, 0, n_arms)
+    return PreferenceMatrix(1 / (1 + np.exp(utility[None, :] - utility[:, None])))
+
+
+ROCK_PAPER_SCISSORS = PreferenceMatrix(np.array([[0.5, 0.7, 0.3], [0.3, 0.5, 0.7], [0.7, 0.3, 0.5]]))

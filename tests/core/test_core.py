@@ -1,0 +1,192 @@
+"""Randomness, registries, files, kernels: what every floor relies on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from ltr_duel.core.errors import InputError, require_between, unknown_name
+from ltr_duel.core.files import replacing
+from ltr_duel.core.jit import dispatched, implement, interpreted, kernel
+from ltr_duel.core.parallel import run_tasks
+from ltr_duel.core.random import coin, random_below, stream
+from ltr_duel.core.registry import Registry
+from ltr_duel.core.vector import count_up_to, largest, nth_up_to, random_up_to, sign
+
+
+def test_streams_are_named_by_seed_and_purpose():
+    draws = {stream(*name).random() for name in [(0,), (1,), (0, "a"), (0, "a", 1), (0, "a1"), (0, 1, "a"), (0, "b")]}
+    assert len(draws) == 7
+    assert stream(3, "x").random() == stream(3, "x").random()
+
+
+def test_streams_are_stable_across_versions_and_machines():
+    # SHA-256 of "0\x1fhello" seeds PCG64; the number is what numpy has given since 1.17.
+    import hashlib
+
+    seed = int.from_bytes(hashlib.sha256(b"0\x1fhello").digest(), "little")
+    assert stream(0, "hello").random() == np.random.Generator(np.random.PCG64(seed)).random()
+
+
+def test_random_below_is_uniform_and_draws_nothing_when_there_is_no_choice():
+    rng = stream(0, "below")
+    counts = np.bincount([random_below(6, rng) for _ in range(6000)], minlength=6)
+    assert ((counts - 1000) ** 2 / 1000).sum() < 5 + 6 * np.sqrt(10)
+    before = rng.bit_generator.state
+    assert random_below(1, rng) == 0 and rng.bit_generator.state == before
+
+
+def test_the_coin_is_fair():
+    rng = stream(0, "coin")
+    assert abs(sum(coin(rng) for _ in range(10_000))) < 5 * 100
+
+
+@pytest.mark.parametrize("size", [1, 31, 32, 33, 100])
+def test_vector_kernels_agree_with_numpy_compiled_and_interpreted(size):
+    values = np.random.default_rng(size).random(size)
+    level = float(np.sort(values)[size // 2])
+    for run in (lambda f: f, interpreted):
+        assert run(largest)(values) == values.max()
+        assert run(count_up_to)(values, level) == (values <= level).sum()
+        for n, k in enumerate(np.flatnonzero(values <= level)):
+            assert run(nth_up_to)(values, level, n) == k
+
+
+def test_random_up_to_is_uniform_over_those_that_qualify():
+    values, rng = np.array([0.1, 0.9, 0.2, 0.3]), stream(0, "pick")
+    counts = np.bincount([random_up_to(values, 0.5, 3, rng) for _ in range(3000)], minlength=4)
+    assert counts[1] == 0 and ((counts[[0, 2, 3]] - 1000) ** 2 / 1000).sum() < 2 + 6 * 2
+
+
+def test_sign_has_a_tolerance():
+    assert [sign(x, 0.5) for x in (-1.0, -0.5, 0.5, 0.6)] == [-1, 0, 0, 1]
+
+
+class Cat(NamedTuple):
+    lives: int
+
+
+class Dog(NamedTuple):
+    bark: float
+
+
+@dispatched
+def count_legs(animal, extra):
+    """Legs of an animal."""
+    return -1
+
+
+def _cat(animal, extra):
+    return animal.lives + extra
+
+
+def _dog(animal, extra):
+    return 4 + extra
+
+
+implement(count_legs, Cat, _cat)
+implement(count_legs, Dog, _dog)
+
+
+@kernel
+def twice(animal):
+    return count_legs(animal, 1) * 2
+
+
+def test_dispatch_goes_by_class_compiled_and_interpreted():
+    for run in (twice, interpreted(twice)):
+        assert run(Cat(9)) == 20 and run(Dog(0.5)) == 10
+
+
+def test_an_implementation_with_another_signature_is_refused():
+    with pytest.raises(TypeError, match=r"count_legs takes \(animal, extra\), not \(animal\)"):
+        implement(count_legs, Dog, lambda animal: 4)
+
+
+def test_kernels_are_compiled_without_the_reference_counter():
+    assert largest(np.ones(3)) == 1.0
+    (signature,) = largest.signatures
+    code = largest.inspect_llvm(signature)
+    assert "NRT_incref" not in code and "NRT_decref" not in code
+
+
+def test_kernels_come_from_the_disk_cache_in_a_second_process(tmp_path):
+    script = (
+        "import numpy as np\nfrom ltr_duel.core.vector import largest\n"
+        "largest(np.ones(3)); print(sum(largest.stats.cache_hits.values()))"
+    )
+    environment = {**os.environ, "LTR_DUEL_HOME": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
+    hits = [subprocess.check_output([sys.executable, "-c", script], env=environment, text=True) for _ in range(2)]
+    assert [int(h) for h in hits] == [0, 1]
+    assert len(list((tmp_path / "kernels").iterdir())) == 1
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "deep" / "file.txt"
+    with replacing(path) as temporary:
+        temporary.write_text("first")
+        assert not path.exists()
+    with pytest.raises(RuntimeError), replacing(path) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert path.read_text() == "first" and [p.name for p in path.parent.iterdir()] == ["file.txt"]
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be written"), replacing(tmp_path / "file" / "x"):
+        pass
+
+
+def test_tasks_come_back_in_order_on_any_number_of_workers():
+    for jobs in (1, 2, -1):
+        answers = run_tasks(lambda x: x * x, range(20), total=20, jobs=jobs, label="squares", unit="square")
+        assert list(answers) == [x * x for x in range(20)]
+    with pytest.raises(InputError, match="number of jobs must be at least 1"):
+        list(run_tasks(abs, [1], total=1, jobs=0, label="", unit=""))
+
+
+def test_progress_is_drawn_on_a_terminal_only_and_can_be_switched_off(monkeypatch):
+    from ltr_duel.core import parallel
+
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert parallel.progress_wanted()
+    monkeypatch.setenv("LTR_DUEL_PROGRESS", "0")
+    assert not parallel.progress_wanted()
+
+
+def test_registries_name_the_legal_names():
+    registry: Registry[int] = Registry("thing", "ltr_duel.clicks")
+    registry.add("one", 1)
+    assert registry["one"] == 1 and "two" not in registry and list(registry) == [1]
+    with pytest.raises(InputError, match=r"no thing 'on'; did you mean 'one'\? \(one\)"):
+        registry["on"]
+    with pytest.raises(ValueError, match="registered twice"):
+        registry.add("one", 2)
+
+
+def test_errors_name_the_value_and_the_range():
+    assert str(unknown_name("click model", "xyz", ["a", "b"])) == "no click model 'xyz'; (a, b)"
+    with pytest.raises(InputError, match="p must be between 0 and 1, not nan"):
+        require_between("p", float("nan"), 0, 1)
+    with pytest.raises(InputError, match="n must be at least 2, not 1"):
+        require_between("n", 1, 2)
+
+
+def test_nothing_heavy_is_imported_before_it_is_needed():
+    script = (
+        "import sys, ltr_duel, ltr_duel.cli.main; print([m for m in ('numpy', 'numba', 'pandas') if m in sys.modules])"
+    )
+    assert subprocess.check_output([sys.executable, "-c", script], text=True).strip() == "[]"
+
+
+def test_no_source_file_mentions_a_machine():
+    root = Path(__file__).resolve().parents[2]
+    for path in (root / "ltr_duel").rglob("*.py"):
+        assert str(root) not in path.read_text(encoding="utf-8")

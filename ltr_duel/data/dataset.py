@@ -1,0 +1,98 @@
+"""The corpus in memory: queries, their documents, one column a feature, one grade a document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A learning-to-rank corpus, or one part of it. Query q is rows ``query_ptr[q]:query_ptr[q + 1]``.
+
+    Parameters
+    ----------
+    features : ndarray of float32, shape (n_docs, n_features)
+        Column-major, so that one feature is contiguous. May be memory-mapped.
+    relevance : ndarray of int16, shape (n_docs,)
+        Grades 0..grades-1.
+    query_ptr : ndarray of int64, shape (n_queries + 1,)
+        First row of each query, and the number of rows at the end.
+    query_ids : ndarray of str, shape (n_queries,)
+        As written after ``qid:``.
+    doc_ids : ndarray of str, shape (n_docs,), or None
+        As written in the line's comment; None where the file has none.
+    name : str
+        What plots and reports call it.
+    grades : int
+        How many relevance grades the corpus has (2, 3 or 5 in the public ones).
+    sha256 : str
+        Digest of the files' bytes as they lie on disk, in the order read.
+    feature_names : tuple of str
+        One for each column; ``"1"``, ``"2"``, ... unless the corpus is known.
+    lower_is_better : bool
+        Whether features are ranks (1 is best), as in the rank-aggregation corpora.
+    comments : ndarray of str, shape (n_docs,), or None
+        All that stands behind ``#`` on the lines; None where nothing does.
+
+    Raises
+    ------
+    InputError
+        If shapes disagree, a grade is out of range, or there is no query. Features are not looked at, they may be
+        far larger than memory: the readers let neither NaN nor infinity in (NaN only with ``fill="nan"``).
+    """
+
+    features: NDArray[np.float32]
+    relevance: NDArray[np.int16]
+    query_ptr: NDArray[np.int64]
+    query_ids: NDArray[np.str_]
+    doc_ids: NDArray[np.str_] | None
+    name: str
+    grades: int
+    sha256: str
+    feature_names: tuple[str, ...] = field(repr=False)
+    lower_is_better: bool = False
+    comments: NDArray[np.str_] | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_queries < 1 or self.n_docs < 1:
+            raise InputError(f"{self.name}: there is no query in it")
+        if self.query_ptr[0] != 0 or self.query_ptr[-1] != self.n_docs or np.any(np.diff(self.query_ptr) < 1):
+            raise InputError(f"{self.name}: query_ptr must rise from 0 to the number of documents, {self.n_docs}")
+        if self.relevance.shape != (self.n_docs,) or self.query_ids.shape != (self.n_queries,):
+            raise InputError(f"{self.name}: relevance and query_ids must have one entry a document and a query")
+        if len(self.feature_names) != self.n_features:
+            raise InputError(f"{self.name}: {len(self.feature_names)} names for {self.n_features} features")
+        low, high = int(self.relevance.min()), int(self.relevance.max())
+        if low < 0 or high >= self.grades:
+            raise InputError(f"{self.name}: grades {low}..{high} do not fit in 0..{self.grades - 1}")
+
+    @property
+    def n_docs(self) -> int:
+        """Number of rows."""
+        return int(self.features.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.features.shape[1])
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.query_ptr) - 1
+
+    @property
+    def query_sizes(self) -> NDArray[np.int64]:
+        """Documents of each query, shape (n_queries,)."""
+        return np.diff(self.query_ptr)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Dataset {self.name}: {self.n_queries:,} queries, {self.n_docs:,} documents,"
+            f" {self.n_features} features, grades 0..{self.grades - 1}>"
+        )

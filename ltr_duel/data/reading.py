@@ -1,0 +1,125 @@
+"""From files to a corpus: the steps that reading into memory and converting on disk share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core.errors import InputError
+from ltr_duel.core.parallel import checked_jobs
+from ltr_duel.data.assembly import Assembly
+from ltr_duel.data.chunks import Digest
+from ltr_duel.data.dataset import Dataset
+from ltr_duel.data.dialects import Dialect, dialect_named, read_sidecar, recognise_dialect
+from ltr_duel.data.labels import as_grades, usual_grades
+from ltr_duel.data.missing import OHSUMED_ZERO, fill_missing
+from ltr_duel.data.options import ReadOptions
+from ltr_duel.data.parse import Rules
+from ltr_duel.data.pipeline import parse_file
+from ltr_duel.data.recognise import is_ohsumed, known_names
+from ltr_duel.data.scan import IN_SIDECAR
+from ltr_duel.data.sinks import Sink
+
+
+class Naming(NamedTuple):
+    """What a corpus is called, where the user or the catalogue says so."""
+
+    name: str
+    grades: int | None = None
+    feature_names: Sequence[str] | None = None
+    corpus: str | None = None  # name in the catalogue
+
+
+def read_files(
+    files: Sequence[Path],
+    options: ReadOptions,
+    sink: Sink,
+    naming: Naming,
+    digest: Digest,
+    jobs: int,
+    chunk_bytes: int = 0,
+) -> tuple[Dataset, Assembly]:
+    """Read files, one after the other, as one corpus.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        In the order of the corpus; the first one shows the dialect, if none is named.
+    options : ReadOptions
+        What the user decided.
+    sink : Sink
+        Where the features go.
+    naming : Naming
+        Name, grades and names of features.
+    digest : hash object
+        Fed with all bytes of the files.
+    jobs : int
+        Threads, -1 for all cores; the result does not depend on it.
+    chunk_bytes : int
+        Text to take at a time; 0: the usual.
+
+    Returns
+    -------
+    Dataset
+        Its features are the sink's matrix.
+    Assembly
+        For what else it knows of the files.
+
+    Raises
+    ------
+    InputError
+        If something breaks the format; the sentence names file, line and column.
+    """
+    dialect = dialect_named(options.dialect) if options.dialect else recognise_dialect(files[0])
+    declared = options.features or dialect.features
+    rules = Rules(dialect.place, options.fill is not None, declared)
+    workers = checked_jobs(jobs)
+    assembly = Assembly(options, sink)
+    for file in files:
+        assembly.start_file(file, read_sidecar(file) if dialect.place == IN_SIDECAR else None)
+        pieces = parse_file(file, rules, jobs=workers, columns=assembly.width, digest=digest, chunk_bytes=chunk_bytes)
+        for parsed in pieces:
+            assembly.add(parsed)
+        assembly.end_file()
+    columns = declared or assembly.width
+    if columns == 0:
+        raise InputError(f"{files[0]}: no line has a feature; a line is '0 qid:1 1:0.5 2:3'")
+    return _finished(assembly, sink.matrix(columns), dialect, options, naming, digest), assembly
+
+
+def _finished(
+    assembly: Assembly,
+    matrix: NDArray[np.float32],
+    dialect: Dialect,
+    options: ReadOptions,
+    naming: Naming,
+    digest: Digest,
+) -> Dataset:
+    query_ptr = np.array([*assembly.query_starts, assembly.rows], dtype=np.int64)
+    documents = assembly.documents()
+    first = str(documents[0]) if documents is not None else ""
+    fill_missing(
+        matrix,
+        query_ptr,
+        options.fill,
+        zero_columns=OHSUMED_ZERO if is_ohsumed(matrix.shape[1], first) else frozenset(),
+        lower_is_better=dialect.lower_is_better,
+    )
+    relevance = as_grades(assembly.labels(), options)
+    return Dataset(
+        features=matrix,
+        relevance=relevance,
+        query_ptr=query_ptr,
+        query_ids=assembly.query_ids(),
+        doc_ids=documents,
+        name=naming.name,
+        grades=naming.grades or usual_grades(int(relevance.max())),
+        sha256=digest.hexdigest(),
+        feature_names=tuple(naming.feature_names) if naming.feature_names else known_names(matrix, first),
+        lower_is_better=dialect.lower_is_better,
+        comments=assembly.comments(),
+    )

@@ -1,0 +1,114 @@
+"""Where the features go while a corpus is read: into memory, or straight into a file that memory need not hold."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core.jit import kernel
+
+
+class Sink(Protocol):
+    """Takes blocks of rows, in order, and gives one column-major matrix."""
+
+    def put(self, block: NDArray[np.float32]) -> None:
+        """Take the next rows, shape (rows, columns so far)."""
+
+    def matrix(self, columns: int) -> NDArray[np.float32]:
+        """Return everything, shape (all rows, columns), column-major; columns that no block had are 0."""
+
+
+class MemorySink:
+    """Keeps the blocks and joins them at the end."""
+
+    def __init__(self) -> None:
+        self._blocks: list[NDArray[np.float32]] = []
+
+    def put(self, block: NDArray[np.float32]) -> None:
+        """Keep the rows."""
+        self._blocks.append(block)
+
+    def matrix(self, columns: int) -> NDArray[np.float32]:
+        """Join the rows; a block is let go as soon as it is copied."""
+        matrix = np.empty((sum(map(len, self._blocks)), columns), dtype=np.float32, order="F")
+        row = 0
+        for i, block in enumerate(self._blocks):
+            transpose(block, matrix.T, row)
+            matrix[row : row + len(block), block.shape[1] :] = 0
+            row += len(block)
+            self._blocks[i] = block[:0].copy()
+        return matrix
+
+
+class FileSink:
+    """Writes each block to its place in a column-major ``.npy`` file; the number of rows is known before.
+
+    Parameters
+    ----------
+    path : Path
+        The file to make.
+    rows : int
+        How many there will be.
+    """
+
+    HEADER = 128
+
+    def __init__(self, path: Path, rows: int) -> None:
+        self.path = path
+        self.rows = rows
+        self.written = 0
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
+
+    def put(self, block: NDArray[np.float32]) -> None:
+        """Write the rows; the part of each column is contiguous."""
+        columns = np.empty(block.shape[::-1], dtype=np.float32)
+        transpose(block, columns, 0)
+        for number, column in enumerate(columns):
+            _write_all(self._file, column, self.HEADER + 4 * (number * self.rows + self.written))
+        self.written += len(block)
+
+    def matrix(self, columns: int) -> NDArray[np.float32]:
+        """Write the header and return the file as a memory map that may be changed."""
+        os.ftruncate(self._file, self.HEADER + 4 * columns * self.rows)
+        _write_all(self._file, np.frombuffer(npy_header((self.rows, columns), "<f4", self.HEADER), np.uint8), 0)
+        self.close()
+        return np.asarray(np.load(self.path, mmap_mode="r+", allow_pickle=False))
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+@kernel
+def transpose(block, columns, first):  # type: ignore[no-untyped-def]
+    """Copy ``block[row, column]`` to ``columns[column, first + row]``; columns there are not are left out.
+
+    A cache line holds 16 values: 16 columns at a time, each line of the block is read once.
+    """
+    rows = block.shape[0]
+    width = min(block.shape[1], columns.shape[0])
+    for start in range(0, width, 16):
+        end = min(start + 16, width)
+        for row in range(rows):
+            for column in range(start, end):
+                columns[column, first + row] = block[row, column]
+
+
+def npy_header(shape: tuple[int, ...], kind: str, size: int) -> bytes:
+    """Return the header of a column-major ``.npy`` file (format 1.0), padded to ``size`` bytes."""
+    text = f"{{'descr': '{kind}', 'fortran_order': True, 'shape': {shape}, }}"
+    return b"\x93NUMPY\x01\x00" + (size - 10).to_bytes(2, "little") + text.ljust(size - 11).encode() + b"\n"
+
+
+def _write_all(file: int, data: NDArray[np.generic], offset: int) -> None:
+    view = data.data.cast("B")
+    while view:
+        written = os.pwrite(file, view, offset)
+        view = view[written:]
+        offset += written

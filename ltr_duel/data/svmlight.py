@@ -1,0 +1,86 @@
+"""Read feature files: ``load_dataset`` is the door."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ltr_duel.data.convert import find_converted
+from ltr_duel.data.dataset import Dataset
+from ltr_duel.data.folders import default_name, feature_files
+from ltr_duel.data.options import ReadOptions
+from ltr_duel.data.reading import Naming, read_files
+from ltr_duel.data.sinks import MemorySink
+from ltr_duel.data.store import is_converted, open_converted
+
+
+def load_dataset(
+    path: str | Path,
+    *,
+    name: str | None = None,
+    split: str | None = None,
+    fold: int | None = None,
+    grades: int | None = None,
+    feature_names: Sequence[str] | None = None,
+    jobs: int = -1,
+    dialect: str | None = None,
+    features: int | None = None,
+    fill: float | str | None = None,
+    labels: str = "grades",
+    unlabelled: str = "refuse",
+) -> Dataset:
+    """Read a corpus from a feature file or from a folder of them.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, plain or gzipped; a folder with some of the parts train, vali and test, which are joined in this
+        order (a query must not be in two of them); or a folder with Fold1 to Fold5, which is read as the five test
+        parts, each document once; or a folder made by ``ltr-duel data convert``. What has been converted before,
+        and whose files have not changed since, is opened instead of read.
+    name : str, optional
+        What plots and reports call the corpus; default: from the path.
+    split : {"train", "vali", "test"}, optional
+        Read only this part of a folder.
+    fold : int, optional
+        Of a folder with five folds: this one.
+    grades : int, optional
+        Number of relevance grades; default: the next usual number (2, 3, 5) above the highest grade seen.
+    feature_names : sequence of str, optional
+        One for each column; default: known ones where the corpus is recognised, else ``"1"``, ``"2"``, ...
+    jobs : int
+        Threads, -1 for all cores; the result does not depend on it.
+    dialect, features, fill, labels, unlabelled
+        See `ltr_duel.data.options.ReadOptions`.
+
+    Returns
+    -------
+    Dataset
+        With ``features`` in float32 exactly as ``float32(float(text))``; what a line leaves out is 0.
+
+    Raises
+    ------
+    InputError
+        If something is missing or breaks the format; the sentence names file, line and column.
+    """
+    path = Path(path)
+    options = ReadOptions(dialect, features, fill, labels, unlabelled)
+    if is_converted(path):
+        return _renamed(open_converted(path), name, grades, feature_names)
+    if converted := find_converted(path, options, split, fold):
+        name = name or default_name(path, split, fold)
+        return _renamed(open_converted(converted), name, grades, feature_names)
+    naming = Naming(name or default_name(path, split, fold), grades, feature_names)
+    files = feature_files(path, split, fold)
+    return read_files(files, options, MemorySink(), naming, hashlib.sha256(), jobs)[0]
+
+
+def _renamed(dataset: Dataset, name: str | None, grades: int | None, feature_names: Sequence[str] | None) -> Dataset:
+    return replace(
+        dataset,
+        name=name or dataset.name,
+        grades=grades or dataset.grades,
+        feature_names=tuple(feature_names) if feature_names else dataset.feature_names,
+    )

@@ -1,0 +1,185 @@
+"""Corpora made here: any shape, with the troubles of real ones (ties, twins, dead columns, skewed grades).
+
+A document has a hidden quality. Its grade comes from the quality, and so does each feature, to a degree that
+differs from feature to feature: a few are excellent, many mediocre, some point the wrong way, some are noise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core.errors import InputError, require_between
+from ltr_duel.core.random import stream
+from ltr_duel.data.dataset import Dataset
+from ltr_duel.data.feature_names import numbered
+
+_GRADE_SHARES = {2: (0.9, 0.1), 3: (0.8, 0.14, 0.06), 5: (0.52, 0.32, 0.13, 0.02, 0.01)}
+_BEST = 0.72  # correlation of the best feature with the quality; the others stay below 0.65
+
+
+def make_corpus(
+    *,
+    queries: int = 200,
+    documents: int = 60,
+    features: int = 136,
+    grades: int = 5,
+    seed: int = 0,
+    ties: float = 0.4,
+    dead: float = 0.04,
+    constant: float = 0.04,
+    twins: float = 0.1,
+    sparsity: float = 0.0,
+    doc_ids: bool = True,
+    name: str = "synthetic",
+) -> Dataset:
+    """Make a corpus.
+
+    Parameters
+    ----------
+    queries, documents, features, grades : int
+        Shape; ``documents`` is the mean of a query, sizes vary between a half and one and a half of it.
+    seed : int
+        The same seed gives the same corpus.
+    ties : float
+        Share of features that are counts of small integers, so that many documents tie.
+    dead, constant : float
+        Share of features that are zero everywhere, and that do not vary within a query.
+    twins : float
+        Share of features that nearly repeat another one.
+    sparsity : float
+        Share of values set to zero.
+    doc_ids : bool
+        Whether documents have ids.
+    name : str
+        Of the corpus.
+
+    Returns
+    -------
+    Dataset
+        Values have at most six decimals, so that text keeps them.
+
+    Raises
+    ------
+    InputError
+        If a number is out of its range or the shares add up to more than 1.
+    """
+    for label, count in (("queries", queries), ("documents", documents), ("features", features)):
+        require_between(label, count, 1)
+    require_between("grades", grades, 2, 1000)
+    for label, share in (
+        ("ties", ties),
+        ("dead", dead),
+        ("constant", constant),
+        ("twins", twins),
+        ("sparsity", sparsity),
+    ):
+        require_between(label, share, 0, 1)
+    if dead + constant + twins > 1:
+        raise InputError(f"dead + constant + twins must be at most 1, not {dead + constant + twins:g}")
+
+    query_ptr = _query_ptr(queries, documents, seed)
+    query = np.repeat(np.arange(queries), np.diff(query_ptr))
+    quality = stream(seed, "quality").standard_normal(len(query))
+    quality += 0.4 * stream(seed, "query quality").standard_normal(queries)[query]
+    columns = np.empty((features, len(query)), dtype=np.float32)
+    plan = _plan(features, seed, ties=ties, dead=dead, constant=constant, twins=twins)
+    for column, (kind, strength, counted, model) in sorted(enumerate(plan), key=lambda item: item[1][3] >= 0):
+        rng = stream(seed, "feature", column)
+        if kind == "dead":
+            columns[column] = 0
+        elif kind == "constant":
+            columns[column] = _printed(rng.gamma(2.0, 3.0, queries)[query])
+        elif kind == "twin":  # comes after its model, see the order of the loop
+            columns[column] = _nudged(columns[model], rng)
+        else:
+            noise = rng.standard_normal(len(query))
+            signal = strength * quality + np.sqrt(1 - strength**2) * noise
+            columns[column] = _printed(_as_count(signal) if counted else _as_score(signal, column))
+        if sparsity:
+            columns[column, rng.random(len(query)) < sparsity] = 0
+    return Dataset(
+        features=columns.T,
+        relevance=_grades(quality, grades, seed),
+        query_ptr=query_ptr,
+        query_ids=np.array([str(q + 1) for q in range(queries)]),
+        doc_ids=_document_ids(query, query_ptr) if doc_ids else None,
+        name=name,
+        grades=grades,
+        sha256=hashlib.sha256(columns.tobytes()).hexdigest(),
+        feature_names=numbered(features),
+    )
+
+
+def _query_ptr(queries: int, documents: int, seed: int) -> NDArray[np.int64]:
+    low, high = max(1, documents // 2), documents + documents // 2
+    sizes = stream(seed, "sizes").integers(low, high, queries, endpoint=True)
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _plan(
+    features: int, seed: int, *, ties: float, dead: float, constant: float, twins: float
+) -> list[tuple[str, float, bool, int]]:
+    """Return for each feature its kind, its correlation with the quality, whether it counts, its model."""
+    rng = stream(seed, "plan")
+    numbers = [round(features * share) for share in (dead, constant, twins)]
+    plain = max(features - sum(numbers), 1)
+    kinds = ["plain"] * plain + ["dead"] * numbers[0] + ["constant"] * numbers[1] + ["twin"] * numbers[2]
+    kinds = [kinds[i] for i in rng.permutation(len(kinds))[:features]] if plain > 1 else kinds[:features]
+    strengths = iter(_strengths(plain, rng))
+    strength = [next(strengths) if kind == "plain" else 0.0 for kind in kinds]
+    best = int(np.argmax(strength))
+    models = [i for i, kind in enumerate(kinds) if kind == "plain" and i != best] or [best]
+    return [
+        (
+            kind,
+            strength[column],
+            bool(rng.random() < ties),
+            models[int(rng.random() * len(models))] if kind == "twin" else -1,
+        )
+        for column, kind in enumerate(kinds)
+    ]
+
+
+def _strengths(features: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return correlations with the quality: one best, a few good, many mediocre, some negative, shuffled."""
+    ranked = np.sort(rng.beta(1.2, 2.0, features) * 0.85 - 0.2)[::-1]
+    ranked[0] = _BEST
+    return rng.permutation(ranked)
+
+
+def _as_count(signal: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.floor(np.exp(np.clip(signal, -4, 4) * 0.8))
+
+
+def _as_score(signal: NDArray[np.float64], column: int) -> NDArray[np.float64]:
+    scale = (1.0, 0.02, 8.0, 500.0)[column % 4]
+    return scale * signal if column % 3 else scale * np.exp(np.clip(signal, -4, 4))
+
+
+def _nudged(model: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
+    """Return the column with one value in fifty changed."""
+    twin = model.copy()
+    moved = rng.random(len(model)) < 0.02
+    twin[moved] = rng.permutation(model)[moved]
+    return twin
+
+
+def _printed(values: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Round to what six decimals can say."""
+    return np.round(values, 6).astype(np.float32)
+
+
+def _grades(quality: NDArray[np.float64], grades: int, seed: int) -> NDArray[np.int16]:
+    """Cut the blurred quality into grades; high ones are rare, each occurs if there are enough documents."""
+    blurred = quality + 0.5 * stream(seed, "grades").standard_normal(len(quality))
+    shares = _GRADE_SHARES.get(grades) or tuple(np.full(grades, 1 / grades))
+    cuts = np.quantile(blurred, np.minimum(np.cumsum(shares)[:-1], 1 - 0.5 / len(quality)))
+    return np.searchsorted(cuts, blurred, side="right").astype(np.int16)
+
+
+def _document_ids(query: NDArray[np.int64], query_ptr: NDArray[np.int64]) -> NDArray[np.str_]:
+    number = np.arange(len(query)) - query_ptr[query]
+    return np.array([f"q{q + 1}-d{d + 1}" for q, d in zip(query.tolist(), number.tolist(), strict=True)])

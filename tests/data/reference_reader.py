@@ -1,0 +1,73 @@
+"""The format as one regular expression and Python's own `float`: slow, and plain enough to be believed."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+NUMBER = rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+LINE = re.compile(
+    rb"[ \t]*(" + NUMBER + rb")[ \t]+qid:([^\x00-\x20#]+)((?:[ \t]+[0-9]+:" + NUMBER + rb")*)[ \t]*(?:#[^\x00]*|\r)?",
+    re.DOTALL,
+)
+NOTHING = re.compile(rb"[ \t]*(?:\r|#[^\x00]*)?", re.DOTALL)
+MOST_FEATURES = 10_000
+
+
+class Answer(NamedTuple):
+    """What the text says, or the lines that make it illegal (0: the file as a whole)."""
+
+    rows: list[tuple[int, bytes, dict[int, np.float32]]]
+    bad: set[int]
+
+
+def read(data: bytes) -> Answer:
+    lines = data.split(b"\n")
+    unfinished = lines.pop()
+    if unfinished:
+        lines.append(unfinished)
+    rows: list[tuple[int, bytes, dict[int, np.float32]]] = []
+    bad: set[int] = set()
+    queries: list[bytes] = []
+    shapes: list[tuple[int, bool]] = []
+    for number, line in enumerate(lines, start=1):
+        if NOTHING.fullmatch(line):
+            continue
+        match = LINE.fullmatch(line)
+        values = _values(match.group(3)) if match else None
+        if match is None or values is None or not _finite(match.group(1)):
+            bad.add(number)
+            return Answer(rows, bad)  # the scanner goes no further
+        label, query = float(np.float32(float(match.group(1)))), match.group(2)
+        if label != int(label) or not 0 <= label <= 1000:
+            bad.add(number)
+        if not queries or query != queries[-1]:
+            if query in queries:
+                bad.add(number)
+            queries.append(query)
+        comment = line[match.end(3) :].lstrip(b" \t")
+        shapes.append((list(values)[-1] if values else 0, len(comment.rstrip(b"\r")) > 1))
+        if unfinished and number == len(lines) and (len(shapes) < 2 or shapes[-1] != shapes[-2]):
+            bad.add(number)
+        rows.append((int(label) if label == int(label) else -1, query, values))
+    if not rows or not any(values for _, _, values in rows):
+        bad.add(0)
+    return Answer(rows, bad)
+
+
+def _values(text: bytes) -> dict[int, np.float32] | None:
+    values: dict[int, np.float32] = {}
+    for word in text.split():
+        feature, _, value = word.partition(b":")
+        i = int(feature)
+        if not 1 <= i <= MOST_FEATURES or len(feature) > 9 or i in values or not _finite(value):
+            return None
+        values[i] = np.float32(float(value))
+    return values
+
+
+def _finite(number: bytes) -> bool:
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(np.float32(float(number))))

@@ -1,0 +1,128 @@
+"""Each kind of bad input: one sentence that says where, what was found and what is legal."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from ltr_duel.core.errors import InputError
+from ltr_duel.data.svmlight import load_dataset
+
+GOOD = "1 qid:7 1:1 2:2 3:3\n"
+
+
+@pytest.mark.parametrize(
+    "text, where, what",
+    [
+        ("x qid:7 1:1\n", "1:1", "'x'; a grade"),
+        ("0.5 qid:7 1:1\n", "1:1", "label 0.5 is not a whole number; say how it becomes a grade: --labels"),
+        ("-1 qid:7 1:1\n", "1:1", "label -1 marks an unlabelled document; --unlabelled zero"),
+        ("-2 qid:7 1:1\n", "1:1", "label -2 is not a relevance grade; legal is 0..1000"),
+        ("1e6 qid:7 1:1\n", "1:1", "label 1e\\+06 is not a relevance grade"),
+        ("nan qid:7 1:1\n", "1:1", "'nan'; a grade"),
+        ("0 1:1 2:2\n", "1:3", "'1:1' stands where the query must stand, such as qid:17"),
+        ("0 qid: 1:1\n", "1:7", "nothing stands where the query must stand"),
+        ("0\n", "1:2", "nothing stands where the query must stand"),
+        ("0 qid:7 1:1 2:x\n", "1:15", "'x' in '2:x' is not a number such as"),
+        ("0 qid:7 1:1 2:\n", "1:15", "'' in '2:' is not a number"),
+        ("0 qid:7 1:-\n", "1:11", "'-' in '1:-' is not a number"),
+        ("0 qid:7 1:1e\n", "1:11", "'1e' in '1:1e' is not a number"),
+        ("0 qid:7 1:1.2.3\n", "1:11", "'1.2.3'"),
+        ("0 qid:7 1:1_000\n", "1:11", "'1_000'"),
+        ("0 qid:7 1:0x10\n", "1:11", "'0x10'"),
+        ("0 qid:7 1:nan\n", "1:11", "'nan' in '1:nan' is not a number .*; legal is a finite number"),
+        ("0 qid:7 1:-inf\n", "1:11", "legal is a finite number"),
+        ("0 qid:7 1:1e39\n", "1:11", "'1e39' is too large for a float32; legal is up to"),
+        ("0 qid:7 1:NULL\n", "1:11", "feature 1 is NULL; say what to put there"),
+        ("0 qid:7 0:1\n", "1:9", "feature id 0 in '0:1'; ids start at 1"),
+        ("0 qid:7 -2:1\n", "1:9", "negative feature id in '-2:1'; ids start at 1"),
+        ("0 qid:7 1:1 1:2\n", "1:13", "feature 1 stands twice on this line"),
+        ("0 qid:7 3:1 1:2 3:2\n", "1:17", "feature 3 stands twice on this line"),
+        ("0 qid:7 10001:1\n", "1:9", "'10001:1' is too large; legal are 1..10000"),
+        ("0 qid:7 99999999999999999999:1\n", "1:9", "is too large; legal are 1..10000"),
+        ("0 qid:7 1:1 junk\n", "1:13", "'junk' is not '<id>:<value>'"),
+        ("0 qid:7 1:1 2\n", "1:13", "'2' is not '<id>:<value>'"),
+        ("0 qid:7 1:1 2:2\r3:3\n", "1:16", "a carriage return inside the line"),
+        ("0 qid:7 1:1\0\n", "1:11", "a NUL byte"),
+        ("0 qid:7 1:1 # a\0\n", "1:16", "a NUL byte"),
+        ("\0\0\0\0", "1:1", "a NUL byte"),
+        ("0 qid:\0 1:1\n", "1:7", "a NUL byte"),
+        ("# a\0\n", "1:4", "a NUL byte"),
+    ],
+)
+@pytest.mark.parametrize("lines_before", [0, 3])
+def test_a_bad_line_is_named_with_line_and_column(
+    tmp_path: Path, text: str, where: str, what: str, lines_before: int
+) -> None:
+    file = tmp_path / "corpus.txt"
+    file.write_bytes((GOOD * lines_before + text).encode("latin-1"))
+    line, column = where.split(":")
+    with pytest.raises(InputError, match=rf"corpus\.txt:{int(line) + lines_before}:{column}: .*{what}"):
+        load_dataset(file)
+
+
+def test_an_id_above_the_declared_number_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("0 qid:1 1:1 5:1\n")
+    with pytest.raises(InputError, match=r"a:1:13: feature id in '5:1' is too large; legal are 1\.\.4"):
+        load_dataset(tmp_path / "a", features=4)
+
+
+def test_a_query_that_comes_back_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("0 qid:1 1:1\n0 qid:2 1:1\n0 qid:1 1:1\n")
+    with pytest.raises(InputError, match=r"a:3: query '1' comes back, it began at .*a:1; the lines of a query must"):
+        load_dataset(tmp_path / "a")
+
+
+@pytest.mark.parametrize("last", ["0 qid:7 1:1", "0 qid:7 1:1 2:2 3:3 # x", "0 qi", "0 qid:7 1:1 2:2 3:"])
+def test_a_last_line_that_is_cut_is_refused(tmp_path: Path, last: str) -> None:
+    (tmp_path / "a").write_text(GOOD * 2 + last)
+    with pytest.raises(InputError, match=r"a:3"):
+        load_dataset(tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    "data, what",
+    [
+        (b"", "the file is empty"),
+        (b"\n\n# nothing\n", "there is no document in it"),
+        (b"0 qid:1\n", "no line has a feature"),
+        (b"<!DOCTYPE html><html>", "this is a web page, not feature text"),
+        (b"PK\x03\x04abc", "this is a zip archive"),
+        (gzip.compress(GOOD.encode() * 99)[:-10], "the gzip stream is damaged or cut short"),
+        (gzip.compress(GOOD.encode() * 99)[:60] + b"\1" * 30, "the gzip stream is damaged or cut short"),
+    ],
+)
+def test_a_file_that_is_no_feature_text_is_refused(tmp_path: Path, data: bytes, what: str) -> None:
+    (tmp_path / "a").write_bytes(data)
+    with pytest.raises(InputError, match=f"a: .*{what}"):
+        load_dataset(tmp_path / "a")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nowhere: there is no such file or folder"):
+        load_dataset(tmp_path / "nowhere")
+
+
+def test_a_folder_without_feature_files_says_what_was_looked_for(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no feature file in this folder; looked for train\.txt, vali\.txt"):
+        load_dataset(tmp_path)
+
+
+def test_two_files_of_one_part_are_refused(tmp_path: Path) -> None:
+    for name in ("train.txt", "train.txt.gz"):
+        (tmp_path / name).write_text(GOOD)
+    with pytest.raises(InputError, match=r"more than one train file \(train\.txt, train\.txt\.gz\)"):
+        load_dataset(tmp_path)
+
+
+def test_an_unknown_split_names_the_legal_ones(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no split 'valid'; did you mean 'vali'"):
+        load_dataset(tmp_path, split="valid")
+
+
+def test_too_few_grades_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("4 qid:1 1:1\n")
+    with pytest.raises(InputError, match=r"grades 4\.\.4 do not fit in 0\.\.1"):
+        load_dataset(tmp_path / "a", grades=2)

@@ -1,0 +1,125 @@
+"""Damaged and strange text: never a crash, a hang, a wrong number or silence.
+
+Every input goes through the reader and through `reference_reader`; they must agree on what is legal, on the line that
+is not, and on every value.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ltr_duel.core.errors import InputError
+from ltr_duel.data.svmlight import load_dataset
+from tests.data import reference_reader
+
+BASES = [
+    b"0 qid:1 1:0.5 2:3 3:1e-3 #docid = G1-2 inc = 1\r\n1 qid:1 1:1 2:2 3:3 #docid = G1-3\r\n"
+    b"2 qid:2 1:0 2:0 3:0 #docid = 4\r\n",
+    b"0 qid:10 1:2 2:0 3:0.666667 4:835 5:22.240604 \n4 qid:10 1:1 2:1 3:0 4:-12.5 5:54000000 \n"
+    b"0 qid:11 1:1 2:0 3:0 4:0 5:1 \n",
+    b"3 qid:WT04-182 5:0.1 2:7\n\n# a comment\n0 qid:WT04-182 9:0.123456789012345678\n1 qid:x 12:3.4028235e38 1:1e-45",
+    b"1 qid:1 1:1.17549435e-38 2:123456789012345678901234567890\n0 qid:1 1:1 2:2",
+]
+PIECES = (
+    b"0|1:|:| |\n|\r|\r\n|\t|#|qid:|qid:1|NULL|nan|-|+|.|e|E5|e-400|e400|\0|\xff|9999999999999999999999999"
+    b"|1:1|-1|0:0|99999:1|0.5| 3:3|12345678|0.12345678"
+).split(b"|")
+WHERE = re.compile(r"corpus\.txt:(\d+)(:\d+)?: ")
+
+
+def mutated(rng: np.random.Generator) -> bytes:
+    """Change a good file in one to four places."""
+    data = bytearray(BASES[rng.integers(len(BASES))])
+    for _ in range(rng.integers(1, 5)):
+        at = int(rng.integers(len(data) + 1))
+        end = min(len(data), at + int(rng.integers(1, 12)))
+        kind = rng.integers(6)
+        if kind == 0 and at < len(data):
+            data[at] = rng.integers(256)
+        elif kind == 1:
+            data[at:at] = PIECES[rng.integers(len(PIECES))]
+        elif kind == 2:
+            del data[at:end]
+        elif kind == 3:
+            data[at:at] = data[at:end]
+        elif kind == 4:
+            data[at:end] = PIECES[rng.integers(len(PIECES))]
+        else:
+            del data[at:]
+    return bytes(data)
+
+
+def check(file: Path, data: bytes) -> bool:
+    """Compare both readers; return whether the text was legal."""
+    file.write_bytes(data)
+    expected = reference_reader.read(data)
+    try:
+        dataset = load_dataset(file, dialect="svmlight", jobs=1)
+    except InputError as error:
+        assert expected.bad, (data, str(error))
+        where = WHERE.search(str(error))
+        assert (int(where.group(1)) if where else 0) in expected.bad or 0 in expected.bad, (data, str(error))
+        assert "\n" not in str(error)
+        return False
+    assert not expected.bad, (data, expected.bad)
+    assert dataset.relevance.tolist() == [label for label, _, _ in expected.rows], data
+    width = max(max(values, default=0) for _, _, values in expected.rows)
+    matrix = np.zeros((len(expected.rows), width), np.float32)
+    for row, (_, _, values) in enumerate(expected.rows):
+        for feature, value in values.items():
+            matrix[row, feature - 1] = value
+    assert dataset.features.tobytes() == np.asfortranarray(matrix).T.tobytes() or (
+        np.array_equal(dataset.features, matrix) and np.array_equal(np.signbit(dataset.features), np.signbit(matrix))
+    ), data
+    queries = [query for _, query, _ in expected.rows]
+    starts = [row for row, query in enumerate(queries) if row == 0 or query != queries[row - 1]]
+    assert dataset.query_ptr.tolist() == [*starts, len(queries)], data
+    return True
+
+
+def run(folder: Path, seed: int, inputs: int) -> None:
+    rng = np.random.default_rng(seed)
+    legal = sum(check(folder / "corpus.txt", mutated(rng)) for _ in range(inputs))
+    assert 0.03 * inputs < legal < 0.7 * inputs  # both sides were tried
+
+
+def test_a_sample_of_damaged_files(tmp_path: Path) -> None:
+    run(tmp_path, seed=1, inputs=4_000)
+
+
+@pytest.mark.long
+def test_two_hundred_thousand_damaged_files(tmp_path: Path) -> None:
+    run(tmp_path, seed=2, inputs=200_000)
+
+
+numbers = st.one_of(
+    st.floats(width=32, allow_nan=False, allow_infinity=False).map(repr),
+    st.from_regex(r"[+-]?[0-9]{1,20}\.?[0-9]{0,20}([eE][+-]?[0-9]{1,2})?", fullmatch=True),
+)
+features = st.lists(st.tuples(st.integers(1, 300), numbers), max_size=6)
+documents = st.tuples(
+    st.integers(0, 4), st.sampled_from("abc"), features, st.sampled_from(["", " #docid = d 1", "# x", " "])
+)
+ends = st.sampled_from(["\n", "\r\n", " \n"])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(documents, min_size=1, max_size=6), ends)
+def test_written_documents(tmp_path_factory: pytest.TempPathFactory, rows: list, end: str) -> None:  # type: ignore[type-arg]
+    text = "".join(
+        f"{grade} qid:{query} {' '.join(f'{i}:{value}' for i, value in values)}{comment}{end}"
+        for grade, query, values, comment in rows
+    )
+    check(tmp_path_factory.getbasetemp() / "corpus.txt", text.encode())
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.binary(max_size=80))
+def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    check(tmp_path_factory.getbasetemp() / "corpus.txt", b"0 qid:1 1:1\n" + data)

@@ -1,0 +1,101 @@
+"""What a set of rankers does with a corpus: the order of the documents of each query, and its inverse.
+
+features, query 7            order (best first)      rank (of each document, 1 = best)
+doc 0  1  2  3               ranker a   2 0 3 1      ranker a   2 4 1 3
+BM25   3  1  9  2            ranker b   ...          ranker b   ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core.arrays import IntVector, SmallIntMatrix, SmallIntVector
+from ltr_duel.core.errors import InputError, unknown_name
+
+
+@dataclass(frozen=True, eq=False)
+class Rankings:
+    """The orders of K rankers on all queries of a corpus. Query q is columns ``query_ptr[q]:query_ptr[q + 1]``.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of the rankers, all different.
+    order : ndarray of int16, shape (K, n_docs)
+        Positions within the query (0-based), best document first.
+    rank : ndarray of int16, shape (K, n_docs)
+        Rank of each document within its query, 1 = best; the inverse of ``order``.
+    relevance : ndarray of int16, shape (n_docs,)
+    query_ptr : ndarray of int64, shape (n_queries + 1,)
+    grades : int
+    provenance : dict
+        Corpus, its digest, tie rule and seed, as JSON.
+    """
+
+    names: tuple[str, ...]
+    order: SmallIntMatrix = field(repr=False)
+    rank: SmallIntMatrix = field(repr=False)
+    relevance: SmallIntVector = field(repr=False)
+    query_ptr: IntVector = field(repr=False)
+    grades: int
+    provenance: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) != len(self.names):
+            raise InputError("two rankers have the same name")
+        if not self.names:
+            raise InputError("there is no ranker left")
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, wanted: Sequence[str | int]) -> Rankings:
+        """Return a subset of the rankers, by names or positions, in the order given.
+
+        Raises
+        ------
+        InputError
+            For a name that does not exist.
+        """
+        picks = [self._position(one) for one in wanted]
+        return replace(self, names=tuple(self.names[k] for k in picks), order=self.order[picks], rank=self.rank[picks])
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.query_ptr) - 1
+
+    @property
+    def longest_query(self) -> int:
+        """Documents of the largest query."""
+        return int(np.diff(self.query_ptr).max())
+
+    def _position(self, wanted: str | int) -> int:
+        if isinstance(wanted, str):
+            if wanted not in self.names:
+                raise unknown_name("ranker", wanted, self.names)
+            return self.names.index(wanted)
+        return int(wanted)
+
+
+def inverse(order: NDArray[np.int16], query_ptr: IntVector) -> NDArray[np.int16]:
+    """Turn one ranker's order into ranks.
+
+    Parameters
+    ----------
+    order : ndarray of int16, shape (n_docs,)
+    query_ptr : ndarray of int64, shape (n_queries + 1,)
+
+    Returns
+    -------
+    ndarray of int16, shape (n_docs,)
+    """
+    starts = np.repeat(query_ptr[:-1], np.diff(query_ptr))
+    rank = np.empty_like(order)
+    rank[starts + order] = np.arange(len(order)) - starts + 1
+    return rank

@@ -1,0 +1,55 @@
+"""Which of two documents with the same score comes first.
+
+``fixed_random`` orders tied documents by a hash of (seed, query, document, ranker): reproducible, the same for
+the whole experiment, blind to the order of the file (files may be sorted by label), and different for each ranker,
+so that no two rankers become identical by their ties. ``file`` keeps the order of the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core.arrays import IntVector
+
+TieRule = Literal["fixed_random", "file"]
+TIE_RULES: tuple[TieRule, ...] = ("fixed_random", "file")
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def document_keys(query_ids: NDArray[np.str_], query_ptr: IntVector) -> NDArray[np.uint64]:
+    """Return one number for each document, from the id of its query and its place in it.
+
+    Parameters
+    ----------
+    query_ids : ndarray of str, shape (n_queries,)
+    query_ptr : ndarray of int64, shape (n_queries + 1,)
+
+    Returns
+    -------
+    ndarray of uint64, shape (n_docs,)
+    """
+    sizes = np.diff(query_ptr)
+    queries = np.array([_digest(str(query)) for query in query_ids], dtype=np.uint64)
+    place = np.arange(query_ptr[-1], dtype=np.uint64) - np.repeat(query_ptr[:-1], sizes).astype(np.uint64)
+    return _mix((np.repeat(queries, sizes) + place * _GOLDEN).astype(np.uint64))
+
+
+def tie_breakers(documents: NDArray[np.uint64], seed: int, ranker: str) -> NDArray[np.uint64]:
+    """Return the key by which one ranker orders tied documents, ascending; shape (n_docs,)."""
+    return _mix(documents ^ np.uint64(_digest(f"{seed}\x1f{ranker}")))
+
+
+def _digest(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def _mix(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Scramble 64-bit numbers one to one (the finaliser of splitmix64)."""
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))

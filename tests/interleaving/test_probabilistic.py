@@ -1,0 +1,198 @@
+"""Probabilistic interleave against enumeration: lists, posteriors, and the law of the outcome."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from ltr_duel.clicks.model import ClickModel, click_model
+from ltr_duel.core.random import stream
+from ltr_duel.interleaving.comparison import Comparer, credit_pair, draw_pair
+from ltr_duel.interleaving.probabilistic import TAU, ownership
+from ltr_duel.preferences.estimate import compare_often
+from tests.conftest import make_rankings
+from tests.reference.interleaving import (
+    expected_outcome,
+    ownership_by_enumeration,
+    probabilistic_lists,
+    step_probabilities,
+)
+
+FIRST, SECOND = (2, 0, 3, 1), (0, 1, 2, 3)
+CLICK_ALL = ClickModel("all", (1.0, 1.0), (0.0, 0.0))
+
+
+def opened(first, second, top=10, relevance=None, clicks=CLICK_ALL, outcome="expectation"):
+    relevance = relevance or [1, *[0] * (len(first) - 1)]
+    rankings = make_rankings([first, second], clicks.grades, relevance)
+    return Comparer(rankings, clicks, outcome=outcome, top=top).open()
+
+
+class Scripted:
+    """Stands in for a random generator: returns given numbers, and says when it wants more."""
+
+    def __init__(self, numbers):
+        self.numbers = list(numbers)
+
+    def random(self):
+        if not self.numbers:
+            raise IndexError
+        return self.numbers.pop(0)
+
+
+def list_probabilities_of_the_sampler(c, length):
+    """Find, by bisecting its uniform numbers, with which probability the sampler draws each list.
+
+    The list is a step function of each uniform number; the lengths of its steps are the probabilities.
+    """
+
+    def shown_after(prefix):
+        """(document, owner) of the last place; -1 where the document was rejected and another number is wanted."""
+        k = len(prefix) - 1
+        c.page.shown[k] = -1
+        try:
+            draw_pair(c.method, c.lists, 0, 0, 1, c.page, Scripted(prefix))
+        except IndexError:
+            c.method.used[:] = 0
+        return int(c.page.shown[k]), int(c.page.owner[k])
+
+    def steps(prefix):
+        """All (answer, low, high) of the next uniform number: a grid finer than any step, then bisection."""
+        grid = np.linspace(0, 1, 401)[:-1]  # the shortest step is (1/4^3) / (1 + 1/2^3 + 1/3^3 + 1/4^3) / 2 > 1/200
+        answers = [shown_after([*prefix, u]) for u in grid]
+        edges, low = [], 0.0
+        for k in range(1, len(grid)):
+            if answers[k] != answers[k - 1]:
+                inside, outside = grid[k - 1], grid[k]
+                while np.nextafter(inside, 2) < outside:
+                    middle = (inside + outside) / 2
+                    same = shown_after([*prefix, middle]) == answers[k - 1]
+                    inside, outside = (middle, outside) if same else (inside, middle)
+                edges.append((answers[k - 1], low, outside))
+                low = outside
+        return [*edges, (answers[-1], low, 1.0)]
+
+    lists: dict[tuple[int, ...], float] = {}
+
+    def extend(prefix, shown, p):
+        if len(shown) == length:
+            lists[shown] = lists.get(shown, 0.0) + p
+            return
+        edges = steps(prefix)
+        accepted = [sum(high - low for (d, o), low, high in edges if d >= 0 and o == owner) for owner in (0, 1)]
+        for (document, owner), low, high in edges:
+            if document >= 0:  # a rejected document is drawn again from the same ranker
+                extend([*prefix, low], (*shown, document), p * (high - low) / accepted[owner] / 2)
+
+    extend([], (), 1.0)
+    return lists
+
+
+@pytest.mark.parametrize("top", [2, 4])
+def test_the_sampler_draws_every_list_with_its_enumerated_probability(top):
+    expected = probabilistic_lists(FIRST, SECOND, top, TAU)
+    found = list_probabilities_of_the_sampler(opened(FIRST, SECOND, top), top)
+    assert set(found) == set(expected)
+    for shown, p in expected.items():
+        assert found[shown] == pytest.approx(p, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "order, expected",
+    [
+        ((0, 1), (1 / 1**3) / (1 / 1**3 + 1 / 2**3)),  # first of two documents: 8/9
+        ((1, 0), (1 / 2**3) / (1 / 1**3 + 1 / 2**3)),
+        ((1, 2, 0), (1 / 3**3) / (1 + 1 / 8 + 1 / 27)),
+    ],
+)
+def test_the_first_document_follows_the_softmax_over_ranks(order, expected):
+    assert step_probabilities(order, (0,), TAU) == [pytest.approx(expected, abs=1e-15)]
+
+
+def test_lists_are_drawn_with_their_probabilities_at_scale():
+    expected = probabilistic_lists(FIRST, SECOND, 3, TAU)
+    c, rng, draws = opened(FIRST, SECOND, 3), stream(1, "lists"), 40_000
+    counts = dict.fromkeys(expected, 0)
+    for _ in range(draws):
+        draw_pair(c.method, c.lists, 0, 0, 1, c.page, rng)
+        counts[tuple(int(d) for d in c.page.shown[:3])] += 1
+    chi = sum((counts[s] - draws * p) ** 2 / (draws * p) for s, p in expected.items())
+    assert chi < 23 + 6 * np.sqrt(2 * 23)  # 24 lists: mean 23, six standard deviations
+
+
+def test_the_posterior_equals_all_assignments_of_random_lists():
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        n = int(rng.integers(1, 30))
+        length = int(rng.integers(1, min(n, 8) + 1))
+        first, second = (tuple(int(d) for d in rng.permutation(n)) for _ in range(2))
+        c = opened(first, second, top=length)
+        shown = rng.permutation(n)[:length]
+        clicks = np.flatnonzero(rng.random(length) < 0.5)
+        if len(clicks) == 0:
+            continue
+        c.page.shown[:length], c.page.clicks[: len(clicks)] = shown, clicks
+        expected = ownership_by_enumeration(first, second, tuple(shown), tuple(clicks), TAU)
+        found = ownership(c.method, c.lists, 0, 0, 1, c.page, len(clicks))
+        assert found == pytest.approx(expected[0] - expected[1], abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["perfect", "navigational", "informational"])
+@pytest.mark.parametrize("rule", ["marginal_sign", "sampled", "expectation"])
+def test_the_mean_outcome_equals_enumeration_of_lists_clicks_and_assignments(name, rule):
+    model, relevance = click_model(name, 3), [0, 2, 1, 0]
+    expected = expected_outcome(FIRST, SECOND, relevance, model, 3, TAU, rule)
+    c, totals, n = opened(FIRST, SECOND, 3, relevance, model, rule), np.zeros(2), 400_000
+    compare_often(c, 0, 1, n, stream(2, "outcome"), totals)
+    mean, error = totals[0] / n, np.sqrt((totals[1] / n - (totals[0] / n) ** 2) / n)
+    assert abs(mean - expected) < 5 * error + 1e-12
+
+
+def test_expectation_has_the_mean_of_sampled_with_less_variance():
+    model, relevance = click_model("informational", 2), [0, 1, 0, 1]
+    answers = {}
+    for rule in ("sampled", "expectation"):
+        c, totals = opened(FIRST, SECOND, 4, relevance, model, rule), np.zeros(2)
+        compare_often(c, 0, 1, 200_000, stream(3, rule), totals)
+        answers[rule] = totals / 200_000
+    assert answers["expectation"][0] == pytest.approx(answers["sampled"][0], abs=0.01)
+    assert answers["expectation"][1] < answers["sampled"][1] / 2
+
+
+def test_the_two_rules_are_different_preferences():
+    model, relevance = click_model("informational", 2), [1, 0, 0, 0]
+    signs, sampled = (
+        expected_outcome(FIRST, SECOND, relevance, model, 4, TAU, rule) for rule in ("marginal_sign", "sampled")
+    )
+    assert abs(signs - sampled) > 0.05
+
+
+def test_identical_rankers_tie():
+    c = opened(FIRST, FIRST, 4, outcome="marginal_sign")
+    for shown in itertools.permutations(FIRST):
+        c.page.shown[:4], c.page.clicks[:3] = shown, (0, 1, 3)
+        assert credit_pair(c.method, c.lists, 0, 0, 1, c.page, 4, 3) == 0.0
+
+
+def test_swapping_the_rankers_mirrors_the_outcome():
+    c = opened(FIRST, SECOND, 4)
+    for shown in itertools.permutations(FIRST):
+        c.page.shown[:4], c.page.clicks[:2] = shown, (0, 2)
+        one = credit_pair(c.method, c.lists, 0, 0, 1, c.page, 4, 2)
+        assert credit_pair(c.method, c.lists, 0, 1, 0, c.page, 4, 2) == pytest.approx(-one, abs=1e-15)
+
+
+def test_a_query_of_one_document_shows_it_and_ties():
+    c = opened((0,), (0,))
+    assert draw_pair(c.method, c.lists, 0, 0, 1, c.page, stream(0, "one")) == 1
+    c.page.clicks[0] = 0
+    assert credit_pair(c.method, c.lists, 0, 0, 1, c.page, 1, 1) == 0.0
+
+
+def test_lists_have_no_duplicates_and_are_as_long_as_they_can_be():
+    c, rng = opened(tuple(range(30)), tuple(reversed(range(30)))), stream(4, "long")
+    for _ in range(200):
+        length = draw_pair(c.method, c.lists, 0, 0, 1, c.page, rng)
+        assert length == 10 and len(set(c.page.shown.tolist())) == 10

@@ -1,0 +1,94 @@
+"""Feature rankers: orders, ties, constant columns, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ltr_duel.core.errors import InputError
+from ltr_duel.data.dataset import Dataset
+from ltr_duel.rankers.features import constant_features, feature_rankers
+
+
+def make_dataset(features, sizes, query_ids=None, names=None) -> Dataset:
+    features = np.asfortranarray(features, dtype=np.float32)
+    ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    relevance = (np.arange(len(features)) % 2).astype(np.int16)
+    query_ids = np.array(query_ids or [f"q{k}" for k in range(len(sizes))])
+    names = names or tuple(str(k + 1) for k in range(features.shape[1]))
+    return Dataset(features, relevance, ptr, query_ids, None, "toy", 2, "0" * 64, names)
+
+
+def test_documents_are_ordered_by_the_feature_highest_first_within_each_query():
+    rankings = feature_rankers(make_dataset([[3], [9], [-1], [0.5], [7]], [3, 2]))
+    assert rankings.order.tolist() == [[1, 0, 2, 1, 0]]
+    assert rankings.rank.tolist() == [[2, 1, 3, 2, 1]]
+
+
+def test_rank_is_the_inverse_of_order():
+    rng = np.random.default_rng(0)
+    rankings = feature_rankers(make_dataset(rng.integers(0, 4, (60, 5)), [10, 20, 30]))
+    for order, rank in zip(rankings.order, rankings.rank, strict=True):
+        for start, stop in zip(rankings.query_ptr, rankings.query_ptr[1:], strict=False):
+            assert rank[start:stop][order[start:stop]].tolist() == list(range(1, stop - start + 1))
+
+
+def test_ties_are_fixed_by_the_seed_and_differ_between_rankers_and_queries():
+    dataset = make_dataset(np.zeros((400, 2)), [200, 200])
+    one, again, other = (feature_rankers(dataset, seed=seed).order for seed in (1, 1, 2))
+    assert (one == again).all()
+    assert (one != other).any()
+    assert (one[0] != one[1]).any(), "two constant rankers must not become twins"
+    assert (one[0][:200] != one[0][200:]).any(), "each query has ties of its own"
+
+
+def test_ties_do_not_leak_the_order_of_the_file():
+    order = feature_rankers(make_dataset(np.zeros((20_000, 1)), [20] * 1000)).order.reshape(1000, 20)
+    first = np.bincount(order[:, 0], minlength=20)
+    assert ((first - 50) ** 2 / 50).sum() < 19 + 6 * np.sqrt(2 * 19)
+
+
+def test_ties_of_one_query_do_not_depend_on_the_rest_of_the_corpus():
+    values = np.zeros((30, 1))
+    together = feature_rankers(make_dataset(values, [10, 20], ["a", "b"])).order[0, 10:]
+    alone = feature_rankers(make_dataset(values[10:], [20], ["b"])).order[0]
+    assert (together == alone).all()
+
+
+def test_ties_by_file_keep_the_order_of_the_file():
+    assert feature_rankers(make_dataset(np.zeros((5, 1)), [5]), ties="file").order.tolist() == [[0, 1, 2, 3, 4]]
+
+
+def test_columns_constant_within_every_query_are_reported_and_dropped():
+    dataset = make_dataset([[1, 5, 0], [1, 6, 0], [2, 7, 0], [2, 7, 0]], [2, 2])
+    assert constant_features(dataset) == ("1", "3")
+    assert feature_rankers(dataset, drop_constant=True).names == ("2",)
+    with pytest.raises(InputError, match="no ranker is left"):
+        feature_rankers(make_dataset([[1], [1]], [2]), drop_constant=True)
+
+
+def test_the_number_of_workers_changes_nothing():
+    dataset = make_dataset(np.random.default_rng(1).integers(0, 3, (500, 8)), [250, 250])
+    assert (feature_rankers(dataset, jobs=1).order == feature_rankers(dataset, jobs=2).order).all()
+
+
+def test_a_subset_keeps_order_and_refuses_unknown_names():
+    rankings = feature_rankers(make_dataset(np.random.default_rng(2).random((6, 4)), [6]))
+    subset = rankings[["3", "1"]]
+    assert subset.names == ("3", "1")
+    assert (subset.order == rankings.order[[2, 0]]).all()
+    with pytest.raises(InputError, match="no ranker '9'"):
+        rankings[["9"]]
+
+
+def test_unknown_features_and_tie_rules_are_refused():
+    dataset = make_dataset([[1.0], [2.0]], [2])
+    with pytest.raises(InputError, match="no feature in toy called 'BM25'"):
+        feature_rankers(dataset, features=["BM25"])
+    with pytest.raises(InputError, match="no tie rule 'fixed'; did you mean 'file'"):
+        feature_rankers(dataset, ties="fixed")
+
+
+def test_a_query_too_long_for_16_bits_is_refused():
+    with pytest.raises(InputError, match=r"query q0 has 40,000 documents; at most 32,767"):
+        feature_rankers(make_dataset(np.zeros((40_000, 1)), [40_000]))

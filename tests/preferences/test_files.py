@@ -1,0 +1,93 @@
+"""Preference matrices on disk: round trips, provenance, foreign files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ltr_duel.core.errors import InputError
+from ltr_duel.preferences.files import load_preferences, save_preferences
+from ltr_duel.preferences.matrix import PreferenceMatrix
+from tests.conftest import bradley_terry
+
+
+def test_everything_survives_a_round_trip(tmp_path):
+    p = bradley_terry(5).p
+    error, counts = np.full((5, 5), 0.01), np.full((5, 5), 77)
+    np.fill_diagonal(error, 0)
+    np.fill_diagonal(counts, 0)
+    matrix = PreferenceMatrix(p, ("a", "ü", "c d", "4", ""), error, counts, {"corpus": "x", "seed": 3})
+    again = load_preferences(save_preferences(matrix, tmp_path / "new" / "m.parquet"))
+    assert again.names == matrix.names and again.provenance == matrix.provenance
+    upper = np.triu_indices(5)
+    assert (again.p[upper] == matrix.p[upper]).all() and np.abs(again.p - matrix.p).max() < 1e-15
+    assert (again.standard_error == error).all() and (again.comparisons == counts).all()
+
+
+def test_provenance_lies_in_the_schema_metadata(tmp_path):
+    path = save_preferences(PreferenceMatrix(bradley_terry(2).p, provenance={"clicks": "perfect"}), tmp_path / "m")
+    about = json.loads(pq.read_schema(path).metadata[b"ltr_duel"])
+    assert about["provenance"] == {"clicks": "perfect"} and about["names"] == ["0", "1"]
+
+
+def test_the_same_matrix_gives_the_same_bytes(tmp_path):
+    one, two = (save_preferences(bradley_terry(9), tmp_path / name) for name in "ab")
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_plain_squares_of_numbers_are_read(tmp_path):
+    p = bradley_terry(3).p
+    (tmp_path / "spaces.txt").write_text("\n".join(" ".join(map(repr, row.tolist())) for row in p))
+    (tmp_path / "sized.txt").write_text("3\n" + "\n".join("\t".join(map(repr, row.tolist())) for row in p) + "\n")
+    with gzip.open(tmp_path / "commas.txt.gz", "wt") as file:
+        file.write("\n".join(",".join(map(repr, row.tolist())) for row in p))
+    np.save(tmp_path / "array.npy", p)
+    for path in tmp_path.iterdir():
+        assert (load_preferences(path).p == p).all()
+
+
+def test_all_published_files_are_read(real_data):
+    sizes = {}
+    for path in sorted((real_data / "preference_matrices").iterdir()):
+        if path.suffix != ".md":
+            sizes[path.name] = len(load_preferences(path))
+    assert sizes["MergeDTS_MSLR-Perfect.txt.gz"] == 136 and sizes["komiyama_pref_arxiv.txt"] == 6
+
+
+@pytest.mark.parametrize(
+    "content, sentence",
+    [
+        (b"", "must be square"),
+        (b"0.5 0.6\n0.4\n", "row 2 has 1 numbers; a matrix of 2 rows needs as many"),
+        (b"0.5 x\n0.4 0.5\n", ":1: '0.5 x' is not a row of numbers"),
+        (b"PAR1 is how Parquet begins", "not a preference matrix"),
+        (b"\x93NUMPY", "not a preference matrix"),
+        (b"\x1f\x8b but not gzip", "not a preference matrix"),
+        (b"\xff\xfe\x00", "not a preference matrix"),
+    ],
+)
+def test_other_files_are_refused_by_name(tmp_path, content, sentence):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=sentence) as caught:
+        load_preferences(path)
+    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_foreign_parquet_file_and_a_missing_one_are_refused(tmp_path):
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "other.parquet")
+    with pytest.raises(InputError, match="a Parquet file, but not a preference matrix"):
+        load_preferences(tmp_path / "other.parquet")
+    with pytest.raises(InputError, match="no such file; a preference matrix is made by"):
+        load_preferences(tmp_path / "missing.parquet")
+
+
+def test_pickled_arrays_are_never_unpickled(tmp_path):
+    np.save(tmp_path / "evil.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(InputError, match="not a preference matrix"):
+        load_preferences(tmp_path / "evil.npy")

@@ -1,0 +1,98 @@
+"""PreferenceMatrix: winners, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ltr_duel.core.errors import InputError
+from ltr_duel.preferences.bounds import entropy_to_half, gaps, lower_bound
+from ltr_duel.preferences.matrix import PreferenceMatrix
+from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
+
+# Yue and Joachims 2011, Table 1 (arXiv), rows A to F, with row D column B corrected to -.06.
+ARXIV = 0.5 + np.array(
+    [
+        [0, 0.05, 0.05, 0.04, 0.11, 0.11],
+        [-0.05, 0, 0.05, 0.06, 0.08, 0.10],
+        [-0.05, -0.05, 0, 0.04, 0.01, 0.06],
+        [-0.04, -0.06, -0.04, 0, 0.04, 0.00],
+        [-0.11, -0.08, -0.01, -0.04, 0, 0.01],
+        [-0.11, -0.10, -0.06, 0.00, -0.01, 0],
+    ]
+)
+
+
+def test_winners_of_a_total_order():
+    matrix = PreferenceMatrix(ARXIV, tuple("ABCDEF"))
+    assert matrix.condorcet_winner == matrix.borda_winner == "A"
+    assert matrix.copeland_winners == ("A",)
+    assert matrix.copeland_scores.tolist() == [5, 4, 3, 1.5, 1, 0.5]  # D and F tie exactly
+    assert matrix.borda_scores[0] == pytest.approx(0.5 + (0.05 + 0.05 + 0.04 + 0.11 + 0.11) / 5)
+
+
+def test_a_cycle_has_no_condorcet_winner_and_all_copeland_winners():
+    assert ROCK_PAPER_SCISSORS.condorcet_winner is None
+    assert ROCK_PAPER_SCISSORS.copeland_winners == ("0", "1", "2")
+    assert gaps(ROCK_PAPER_SCISSORS) is None and lower_bound(ROCK_PAPER_SCISSORS) is None
+
+
+def test_an_exact_half_is_never_a_win():
+    matrix = PreferenceMatrix(np.array([[0.5, 0.5], [0.5, 0.5]]))
+    assert matrix.condorcet_winner is None
+    assert matrix.copeland_scores.tolist() == [0.5, 0.5]
+
+
+def test_a_single_ranker_wins():
+    assert PreferenceMatrix(np.array([[0.5]])).condorcet_winner == "0"
+
+
+def test_the_lower_bound_of_the_arxiv_matrix():
+    assert lower_bound(PreferenceMatrix(ARXIV)) == pytest.approx(20.7, abs=0.05)  # Komiyama et al. 2015
+
+
+def test_the_lower_bound_of_two_arms_is_written_out():
+    p = 0.7
+    d = (1 - p) * np.log((1 - p) / 0.5) + p * np.log(p / 0.5)
+    assert lower_bound(PreferenceMatrix(np.array([[0.5, p], [1 - p, 0.5]]))) == pytest.approx((p - 0.5) / (2 * d))
+
+
+def test_the_entropy_is_accurate_near_a_half_and_finite_at_the_ends():
+    x = 1e-7
+    assert entropy_to_half(np.array([0.5 + x])) == pytest.approx(2 * x**2, rel=1e-6)
+    assert entropy_to_half(np.array([0.0, 1.0, 0.5])).tolist() == pytest.approx([np.log(2), np.log(2), 0])
+
+
+def test_published_lower_bounds(real_data):
+    from ltr_duel.preferences.files import load_preferences
+
+    folder = real_data / "preference_matrices"
+    assert lower_bound(load_preferences(folder / "wolfenfeld_PMat_64.npy")) == pytest.approx(262.1, abs=0.05)
+    assert lower_bound(load_preferences(folder / "MergeDTS_MSLR-Nabigational.txt.gz")) == pytest.approx(584.9, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "p, sentence",
+    [
+        ([[0.5, 0.6]], "must be square, not of shape"),
+        ([[0.5, 0.6], [0.6, 0.5]], r"p\['0', '1'\] \+ p\['1', '0'\] must be 1, not 1.2"),
+        ([[0.5, np.nan], [0.5, 0.5]], r"p\['0', '1'\] must be between 0 and 1, not nan"),
+        ([[0.5, 1.5], [-0.5, 0.5]], "must be between 0 and 1, not 1.5"),
+        ([[0.4, 0.6], [0.4, 0.5]], r"p\['0', '0'\] \+ p\['0', '0'\] must be 1, not 0.8"),
+    ],
+)
+def test_what_is_no_preference_matrix_is_refused(p, sentence):
+    with pytest.raises(InputError, match=sentence):
+        PreferenceMatrix(np.array(p))
+
+
+def test_names_must_differ_and_fit():
+    with pytest.raises(InputError, match="2 rankers needs 2 different names"):
+        PreferenceMatrix(bradley_terry(2).p, ("a", "a"))
+
+
+def test_the_digest_knows_values_and_names():
+    p = bradley_terry(3).p
+    assert PreferenceMatrix(p).digest == PreferenceMatrix(p.copy()).digest
+    assert PreferenceMatrix(p).digest != PreferenceMatrix(p, ("a", "b", "c")).digest
+    assert PreferenceMatrix(p).digest != PreferenceMatrix(p[::-1, ::-1]).digest

@@ -1,0 +1,84 @@
+"""Bandits in a box: the single-armed learners that sparring, the doublers and MultiSBM are made of.
+
+Ailon, Karnin and Joachims reduce a dueling bandit to ordinary bandits, "singleton bandit machines" with two operations:
+*advance* gives the arm to play, *feedback* takes its reward. Three machines live here: UCB1, Thompson sampling and Exp3.
+A policy keeps one or more of them as the rows of its matrices, box b in row b.
+"""
+
+from __future__ import annotations
+
+from math import exp, log, sqrt
+
+import numpy as np
+
+from ltr_duel.core.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from ltr_duel.core.draws import beta_draw
+from ltr_duel.core.jit import kernel
+from ltr_duel.core.vector import larger, random_highest
+
+UNPLAYED = 1e9  # the mean reward of an arm that a UCB1 box has not yet played: such arms go first, in random order
+
+
+def ucb_rows(boxes: int, n_arms: int) -> tuple[FloatMatrix, FloatMatrix, FloatMatrix, IntMatrix, IntVector]:
+    """Make the arrays of some UCB1 boxes: mean, width, sums, plays (B, K) and total (B,)."""
+    mean, width, sums = np.zeros((3, boxes, n_arms))
+    mean[:] = UNPLAYED
+    return mean, width, sums, np.zeros((boxes, n_arms), np.int64), np.zeros(boxes, np.int64)
+
+
+@kernel
+def ucb_advance(mean: FloatVector, width: FloatVector, total: int, alpha: float, rng: np.random.Generator) -> int:
+    """UCB1: each arm once, then the largest ``mean + sqrt(alpha ln N / n)``, N being the plays of this box."""
+    return random_highest(mean, width, sqrt(alpha * log(max(total, 1))), rng)
+
+
+@kernel
+def ucb_feedback(
+    mean: FloatMatrix,
+    width: FloatMatrix,
+    sums: FloatMatrix,
+    plays: IntMatrix,
+    total: IntVector,
+    box: int,
+    arm: int,
+    reward: float,
+) -> None:
+    """Count a reward of an arm of a box."""
+    total[box] += 1
+    plays[box, arm] += 1
+    sums[box, arm] += reward
+    n = plays[box, arm]
+    mean[box, arm] = sums[box, arm] / n
+    width[box, arm] = 1.0 / sqrt(n)
+
+
+@kernel
+def thompson_advance(good: IntVector, bad: IntVector, rng: np.random.Generator) -> int:
+    """Thompson sampling: the largest of theta_i ~ Beta(good_i + 1, bad_i + 1)."""
+    best, arm = -1.0, 0
+    for k in range(good.shape[0]):
+        theta = beta_draw(good[k] + 1.0, bad[k] + 1.0, rng)
+        if theta > best:
+            best, arm = theta, k
+    return arm
+
+
+@kernel
+def exp3_advance(log_weight: FloatVector, share: FloatVector, mixing: float, rng: np.random.Generator) -> int:
+    """Exp3: draw an arm from ``share``, which this fills with ``(1 - mixing) w_i / sum w + mixing / K``."""
+    n_arms = log_weight.shape[0]
+    top = log_weight[0]
+    for k in range(n_arms):
+        top = larger(top, log_weight[k])
+    total = 0.0
+    for k in range(n_arms):
+        share[k] = exp(log_weight[k] - top)
+        total += share[k]
+    for k in range(n_arms):
+        share[k] = (1.0 - mixing) * share[k] / total + mixing / n_arms
+    left = rng.random()
+    for k in range(n_arms - 1):
+        left -= share[k]
+        if left < 0.0:
+            return k
+    return n_arms - 1

@@ -1,0 +1,271 @@
+"""D-TS: Double Thompson Sampling, for Copeland winners.
+
+Of the arms that may, optimistically, beat the most others, the first is the one that does so in a sample from the posterior;
+the second is the arm that does best against the first in a fresh sample, among those not yet known to lose to it.
+
+Wu, Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016 (arXiv 1604.07101), Algorithm 1; comments give its phases. Needs no
+Condorcet winner and no horizon. Regret O(K^2 log T), with a Condorcet winner O(K log T + K^2 log log T).
+
+`double_thompson` breaks ties of the first phase at random; `double_thompson_plus` (D-TS+) by the estimated regret that an arm will
+cost. The first phase of D-TS asks only on which side of 1/2 each sample falls, and only in the rows of the candidates: coins
+do (see `posterior`). A step costs O(|candidates| K) coins and O(K) Beta draws; with one candidate there is nothing to toss.
+D-TS+ draws all K (K - 1) / 2 samples unless there is one candidate.
+"""
+
+from __future__ import annotations
+
+from math import log
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ltr_duel.bandits.copeland import STALE, refresh_scores, score_rows
+from ltr_duel.bandits.divergence import coin_divergence
+from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.posterior import beats, posterior_rows, record_posterior
+from ltr_duel.bandits.statistics import most_victorious, record_win
+from ltr_duel.core.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from ltr_duel.core.draws import beta_draw
+from ltr_duel.core.jit import kernel
+from ltr_duel.core.random import random_below
+from ltr_duel.core.vector import random_most
+
+
+class Params(NamedTuple):
+    """Parameters of double Thompson sampling."""
+
+    alpha: float = 0.51  # exploration; the bound asks for alpha > 1/2
+
+
+class State(NamedTuple):
+    """What D-TS knows after some duels among K arms."""
+
+    wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
+    doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln t >= doubts[i, j]
+    blocked: IntVector  # (K,) see `copeland`
+    release: FloatVector  # (K,) see `copeland`
+    prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2), see `posterior`
+    log_mass: FloatMatrix  # (K, K) see `posterior`
+    score: IntVector  # (K,) scratch: wins of each candidate in the sample, -1 for the others
+
+
+class PlusState(NamedTuple):
+    """What D-TS+ knows after some duels among K arms."""
+
+    wins: IntMatrix  # (K, K) these four as in D-TS
+    doubts: FloatMatrix  # (K, K)
+    blocked: IntVector  # (K,)
+    release: FloatVector  # (K,)
+    theta: FloatMatrix  # (K, K) scratch: the first sample
+    score: IntVector  # (K,) scratch: wins of each arm in it
+
+
+def init(n_arms: int, horizon: int, params: Params) -> State:
+    """Nobody has met anybody."""
+    wins, doubts = np.zeros((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
+    return State(wins, doubts, *score_rows(n_arms), *posterior_rows(n_arms), np.zeros(n_arms, np.int64))
+
+
+def plus_init(n_arms: int, horizon: int, params: Params) -> PlusState:
+    """Nobody has met anybody."""
+    wins, (doubts, theta) = np.zeros((n_arms, n_arms), np.int64), np.full((2, n_arms, n_arms), 0.5)
+    doubts[:] = 0.0
+    return PlusState(wins, doubts, *score_rows(n_arms), theta, np.zeros(n_arms, np.int64))
+
+
+def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Phase 1 and phase 2."""
+    bonus = params.alpha * log(t)
+    refresh_scores(state, bonus)
+    count, first = candidates(state.blocked)
+    if count > 1:
+        toss_rows(state, rng)
+        first = random_most(state.score, rng)
+    return first, second_arm(state, first, bonus, rng)
+
+
+@kernel
+def candidates(blocked: IntVector) -> tuple[int, int]:
+    """Return how many arms have the largest optimistic Copeland score, and the first of them."""
+    least, count, first = blocked[0], 0, 0
+    for k in range(blocked.shape[0]):
+        least = min(least, blocked[k])
+    for k in range(blocked.shape[0] - 1, -1, -1):
+        if blocked[k] == least:
+            count += 1
+            first = k
+    return count, first
+
+
+@kernel
+def toss_rows(state: State, rng: np.random.Generator) -> None:
+    """Count for each candidate the arms that it beats in a sample; a pair of candidates is tossed once."""
+    n_arms = state.blocked.shape[0]
+    least = state.blocked[0]
+    for k in range(n_arms):
+        least = min(least, state.blocked[k])
+    for k in range(n_arms):
+        state.score[k] = 0 if state.blocked[k] == least else -1
+    for i in range(n_arms):
+        if state.score[i] >= 0:
+            for j in range(n_arms):
+                rival = state.score[j] >= 0
+                if j == i or (rival and j < i):
+                    continue
+                if beats(state.prefer, i, j, rng):
+                    state.score[i] += 1
+                elif rival:
+                    state.score[j] += 1
+
+
+@kernel
+def second_arm(state: Any, first: int, bonus: float, rng: np.random.Generator) -> int:
+    """Phase 2: the largest fresh theta_i,first among the arms with l_i,first <= 1/2; 1/2 for the first arm itself."""
+    best, second = 0.5, first
+    for i in range(state.blocked.shape[0]):
+        if i != first and state.doubts[first, i] <= bonus:
+            theta = beta_draw(state.wins[i, first] + 1.0, state.wins[first, i] + 1.0, rng)
+            if theta > best:
+                best, second = theta, i
+    return second
+
+
+def update(
+    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
+) -> None:
+    """Count."""
+    if outcome == 0:
+        return
+    winner, loser = (first, second) if outcome > 0 else (second, first)
+    record_win(state.wins, state.doubts, winner, loser)
+    state.release[winner] = STALE
+    state.release[loser] = STALE
+    won = state.wins[winner, loser]
+    record_posterior(state.prefer, state.log_mass, winner, loser, won, won + state.wins[loser, winner])
+
+
+def plus_select(state: PlusState, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Phase 1 with the regret rule, and phase 2."""
+    bonus = params.alpha * log(t)
+    refresh_scores(state, bonus)
+    count, first = candidates(state.blocked)
+    if count > 1:
+        sample_all(state, rng)
+        first = cheapest_candidate(state, state.blocked[first], rng)
+    return first, second_arm(state, first, bonus, rng)
+
+
+@kernel
+def sample_all(state: PlusState, rng: np.random.Generator) -> None:
+    """Draw theta for all pairs, and count the wins of all arms."""
+    n_arms = state.blocked.shape[0]
+    for k in range(n_arms):
+        state.score[k] = 0
+    for i in range(n_arms):
+        for j in range(i + 1, n_arms):
+            theta = beta_draw(state.wins[i, j] + 1.0, state.wins[j, i] + 1.0, rng)
+            state.theta[i, j] = theta
+            state.theta[j, i] = 1.0 - theta
+            if theta > 0.5:
+                state.score[i] += 1
+            else:
+                state.score[j] += 1
+
+
+@kernel
+def cheapest_candidate(state: PlusState, least: int, rng: np.random.Generator) -> int:
+    """Return the candidate with the most wins in the sample; of several the one with the least regret estimate."""
+    n_arms = state.blocked.shape[0]
+    top, most = 0, -1
+    for k in range(n_arms):
+        top = max(top, state.score[k])
+        if state.blocked[k] == least:
+            most = max(most, state.score[k])
+    lowest, ties, chosen = np.inf, 0, 0
+    for k in range(n_arms):
+        if state.blocked[k] == least and state.score[k] == most:
+            cost = regret_estimate(state, k, top)
+            if cost < lowest:
+                lowest, ties, chosen = cost, 1, k
+            elif cost == lowest:
+                ties += 1
+    if ties == 1:
+        return chosen
+    skip = random_below(ties, rng)
+    for k in range(chosen, n_arms):
+        if state.blocked[k] == least and state.score[k] == most and regret_estimate(state, k, top) == lowest:
+            if skip == 0:
+                return k
+            skip -= 1
+    return chosen
+
+
+@kernel
+def regret_estimate(state: PlusState, i: int, top: int) -> float:
+    """R_i = sum over j of (zeta_max - (zeta_i + zeta_j) / 2) / d(theta_ij, 1/2), with normalised scores zeta."""
+    n_arms, total = state.blocked.shape[0], 0.0
+    for j in range(n_arms):
+        divergence = coin_divergence(state.theta[i, j])
+        if j != i and divergence > 0.0:
+            total += (top - 0.5 * (state.score[i] + state.score[j])) / ((n_arms - 1) * divergence)
+    return total
+
+
+def plus_update(
+    state: PlusState, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
+) -> None:
+    """Count."""
+    if outcome == 0:
+        return
+    winner, loser = (first, second) if outcome > 0 else (second, first)
+    record_win(state.wins, state.doubts, winner, loser)
+    state.release[winner] = STALE
+    state.release[loser] = STALE
+
+
+def recommend(state: Any, params: Params) -> int:
+    """The arm that beats the most arms (the paper names none)."""
+    return most_victorious(state.wins)
+
+
+def _register(name: str, title: str, cost: str, **functions: Any) -> None:
+    register(
+        Policy(
+            name=name,
+            feedback="duel",
+            params=Params,
+            recommend=recommend,
+            limits={"alpha": (0.5, None)},
+            assumes="nothing: Copeland winners",
+            regret="O(K^2 log T); with a Condorcet winner O(K log T + K^2 log log T)",
+            cost=cost,
+            reference=f"Wu and Liu, Double Thompson Sampling for Dueling Bandits, NIPS 2016, {title}",
+            bibtex="""@inproceedings{wu2016double,
+  title     = {Double {Thompson} Sampling for Dueling Bandits},
+  author    = {Wu, Huasen and Liu, Xin},
+  booktitle = {Advances in Neural Information Processing Systems 29 (NIPS)},
+  year      = {2016}
+}""",
+            **functions,
+        )
+    )
+
+
+_register(
+    "double_thompson",
+    "D-TS",
+    "O(|candidates| K) coins, K Beta draws",
+    state=State,
+    init=init,
+    select=select,
+    update=update,
+)
+_register(
+    "double_thompson_plus",
+    "D-TS+",
+    "O(K^2) Beta draws",
+    state=PlusState,
+    init=plus_init,
+    select=plus_select,
+    update=plus_update,
+)

@@ -1,0 +1,91 @@
+"""Policies that toss coins where their papers draw Beta samples: equal in law, choice by choice, in states of all kinds."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ltr_duel.bandits.parameters import configure
+from ltr_duel.bandits.trial import play
+from ltr_duel.core.jit import interpreted
+from ltr_duel.core.random import stream
+from tests.bandits.matrices import bradley_terry
+from tests.reference.bandits.thompson import DoubleThompson, MergeDts, Rcs
+from tests.reference.bandits.walk import walk
+
+LITERAL = {"rcs": Rcs, "double_thompson": DoubleThompson, "merge_dts": MergeDts}
+K = 4
+
+
+def fast_choices(text, state, t, draws, seed):
+    """Count the pairs that `select` chooses in one state."""
+    _, policy, params = configure(text)
+    rng, counts = stream(seed, "fast"), np.zeros((K, K))
+    select = interpreted(policy.select)
+    for _ in range(draws):
+        counts[select(type(state)(*(a.copy() for a in state)), params, t, rng)] += 1
+    return counts
+
+
+def literal_choices(text, state, t, draws, seed):
+    """Count the pairs that the literal policy chooses in the same state."""
+    _, _, params = configure(text)
+    counts = np.zeros((K, K))
+    literal = LITERAL[text](K, params, 0, stream(seed, "literal"))
+    for _ in range(draws):
+        literal.w = state.wins.copy()
+        literal.chosen = getattr(state, "chosen", np.zeros(0)).copy()
+        if text == "merge_dts":
+            ends = state.ends[: state.clock[0] + 1]
+            literal.batches = [list(state.arms[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+        counts[literal.select(t)] += 1
+    return counts
+
+
+def assert_same_law(one, other, level):
+    """Chi-square test of two rows of counts; rare cells are pooled."""
+    table = np.array([one.ravel(), other.ravel()])
+    often = table.sum(axis=0) >= 20
+    table = np.column_stack([table[:, often], table[:, ~often].sum(axis=1)])
+    table = table[:, table.sum(axis=0) > 0]
+    if table.shape[1] > 1:
+        assert stats.chi2_contingency(table).pvalue > level, table
+
+
+@pytest.mark.parametrize("steps", [3, 30, 300])
+@pytest.mark.parametrize("text", LITERAL)
+def test_choices_have_the_literal_law(text, steps):
+    _, policy, params = configure(text)
+    state = play(policy, params, bradley_terry(K), steps, seed=steps).state
+    draws = 1500
+    fast = fast_choices(text, state, steps + 1, draws, seed=1)
+    assert_same_law(fast, literal_choices(text, state, steps + 1, draws, seed=2), level=1e-4)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("text", LITERAL)
+def test_whole_runs_have_the_literal_law(text):
+    """Two thousand runs each: how often each pair was compared in 60 steps, pair by pair."""
+    _, policy, params = configure(text)
+    p, runs, steps = bradley_terry(K, spread=3), 2000, 60
+    counts = np.zeros((2, runs, K, K))
+    for run in range(runs):
+        for side, path in enumerate(
+            (
+                play(policy, params, p, steps, seed=run).path,
+                walk(LITERAL[text], params, p, steps, seed=runs + run),
+            )
+        ):
+            np.add.at(counts[side, run], (path[:, 0], path[:, 1]), 1)
+    for i in range(K):
+        for j in range(K):
+            if counts[:, :, i, j].any():
+                assert stats.ks_2samp(counts[0, :, i, j], counts[1, :, i, j]).pvalue > 1e-5
+
+
+@pytest.mark.parametrize("text", ["rcs", "double_thompson", "merge_dts"])
+def test_coins_have_the_probability_of_the_posterior(text):
+    _, policy, params = configure(text)
+    state = play(policy, params, bradley_terry(K, spread=0.5), 3000, seed=3).state
+    wins = state.wins - (text == "merge_dts")  # that one starts with a win each
+    np.fill_diagonal(wins, 0)
+    np.testing.assert_allclose(state.prefer, stats.beta.sf(0.5, wins + 1, wins.T + 1), atol=1e-12)

@@ -1,0 +1,88 @@
+"""Every fast policy walks the path of its slow one, written from the paper: same seed, same pairs, in every step."""
+
+import numpy as np
+import pytest
+
+from ltr_duel.bandits.parameters import configure
+from ltr_duel.bandits.trial import play
+from tests.bandits.matrices import bradley_terry, cycle
+from tests.reference.bandits import boxes, elimination, mdb, others, rmed, rucb, thompson, uniform
+from tests.reference.bandits.walk import walk, walk_slates
+
+LITERAL = {
+    "rucb": rucb.Rucb,
+    "rucb:alpha=0.6,prior_wins=1": rucb.Rucb,
+    "rucb_icml": rucb.RucbIcml,
+    "mdb": mdb.Mdb,
+    "mdb:alpha=1,beta=4": mdb.Mdb,
+    "random": uniform.RandomPair,
+    "random_slate": uniform.RandomSlate,
+    "sparring": boxes.Sparring,
+    "thompson_sparring": boxes.ThompsonSparring,
+    "exp3_sparring": boxes.Exp3Sparring,
+    "exp3_sparring:settle=100": boxes.Exp3Sparring,
+    "multisbm": boxes.MultiSbm,
+    "doubler": boxes.Doubler,
+    "improved_doubler": boxes.ImprovedDoubler,
+    "thompson_doubler": boxes.ThompsonDoubler,
+    "balanced_doubler:gap=0.5": boxes.BalancedDoubler,
+    "interleaved_filter": elimination.InterleavedFilter,
+    "interleaved_filter:prune=false,radius_scale=0.5": elimination.InterleavedFilter,
+    "beat_the_mean": elimination.BeatTheMean,
+    "beat_the_mean:gamma=1.1": elimination.BeatTheMean,
+    "beat_the_mean_pac:epsilon=0.49,delta=0.9": elimination.BeatTheMeanPac,
+    "savage": elimination.Savage,
+    "merge_rucb": thompson.MergeRucb,
+    "merge_rucb:batch=2,alpha=0.7": thompson.MergeRucb,
+    "rmed1": rmed.Rmed1,
+    "rmed2": rmed.Rmed2,
+    "rmed2:alpha=9": rmed.Rmed2,
+    "rmed2fh": rmed.Rmed2fh,
+    "double_thompson_plus": thompson.DoubleThompsonPlus,
+    "self_sparring": thompson.SelfSparring,
+    "multi_self_sparring:size=3": thompson.MultiSelfSparring,
+    "winner_stays": others.WinnerStays,
+    "winner_stays_strong:beta=1.5": others.WinnerStaysStrong,
+    "ccb": others.Ccb,
+    "versatile_db": others.VersatileDb,
+}
+SLOW = {"beat_the_mean", "beat_the_mean_pac"}  # a literal step counts all comparisons so far
+
+
+def assert_same_path(text, p, steps, seed):
+    given = configure(text)
+    follow = walk if given.policy.feedback == "duel" else walk_slates
+    literal = follow(LITERAL[text], given.params, p, steps, seed)
+    for jump in (False, True):
+        path = play(given.policy, given.params, p, steps, seed, jump=jump).path
+        wrong = np.flatnonzero((path != literal).any(axis=1))
+        assert not wrong.size, f"{text}, step {wrong[0] + 1}: {path[wrong[0]]}, not {literal[wrong[0]]}"
+
+
+@pytest.mark.parametrize("text", LITERAL)
+def test_fast_policy_walks_the_literal_path(text):
+    assert_same_path(text, bradley_terry(2), 300, seed=1)
+    assert_same_path(text, bradley_terry(5, spread=4), 1200, seed=2)
+    assert_same_path(text, bradley_terry(9), 600, seed=3)
+    assert_same_path(text, cycle(6), 400, seed=4)
+
+
+@pytest.mark.parametrize("text", ["rucb", "mdb"])
+def test_fast_policy_walks_the_literal_path_for_50000_steps(text):
+    assert_same_path(text, bradley_terry(5), 50_000, seed=5)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [11, 12])
+@pytest.mark.parametrize("n_arms", [4, 10])
+@pytest.mark.parametrize("text", LITERAL)
+def test_fast_policy_walks_the_literal_path_for_long(text, n_arms, seed):
+    steps = 5_000 if text.split(":")[0] in SLOW | {"sparring", "multisbm"} or "doubler" in text else 30_000
+    assert_same_path(text, bradley_terry(n_arms, spread=3), steps, seed)
+
+
+@pytest.mark.parametrize("gamma, epsilon, delta", [(1.0, 0.1, 0.1), (1.1, 0.2, 0.05)])
+def test_pac_duels_solve_equation_8_with_the_least_number(gamma, epsilon, delta):
+    from ltr_duel.bandits.beat_the_mean import pac_duels
+
+    assert pac_duels(10, gamma, epsilon, delta)[0] == elimination.least_pac_duels(10, gamma, epsilon, delta)

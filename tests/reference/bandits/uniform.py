@@ -1,0 +1,20 @@
+"""The random policies: a pair, or a set, that has nothing to do with anything."""
+
+from tests.reference.bandits.walk import Literal
+
+
+class RandomPair(Literal):
+    def select(self, t):
+        first = self.pick(range(self.k))
+        return first, self.pick([k for k in range(self.k) if k != first])
+
+
+class RandomSlate(Literal):
+    def select(self, t):
+        slate = []
+        while not slate:
+            slate = [k for k in range(self.k) if self.rng.random() < 0.5]
+        return slate
+
+    def compared(self, first, second, outcome):
+        pass

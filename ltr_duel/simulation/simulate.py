@@ -1,0 +1,146 @@
+"""Run policies against an oracle, in repetitions, on all cores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.bandits.parameters import Configured, configure
+from ltr_duel.core.arrays import IntVector
+from ltr_duel.core.errors import InputError
+from ltr_duel.core.jit import interpreted
+from ltr_duel.core.parallel import run_tasks
+from ltr_duel.core.random import Streams, stream
+from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.simulation.loop import new_record, run_duels, run_slates
+from ltr_duel.simulation.oracle import FromMatrix, OracleSource
+from ltr_duel.simulation.result import Results, RunKey, RunResult
+
+_LONGEST = 10**15  # pulls of 2 T must fit in 64 bits with room to spare
+
+
+def simulate(
+    source: PreferenceMatrix | OracleSource,
+    policies: str | Sequence[str],
+    *,
+    horizon: int = 1_000_000,
+    repetitions: int = 10,
+    seed: int = 0,
+    jobs: int = -1,
+    preferences: PreferenceMatrix | None = None,
+    checkpoints_per_decade: int = 20,
+    compiled: bool = True,
+) -> Results:
+    """Let each policy compare arms for ``horizon`` steps, ``repetitions`` times.
+
+    Parameters
+    ----------
+    source : PreferenceMatrix or OracleSource
+        Who answers: the coins of a matrix, or for example simulated users (`ltr_duel.simulation.live.Live`).
+    policies : str or sequence of str
+        Names with parameters, for example ``["rucb", "mdb:alpha=0.5,beta=1.5"]``.
+    horizon : int
+        Steps, up to 10^15. Where a policy knows that nothing can change, the loop jumps.
+    repetitions : int
+    seed : int
+        Repetition r of every policy meets the same coins, users and queries.
+    jobs : int
+        Threads; -1 for all cores.
+    preferences : PreferenceMatrix, optional
+        What regret is measured by; needed where ``source`` is not a matrix.
+    checkpoints_per_decade : int
+        How densely, on a logarithmic scale, pulls are recorded.
+    compiled : bool
+        False runs the same text as plain Python: the same bytes, some hundred times slower.
+
+    Returns
+    -------
+    Results
+
+    Raises
+    ------
+    InputError
+        For an unknown policy or parameter, or numbers out of range. Nothing has run then.
+    """
+    matrix = source if isinstance(source, PreferenceMatrix) else preferences
+    if matrix is None:
+        raise InputError("regret of a live simulation is measured by a preference matrix: give preferences=")
+    oracle: OracleSource = FromMatrix(source) if isinstance(source, PreferenceMatrix) else source
+    if tuple(oracle.names) != tuple(matrix.names):
+        raise InputError("the preference matrix has other rankers, or another order of them, than the oracle")
+    wanted = [configure(text) for text in ([policies] if isinstance(policies, str) else policies)]
+    if not wanted:
+        raise InputError("there is no policy to simulate")
+    if len({one.label for one in wanted}) < len(wanted):
+        raise InputError("a policy is named twice")
+    times = checkpoints(horizon, checkpoints_per_decade)
+    if repetitions < 1:
+        raise InputError(f"the number of repetitions must be at least 1, not {repetitions}")
+
+    tasks = [
+        _Task(one, RunKey(oracle.provenance, one.policy.name, one.params._asdict(), horizon, repetition, seed))
+        for one in wanted
+        for repetition in range(repetitions)
+    ]
+    runs = run_tasks(
+        lambda task: run_once(task.configured, task.key, oracle, times, compiled=compiled),
+        tasks,
+        total=len(tasks),
+        jobs=jobs,
+        label="simulate",
+        unit="run",
+    )
+    return Results(list(runs), matrix)
+
+
+class _Task(NamedTuple):
+    configured: Configured
+    key: RunKey
+
+
+def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
+    """Return log-spaced steps 1..horizon, both included; int64, ascending."""
+    if not 1 <= horizon <= _LONGEST:
+        raise InputError(f"the horizon must be between 1 and {_LONGEST:.0e} steps, not {horizon}")
+    if per_decade < 1:
+        raise InputError(f"the number of checkpoints per decade must be at least 1, not {per_decade}")
+    count = math.ceil(math.log10(horizon) * per_decade) + 1
+    spaced = np.rint(10 ** np.linspace(0, math.log10(horizon), count)).astype(np.int64)
+    return np.unique(np.concatenate([spaced[spaced < horizon], [horizon]]))
+
+
+def run_once(
+    configured: Configured, key: RunKey, oracle: OracleSource, times: IntVector, *, compiled: bool = True
+) -> RunResult:
+    """Run one policy once."""
+    policy, params = configured.policy, configured.params
+    size = len(oracle.names)
+    state = policy.init(size, key.horizon if policy.needs_horizon else 0, params)
+    record = new_record(len(times), size)
+    run = (state, params, oracle.open(), run_streams(key), times, True, record)
+    if policy.feedback == "duel":
+        (run_duels if compiled else interpreted(run_duels))(*run)
+    else:
+        slate, won = np.zeros(size, np.int64), np.zeros((size, size), np.int8)
+        (run_slates if compiled else interpreted(run_slates))(*run, slate, won)
+    return RunResult(
+        key,
+        configured.label,
+        times,
+        record.pulls,
+        record.exposure,
+        record.recommended,
+        int(record.decisions[0]),
+    )
+
+
+def run_streams(key: RunKey) -> Streams:
+    """Return the streams of a run. Feedback and queries are common to all policies of a repetition."""
+    return Streams(
+        policy=stream(key.seed, key.repetition, "policy", key.configuration),
+        feedback=stream(key.seed, key.repetition, "feedback"),
+        queries=stream(key.seed, key.repetition, "queries"),
+    )

@@ -1,0 +1,82 @@
+"""The live oracle: its answers have the law of the matrix that enumeration gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ltr_duel.clicks.model import click_model
+from ltr_duel.core.errors import InputError
+from ltr_duel.core.random import Streams, stream
+from ltr_duel.interleaving.probabilistic import TAU
+from ltr_duel.simulation.live import Live
+from ltr_duel.simulation.oracle import duel, multiduel
+from ltr_duel.simulation.simulate import simulate
+from tests.conftest import bradley_terry, make_rankings, random_rankings
+from tests.reference.interleaving import click_patterns, expected_outcome, sosm_scores, team_draft_lists
+
+ORDERS = [(2, 0, 3, 1), (0, 1, 2, 3), (3, 1, 0, 2)]
+RELEVANCE = [0, 2, 1, 0]
+
+
+def streams(seed):
+    return Streams(*(stream(seed, name) for name in Streams._fields))
+
+
+def test_duels_have_the_enumerated_law_with_ties_as_coins():
+    oracle = Live(make_rankings(ORDERS, 3, RELEVANCE), top=3).open()
+    source, n = streams(1), 30_000
+    truth = expected_outcome(ORDERS[0], ORDERS[1], RELEVANCE, click_model("navigational", 3), 3, TAU, "marginal_sign")
+    mean = np.mean([duel(oracle, 0, 1, source) for _ in range(n)])
+    assert abs(mean - truth) < 5 / np.sqrt(n)
+
+
+def test_slates_have_the_enumerated_law_with_ties_as_coins():
+    model = click_model("informational", 3)
+    oracle = Live(make_rankings(ORDERS, 3, RELEVANCE), "informational", top=3).open()
+    truth = np.zeros((3, 3))
+    for (shown, _), p_list in team_draft_lists(ORDERS, 3).items():
+        for clicks, p_clicks in click_patterns([RELEVANCE[d] for d in shown], model.p_click, model.p_stop):
+            scores = np.array(sosm_scores(ORDERS, list(shown), clicks))
+            difference = scores[:, None] - scores[None, :]
+            truth += p_list * p_clicks * ((difference > 1e-12).astype(int) - (difference < -1e-12))
+    source, n = streams(2), 30_000
+    total, won = np.zeros((3, 3)), np.zeros((3, 3), np.int8)
+    for _ in range(n):
+        multiduel(oracle, np.arange(3), 3, won, source)
+        total += won
+    upper = np.triu_indices(3, 1)
+    assert set(np.unique(won[upper])) <= {-1, 1}
+    assert (np.abs(total / n - truth)[upper] < 5 / np.sqrt(n)).all()
+
+
+def test_policies_find_the_best_ranker_from_clicks():
+    rng = np.random.default_rng(0)
+    relevance = (rng.random(60) < 0.3).astype(np.int16)
+    by_noise = [np.argsort(-(relevance + noise * rng.normal(size=60)), kind="stable") for noise in (0.1, 1, 3, 9)]
+    rankings = make_rankings(by_noise, 2, relevance)
+    results = simulate(
+        Live(rankings, "perfect"), ["rucb", "mdb"], horizon=20_000, repetitions=2, preferences=named(rankings.names)
+    )
+    assert all(run.recommended[-1] == 0 for run in results.runs)
+
+
+def named(names):
+    matrix = bradley_terry(len(names))
+    return type(matrix)(matrix.p, names)
+
+
+def test_a_live_simulation_needs_a_matrix_of_the_same_rankers_to_measure_regret():
+    live = Live(random_rankings(3, 2, 5))
+    with pytest.raises(InputError, match="give preferences="):
+        simulate(live, "rucb")
+    with pytest.raises(InputError, match="has other rankers"):
+        simulate(live, "rucb", preferences=bradley_terry(3))
+
+
+def test_methods_that_cannot_answer_are_refused():
+    rankings = random_rankings(3, 2, 5)
+    with pytest.raises(InputError, match="must be a method for pairs"):
+        Live(rankings, pairs="sosm")
+    with pytest.raises(InputError, match="'expectation' is a number"):
+        Live(rankings, outcome="expectation")

@@ -1,0 +1,32 @@
+"""Run the named benchmarks, or all: each module here with a ``main`` is one."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from pathlib import Path
+
+import benchmarks
+from benchmarks.timing import machine
+
+
+def names() -> list[str]:
+    modules = (module.name for module in pkgutil.iter_modules(benchmarks.__path__))
+    return [name for name in modules if name not in ("__main__", "timing")]
+
+
+def run() -> None:
+    wanted = sys.argv[1:] or names()
+    unknown = [name for name in wanted if name not in names()]
+    if unknown:
+        sys.exit(f"no benchmark '{unknown[0]}' ({', '.join(names())})")
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    print(machine(), "\n")
+    for name in wanted:
+        importlib.import_module(f"benchmarks.{name}").main()
+        print()
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,126 @@
+"""Figures: cumulative regret against time, and the preference matrix as a heat map."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import TwoSlopeNorm
+from matplotlib.figure import Figure
+
+from ltr_duel.analysis.style import BOUND_COLOUR, look_of, new_figure
+from ltr_duel.preferences.bounds import lower_bound
+from ltr_duel.preferences.matrix import PreferenceMatrix
+
+_MOST_LABELS = 64  # more names than this on an axis cannot be read
+_MOST_ENDS = 6  # more lines than this get a legend instead of a name at their end
+
+
+def plot_regret(frame: pd.DataFrame, matrix: PreferenceMatrix, title: str = "") -> Figure:
+    """Draw mean cumulative regret against steps, log-log, with the range from the 10th to the 90th percentile of runs.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from `Results.to_frame`.
+    matrix : PreferenceMatrix
+        Gives the asymptotic lower bound. Without a Condorcet winner there is none, and Copeland regret is drawn.
+    title : str
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    figure, axes = new_figure(7.2, 4.8)
+    bound = lower_bound(matrix)
+    column, kind = ("regret_average", "regret") if bound is not None else ("regret_copeland", "Copeland regret")
+    ends = []
+    for policy, runs in frame.groupby("policy", sort=False):
+        by_time = runs.groupby("t")[column]
+        mean = by_time.mean()
+        mean = mean[mean > 0]
+        if mean.empty:
+            continue
+        look = look_of(str(policy))
+        axes.plot(mean.index, mean, lw=2, label=str(policy), **look._asdict())
+        low, high = by_time.quantile(0.1), by_time.quantile(0.9)
+        seen = low > 0
+        axes.fill_between(low.index[seen], low[seen], high[seen], color=look.color, alpha=0.18, lw=0)
+        ends.append((float(mean.iloc[-1]), str(policy), look.color))
+    if bound is not None:
+        steps = np.unique(frame["t"])
+        steps = steps[steps >= 2]
+        if len(steps):
+            axes.plot(steps, bound * np.log(steps), color=BOUND_COLOUR, lw=1.2, ls=(0, (1, 1)))
+            ends.append((float(bound * np.log(steps[-1])), "lower bound\n(asymptotic, pairs)", BOUND_COLOUR))
+    axes.set(xscale="log", yscale="log", xlabel="steps (impressions)", ylabel=f"cumulative {kind}")
+    axes.set_title(title or ("" if bound is not None else "no Condorcet winner"), loc="left", fontsize=10)
+    axes.grid(which="major", color="#e6e6e6", lw=0.7)
+    axes.set_axisbelow(True)
+    repetitions = frame["repetition"].nunique()
+    if repetitions > 1:
+        axes.annotate(
+            f"mean of {repetitions} runs; band: 10th to 90th percentile",
+            (0.01, 0.98), xycoords="axes fraction", va="top", fontsize=8, color="#555555",
+        )  # fmt: skip
+    if len(ends) <= _MOST_ENDS:
+        _name_the_ends(axes, ends)
+    else:
+        axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    return figure
+
+
+def _name_the_ends(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
+    """Write each line's name at its right end, moved apart where they would touch."""
+    low, high = (np.log(bound) for bound in axes.get_ylim())
+    least, taken = 0.085 * (high - low), -np.inf
+    for value, text, colour in sorted(ends):
+        taken = max(np.log(value), taken + least)
+        axes.annotate(
+            text, (1.01, float(np.exp(taken))), xycoords=("axes fraction", "data"),
+            color=colour, va="center", fontsize=9, annotation_clip=False,
+        )  # fmt: skip
+
+
+def plot_preferences(matrix: PreferenceMatrix, title: str = "") -> Figure:
+    """Draw the preference matrix, rankers in Copeland order, best first.
+
+    Blue: the ranker of the row beats that of the column. Cells within two standard errors of 1/2 are grey: who
+    is better is not known there. The Condorcet winner is marked by a star.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+    title : str
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    size = len(matrix)
+    order = np.lexsort((-matrix.borda_scores, -matrix.copeland_scores))
+    p = matrix.p[np.ix_(order, order)]
+    unknown = np.abs(p - 0.5) <= 2 * matrix.standard_error[np.ix_(order, order)]
+    width = float(np.clip(2.5 + 0.16 * size, 5.5, 12.5))
+    figure, axes = new_figure(width + 1.2, width)
+    reach = max(0.05, float(np.abs(p - 0.5).max()))
+    image = axes.imshow(
+        np.ma.masked_array(p, unknown),
+        cmap="RdBu", norm=TwoSlopeNorm(0.5, 0.5 - reach, 0.5 + reach), interpolation="nearest",
+    )  # fmt: skip
+    axes.set_facecolor("#d9d9d9")
+    names = [("★ " if matrix.names[k] == matrix.condorcet_winner else "") + matrix.names[k] for k in order]
+    shown = np.arange(size) if size <= _MOST_LABELS else np.arange(0, size, -(-size // _MOST_LABELS))
+    font = float(np.clip(420 / len(shown) / 3, 4.5, 9))
+    axes.set_yticks(shown, [names[k] for k in shown], fontsize=font)
+    axes.set_xticks(shown, [names[k] for k in shown], fontsize=font, rotation=90)
+    axes.spines[:].set_visible(False)
+    bar = figure.colorbar(image, ax=axes, shrink=0.6)
+    bar.set_label("Pr(row beats column); grey: within two standard errors of 1/2", fontsize=8)
+    winner = matrix.condorcet_winner
+    axes.set_title(
+        title or (f"★ Condorcet winner: {winner}" if winner else "no Condorcet winner"),
+        loc="left",
+        fontsize=10,
+    )
+    return figure

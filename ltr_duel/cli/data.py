@@ -1,0 +1,200 @@
+"""``ltr-duel data``: what is in feature files, and where what was made of them is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ltr_duel.core.errors import InputError
+
+if TYPE_CHECKING:
+    from ltr_duel.data.dataset import Dataset
+    from ltr_duel.data.describe import Description
+    from ltr_duel.data.options import ReadOptions
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.group()
+def command() -> None:
+    """Read, convert and check corpora."""
+
+
+def _reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how feature files are read."""
+    for option in (
+        click.option("--unlabelled", default="refuse", help="Label -1: refuse, or zero for grade 0."),
+        click.option("--labels", default="grades", help="Labels that are no whole numbers: round or distinct."),
+        click.option("--fill", help="What NULL becomes: min, last (rank lists), nan or a number."),
+        click.option("--features", type=int, help="Number of features; a higher id is an error."),
+        click.option("--dialect", help="How the files are written; recognised if not given."),
+        click.option("--fold", type=int, help="Only this fold of a folder with Fold1 to Fold5."),
+        click.option("--split", help="Only this part of a folder: train, vali or test."),
+    ):
+        function = option(function)
+    return function
+
+
+@command.command("list")
+def list_corpora() -> None:
+    """Print the known corpora: size, grades, licence, how to get them, whether converted."""
+    import json
+
+    from ltr_duel.core.home import cache_home
+    from ltr_duel.data.catalogue import CORPORA
+
+    present = set()
+    for meta in (cache_home() / "corpora").glob("*/corpus.json"):
+        facts = json.loads(meta.read_text())
+        present |= {facts.get("corpus"), facts["name"].lower()}
+
+    def size(number: int | None) -> str:
+        return f"{number:,}" if number else "?"
+
+    click.echo(f"{'name':<15}{'queries':>9}{'documents':>11}{'features':>9}{'grades':>7}  {'converted':<10}licence")
+    for c in CORPORA.values():
+        here = "yes" if c.name in present else "no"
+        counts = f"{size(c.queries):>9}{size(c.documents):>11}{c.features:>9}{c.grades:>7}"
+        click.echo(f"{c.name:<15}{counts}  {here:<10}{c.licence}")
+        click.echo(f"{'':<15}{c.obtain}")
+
+
+@command.command()
+@click.argument("path", type=_PATH)
+@_reading_options
+def info(path: Path, split: str | None, fold: int | None, **how: Any) -> None:
+    """Print what is in PATH, a feature file or a folder with train, vali and test."""
+    from dataclasses import asdict
+
+    from ltr_duel.data.describe import describe
+    from ltr_duel.data.svmlight import load_dataset
+
+    dataset = load_dataset(path, split=split, fold=fold, **asdict(_options(how)))
+    for label, value in _facts(dataset, describe(dataset)):
+        click.echo(f"{label:<20} {value}")
+
+
+@command.command()
+@click.argument("path", type=_PATH)
+@click.option("--corpus", help="Which corpus of `ltr-duel data list` this is: sets dialect, width, grades, name.")
+@click.option("--memory", type=float, help="Megabytes of memory to stay below.")
+@click.option("--jobs", default=-1, show_default=True, help="Threads; -1 for all cores.")
+@_reading_options
+def convert(
+    path: Path,
+    corpus: str | None,
+    memory: float | None,
+    jobs: int,
+    split: str | None,
+    fold: int | None,
+    **how: Any,
+) -> None:
+    """Convert PATH once, so that it opens in milliseconds ever after; prints where it is kept."""
+    from ltr_duel.data.catalogue import corpus_named
+    from ltr_duel.data.convert import convert as convert_corpus
+    from ltr_duel.data.folders import default_name
+    from ltr_duel.data.reading import Naming
+
+    naming = None
+    if corpus:
+        known = corpus_named(corpus)
+        how["dialect"] = how["dialect"] or known.dialect
+        how["features"] = how["features"] or known.features
+        naming = Naming(default_name(path, split, fold), known.grades, None, corpus)
+    room = int(memory * 2**20) if memory is not None else None
+    click.echo(convert_corpus(path, _options(how), naming=naming, split=split, fold=fold, jobs=jobs, memory=room))
+
+
+@command.command()
+@click.argument("path", type=_PATH)
+@click.option("--corpus", help="Which corpus of `ltr-duel data list` this should be.")
+@click.option("--dialect", help="How the files are written; recognised if not given.")
+def check(path: Path, corpus: str | None, dialect: str | None) -> None:
+    """Compare PATH with published checksums and counts, and name the lines that break the format."""
+    from ltr_duel.data.catalogue import corpus_named
+    from ltr_duel.data.check import check_file, count_problems, expected_digests
+    from ltr_duel.data.folders import feature_files
+
+    known = corpus_named(corpus) if corpus else None
+    reports = [check_file(f, dialect or (known.dialect if known else None)) for f in feature_files(path)]
+    problems = []
+    for report in reports:
+        click.echo(f"{report.file}: {report.documents:,} documents, {report.queries:,} queries")
+        for place in report.known_as:
+            click.echo(f"  is the published {place}")
+        if not report.known_as:
+            expected = sorted(set(expected_digests(report.file, corpus).values()))
+            if expected:
+                problems.append(f"{report.file}: the checksum differs from the published {', '.join(expected)}")
+            else:
+                click.echo("  no published checksum to compare with")
+        for sentence in report.complaints:
+            click.echo(f"  {sentence}")
+        if report.complaints:
+            problems.append(f"{report.file}: lines that break the format; see above for the first ones")
+    problems += count_problems(reports, corpus)
+    if problems:
+        raise InputError("; ".join(problems))
+    click.echo("all well")
+
+
+@command.command()
+def where() -> None:
+    """Print where converted corpora and computed arrays are kept, and how large they are."""
+    from ltr_duel.core.home import cache_home
+    from ltr_duel.data.cache import usage
+
+    click.echo(cache_home())
+    for kind, (count, size) in usage().items():
+        click.echo(f"  {kind:<8} {count:>5}  {size / 1e6:>10,.1f} MB")
+
+
+@command.command()
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def clear(yes: bool) -> None:
+    """Delete all converted corpora and computed arrays. Feature files are not touched."""
+    from ltr_duel.core.home import cache_home
+    from ltr_duel.data.cache import clear as clear_cache
+    from ltr_duel.data.cache import usage
+
+    size = sum(size for _, size in usage().values())
+    if not yes:
+        click.confirm(f"Delete {size / 1e6:,.1f} MB of converted corpora and arrays in {cache_home()}?", abort=True)
+    click.echo(f"freed {clear_cache() / 1e6:,.1f} MB")
+
+
+def _options(how: dict[str, Any]) -> ReadOptions:
+    from ltr_duel.data.options import ReadOptions, fill_from_text
+
+    return ReadOptions(how["dialect"], how["features"], fill_from_text(how["fill"]), how["labels"], how["unlabelled"])
+
+
+def _facts(dataset: Dataset, seen: Description) -> list[tuple[str, str]]:
+    import numpy as np
+
+    def columns(numbers: list[int]) -> str:
+        return ", ".join(_column(dataset, i) for i in numbers) or "none"
+
+    low, median, high = np.percentile(seen.sizes, [0, 50, 100])
+    grades = ", ".join(f"{g}: {n:,} ({n / dataset.n_docs:.1%})" for g, n in enumerate(seen.grade_counts.tolist()))
+    twins = "; ".join(f"{_column(dataset, a)} = {_column(dataset, b)}" for a, b in seen.twins)
+    return [
+        ("corpus", dataset.name),
+        ("queries", f"{dataset.n_queries:,}, {seen.queries_without_relevant:,} of them without a relevant document"),
+        ("documents", f"{dataset.n_docs:,}; for each query {low:.0f} to {high:.0f}, median {median:g}"),
+        ("features", f"{dataset.n_features}" + (", ranks (lower is better)" if dataset.lower_is_better else "")),
+        ("grades", grades),
+        ("zero everywhere", columns(seen.dead)),
+        ("constant in queries", columns(seen.constant)),
+        ("exact twins", twins or "none"),
+        ("missing values", ", ".join(f"{_column(dataset, i)}: {n:,}" for i, n in seen.missing.items()) or "none"),
+        ("sha256", dataset.sha256),
+    ]
+
+
+def _column(dataset: Dataset, column: int) -> str:
+    name = dataset.feature_names[column]
+    return name if name == str(column + 1) else f"{column + 1} ({name})"

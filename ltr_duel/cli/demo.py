@@ -1,0 +1,100 @@
+"""``ltr-duel demo``: the whole road, from feature files to a regret plot."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from ltr_duel.cli._options import COUNT, jobs_option, seed_option
+
+
+@click.command()
+@click.option(
+    "--data",
+    "path",
+    type=click.Path(path_type=Path),
+    help="A feature file or a folder; made up if not given.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default="demo",
+    show_default=True,
+    help="The folder to write to.",
+)
+@click.option("--clicks", default="navigational", show_default=True, help="Click model.")
+@click.option("--comparisons", type=COUNT, default=2000, show_default=True, help="Comparisons for each pair.")
+@click.option(
+    "--policy", "policies", multiple=True, default=("rucb", "mdb"), show_default=True, help="May be repeated."
+)
+@click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
+@click.option("--repetitions", type=COUNT, default=10, show_default=True, help="Runs of each policy.")
+@seed_option
+@jobs_option
+def command(
+    path: Path | None,
+    out: Path,
+    clicks: str,
+    comparisons: int,
+    policies: tuple[str, ...],
+    horizon: int,
+    repetitions: int,
+    seed: int,
+    jobs: int,
+) -> None:
+    """Find the best feature ranker under simulated clicks, and what each policy pays to find it.
+
+    Reads a corpus (without --data it makes one of MSLR's shape, writes it as text, and reads that back), builds a
+    ranker for each feature, estimates all pairwise preferences, runs the policies on them, and writes report.html,
+    regret.png, preferences.png, preferences.parquet and results.parquet.
+    """
+    from ltr_duel.analysis.study import save_study
+    from ltr_duel.bandits.parameters import configure
+    from ltr_duel.core.parallel import checked_jobs
+    from ltr_duel.data.svmlight import load_dataset
+    from ltr_duel.preferences.estimate import estimate_preferences
+    from ltr_duel.rankers.features import constant_features, feature_rankers
+    from ltr_duel.simulation.simulate import checkpoints, simulate
+
+    checked_jobs(jobs)
+    checkpoints(horizon)
+    for policy in policies:
+        configure(policy)
+    began = time.perf_counter()
+    made_up = path is None
+    dataset = load_dataset(_made_up_corpus(out, seed) if path is None else path)
+    click.echo(
+        f"{dataset.name}: {dataset.n_queries:,} queries, {dataset.n_docs:,} documents, {dataset.n_features} features,"
+        f" grades 0..{dataset.grades - 1}"
+    )
+    notes = ["This corpus was made up by the program; its features mean nothing."] if made_up else []
+    constant = constant_features(dataset)
+    if constant:
+        notes.append(
+            f"{len(constant)} features are constant within each query, order nothing, and were left out:"
+            f" {', '.join(constant)}."
+        )
+        click.echo(notes[-1])
+    rankings = feature_rankers(dataset, seed=seed, drop_constant=True, jobs=jobs)
+    click.echo(f"{len(rankings)} rankers; {comparisons:,} comparisons for each pair, {clicks} clicks ...")
+    matrix = estimate_preferences(rankings, clicks=clicks, comparisons=comparisons, seed=seed, jobs=jobs)
+    click.echo(f"{', '.join(policies)}: {repetitions} runs of {horizon:,} steps each ...")
+    results = simulate(matrix, policies, horizon=horizon, repetitions=repetitions, seed=seed, jobs=jobs)
+    title = f"{dataset.name}, {clicks} clicks: {len(rankings)} feature rankers"
+    answer = save_study(results, out, title=title, notes=notes)
+    click.echo()
+    for line in answer:
+        click.echo(line)
+    click.echo(f"\n{out / 'report.html'} and the files beside it ({time.perf_counter() - began:.0f} s)")
+
+
+def _made_up_corpus(out: Path, seed: int) -> Path:
+    """Write a corpus of MSLR's shape as text, for the reader to read."""
+    from ltr_duel.data.synthetic import make_corpus
+    from ltr_duel.data.write import write_svmlight
+
+    path = out / "made-up corpus.txt.gz"
+    write_svmlight(make_corpus(seed=seed, name="made-up corpus"), path)
+    return path

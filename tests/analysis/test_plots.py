@@ -1,0 +1,90 @@
+"""Figures: what is drawn is what was measured."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+
+from ltr_duel.analysis.plots import plot_preferences, plot_regret
+from ltr_duel.analysis.study import save_study, study_answer
+from ltr_duel.analysis.style import look_of
+from ltr_duel.analysis.tables import policies_table, rankers_table, winner_sentence
+from ltr_duel.preferences.bounds import lower_bound
+from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.simulation.simulate import simulate
+from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
+
+
+@pytest.fixture(scope="module")
+def results():
+    return simulate(bradley_terry(5), ["rucb", "mdb"], horizon=2000, repetitions=3)
+
+
+def test_the_line_is_the_mean_and_the_bound_is_c_ln_t(results):
+    frame = results.to_frame()
+    (axes,) = results.plot().axes
+    rucb, mdb, bound = axes.get_lines()
+    mean = frame[frame["policy"] == "rucb"].groupby("t")["regret_average"].mean()
+    assert rucb.get_ydata() == pytest.approx(mean[mean > 0].to_numpy())
+    steps = np.asarray(bound.get_xdata())
+    assert bound.get_ydata() == pytest.approx(lower_bound(results.matrix) * np.log(steps))
+    assert axes.get_xscale() == axes.get_yscale() == "log" and mdb.get_label() == "mdb"
+
+
+def test_without_a_winner_copeland_regret_is_drawn_and_no_bound():
+    results = simulate(ROCK_PAPER_SCISSORS, "rucb", horizon=500, repetitions=2)
+    (axes,) = plot_regret(results.to_frame(), results.matrix).axes
+    assert "Copeland" in axes.get_ylabel()
+
+
+def test_a_policy_looks_the_same_whatever_else_is_drawn():
+    assert look_of("rucb") == look_of("rucb:alpha=0.6") != look_of("mdb")
+
+
+def test_the_heat_map_is_in_copeland_order_and_hides_what_is_not_known():
+    p = bradley_terry(4).p[::-1, ::-1]
+    error = np.full((4, 4), 0.001)
+    error[0, 1] = error[1, 0] = 1.0
+    figure = plot_preferences(PreferenceMatrix(p, ("d", "c", "b", "a"), error))
+    axes = figure.axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["★ a", "b", "c", "d"]
+    drawn = axes.get_images()[0].get_array()
+    assert drawn.mask[2, 3] and drawn.mask[3, 2] and not drawn.mask[0, 1]
+    assert drawn[0, 3] == pytest.approx(p[3, 0])
+
+
+def test_a_matrix_of_500_rankers_still_draws():
+    axes = plot_preferences(bradley_terry(500)).axes[0]
+    assert len(axes.get_yticklabels()) <= 64
+
+
+def test_figures_are_the_same_bytes_each_time(results):
+    def png():
+        data = io.BytesIO()
+        results.plot().savefig(data, format="png")
+        return data.getvalue()
+
+    assert png() == png()
+
+
+def test_sentences_say_who_won_and_how_sure_that_is(results):
+    matrix = PreferenceMatrix(np.array([[0.5, 0.51], [0.49, 0.5]]), ("x", "y"), np.array([[0, 0.02], [0.02, 0]]))
+    assert winner_sentence(matrix) == (
+        "Condorcet winner: x. It beats its strongest rival, y, in 0.5100 ± 0.0200 of comparisons"
+        " (less than two standard errors)."
+    )
+    assert winner_sentence(ROCK_PAPER_SCISSORS).startswith(
+        "No Condorcet winner: no ranker beats all others. 0, 1, 2 beats"
+    )
+    assert study_answer(results)[1].startswith("rucb paid ")
+    assert list(policies_table(results)["policy"]) == ["rucb", "mdb"]
+    assert list(rankers_table(results.matrix, 2)["ranker"]) == ["0", "1"]
+
+
+def test_the_page_escapes_names(tmp_path):
+    matrix = PreferenceMatrix(bradley_terry(2).p, ("<script>alert(1)</script>", "b & c"))
+    save_study(simulate(matrix, "rucb", horizon=50, repetitions=1), tmp_path, title="<b>")
+    page = (tmp_path / "report.html").read_text()
+    assert "<script" not in page and "&lt;script&gt;" in page and "b &amp; c" in page and "<title>&lt;b&gt;" in page

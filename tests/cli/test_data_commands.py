@@ -1,0 +1,102 @@
+"""``ltr-duel data list, convert, check, where, clear``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from ltr_duel.cli.data import command
+from ltr_duel.core.errors import InputError
+from ltr_duel.data.catalogue import CORPORA
+from ltr_duel.data.synthetic import make_corpus
+from ltr_duel.data.write import write_svmlight
+from tests.data.test_reading import SHARED, needs_real_files
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(command, [str(w) for w in words], catch_exceptions=False)
+
+
+def test_list_names_every_corpus_and_what_is_converted(tmp_path: Path) -> None:
+    file = write_svmlight(make_corpus(queries=3, features=4, grades=3), tmp_path / "a.txt")
+    run("convert", file, "--corpus", "mq2007", "--features", 46)
+    lines = run("list").output.splitlines()
+    rows = {line.split()[0]: line for line in lines[1:] if not line.startswith(" ")}
+    assert set(rows) == set(CORPORA)
+    assert " yes " in rows["mq2007"] and " no " in rows["mq2008"]
+
+
+def test_convert_prints_the_place_and_where_its_size(tmp_path: Path, own_home: Path) -> None:
+    file = write_svmlight(make_corpus(queries=3, features=4), tmp_path / "a.txt")
+    folder = Path(run("convert", file).output.strip())
+    assert folder.parent == own_home / "corpora" and folder.is_dir()
+    where = run("where").output
+    assert str(own_home) in where and "corpora      1" in where
+
+
+def test_clear_frees_everything_after_asking(tmp_path: Path, own_home: Path) -> None:
+    run("convert", write_svmlight(make_corpus(queries=3, features=4), tmp_path / "a.txt"))
+    assert CliRunner().invoke(command, ["clear"], input="n\n").exit_code == 1
+    assert (own_home / "corpora").is_dir()
+    assert run("clear", "--yes").output.startswith("freed ")
+    assert not (own_home / "corpora").exists()
+
+
+def test_check_goes_on_after_a_bad_line(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(
+        "0 qid:1 1:1 2:1 #docid = a\n0 qid:1 1:x 2:1 #docid = b\n0 qid:2 1:1 #docid = c\n0.5 qid:1 1:1 2:1 #docid = d\n"
+    )
+    result = CliRunner().invoke(command, ["check", str(tmp_path / "a.txt")])
+    assert isinstance(result.exception, InputError)
+    for sentence in (
+        "a.txt:2:11: feature value 'x'",
+        "a.txt:3: the last feature is 1, on the first line it is 2",
+        "a.txt:4: query '1' comes back",
+        "a.txt:4: label 0.5 is not a whole number",
+    ):
+        assert sentence in result.output
+
+
+def test_check_says_when_a_checksum_differs(tmp_path: Path) -> None:
+    folder = tmp_path / "MSLR-WEB10K" / "Fold1"
+    folder.mkdir(parents=True)
+    write_svmlight(make_corpus(queries=3, features=136, doc_ids=False), folder / "test.txt")
+    with pytest.raises(InputError, match=r"checksum differs from the published mslr-web10k Fold1/test\.txt"):
+        run("check", folder)
+
+
+def test_check_compares_counts_with_the_published_ones(tmp_path: Path) -> None:
+    write_svmlight(make_corpus(queries=3, features=46), tmp_path / "a.txt")
+    with pytest.raises(InputError, match="mq2008: 3 queries found, published are 784"):
+        run("check", tmp_path / "a.txt", "--corpus", "mq2008")
+
+
+def test_bad_input_is_one_sentence_and_exit_code_two(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("0 qid:1 1:1 1:2\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "ltr_duel.cli.main", "data", "convert", str(tmp_path / "a.txt")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2 and done.stdout == ""
+    assert (
+        done.stderr
+        == f"ltr-duel: {tmp_path}/a.txt:1:13: feature 1 stands twice on this line; an id may be given once\n"
+    )
+
+
+@needs_real_files
+def test_check_knows_the_real_mq2008() -> None:
+    output = run("check", SHARED / "MQ2008" / "Fold1").output
+    assert "is the published mq2008 Fold1/train.txt" in output and output.endswith("all well\n")

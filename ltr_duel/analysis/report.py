@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ltr_duel.analysis.tables import policies_table, rankers_table
+from ltr_duel.analysis.rankers import rankers_table
+from ltr_duel.analysis.tables import policies_table
 from ltr_duel.preferences.bounds import lower_bound
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.simulation.result import Results

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ltr_duel.analysis.plots import plot_preferences, plot_regret
+from ltr_duel.analysis.heatmap import plot_preferences
+from ltr_duel.analysis.plots import plot_regret
+from ltr_duel.analysis.rankers import winner_sentence
 from ltr_duel.analysis.report import render_report
-from ltr_duel.analysis.tables import winner_sentence
 from ltr_duel.core.files import replacing
 from ltr_duel.preferences.files import save_preferences
 from ltr_duel.simulation.result import Results

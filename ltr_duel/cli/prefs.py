@@ -41,7 +41,7 @@ def estimate(
     out: Path,
 ) -> None:
     """Estimate the preference matrix of the feature rankers of the corpus at PATH."""
-    from ltr_duel.analysis.tables import winner_sentence
+    from ltr_duel.analysis.rankers import winner_sentence
     from ltr_duel.data.svmlight import load_dataset
     from ltr_duel.preferences.estimate import estimate_preferences
     from ltr_duel.preferences.files import save_preferences
@@ -77,7 +77,7 @@ def estimate(
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def show(file: Path, as_json: bool) -> None:
     """Print the winners and the best rankers of the matrix in FILE."""
-    from ltr_duel.analysis.tables import rankers_table, winner_sentence
+    from ltr_duel.analysis.rankers import rankers_table, winner_sentence
     from ltr_duel.preferences.bounds import lower_bound
     from ltr_duel.preferences.files import load_preferences
 

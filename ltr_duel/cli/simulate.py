@@ -30,7 +30,8 @@ def command(
 
     Writes results.parquet (policy, repetition, t, regret_average, ...), pulls.parquet, runs.json and regret.png.
     """
-    from ltr_duel.analysis.tables import policies_table, winner_sentence
+    from ltr_duel.analysis.rankers import winner_sentence
+    from ltr_duel.analysis.tables import policies_table
     from ltr_duel.core.files import replacing
     from ltr_duel.preferences.files import load_preferences
     from ltr_duel.simulation.simulate import simulate

@@ -7,10 +7,12 @@ import io
 import numpy as np
 import pytest
 
-from ltr_duel.analysis.plots import plot_preferences, plot_regret
+from ltr_duel.analysis.heatmap import plot_preferences
+from ltr_duel.analysis.plots import plot_regret
+from ltr_duel.analysis.rankers import rankers_table, winner_sentence
 from ltr_duel.analysis.study import save_study, study_answer
 from ltr_duel.analysis.style import look_of
-from ltr_duel.analysis.tables import policies_table, rankers_table, winner_sentence
+from ltr_duel.analysis.tables import policies_table
 from ltr_duel.preferences.bounds import lower_bound
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.simulation.simulate import simulate

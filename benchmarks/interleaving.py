@@ -9,10 +9,12 @@ from ltr_duel.clicks.model import click_model
 from ltr_duel.core.jit import kernel
 from ltr_duel.core.random import random_below, stream
 from ltr_duel.interleaving.comparison import Comparer, compare_slate
-from ltr_duel.interleaving.probabilistic import OUTCOMES, TAU
-from ltr_duel.preferences.estimate import compare_often
+from ltr_duel.interleaving.probabilistic import OUTCOMES
 from tests.conftest import random_rankings
+from tests.driving import pairs_often as compare_often
 from tests.reference.interleaving import ownership_by_enumeration, softmax
+
+TAU = 3.0
 
 DOCUMENTS, QUERIES, TOP = 100, 100, 10
 

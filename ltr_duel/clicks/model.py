@@ -3,18 +3,24 @@
 Guo, Liu, Wang. Efficient Multiple-Click Models in Web Search. WSDM 2009; instantiated for grades by Hofmann, Whiteson,
 de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011, and since. A user who examined a
 document of grade g goes on to the next one with probability 1 - p_click[g] * p_stop[g].
+
+Some public simulators draw the stop after every examined document, clicked or not. That is another model: a navigational
+user would leave at one in five irrelevant documents. It is here as ``stop_on="examine"``, to compare with their numbers.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from ltr_duel.core.arrays import FloatVector, IntVector, SmallIntVector
-from ltr_duel.core.errors import InputError, require_between
+from ltr_duel.core.errors import InputError, require_between, unknown_name
 from ltr_duel.core.jit import kernel
 from ltr_duel.core.registry import Registry
+
+STOP_RULES = ("click", "examine")
 
 
 @dataclass(frozen=True)
@@ -27,20 +33,27 @@ class ClickModel:
     p_click : tuple of float
         Probability to click an examined document of grade 0, 1, ...
     p_stop : tuple of float
-        Probability to end the session after clicking a document of that grade.
+        Probability to end the session after a document of that grade.
     source : str
         Where the numbers come from.
+    stop_on : {"click", "examine"}
+        Whether the stop is drawn after clicked documents only, or after every examined one.
+    position_bias : float
+        Users notice the document at place k = 1, 2, ... with probability ``k ** -position_bias``; what is not
+        noticed is not clicked. 0, the default, for users who notice everything.
 
     Raises
     ------
     InputError
-        If the two differ in length, or a probability is outside 0..1.
+        If the tables differ in length, a probability is outside 0..1, or the stop rule does not exist.
     """
 
     name: str
     p_click: tuple[float, ...]
     p_stop: tuple[float, ...]
     source: str = "given by the user"
+    stop_on: Literal["click", "examine"] = "click"
+    position_bias: float = 0.0
 
     def __post_init__(self) -> None:
         if len(self.p_click) != len(self.p_stop) or not self.p_click:
@@ -51,11 +64,36 @@ class ClickModel:
         for kind, values in (("click", self.p_click), ("stop", self.p_stop)):
             for grade, value in enumerate(values):
                 require_between(f"click model '{self.name}': {kind} probability of grade {grade}", value, 0, 1)
+        if self.stop_on not in STOP_RULES:
+            raise unknown_name("stop rule", self.stop_on, STOP_RULES)
+        require_between(f"click model '{self.name}': position bias", self.position_bias, 0)
 
     @property
     def grades(self) -> int:
         """How many grades the model is defined for."""
         return len(self.p_click)
+
+    def attention(self, length: int) -> FloatVector:
+        """Return the probability that each place of a list is noticed; shape (length,)."""
+        return np.arange(1.0, length + 1) ** -self.position_bias
+
+    def examination(self, grades: list[int]) -> FloatVector:
+        """Return the probability that each document of a list is reached, in closed form.
+
+        Parameters
+        ----------
+        grades : list of int
+            Of the shown documents, from the top.
+
+        Returns
+        -------
+        ndarray of float64, shape (len(grades),)
+            The product, over the documents above, of the probability not to stop there.
+        """
+        p_click = self.attention(len(grades)) * [self.p_click[g] for g in grades]
+        p_stop = np.array([self.p_stop[g] for g in grades])
+        go_on = 1 - (p_click if self.stop_on == "click" else 1.0) * p_stop
+        return np.concatenate([[1.0], np.cumprod(go_on)[:-1]])
 
 
 @dataclass(frozen=True)
@@ -70,7 +108,9 @@ class ClickFamily:
 CLICK_MODELS: Registry[ClickFamily] = Registry("click model", "ltr_duel.clicks")
 
 
-def click_model(name: str, grades: int) -> ClickModel:
+def click_model(
+    name: str, grades: int, *, stop_on: Literal["click", "examine"] = "click", position_bias: float = 0.0
+) -> ClickModel:
     """Return the named click model for a corpus with that many grades.
 
     Raises
@@ -81,36 +121,34 @@ def click_model(name: str, grades: int) -> ClickModel:
     family = CLICK_MODELS[name]
     if grades not in family.tables:
         known = ", ".join(str(count) for count in sorted(family.tables))
+        fitting = [other.name for other in CLICK_MODELS if grades in other.tables]
+        others = f"models for {grades} grades: {', '.join(fitting)}" if fitting else "give a table of your own"
         raise InputError(
-            f"click model '{name}' is defined for {known} grades; this corpus has {grades} (0..{grades - 1}):"
-            " give a ClickModel with your own table"
+            f"click model '{name}' is defined for {known} grades; this corpus has {grades} (0..{grades - 1}): {others}"
         )
     p_click, p_stop = family.tables[grades]
-    return ClickModel(name, p_click, p_stop, family.source)
+    return replace(ClickModel(name, p_click, p_stop, family.source), stop_on=stop_on, position_bias=position_bias)
 
 
-def examination(model: ClickModel, grades: list[int]) -> FloatVector:
-    """Return the probability that each document of a list is examined, in closed form.
+class Users(NamedTuple):
+    """A click model as kernels see it."""
 
-    Parameters
-    ----------
-    model : ClickModel
-    grades : list of int
-        Of the shown documents, from the top.
+    p_click: FloatVector  # (grades,)
+    p_stop: FloatVector  # (grades,) after a click
+    p_leave: FloatVector  # (grades,) after an examined document that was not clicked
+    attention: FloatVector  # (top,) probability to notice each place
 
-    Returns
-    -------
-    ndarray of float64, shape (len(grades),)
-        The product of ``1 - p_click * p_stop`` over the documents above.
-    """
-    go_on = [1 - model.p_click[g] * model.p_stop[g] for g in grades]
-    return np.concatenate([[1.0], np.cumprod(go_on)[:-1]])
+
+def users_of(model: ClickModel, top: int) -> Users:
+    """Return the kernel's form of a click model, for lists of up to ``top`` documents."""
+    p_stop = np.asarray(model.p_stop, np.float64)
+    p_leave = p_stop if model.stop_on == "examine" else np.zeros_like(p_stop)
+    return Users(np.asarray(model.p_click, np.float64), p_stop, p_leave, model.attention(top))
 
 
 @kernel
 def simulate_clicks(
-    p_click: FloatVector,
-    p_stop: FloatVector,
+    users: Users,
     relevance: SmallIntVector,
     start: int,
     shown: IntVector,
@@ -126,9 +164,11 @@ def simulate_clicks(
     count = 0
     for k in range(length):
         grade = relevance[start + shown[k]]
-        if rng.random() < p_click[grade]:
+        stop = users.p_leave[grade]
+        if rng.random() < users.p_click[grade] * users.attention[k]:
             clicks[count] = k
             count += 1
-            if rng.random() < p_stop[grade]:
-                break
+            stop = users.p_stop[grade]
+        if stop > 0.0 and rng.random() < stop:
+            break
     return count

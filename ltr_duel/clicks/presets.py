@@ -40,5 +40,51 @@ INFORMATIONAL = ClickFamily(
     _HOFMANN,
 )
 
-for _family in (PERFECT, NAVIGATIONAL, INFORMATIONAL):
+ALMOST_RANDOM = ClickFamily(
+    "almost_random",
+    {
+        2: ((0.4, 0.6), (0.5, 0.5)),
+        3: ((0.4, 0.5, 0.6), (0.5, 0.5, 0.5)),
+        5: ((0.4, 0.45, 0.5, 0.55, 0.6), (0.5, 0.5, 0.5, 0.5, 0.5)),
+    },
+    _HOFMANN,
+)
+
+RANDOM = ClickFamily(
+    "random",
+    {
+        2: ((0.5, 0.5), (0, 0)),
+        3: ((0.5, 0.5, 0.5), (0, 0, 0)),
+        5: ((0.5, 0.5, 0.5, 0.5, 0.5), (0, 0, 0, 0, 0)),
+    },
+    _HOFMANN,
+)
+
+# Variants that occur in published configurations.
+PERFECT_BINARY = ClickFamily("perfect_binary", {3: ((0, 1, 1), (0, 0, 0))}, "Lerot, config-sampler")
+NAVIGATIONAL_SYNTHETIC = ClickFamily(
+    "navigational_synthetic", {2: ((0.05, 0.8), (0, 0.8))}, "Lerot, configuration of the synthetic evaluation"
+)
+FIRST_CLICK = ClickFamily(
+    "first_click",
+    {2: ((0, 1), (1, 1)), 3: ((0, 0.5, 1), (1, 1, 1)), 5: ((0, 0.2, 0.4, 0.8, 1), (1, 1, 1, 1, 1))},
+    "perfect clicks, but the session ends with the first one",
+)
+CASCADE = ClickFamily(
+    "cascade",
+    {grades: (p_click, (1,) * grades) for grades, (p_click, _) in NAVIGATIONAL.tables.items()},
+    "Craswell, Zoeter, Taylor, Ramsey (WSDM 2008), with navigational click probabilities",
+)
+
+for _family in (
+    PERFECT,
+    NAVIGATIONAL,
+    INFORMATIONAL,
+    ALMOST_RANDOM,
+    RANDOM,
+    PERFECT_BINARY,
+    NAVIGATIONAL_SYNTHETIC,
+    FIRST_CLICK,
+    CASCADE,
+):
     CLICK_MODELS.add(_family.name, _family)

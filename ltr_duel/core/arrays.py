@@ -15,3 +15,4 @@ SmallIntVector: TypeAlias = NDArray[np.int16]  # grades, positions and ranks wit
 SmallIntMatrix: TypeAlias = NDArray[np.int16]
 SignMatrix: TypeAlias = NDArray[np.int8]  # -1, 0, +1
 MarkVector: TypeAlias = NDArray[np.uint8]  # 0 or 1
+MarkMatrix: TypeAlias = NDArray[np.uint8]  # 0 or 1

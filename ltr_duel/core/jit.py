@@ -95,8 +95,18 @@ class Dispatch:
 def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
     """Turn a stub into a function that kernels and Python can call; see `Dispatch`.
 
-    The returned function has an attribute ``dispatch``, the `Dispatch` that holds its implementations.
+    The implementations become part of the caller's text before it is compiled: for steps of nanoseconds. The returned
+    function has an attribute ``dispatch``, the `Dispatch` that holds its implementations.
     """
+    return _dispatched(stub, "always")
+
+
+def dispatched_call(stub: Callable[P, R]) -> Callable[P, R]:
+    """Like `dispatched`, but compiled as a call: for longer functions, with returns in several places."""
+    return _dispatched(stub, "never")
+
+
+def _dispatched(stub: Callable[P, R], inline: str) -> Callable[P, R]:
     dispatch = Dispatch(stub)
 
     @functools.wraps(stub)
@@ -107,7 +117,7 @@ def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
         return dispatch.find(getattr(args[0], "instance_class", None))
 
     resolve.__signature__ = inspect.signature(stub)  # type: ignore[attr-defined]
-    overload(call, jit_options=KERNEL_FLAGS, inline="always", strict=False)(resolve)
+    overload(call, jit_options=KERNEL_FLAGS, inline=inline, strict=False)(resolve)
     call.dispatch = dispatch  # type: ignore[attr-defined]
     return call
 

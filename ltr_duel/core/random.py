@@ -18,11 +18,13 @@ from ltr_duel.core.jit import kernel
 
 
 class Streams(NamedTuple):
-    """The three independent sources of chance in one simulated run."""
+    """The independent sources of chance in one simulated run."""
 
     policy: np.random.Generator  # choices and tie-breaks of the policy
-    feedback: np.random.Generator  # the coin of a duel; lists, clicks and credit of a live comparison
+    feedback: np.random.Generator  # the coin of a duel, or of a tied comparison
     queries: np.random.Generator  # which query comes next
+    lists: np.random.Generator  # what is shown
+    clicks: np.random.Generator  # what is clicked
 
 
 def stream(seed: int, *names: str | int) -> np.random.Generator:

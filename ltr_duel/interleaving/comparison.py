@@ -1,123 +1,53 @@
-"""What an interleaving method is, and one comparison from the query to the outcome.
+"""One comparison: from the query to the outcome.
 
-    query --draw--> shown list, owners --click model--> clicks --credit--> who won
-
-A method is a NamedTuple of constants and scratch arrays with implementations of `draw_pair` and `credit_pair`, or of
-`draw_slate` and `credit_slate`, or of both pairs. Building the list and scoring the clicks are separate, so that
-each can be tested against enumeration.
+Tied documents are ordered once and for all by the rankings, unless their tie rule says otherwise: ``resample`` orders them
+anew for each impression, and infers with the same order; ``redraw_at_inference`` orders them a second time before the
+clicks are credited. The latter is an artifact of a public implementation, kept to reproduce its results: a
+ranker is then not recognised as the source of its own tied documents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.clicks.model import ClickModel, simulate_clicks
-from ltr_duel.core.arrays import FloatVector, IntVector, SignMatrix, SmallIntMatrix, SmallIntVector
+from ltr_duel.clicks.model import ClickModel, Users, simulate_clicks, users_of
+from ltr_duel.core.arrays import IntVector, MarkMatrix, SignMatrix, SmallIntVector
 from ltr_duel.core.errors import InputError, unknown_name
-from ltr_duel.core.jit import dispatched, kernel
-from ltr_duel.core.registry import Registry
+from ltr_duel.core.jit import dispatched_call, implement, kernel
+from ltr_duel.core.random import random_below
+from ltr_duel.interleaving.method import (
+    ConfiguredMethod,
+    Lists,
+    Method,
+    Page,
+    Size,
+    configure_method,
+    credit_pair,
+    credit_slate,
+    draw_pair,
+    draw_slate,
+)
 from ltr_duel.rankers.rankings import Rankings
+from ltr_duel.rankers.ties import REDRAWING
 
-
-class Lists(NamedTuple):
-    """The rankings as kernels see them; query q is columns ``query_ptr[q]:query_ptr[q + 1]``."""
-
-    order: SmallIntMatrix  # (K, n_docs) positions, best first
-    rank: SmallIntMatrix  # (K, n_docs) 1 = best
-    query_ptr: IntVector  # (n_queries + 1,)
-
-
-class Page(NamedTuple):
-    """One shown list, as scratch: room for ``top`` documents."""
-
-    shown: IntVector  # (top,) document positions, from the top
-    owner: IntVector  # (top,) who contributed the document: 0, 1, ... within the pair or slate; -1 for nobody
-    clicks: IntVector  # (top,) places of the list that were clicked, ascending
-
-
-@dispatched
-def draw_pair(
-    method: Any, lists: Lists, query: int, first: int, second: int, page: Page, rng: np.random.Generator
-) -> int:
-    """Interleave two rankers: fill ``page.shown`` and ``page.owner``, and return the length of the list."""
-    raise TypeError("this method does not compare two rankers")
-
-
-@dispatched
-def credit_pair(
-    method: Any, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
-) -> float:
-    """Score the clicks: +1 if ``first`` won, -1 if ``second`` did, 0 for a tie, or a number between by the rule."""
-    raise TypeError("this method does not compare two rankers")
-
-
-@dispatched
-def draw_slate(
-    method: Any, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: np.random.Generator
-) -> int:
-    """Multileave ``slate[:size]``: fill ``page.shown`` and ``page.owner``, and return the length of the list."""
-    raise TypeError("this method does not compare sets of rankers")
-
-
-@dispatched
-def credit_slate(
-    method: Any,
-    lists: Lists,
-    query: int,
-    slate: IntVector,
-    size: int,
-    page: Page,
-    length: int,
-    n_clicks: int,
-    won: SignMatrix,
-) -> None:
-    """Score the clicks: for places a < b of the slate, ``won[a, b]`` is +1 if ``slate[a]`` won, -1 if lost, else 0."""
-    raise TypeError("this method does not compare sets of rankers")
-
-
-@dataclass(frozen=True)
-class Method:
-    """A registered way of comparing rankers.
-
-    Parameters
-    ----------
-    name : str
-    pairs, slates : bool
-        Whether it compares two rankers, and whole sets of them.
-    outcomes : tuple of str
-        Its outcome rules for pairs, the default first.
-    open : callable
-        ``open(top, longest_query, n_rankers, outcome) -> NamedTuple`` with scratch of its own.
-    kind : type
-        The class of that NamedTuple.
-    reference : str
-    """
-
-    name: str
-    pairs: bool
-    slates: bool
-    outcomes: tuple[str, ...]
-    open: Callable[[int, int, int, str], Any] = field(repr=False)
-    kind: type = field(repr=False)
-    reference: str = field(repr=False)
-
-
-METHODS: Registry[Method] = Registry("comparison method", "ltr_duel.interleaving")
+FIXED, RESAMPLED, REDRAWN = range(3)  # what happens to ties
 
 
 class Comparison(NamedTuple):
-    """Everything one worker needs to compare rankers on simulated users. The page and the method are scratch."""
+    """Everything one worker needs to compare rankers on simulated users. The last five are scratch."""
 
     lists: Lists
     relevance: SmallIntVector  # (n_docs,)
-    p_click: FloatVector  # (grades,)
-    p_stop: FloatVector  # (grades,)
+    users: Users
+    ties: int  # FIXED, RESAMPLED or REDRAWN
+    tied: MarkMatrix  # (K, n_docs) tied[ranker, r]: the document at this place of the order ties with the one above
     method: Any
     page: Page
+    redrawn: Lists  # (rankers, longest) one query, ties ordered anew
+    places: IntVector  # (rankers,) 0, 1, ...: the rows of `redrawn`
 
 
 @dataclass(frozen=True)
@@ -129,8 +59,8 @@ class Comparer:
     rankings : Rankings
     clicks : ClickModel
         Must be defined for the grades of the corpus.
-    method : str
-        A name in `METHODS`.
+    method : str or Method
+        A name, with parameters if wanted (``probabilistic:tau=1``), or a method of your own.
     outcome : str, optional
         Its outcome rule; the method's default if not given.
     top : int
@@ -144,36 +74,52 @@ class Comparer:
 
     rankings: Rankings
     clicks: ClickModel
-    method: str = "probabilistic"
+    method: str | Method = "probabilistic"
     outcome: str = ""
     top: int = 10
+    configured: ConfiguredMethod = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        method = METHODS[self.method]
+        object.__setattr__(self, "configured", configure_method(self.method))
+        method = self.configured.method
         if not self.outcome:
             object.__setattr__(self, "outcome", method.outcomes[0])
         if self.outcome not in method.outcomes:
-            raise unknown_name(f"outcome rule of {self.method} called", self.outcome, method.outcomes)
+            raise unknown_name(f"outcome rule of {method.name} called", self.outcome, method.outcomes)
         if not 1 <= self.top <= 1000:
             raise InputError(f"the number of documents shown must be between 1 and 1000, not {self.top}")
         corpus = self.rankings.provenance.get("corpus", "the corpus")
         if self.clicks.grades != self.rankings.grades:
             raise InputError(
-                f"click model '{self.clicks.name}' has {self.clicks.grades} grades; {corpus} has {self.rankings.grades}"
+                f"click model '{self.clicks.name}' has {self.clicks.grades} grades;"
+                f" {corpus} has {self.rankings.grades}"
+            )
+        if not method.compiled and self.rankings.provenance.get("ties") in REDRAWING:
+            raise InputError(
+                f"method '{method.name}' solves a program for each query once and for all, which ties ordered anew"
+                f" in each comparison ('{self.rankings.provenance['ties']}') do not allow"
             )
         if not self.rankings.relevance.any():
             raise InputError(f"{corpus}: no document has a grade above 0, so clicks can tell nothing about rankers")
 
     @property
+    def compiled(self) -> bool:
+        """Whether kernels can use what `open` returns; if not, the same text runs as plain Python."""
+        return self.configured.method.compiled
+
+    @property
     def provenance(self) -> dict[str, Any]:
         """Everything that determines the law of an outcome, as JSON."""
+        method, params = self.configured
         return {
             **self.rankings.provenance,
             "clicks": self.clicks.name,
             "p_click": list(self.clicks.p_click),
             "p_stop": list(self.clicks.p_stop),
-            "stop_on": "click",
-            "method": self.method,
+            "stop_on": self.clicks.stop_on,
+            "position_bias": self.clicks.position_bias,
+            "method": method.name,
+            "method_parameters": params._asdict(),
             "outcome": self.outcome,
             "top": self.top,
             "queries": self.rankings.n_queries,
@@ -182,20 +128,27 @@ class Comparer:
 
     def open(self) -> Comparison:
         """Return what kernels need, with scratch of its own."""
-        rankings = self.rankings
+        rankings, (method, params) = self.rankings, self.configured
+        size = Size(self.top, rankings.longest_query, max(2, len(rankings)))
+        rule = rankings.provenance.get("ties")
+        ties = {"resample": RESAMPLED, "redraw_at_inference": REDRAWN}.get(str(rule), FIXED)
+        room = (size.rankers, size.longest) if ties != FIXED else (0, 0)
         return Comparison(
             Lists(rankings.order, rankings.rank, rankings.query_ptr),
             rankings.relevance,
-            np.asarray(self.clicks.p_click, np.float64),
-            np.asarray(self.clicks.p_stop, np.float64),
-            METHODS[self.method].open(self.top, rankings.longest_query, len(rankings), self.outcome),
+            users_of(self.clicks, self.top),
+            ties,
+            rankings.tied,
+            method.open(size, params, self.outcome),
             Page(*(np.zeros(self.top, np.int64) for _ in Page._fields)),
+            Lists(np.zeros(room, np.int16), np.zeros(room, np.int16), np.zeros(2, np.int64)),
+            np.arange(size.rankers),
         )
 
 
-@kernel
+@dispatched_call
 def compare_pair(
-    comparison: Comparison,
+    comparison: Any,
     query: int,
     first: int,
     second: int,
@@ -203,18 +156,40 @@ def compare_pair(
     clicks_rng: np.random.Generator,
 ) -> float:
     """Show one interleaved list to one user: the outcome, from -1 (``second`` won) to +1 (``first`` won)."""
+    raise TypeError("not a comparison")
+
+
+def _compare_pair(
+    comparison: Comparison,
+    query: int,
+    first: int,
+    second: int,
+    lists_rng: np.random.Generator,
+    clicks_rng: np.random.Generator,
+) -> float:
     c = comparison
-    length = draw_pair(c.method, c.lists, query, first, second, c.page, lists_rng)
     start = c.lists.query_ptr[query]
-    n_clicks = simulate_clicks(c.p_click, c.p_stop, c.relevance, start, c.page.shown, length, c.page.clicks, clicks_rng)
+    if c.ties == FIXED:
+        length = draw_pair(c.method, c.lists, query, first, second, c.page, lists_rng)
+        n_clicks = simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, clicks_rng)
+        if n_clicks == 0:
+            return 0.0
+        return credit_pair(c.method, c.lists, query, first, second, c.page, length, n_clicks)
+    shuffle_ties(c.lists, c.tied, query, first, 0, c.redrawn, lists_rng)
+    shuffle_ties(c.lists, c.tied, query, second, 1, c.redrawn, lists_rng)
+    length = draw_pair(c.method, c.redrawn, 0, 0, 1, c.page, lists_rng)
+    n_clicks = simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, clicks_rng)
     if n_clicks == 0:
         return 0.0
-    return credit_pair(c.method, c.lists, query, first, second, c.page, length, n_clicks)
+    if c.ties == REDRAWN:
+        shuffle_ties(c.lists, c.tied, query, first, 0, c.redrawn, lists_rng)
+        shuffle_ties(c.lists, c.tied, query, second, 1, c.redrawn, lists_rng)
+    return credit_pair(c.method, c.redrawn, 0, 0, 1, c.page, length, n_clicks)
 
 
-@kernel
+@dispatched_call
 def compare_slate(
-    comparison: Comparison,
+    comparison: Any,
     query: int,
     slate: IntVector,
     size: int,
@@ -223,14 +198,59 @@ def compare_slate(
     clicks_rng: np.random.Generator,
 ) -> int:
     """Show one multileaved list to one user; fills ``won`` for places a < b (0 = tie) and returns the clicks."""
+    raise TypeError("not a comparison")
+
+
+def _compare_slate(
+    comparison: Comparison,
+    query: int,
+    slate: IntVector,
+    size: int,
+    won: SignMatrix,
+    lists_rng: np.random.Generator,
+    clicks_rng: np.random.Generator,
+) -> int:
     c = comparison
-    length = draw_slate(c.method, c.lists, query, slate, size, c.page, lists_rng)
     start = c.lists.query_ptr[query]
-    n_clicks = simulate_clicks(c.p_click, c.p_stop, c.relevance, start, c.page.shown, length, c.page.clicks, clicks_rng)
+    if c.ties == FIXED:
+        length = draw_slate(c.method, c.lists, query, slate, size, c.page, lists_rng)
+    else:
+        for a in range(size):
+            shuffle_ties(c.lists, c.tied, query, slate[a], a, c.redrawn, lists_rng)
+        length = draw_slate(c.method, c.redrawn, 0, c.places, size, c.page, lists_rng)
+    n_clicks = simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, clicks_rng)
     if n_clicks == 0:
         for a in range(size):
             for b in range(a + 1, size):
                 won[a, b] = 0
-    else:
+    elif c.ties == FIXED:
         credit_slate(c.method, c.lists, query, slate, size, c.page, length, n_clicks, won)
+    else:
+        if c.ties == REDRAWN:
+            for a in range(size):
+                shuffle_ties(c.lists, c.tied, query, slate[a], a, c.redrawn, lists_rng)
+        credit_slate(c.method, c.redrawn, 0, c.places, size, c.page, length, n_clicks, won)
     return n_clicks
+
+
+@kernel
+def shuffle_ties(
+    lists: Lists, tied: MarkMatrix, query: int, ranker: int, row: int, redrawn: Lists, rng: np.random.Generator
+) -> None:
+    """Write one ranker's order of a query, tied documents shuffled, into row ``row`` of ``redrawn``."""
+    start = lists.query_ptr[query]
+    size = lists.query_ptr[query + 1] - start
+    redrawn.query_ptr[1] = size
+    begin = 0  # of the run of tied documents
+    for r in range(size):
+        if tied[ranker, start + r] == 0:
+            begin = r
+        other = begin + random_below(r - begin + 1, rng)  # inside-out shuffle of the run
+        redrawn.order[row, r] = redrawn.order[row, other]
+        redrawn.order[row, other] = lists.order[ranker, start + r]
+    for r in range(size):
+        redrawn.rank[row, redrawn.order[row, r]] = r + 1
+
+
+implement(compare_pair, Comparison, _compare_pair)
+implement(compare_slate, Comparison, _compare_slate)

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ltr_duel.core.errors import InputError, unknown_name
-from ltr_duel.core.parallel import run_tasks
 from ltr_duel.data.dataset import Dataset
-from ltr_duel.rankers.rankings import Rankings, inverse
-from ltr_duel.rankers.ties import TIE_RULES, TieRule, document_keys, tie_breakers
+from ltr_duel.rankers.rankings import Rankings
+from ltr_duel.rankers.scores import rankings_from_scores
+from ltr_duel.rankers.ties import TieRule
 
 
 def feature_rankers(
@@ -33,7 +32,7 @@ def feature_rankers(
     dataset : Dataset
     features : sequence of str, optional
         Names of the features to use; all by default.
-    ties : {"fixed_random", "file"}
+    ties : {"fixed_random", "shared", "file", "resample", "redraw_at_inference"}
         How tied documents are ordered (see `ltr_duel.rankers.ties`).
     seed : int
         Of the tie rule.
@@ -51,14 +50,6 @@ def feature_rankers(
     InputError
         For an unknown feature or tie rule, a query of more than 32,767 documents, or where no ranker is left.
     """
-    if ties not in TIE_RULES:
-        raise unknown_name("tie rule", ties, TIE_RULES)
-    if dataset.query_sizes.max() > np.iinfo(np.int16).max:
-        largest = int(dataset.query_sizes.argmax())
-        raise InputError(
-            f"{dataset.name}: query {dataset.query_ids[largest]} has {dataset.query_sizes[largest]:,} documents;"
-            f" at most {np.iinfo(np.int16).max:,} are possible"
-        )
     columns = _chosen(dataset, features)
     if drop_constant:
         constant = set(constant_features(dataset))
@@ -66,29 +57,10 @@ def feature_rankers(
         if not columns:
             raise InputError(f"{dataset.name}: every feature is constant within each query: no ranker is left")
 
-    order = np.empty((len(columns), dataset.n_docs), np.int16)
-    rank = np.empty_like(order)
-    documents = document_keys(dataset.query_ids, dataset.query_ptr)
-    starts = np.repeat(dataset.query_ptr[:-1], dataset.query_sizes)
-
-    def sort(k: int) -> None:
-        name = dataset.feature_names[columns[k]]
-        scores = np.ascontiguousarray(dataset.features[:, columns[k]])
-        breakers = tie_breakers(documents, seed, name) if ties == "fixed_random" else None
-        order[k] = _sorted_within(scores, breakers, starts) - starts
-        rank[k] = inverse(order[k], dataset.query_ptr)
-
-    for _ in run_tasks(sort, range(len(columns)), total=len(columns), jobs=jobs, label="rankers", unit="ranker"):
-        pass
-    provenance = {
-        "corpus": dataset.name,
-        "corpus_sha256": dataset.sha256,
-        "ties": ties,
-        "tie_seed": seed,
-        "direction": "descending",
-    }
     names = tuple(dataset.feature_names[c] for c in columns)
-    return Rankings(names, order, rank, dataset.relevance, dataset.query_ptr, dataset.grades, provenance)
+    return rankings_from_scores(
+        dataset, names, lambda k: dataset.features[:, columns[k]], ties=ties, seed=seed, jobs=jobs
+    )
 
 
 def constant_features(dataset: Dataset) -> tuple[str, ...]:
@@ -110,10 +82,3 @@ def _chosen(dataset: Dataset, features: Sequence[str] | None) -> list[int]:
             raise unknown_name(f"feature in {dataset.name} called", name, dataset.feature_names)
     return [dataset.feature_names.index(name) for name in features]
 
-
-def _sorted_within(
-    scores: NDArray[np.float32], breakers: NDArray[np.uint64] | None, starts: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the rows sorted by query, then score descending, then tie breaker (else the order of the file)."""
-    keys = (-scores, starts) if breakers is None else (breakers, -scores, starts)
-    return np.lexsort(keys)

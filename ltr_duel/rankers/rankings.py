@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core.arrays import IntVector, SmallIntMatrix, SmallIntVector
+from ltr_duel.core.arrays import IntVector, MarkMatrix, SmallIntMatrix, SmallIntVector
 from ltr_duel.core.errors import InputError, unknown_name
 
 
@@ -35,6 +35,9 @@ class Rankings:
     grades : int
     provenance : dict
         Corpus, its digest, tie rule and seed, as JSON.
+    tied : ndarray of uint8, shape (K, n_docs), or empty
+        1 where the document at this place of the order ties with the one above it. Kept for tie rules that order
+        ties anew in each comparison.
     """
 
     names: tuple[str, ...]
@@ -44,6 +47,7 @@ class Rankings:
     query_ptr: IntVector = field(repr=False)
     grades: int
     provenance: dict[str, Any]
+    tied: MarkMatrix = field(default_factory=lambda: np.zeros((0, 0), np.uint8), repr=False)
 
     def __post_init__(self) -> None:
         if len(set(self.names)) != len(self.names):
@@ -63,7 +67,13 @@ class Rankings:
             For a name that does not exist.
         """
         picks = [self._position(one) for one in wanted]
-        return replace(self, names=tuple(self.names[k] for k in picks), order=self.order[picks], rank=self.rank[picks])
+        return replace(
+            self,
+            names=tuple(self.names[k] for k in picks),
+            order=self.order[picks],
+            rank=self.rank[picks],
+            tied=self.tied[picks] if self.tied.size else self.tied,
+        )
 
     @property
     def n_queries(self) -> int:

@@ -2,7 +2,11 @@
 
 ``fixed_random`` orders tied documents by a hash of (seed, query, document, ranker): reproducible, the same for
 the whole experiment, blind to the order of the file (files may be sorted by label), and different for each ranker,
-so that no two rankers become identical by their ties. ``file`` keeps the order of the file.
+so that no two rankers become identical by their ties.
+
+- ``shared`` uses the same hash for all rankers, so that two constant features tie exactly;
+- ``file`` keeps the order of the file;
+- ``resample`` and ``redraw_at_inference`` order ties anew in each comparison (`ltr_duel.interleaving.comparison`).
 """
 
 from __future__ import annotations
@@ -15,8 +19,9 @@ from numpy.typing import NDArray
 
 from ltr_duel.core.arrays import IntVector
 
-TieRule = Literal["fixed_random", "file"]
-TIE_RULES: tuple[TieRule, ...] = ("fixed_random", "file")
+TieRule = Literal["fixed_random", "shared", "file", "resample", "redraw_at_inference"]
+TIE_RULES: tuple[TieRule, ...] = ("fixed_random", "shared", "file", "resample", "redraw_at_inference")
+REDRAWING: tuple[TieRule, ...] = ("resample", "redraw_at_inference")
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from ltr_duel.clicks.model import ClickModel, click_model
-from ltr_duel.core.arrays import IntVector, SignMatrix
-from ltr_duel.core.errors import InputError
-from ltr_duel.core.jit import implement
+from ltr_duel.core.arrays import FloatVector, IntVector, SignMatrix
+from ltr_duel.core.errors import InputError, unknown_name
+from ltr_duel.core.jit import implement, kernel
 from ltr_duel.core.random import Streams, coin, random_below
-from ltr_duel.interleaving.comparison import METHODS, Comparer, Comparison, compare_pair, compare_slate
+from ltr_duel.core.vector import sign
+from ltr_duel.interleaving.comparison import Comparer, Comparison, compare_pair, compare_slate
+from ltr_duel.interleaving.method import METHODS, Method, configure_method
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.simulation.oracle import duel, multiduel
+
+TIE_RULES = ("coin", "half")
 
 
 class LiveOracle(NamedTuple):
@@ -19,23 +26,42 @@ class LiveOracle(NamedTuple):
 
     pairs: Comparison
     slates: Comparison
+    cumulative: FloatVector  # (n_queries,) running sums of the query weights; empty for equal weights
+    half: int  # 1: tied pairs of a slate are left tied, to be counted as half a win each
+
+
+@kernel
+def draw_query(n_queries: int, cumulative: FloatVector, rng: np.random.Generator) -> int:
+    """Draw a query with replacement, by weight."""
+    if cumulative.shape[0] == 0:
+        return random_below(n_queries, rng)
+    u = rng.random() * cumulative[n_queries - 1]
+    low, high = 0, n_queries - 1
+    while low < high:
+        middle = (low + high) // 2
+        if cumulative[middle] > u:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 def _duel(oracle: LiveOracle, first: int, second: int, streams: Streams) -> int:
-    query = random_below(oracle.pairs.lists.query_ptr.shape[0] - 1, streams.queries)
-    outcome = compare_pair(oracle.pairs, query, first, second, streams.feedback, streams.feedback)
-    if outcome == 0.0:
-        return coin(streams.feedback)
-    return 1 if outcome > 0.0 else -1
+    query = draw_query(oracle.pairs.lists.query_ptr.shape[0] - 1, oracle.cumulative, streams.queries)
+    outcome = sign(compare_pair(oracle.pairs, query, first, second, streams.lists, streams.clicks), 0.0)
+    if outcome == 0:
+        outcome = coin(streams.feedback)
+    return outcome
 
 
 def _multiduel(oracle: LiveOracle, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
-    query = random_below(oracle.slates.lists.query_ptr.shape[0] - 1, streams.queries)
-    compare_slate(oracle.slates, query, slate, size, won, streams.feedback, streams.feedback)
-    for a in range(size):
-        for b in range(a + 1, size):
-            if won[a, b] == 0:
-                won[a, b] = coin(streams.feedback)
+    query = draw_query(oracle.slates.lists.query_ptr.shape[0] - 1, oracle.cumulative, streams.queries)
+    compare_slate(oracle.slates, query, slate, size, won, streams.lists, streams.clicks)
+    if oracle.half == 0:
+        for a in range(size):
+            for b in range(a + 1, size):
+                if won[a, b] == 0:
+                    won[a, b] = coin(streams.feedback)
 
 
 implement(duel, LiveOracle, _duel)
@@ -43,18 +69,25 @@ implement(multiduel, LiveOracle, _multiduel)
 
 
 class Live:
-    """Simulated users as an oracle: pass it to `simulate` instead of a matrix.
+    """Simulated users as an oracle: pass it to `simulate` instead of a matrix, or ask it yourself.
+
+    Queries are drawn with replacement. There is one random stream for queries, one for lists, one for clicks and
+    one for the coins of ties. Each call of `open` gives scratch of its own, so threads do not meet.
 
     Parameters
     ----------
     rankings : Rankings
     clicks : str or ClickModel
-    pairs : str
-        Method by which two rankers are compared.
+    pairs : str or Method
+        Method by which two rankers are compared, with parameters if wanted.
     outcome : str
         Its outcome rule; it must say who won. A tie is a fair coin.
-    slates : str
+    slates : str or Method
         Method by which sets of rankers are compared.
+    ties : {"coin", "half"}
+        What a tied pair of a slate is worth: a fair coin for each pair, or half a win for both, which is less noisy.
+    weights : array of float, shape (n_queries,), optional
+        How often each query is asked, relative to the others; all the same by default.
     top : int
         Documents shown.
 
@@ -69,26 +102,50 @@ class Live:
         rankings: Rankings,
         clicks: str | ClickModel = "navigational",
         *,
-        pairs: str = "probabilistic",
-        outcome: str = "marginal_sign",
-        slates: str = "sosm",
+        pairs: str | Method = "probabilistic",
+        outcome: str = "",
+        slates: str | Method = "sosm",
+        ties: str = "coin",
+        weights: ArrayLike | None = None,
         top: int = 10,
     ) -> None:
-        if not METHODS[pairs].pairs or not METHODS[slates].slates:
-            raise InputError(f"'{pairs}' must be a method for pairs, and '{slates}' one for sets of rankers")
+        for method, able in ((pairs, "pairs"), (slates, "slates")):
+            if not getattr(configure_method(method).method, able):
+                kind = "two rankers" if able == "pairs" else "sets of rankers"
+                fitting = ", ".join(one.name for one in METHODS if getattr(one, able))
+                raise InputError(f"'{method}' does not compare {kind}; methods that do: {fitting}")
         if outcome == "expectation":
             raise InputError("outcome 'expectation' is a number, for estimating matrices; a live duel needs a winner")
+        if ties not in TIE_RULES:
+            raise unknown_name("rule for ties", ties, TIE_RULES)
         model = click_model(clicks, rankings.grades) if isinstance(clicks, str) else clicks
         self._pairs = Comparer(rankings, model, pairs, outcome, top)
         self._slates = Comparer(rankings, model, slates, "", top)
+        self._cumulative = _running_sums(weights, rankings.n_queries)
+        self._half = int(ties == "half")
         self.names = rankings.names
+        self.compiled = self._pairs.compiled and self._slates.compiled
         self.provenance: dict[str, Any] = {
             "oracle": "live",
             **self._pairs.provenance,
-            "slates": slates,
+            "slates": self._slates.provenance["method"],
+            "slates_parameters": self._slates.provenance["method_parameters"],
+            "slate_ties": ties,
+            "weights": None if weights is None else self._cumulative.tolist(),
             "names": list(rankings.names),
         }
 
     def open(self) -> LiveOracle:
         """Return what kernels need, with scratch of its own."""
-        return LiveOracle(self._pairs.open(), self._slates.open())
+        return LiveOracle(self._pairs.open(), self._slates.open(), self._cumulative, self._half)
+
+
+def _running_sums(weights: ArrayLike | None, n_queries: int) -> FloatVector:
+    if weights is None:
+        return np.zeros(0)
+    given = np.asarray(weights, np.float64)
+    if given.shape != (n_queries,) or not (given >= 0).all() or not 0 < given.sum() < np.inf:
+        raise InputError(
+            f"query weights must be {n_queries} numbers, none negative and not all zero, not of shape {given.shape}"
+        )
+    return np.cumsum(given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ltr_duel.clicks.model import CLICK_MODELS, ClickModel, click_model, examination, simulate_clicks
+from ltr_duel.clicks.model import CLICK_MODELS, ClickModel, click_model, simulate_clicks, users_of
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.random import stream
 from tests.reference.interleaving import click_patterns
@@ -16,9 +16,9 @@ MODELS = [(name, grades) for name in CLICK_MODELS.names() for grades in CLICK_MO
 def sessions(model, grades, n, seed):
     relevance = np.array(grades, np.int16)
     shown, clicks, rng = np.arange(len(grades)), np.zeros(len(grades), np.int64), stream(seed, model.name)
-    p_click, p_stop = np.array(model.p_click, float), np.array(model.p_stop, float)
+    users = users_of(model, len(grades))
     for _ in range(n):
-        count = simulate_clicks(p_click, p_stop, relevance, 0, shown, len(grades), clicks, rng)
+        count = simulate_clicks(users, relevance, 0, shown, len(grades), clicks, rng)
         yield tuple(clicks[:count].tolist())
 
 
@@ -26,11 +26,29 @@ def sessions(model, grades, n, seed):
 def test_click_rates_equal_the_closed_form(name, grades):
     model = click_model(name, grades)
     shown = [k % grades for k in range(6)][::-1]
-    expected = examination(model, shown) * [model.p_click[g] for g in shown]
+    rates_agree(model, shown)
+
+
+def rates_agree(model, shown):
+    expected = model.examination(shown) * model.attention(6) * [model.p_click[g] for g in shown]
     n, counts = 10_000, np.zeros(6)
     for clicks in sessions(model, shown, n, 1):
         counts[list(clicks)] += 1
     assert (np.abs(counts / n - expected) <= 5 * np.sqrt(expected * (1 - expected) / n)).all()
+
+
+@pytest.mark.parametrize("stop_on, bias", [("examine", 0.0), ("click", 1.0), ("examine", 0.5)])
+def test_other_stop_rules_and_position_bias_have_their_closed_form(stop_on, bias):
+    rates_agree(click_model("navigational", 3, stop_on=stop_on, position_bias=bias), [1, 0, 2, 0, 1, 2])
+
+
+def test_stopping_at_unclicked_documents_is_another_model():
+    shown = [0] * 6
+    click, examine = (
+        click_model("navigational", 2, stop_on=rule).examination(shown)[5] for rule in ("click", "examine")
+    )
+    assert click == pytest.approx((1 - 0.05 * 0.2) ** 5)
+    assert examine == pytest.approx((1 - 0.2) ** 5)
 
 
 def test_the_closed_form_equals_enumeration_of_sessions():
@@ -38,7 +56,7 @@ def test_the_closed_form_equals_enumeration_of_sessions():
     rates = np.zeros(4)
     for clicks, p in click_patterns(shown, model.p_click, model.p_stop):
         rates[list(clicks)] += p
-    assert rates == pytest.approx(examination(model, shown) * [model.p_click[g] for g in shown], abs=1e-15)
+    assert rates == pytest.approx(model.examination(shown) * [model.p_click[g] for g in shown], abs=1e-15)
 
 
 def test_a_session_never_stops_at_an_unclicked_document():
@@ -58,11 +76,21 @@ def test_the_sum_of_a_table_is_what_the_literature_prints():
 
 def test_unknown_models_and_grades_are_refused_with_the_legal_ones():
     with pytest.raises(
-        InputError, match=r"no click model 'navigationl'; did you mean 'navigational'\? \(informational,"
+        InputError, match=r"no click model 'navigationl'; did you mean 'navigational'\? \(almost_random,"
     ):
         click_model("navigationl", 5)
-    with pytest.raises(InputError, match=r"'perfect' is defined for 2, 3, 5 grades; this corpus has 8 \(0\.\.7\)"):
+    with pytest.raises(
+        InputError, match=r"'perfect' is defined for 2, 3, 5 grades; this corpus has 8 \(0\.\.7\): give"
+    ):
         click_model("perfect", 8)
+    with pytest.raises(
+        InputError, match=r"this corpus has 2 \(0\.\.1\): models for 2 grades: almost_random, cascade, first"
+    ):
+        click_model("perfect_binary", 2)
+    with pytest.raises(InputError, match="no stop rule 'clicks'; did you mean 'click'"):
+        click_model("perfect", 2, stop_on="clicks")
+    with pytest.raises(InputError, match="position bias must be at least 0, not -1"):
+        click_model("perfect", 2, position_bias=-1)
     with pytest.raises(InputError, match=r"click probability of grade 1 must be between 0 and 1, not 1\.5"):
         ClickModel("mine", (0.0, 1.5), (0.0, 0.0))
     with pytest.raises(InputError, match="one click and one stop probability for each grade"):

@@ -10,9 +10,9 @@ import pytest
 from ltr_duel.clicks.model import ClickModel, click_model
 from ltr_duel.core.random import stream
 from ltr_duel.interleaving.comparison import Comparer, credit_pair, draw_pair
-from ltr_duel.interleaving.probabilistic import TAU, ownership
-from ltr_duel.preferences.estimate import compare_often
+from ltr_duel.interleaving.probabilistic import lead_of_two, trace_clicks
 from tests.conftest import make_rankings
+from tests.driving import pairs_often as compare_often
 from tests.reference.interleaving import (
     expected_outcome,
     ownership_by_enumeration,
@@ -21,6 +21,7 @@ from tests.reference.interleaving import (
 )
 
 FIRST, SECOND = (2, 0, 3, 1), (0, 1, 2, 3)
+TAU = 3.0
 CLICK_ALL = ClickModel("all", (1.0, 1.0), (0.0, 0.0))
 
 
@@ -135,7 +136,8 @@ def test_the_posterior_equals_all_assignments_of_random_lists():
             continue
         c.page.shown[:length], c.page.clicks[: len(clicks)] = shown, clicks
         expected = ownership_by_enumeration(first, second, tuple(shown), tuple(clicks), TAU)
-        found = ownership(c.method, c.lists, 0, 0, 1, c.page, len(clicks))
+        trace_clicks(c.method, c.lists, 0, np.arange(2), 2, c.page, len(clicks))
+        found = lead_of_two(c.method, len(clicks))
         assert found == pytest.approx(expected[0] - expected[1], abs=1e-12)
 
 

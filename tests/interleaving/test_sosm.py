@@ -52,12 +52,12 @@ def test_winners_follow_the_scores_of_the_shown_documents_alone():
 
 
 def test_points_are_exact_up_to_ten_documents():
-    points = points_by_rank(10)
+    points = points_by_rank(10, 3.0)
     assert [Fraction(int(p), int(points[1])) for p in points[1:]] == [Fraction(1, rho**3) for rho in range(1, 11)]
 
 
 def test_points_of_a_long_page_cannot_overflow():
-    points = points_by_rank(1000)
+    points = points_by_rank(1000, 3.0)
     assert (np.diff(points[1:]) < 0).all() and sum(map(int, points)) < 2**63
 
 

@@ -8,12 +8,13 @@ import pytest
 from ltr_duel.clicks.model import click_model
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.random import Streams, stream
-from ltr_duel.interleaving.probabilistic import TAU
 from ltr_duel.simulation.live import Live
 from ltr_duel.simulation.oracle import duel, multiduel
 from ltr_duel.simulation.simulate import simulate
 from tests.conftest import bradley_terry, make_rankings, random_rankings
 from tests.reference.interleaving import click_patterns, expected_outcome, sosm_scores, team_draft_lists
+
+TAU = 3.0
 
 ORDERS = [(2, 0, 3, 1), (0, 1, 2, 3), (3, 1, 0, 2)]
 RELEVANCE = [0, 2, 1, 0]
@@ -76,7 +77,7 @@ def test_a_live_simulation_needs_a_matrix_of_the_same_rankers_to_measure_regret(
 
 def test_methods_that_cannot_answer_are_refused():
     rankings = random_rankings(3, 2, 5)
-    with pytest.raises(InputError, match="must be a method for pairs"):
+    with pytest.raises(InputError, match="'sosm' does not compare two rankers; methods that do: balanced,"):
         Live(rankings, pairs="sosm")
     with pytest.raises(InputError, match="'expectation' is a number"):
         Live(rankings, outcome="expectation")

@@ -1,0 +1,109 @@
+"""Document constraints: clicks say which of two shown documents is better; the ranker that violates fewer such statements wins.
+
+The list is that of balanced interleave. A clicked document is better than every unclicked one shown above it (1), and
+than the next one below it if that is not clicked (2). A ranker violates a statement by placing the better document
+lower.
+
+He, Zhai, Li. Evaluation of Methods for Relative Comparison of Retrieval Systems Based on Clickthroughs. CIKM 2009; as
+described by Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods. TOIS 2013.
+Not fair under random clicks: see docs/methods.md.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.core.arrays import MarkVector
+from ltr_duel.core.jit import implement, kernel
+from ltr_duel.core.vector import sign
+from ltr_duel.interleaving.balanced import balanced_list
+from ltr_duel.interleaving.method import METHODS, Lists, Method, Page, Size, credit_pair, draw_pair
+
+
+class Params(NamedTuple):
+    """Parameters of document constraints."""
+
+    constraints: int = 3  # 1: unclicked above; 2: unclicked next; 3: both
+
+
+class DocumentConstraints(NamedTuple):
+    """Constants and scratch of document constraints."""
+
+    top: int
+    constraints: int
+    used: MarkVector  # (longest,) documents already shown; all zero between calls
+    clicked: MarkVector  # (top,) scratch: places that were clicked
+
+
+def open_constraints(size: Size, params: Params, outcome: str) -> DocumentConstraints:
+    """Allocate."""
+    return DocumentConstraints(
+        size.top, params.constraints, np.zeros(size.longest, np.uint8), np.zeros(size.top, np.uint8)
+    )
+
+
+def _draw(
+    method: DocumentConstraints,
+    lists: Lists,
+    query: int,
+    first: int,
+    second: int,
+    page: Page,
+    rng: np.random.Generator,
+) -> int:
+    return balanced_list(method.used, method.top, lists, query, first, second, page, rng)
+
+
+def _credit(
+    method: DocumentConstraints,
+    lists: Lists,
+    query: int,
+    first: int,
+    second: int,
+    page: Page,
+    length: int,
+    n_clicks: int,
+) -> float:
+    start = lists.query_ptr[query]
+    for k in range(length):
+        method.clicked[k] = 0
+    for c in range(n_clicks):
+        method.clicked[page.clicks[c]] = 1
+    balance = 0  # violations of the second ranker, less those of the first
+    for c in range(n_clicks):
+        k = page.clicks[c]
+        better = start + page.shown[k]
+        if method.constraints & 1:
+            for above in range(k):
+                if method.clicked[above] == 0:
+                    worse = start + page.shown[above]
+                    balance += violations(lists, second, better, worse) - violations(lists, first, better, worse)
+        if method.constraints & 2 and k + 1 < length and method.clicked[k + 1] == 0:
+            worse = start + page.shown[k + 1]
+            balance += violations(lists, second, better, worse) - violations(lists, first, better, worse)
+    return float(sign(balance, 0))
+
+
+@kernel
+def violations(lists: Lists, ranker: int, better: int, worse: int) -> int:
+    """Return 1 if the ranker places the better document below the worse one."""
+    return int(lists.rank[ranker, better] > lists.rank[ranker, worse])
+
+
+implement(draw_pair, DocumentConstraints, _draw)
+implement(credit_pair, DocumentConstraints, _credit)
+METHODS.add(
+    "document_constraints",
+    Method(
+        name="document_constraints",
+        pairs=True,
+        slates=False,
+        open=open_constraints,
+        params=Params,
+        limits={"constraints": (1, 3)},
+        cost="O(top x clicks)",
+        reference="He, Zhai, Li, CIKM 2009",
+    ),
+)

@@ -143,13 +143,13 @@ def check(path: Path, corpus: str | None, dialect: str | None) -> None:
 
 @command.command()
 def where() -> None:
-    """Print where converted corpora and computed arrays are kept, and how large they are."""
+    """Print where everything that can be made again is kept, and how large it is."""
     from ltr_duel.core.home import cache_home
     from ltr_duel.data.cache import usage
 
     click.echo(cache_home())
     for kind, (count, size) in usage().items():
-        click.echo(f"  {kind:<8} {count:>5}  {size / 1e6:>10,.1f} MB")
+        click.echo(f"  {kind:<12} {count:>5}  {size / 1e6:>10,.1f} MB")
 
 
 @command.command()
@@ -157,10 +157,10 @@ def where() -> None:
 def clear(yes: bool) -> None:
     """Delete all converted corpora and computed arrays. Feature files are not touched."""
     from ltr_duel.core.home import cache_home
+    from ltr_duel.data.cache import KINDS, usage
     from ltr_duel.data.cache import clear as clear_cache
-    from ltr_duel.data.cache import usage
 
-    size = sum(size for _, size in usage().values())
+    size = sum(usage()[kind][1] for kind in KINDS)
     if not yes:
         click.confirm(f"Delete {size / 1e6:,.1f} MB of converted corpora and arrays in {cache_home()}?", abort=True)
     click.echo(f"freed {clear_cache() / 1e6:,.1f} MB")

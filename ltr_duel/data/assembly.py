@@ -77,7 +77,7 @@ class Assembly:
             nothing = np.zeros(rows, dtype="S1")
             self._comments.append(nothing if parsed.comments is None else parsed.comments)
             self._documents.append(nothing if parsed.documents is None else parsed.documents)
-            self._sink.put(parsed.features)
+            self._sink.put(parsed.features, len(parsed.text))
         self.width = max(self.width, parsed.width)
         self.rows += rows
         self._lines += parsed.lines

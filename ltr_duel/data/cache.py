@@ -96,10 +96,12 @@ def corpus_folder(name: str, key: Mapping[str, object]) -> Path:
 
 
 def usage() -> dict[str, tuple[int, int]]:
-    """Return for each kind of thing kept here how many there are and their bytes."""
+    """Return for each folder in the cache how many things are in it and their bytes, those that are not ours too."""
+    home = cache_home()
+    kinds = {*KINDS, *(f.name for f in home.iterdir() if f.is_dir())} if home.is_dir() else set(KINDS)
     answer = {}
-    for kind in KINDS:
-        folder = cache_home() / kind
+    for kind in sorted(kinds):
+        folder = home / kind
         entries = [e for e in folder.iterdir() if not e.name.startswith(".")] if folder.is_dir() else []
         files = [f for e in entries for f in (e.rglob("*") if e.is_dir() else [e])]
         answer[kind] = (len(entries), sum(f.stat().st_size for f in files if f.is_file()))
@@ -107,8 +109,8 @@ def usage() -> dict[str, tuple[int, int]]:
 
 
 def clear() -> int:
-    """Delete everything kept here, what a killed process left behind included; return the bytes freed."""
-    freed = sum(size for _, size in usage().values())
+    """Delete corpora and arrays, what a killed process left behind included; return the bytes freed."""
+    freed = sum(usage()[kind][1] for kind in KINDS)
     for kind in KINDS:
         shutil.rmtree(cache_home() / kind, ignore_errors=True)
     (cache_home() / "known_files.json").unlink(missing_ok=True)

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from tqdm import tqdm
 
+from ltr_duel.core.parallel import progress_wanted
 from ltr_duel.data.catalogue import corpus_named
 from ltr_duel.data.chunks import Chunk, read_chunks
 from ltr_duel.data.complaints import complaint
@@ -51,11 +53,13 @@ def check_file(file: Path, dialect: str | None = None) -> FileReport:
     digests = _Digests(file)
     seen = _Seen(file, dense=chosen.name in ("letor", "letor-agg", "mslr"))
     lines = 0
-    for chunk in read_chunks(file, digests.raw):
-        digests.update(chunk)
-        for parsed, before in _pieces(chunk, rules, lines):
-            seen.add(parsed, before, queries=chosen.place != IN_SIDECAR, floats=chosen.name == "imat2009")
-        lines += int(np.count_nonzero(chunk.text == 10))
+    with tqdm(unit="B", unit_scale=True, desc="check", disable=not progress_wanted()) as bar:
+        for chunk in read_chunks(file, digests.raw):
+            digests.update(chunk)
+            for parsed, before in _pieces(chunk, rules, lines):
+                seen.add(parsed, before, queries=chosen.place != IN_SIDECAR, floats=chosen.name == "imat2009")
+            lines += int(np.count_nonzero(chunk.text == 10))
+            bar.update(len(chunk.text))
     queries = len(read_sidecar(file)) if chosen.place == IN_SIDECAR else len(seen.queries)
     complaints = tuple(seen.complaints[:MOST_COMPLAINTS])
     return FileReport(file, seen.documents, queries, digests.known_as(), complaints)

@@ -51,7 +51,7 @@ def complaint(path: Path, text: NDArray[np.uint8], lines_before: int, state: NDA
         hint = "; legal is a finite number" if token.lower().lstrip("+-").startswith(("nan", "inf")) else ""
         return InputError(
             f"{where}: feature value '{token}' in '{feature}:{token}' is not a number {_NUMBER}"
-            f"{hint or ' (NULL is accepted with a fill)'}"
+            f"{hint or ' (NULL is accepted with --fill)'}"
         )
     if code == scan.NULL_VALUE:
         return InputError(

@@ -21,6 +21,7 @@ from ltr_duel.core.parallel import checked_jobs, progress_wanted
 from ltr_duel.data import chunks
 from ltr_duel.data.cache import atomic_folder, corpus_folder
 from ltr_duel.data.dialects import sidecar_of
+from ltr_duel.data.digest import FileDigest
 from ltr_duel.data.folders import default_name, feature_files
 from ltr_duel.data.known_files import known_digest, remember
 from ltr_duel.data.options import ReadOptions
@@ -75,19 +76,22 @@ def convert(
     size = _chunk_bytes(workers, memory)
     total = sum(file.stat().st_size for file in files)
     bar: tqdm[Any]
-    with tqdm(total=2 * total, unit="B", unit_scale=True, desc="convert", disable=not progress_wanted()) as bar:
-        digest = _Progress(bar)
+    with (
+        tqdm(total=2 * total, unit="B", unit_scale=True, desc="convert", disable=not progress_wanted()) as bar,
+        FileDigest(workers, bar) as digest,
+        FileDigest(workers, bar) as again,
+    ):
         documents = 0
         for file in files:
             for chunk in chunks.read_chunks(file, digest, chunks.ChunkSize(size)):
                 documents += count_documents(chunk.text)
+            digest.end_file()
         folder = corpus_folder(naming.name, content_key(files, digest.hexdigest(), options))
         if is_converted(folder):
             remember(files, digest.hexdigest())
             return folder
         with atomic_folder(folder) as temporary:
             sink = FileSink(temporary / FEATURES, documents)
-            again = _Progress(bar)
             try:
                 dataset, assembly = read_files(files, options, sink, naming, again, workers, size)
             except OSError as error:
@@ -103,8 +107,8 @@ def convert(
                     "corpus": naming.corpus,
                     "options": dataclasses.asdict(options),
                     "parts": [
-                        {"file": str(file.resolve()), "first_query": first}
-                        for file, first in zip(files, assembly.part_starts, strict=True)
+                        {"file": str(file.resolve()), "first_query": first, "sha256": sha256}
+                        for file, first, sha256 in zip(files, assembly.part_starts, digest.files, strict=True)
                     ],
                 },
             )
@@ -115,7 +119,10 @@ def convert(
 
 def find_converted(path: Path, options: ReadOptions, split: str | None = None, fold: int | None = None) -> Path | None:
     """Return the converted corpus of a path whose files have not changed since, or None. Reads no feature text."""
-    files = feature_files(path, split, fold)
+    try:
+        files = feature_files(path, split, fold)
+    except InputError:
+        return None
     digest = known_digest(files)
     if digest is None:
         return None
@@ -140,7 +147,7 @@ def _chunk_bytes(workers: int, memory: int | None) -> int:
     """Return how much text to take at a time, so that text and numbers of all chunks on the way fit."""
     if memory is None:
         return chunks.CHUNK_BYTES
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    used = _resident_bytes()
     room = memory - used
     if room < _LEAST_BUFFERS:
         least = (used + _LEAST_BUFFERS) // 2**20 + 1
@@ -148,16 +155,9 @@ def _chunk_bytes(workers: int, memory: int | None) -> int:
     return int(min(chunks.CHUNK_BYTES, room / (6 * (workers + 3))))
 
 
-class _Progress:
-    """A sha256 that also moves a progress bar."""
-
-    def __init__(self, bar: tqdm[Any]) -> None:
-        self._digest = hashlib.sha256()
-        self._bar = bar
-
-    def update(self, data: bytes | memoryview) -> None:
-        self._digest.update(data)
-        self._bar.update(len(data))
-
-    def hexdigest(self) -> str:
-        return self._digest.hexdigest()
+def _resident_bytes() -> int:
+    """Return how much memory the process has now; where the system does not say, the most it ever had."""
+    status = Path("/proc/self/statm")
+    if status.is_file():
+        return int(status.read_text().split()[1]) * resource.getpagesize()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -31,7 +31,7 @@ class Dataset:
     grades : int
         How many relevance grades the corpus has (2, 3 or 5 in the public ones).
     sha256 : str
-        Digest of the files' bytes as they lie on disk, in the order read.
+        Digest of the file's bytes as they lie on disk; of several files, digest of their digests.
     feature_names : tuple of str
         One for each column; ``"1"``, ``"2"``, ... unless the corpus is known.
     lower_is_better : bool

@@ -35,7 +35,7 @@ def leading_digits(text: IntVector, at: int) -> tuple[int, int]:
     return number, count
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def _load_word(typing: Any, text: Any, at: Any) -> Any:
     """Load eight bytes as one little-endian word."""
 
@@ -49,7 +49,7 @@ def _load_word(typing: Any, text: Any, at: Any) -> Any:
     return types.uint64(text, types.int64), generate
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def _trailing_zeros(typing: Any, word: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
@@ -57,11 +57,11 @@ def _trailing_zeros(typing: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-@overload(leading_digits, jit_options=KERNEL_FLAGS, strict=False)
+@overload(leading_digits, jit_options=KERNEL_FLAGS, strict=False)  # type: ignore[untyped-decorator]
 def _leading_digits(text: Any, at: Any) -> Any:
     def compiled(text: Any, at: Any) -> Any:
         if at + 8 > len(text):  # the last bytes, one by one
-            number = 0
+            number = np.int64(0)
             count = 0
             while at + count < len(text) and 48 <= text[at + count] <= 57:
                 number = number * 10 + np.int64(text[at + count]) - 48

@@ -83,7 +83,7 @@ def _of_folds(path: Path, split: str | None, fold: int | None) -> list[Path]:
     absent = [f"Fold{k}" for k in FOLDS if tests[k] is None]
     if absent:
         raise InputError(
-            f"{path}: the whole corpus needs the test parts of five folds, but {', '.join(absent)} has none;"
+            f"{path}: the whole corpus needs the test parts of five folds, but there is none in {', '.join(absent)};"
             " to read one fold, give its folder"
         )
     _check_rotation(path, tests)

@@ -12,6 +12,8 @@ from pathlib import Path
 from ltr_duel.core.atomic import atomic_path
 from ltr_duel.core.home import cache_home
 
+_MOST = 1000  # entries kept, the newest
+
 
 def known_digest(files: Sequence[Path]) -> str | None:
     """Return the digest of these files, in this order, or None if they are unknown or have changed."""
@@ -25,7 +27,7 @@ def remember(files: Sequence[Path], digest: str) -> None:
     """Write down the digest of files that were just read."""
     place = _place()
     place.parent.mkdir(parents=True, exist_ok=True)
-    known = {**_load(), _signature(files): digest}
+    known = dict([*_load().items(), (_signature(files), digest)][-_MOST:])
     with atomic_path(place) as temporary:
         temporary.write_text(json.dumps(known, indent=1))
 

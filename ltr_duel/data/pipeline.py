@@ -48,12 +48,14 @@ def parse_file(
     most = chunk_bytes or CHUNK_BYTES
     size = ChunkSize(min(most, _FIRST_BYTES))
     chunks = read_chunks(file, digest, size)
+    for chunk in chunks:
+        parsed = parse_chunk(chunk, room, rules)
+        room = _better(room, parsed)
+        size.bytes = _fitting(room, most)
+        yield parsed
+        if jobs > 1:
+            break  # the kernels are compiled now (numba must not do that in two threads), and the room is known
     if jobs == 1:
-        for chunk in chunks:
-            parsed = parse_chunk(chunk, room, rules)
-            room = _better(room, parsed)
-            size.bytes = _fitting(room, most)
-            yield parsed
         return
     pool = ThreadPoolExecutor(jobs)
     try:

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.core.parallel import checked_jobs
 from ltr_duel.data.assembly import Assembly
-from ltr_duel.data.chunks import Digest
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.dialects import Dialect, dialect_named, read_sidecar, recognise_dialect
+from ltr_duel.data.digest import FileDigest
 from ltr_duel.data.labels import as_grades, usual_grades
 from ltr_duel.data.missing import OHSUMED_ZERO, fill_missing
 from ltr_duel.data.options import ReadOptions
@@ -39,7 +38,7 @@ def read_files(
     options: ReadOptions,
     sink: Sink,
     naming: Naming,
-    digest: Digest,
+    digest: FileDigest,
     jobs: int,
     chunk_bytes: int = 0,
 ) -> tuple[Dataset, Assembly]:
@@ -55,10 +54,10 @@ def read_files(
         Where the features go.
     naming : Naming
         Name, grades and names of features.
-    digest : hash object
+    digest : FileDigest
         Fed with all bytes of the files.
     jobs : int
-        Threads, -1 for all cores; the result does not depend on it.
+        Threads; the result does not depend on it.
     chunk_bytes : int
         Text to take at a time; 0: the usual.
 
@@ -77,14 +76,14 @@ def read_files(
     dialect = dialect_named(options.dialect) if options.dialect else recognise_dialect(files[0])
     declared = options.features or dialect.features
     rules = Rules(dialect.place, options.fill is not None, declared)
-    workers = checked_jobs(jobs)
     assembly = Assembly(options, sink)
     for file in files:
         assembly.start_file(file, read_sidecar(file) if dialect.place == IN_SIDECAR else None)
-        pieces = parse_file(file, rules, jobs=workers, columns=assembly.width, digest=digest, chunk_bytes=chunk_bytes)
+        pieces = parse_file(file, rules, jobs=jobs, columns=assembly.width, digest=digest, chunk_bytes=chunk_bytes)
         for parsed in pieces:
             assembly.add(parsed)
         assembly.end_file()
+        digest.end_file()
     columns = declared or assembly.width
     if columns == 0:
         raise InputError(f"{files[0]}: no line has a feature; a line is '0 qid:1 1:0.5 2:3'")
@@ -97,7 +96,7 @@ def _finished(
     dialect: Dialect,
     options: ReadOptions,
     naming: Naming,
-    digest: Digest,
+    digest: FileDigest,
 ) -> Dataset:
     query_ptr = np.array([*assembly.query_starts, assembly.rows], dtype=np.int64)
     documents = assembly.documents()

@@ -20,6 +20,8 @@ from ltr_duel.data.numbers import EXACT, NOT_A_NUMBER, TOO_LARGE, UNSURE, parse_
 DONE, BAD_LABEL, LARGE_LABEL, NO_QUERY, BAD_TOKEN, BAD_ID, ID_TOO_LARGE, ID_TWICE, BAD_VALUE, LARGE_VALUE = range(10)
 NUL_BYTE, STRAY_RETURN, NULL_VALUE, NEED_ROOM, NO_COMMENT = range(10, 15)
 
+LONG_ID = 10**9  # stands for every id of more than nine digits
+
 # Columns of `Block.spans`: positions in the text.
 LINE, QUERY, QUERY_END, COMMENT, COMMENT_END, LAST_ID, NUMBER = range(7)
 
@@ -132,7 +134,9 @@ def scan_lines(text, place, null_allowed, block):  # type: ignore[no-untyped-def
                 digit = int(np.int64(text[at])) - 48
             if digit != 10:  # a colon
                 return stop(state, BAD_TOKEN, start, 0, row, doubtful)
-            if feature > columns or at - start > 9:
+            if at - start > 9:
+                feature = LONG_ID
+            if feature > columns:
                 return stop(state, ID_TOO_LARGE, start, feature, row, doubtful)
             column = feature - 1
             if column < 0:

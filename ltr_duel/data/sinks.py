@@ -15,33 +15,63 @@ from ltr_duel.core.jit import kernel
 class Sink(Protocol):
     """Takes blocks of rows, in order, and gives one column-major matrix."""
 
-    def put(self, block: NDArray[np.float32]) -> None:
-        """Take the next rows, shape (rows, columns so far)."""
+    def put(self, block: NDArray[np.float32], text_bytes: int) -> None:
+        """Take the next rows, shape (rows, columns so far), and how much text they were."""
 
     def matrix(self, columns: int) -> NDArray[np.float32]:
         """Return everything, shape (all rows, columns), column-major; columns that no block had are 0."""
 
 
 class MemorySink:
-    """Keeps the blocks and joins them at the end."""
+    """Puts each block to its place at once, while it is still in the core's cache.
 
-    def __init__(self) -> None:
-        self._blocks: list[NDArray[np.float32]] = []
+    How many rows there will be is guessed from the first blocks, and a little more room is made; room that is not
+    used costs no memory, as nobody touches it. So columns are contiguous, but need not follow each other closely.
 
-    def put(self, block: NDArray[np.float32]) -> None:
-        """Keep the rows."""
-        self._blocks.append(block)
+    Parameters
+    ----------
+    text_bytes : int
+        About how much text will come.
+    """
+
+    _LOOK_AT = 2**20  # bytes of text before the guess
+    _SLACK = 1.06
+
+    def __init__(self, text_bytes: int) -> None:
+        self._expected = text_bytes
+        self._seen = 0
+        self._rows = 0
+        self._waiting: list[NDArray[np.float32]] = []
+        self._columns = np.zeros((0, 0), dtype=np.float32)
+
+    def put(self, block: NDArray[np.float32], text_bytes: int) -> None:
+        """Copy the rows; the first ones wait until there is a guess."""
+        self._seen += text_bytes
+        self._waiting.append(block)
+        if self._seen >= self._LOOK_AT:
+            self._flush(int(self._SLACK * self._expected / self._seen * (self._rows + sum(map(len, self._waiting)))))
 
     def matrix(self, columns: int) -> NDArray[np.float32]:
-        """Join the rows; a block is let go as soon as it is copied."""
-        matrix = np.empty((sum(map(len, self._blocks)), columns), dtype=np.float32, order="F")
-        row = 0
-        for i, block in enumerate(self._blocks):
-            transpose(block, matrix.T, row)
-            matrix[row : row + len(block), block.shape[1] :] = 0
-            row += len(block)
-            self._blocks[i] = block[:0].copy()
-        return matrix
+        """Return the rows."""
+        self._flush(0)
+        if columns > self._columns.shape[0]:
+            self._make_room(self._columns.shape[1], columns)
+        return self._columns[:columns, : self._rows].T
+
+    def _flush(self, rows_expected: int) -> None:
+        rows = self._rows + sum(map(len, self._waiting))
+        width = max((block.shape[1] for block in self._waiting), default=0)
+        if rows > self._columns.shape[1] or width > self._columns.shape[0]:
+            self._make_room(max(rows, rows_expected), width)
+        for block in self._waiting:
+            transpose(block, self._columns, self._rows)
+            self._rows += len(block)
+        self._waiting.clear()
+
+    def _make_room(self, rows: int, columns: int) -> None:
+        old = self._columns
+        self._columns = np.zeros((max(columns, old.shape[0]), max(rows, old.shape[1])), dtype=np.float32)
+        self._columns[: old.shape[0], : self._rows] = old[:, : self._rows]
 
 
 class FileSink:
@@ -63,7 +93,7 @@ class FileSink:
         self.written = 0
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
 
-    def put(self, block: NDArray[np.float32]) -> None:
+    def put(self, block: NDArray[np.float32], text_bytes: int) -> None:
         """Write the rows; the part of each column is contiguous."""
         columns = np.empty(block.shape[::-1], dtype=np.float32)
         transpose(block, columns, 0)
@@ -102,7 +132,8 @@ def transpose(block, columns, first):  # type: ignore[no-untyped-def]
 
 def npy_header(shape: tuple[int, ...], kind: str, size: int) -> bytes:
     """Return the header of a column-major ``.npy`` file (format 1.0), padded to ``size`` bytes."""
-    text = f"{{'descr': '{kind}', 'fortran_order': True, 'shape': {shape}, }}"
+    numbers = tuple(int(n) for n in shape)
+    text = f"{{'descr': '{kind}', 'fortran_order': True, 'shape': {numbers}, }}"
     return b"\x93NUMPY\x01\x00" + (size - 10).to_bytes(2, "little") + text.ljust(size - 11).encode() + b"\n"
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ltr_duel.core.errors import InputError
+from ltr_duel.core.parallel import checked_jobs
+from ltr_duel.data.chunks import about_how_much_text
 from ltr_duel.data.convert import find_converted
 from ltr_duel.data.dataset import Dataset
+from ltr_duel.data.digest import FileDigest
 from ltr_duel.data.folders import default_name, feature_files
 from ltr_duel.data.options import ReadOptions
+from ltr_duel.data.parts import open_parts
 from ltr_duel.data.reading import Naming, read_files
 from ltr_duel.data.sinks import MemorySink
 from ltr_duel.data.store import is_converted, open_converted
@@ -68,13 +72,19 @@ def load_dataset(
     path = Path(path)
     options = ReadOptions(dialect, features, fill, labels, unlabelled)
     if is_converted(path):
+        if split or fold:
+            raise InputError(f"{path}: this is a converted corpus; give the path of its text to choose a split or fold")
         return _renamed(open_converted(path), name, grades, feature_names)
-    if converted := find_converted(path, options, split, fold):
-        name = name or default_name(path, split, fold)
-        return _renamed(open_converted(converted), name, grades, feature_names)
-    naming = Naming(name or default_name(path, split, fold), grades, feature_names)
+    name = name or default_name(path, split, fold)
     files = feature_files(path, split, fold)
-    return read_files(files, options, MemorySink(), naming, hashlib.sha256(), jobs)[0]
+    if converted := find_converted(path, options, split, fold):
+        return _renamed(open_converted(converted), name, grades, feature_names)
+    if (split or fold) and labels != "distinct" and (whole := find_converted(path, options)):
+        return _renamed(open_parts(whole, files, name), name, grades, feature_names)
+    naming = Naming(name, grades, feature_names)
+    workers = checked_jobs(jobs)
+    with FileDigest(workers) as digest:
+        return read_files(files, options, MemorySink(about_how_much_text(files)), naming, digest, workers)[0]
 
 
 def _renamed(dataset: Dataset, name: str | None, grades: int | None, feature_names: Sequence[str] | None) -> Dataset:

@@ -12,7 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from tqdm import tqdm
+
 from ltr_duel.core.errors import InputError
+from ltr_duel.core.parallel import progress_wanted
 from ltr_duel.data.cache import atomic_folder
 from ltr_duel.data.chunks import refuse_web_page
 
@@ -111,19 +114,23 @@ def _refuse_escape(archive: Path, name: str) -> None:
 
 def _write(archive: Path, members: Iterator[tuple[str, IO[bytes]]], folder: Path, limit: int) -> None:
     written = 0
-    for name, source in members:
-        target = folder / PurePosixPath(name.replace("\\", "/"))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("xb") as out:
-            while piece := source.read(_PIECE):
-                written += len(piece)
-                if written > limit:
-                    raise InputError(
-                        f"{archive}: unpacks to more than {limit:,} bytes; raise the limit if that is right"
-                    )
-                out.write(piece)
+    with tqdm(unit="B", unit_scale=True, desc="unpack", disable=not progress_wanted()) as bar:
+        for name, source in members:
+            target = folder / PurePosixPath(name.replace("\\", "/"))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("xb") as out:
+                while piece := source.read(_PIECE):
+                    written += len(piece)
+                    if written > limit:
+                        raise _too_large(archive, limit)
+                    out.write(piece)
+                    bar.update(len(piece))
     if written == 0:
         raise InputError(f"{archive}: there is nothing in it")
+
+
+def _too_large(archive: Path, limit: int) -> InputError:
+    return InputError(f"{archive}: unpacks to more than {limit:,} bytes; raise the limit if that is right")
 
 
 def _unpack_rar(archive: Path, folder: Path, limit: int) -> None:
@@ -140,6 +147,6 @@ def _unpack_rar(archive: Path, folder: Path, limit: int) -> None:
     if any(f.is_symlink() for f in files):
         raise InputError(f"{archive}: there are links in it; only plain files are unpacked")
     if sum(f.stat().st_size for f in files) > limit:
-        raise InputError(f"{archive}: unpacks to more than {limit:,} bytes; raise the limit if that is right")
+        raise _too_large(archive, limit)
     if not files:
         raise InputError(f"{archive}: there is nothing in it")

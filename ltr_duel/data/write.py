@@ -25,7 +25,9 @@ class SupportsWrite(Protocol):
 
 
 def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) -> Path:
-    """Write ``<grade> qid:<query> <id>:<value> ... #docid = <id>`` for each document.
+    """Write ``<grade> qid:<query> <id>:<value> ... # comment`` for each document.
+
+    The comment is the one that was read, or ``docid = <id>`` where only ids are known.
 
     Parameters
     ----------
@@ -65,7 +67,9 @@ def _lines(dataset: Dataset, first: int, last: int, sparse: bool) -> Iterator[me
     grades = dataset.relevance[first:last].tolist()
     heads = [f"{g} qid:{q}".encode() for g, q in zip(grades, dataset.query_ids[query].tolist(), strict=True)]
     tails = [b""] * (last - first)
-    if dataset.doc_ids is not None:
+    if dataset.comments is not None:
+        tails = [f" #{c}".encode() if c else b"" for c in dataset.comments[first:last].tolist()]
+    elif dataset.doc_ids is not None:
         tails = [f" #docid = {d}".encode() if d else b"" for d in dataset.doc_ids[first:last].tolist()]
     size = (last - first) * (dataset.n_features * printing.MOST_BYTES + 1)
     out = np.empty(size + sum(map(len, heads)) + sum(map(len, tails)), dtype=np.uint8)

@@ -60,6 +60,15 @@ def test_text_to_cache_to_text_keeps_everything(tmp_path: Path, name: str, jobs:
     assert again.doc_ids.tolist() == read.doc_ids.tolist()
 
 
+def test_comments_survive_text_to_cache_to_text(tmp_path: Path) -> None:
+    text = "0 qid:1 1:1 #docid = a inc = 1 prob = 0.5\n0 qid:1 1:2\n1 qid:2 1:3 # perché\n"
+    (tmp_path / "a.txt").write_text(text)
+    opened = open_converted(convert(tmp_path / "a.txt"))
+    assert opened.comments is not None
+    assert opened.comments.tolist() == ["docid = a inc = 1 prob = 0.5", "", " perché"]
+    assert write_svmlight(opened, tmp_path / "b.txt").read_text() == text
+
+
 def test_features_are_a_column_major_read_only_map(tmp_path: Path) -> None:
     features = open_converted(convert(text_file(tmp_path))).features
     assert features.flags.f_contiguous and not features.flags.writeable
@@ -83,6 +92,16 @@ def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
     assert np.array_equal(
         load_dataset(file).features, make_corpus(queries=30, documents=20, features=12, seed=1).features
     )
+
+
+def test_a_change_that_keeps_size_and_time_is_seen(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("0 qid:1 1:1\n")
+    before = file.stat()
+    convert(file)
+    file.write_text("0 qid:1 1:2\n")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert load_dataset(file).features.tolist() == [[2]]
 
 
 def test_the_same_content_is_converted_once_and_other_options_are_other_corpora(tmp_path: Path, own_home: Path) -> None:
@@ -132,7 +151,9 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, own_home: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT])
-def test_a_kill_in_the_middle_leaves_no_corpus(tmp_path: Path, own_home: Path, kind: int) -> None:
+def test_a_kill_in_the_middle_leaves_no_corpus(
+    tmp_path: Path, own_home: Path, kind: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = text_file(tmp_path)
     script = (
         "import sys, time\n"
@@ -141,6 +162,7 @@ def test_a_kill_in_the_middle_leaves_no_corpus(tmp_path: Path, own_home: Path, k
         "convert.write_tables = wait\n"
         "convert.convert(sys.argv[1])\n"
     )
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # interpreted, so that nothing is compiled first
     child = subprocess.Popen(
         [sys.executable, "-c", script, str(file)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
@@ -222,3 +244,35 @@ def test_an_array_whose_computing_fails_is_not_kept(own_home: Path) -> None:
     with pytest.raises(RuntimeError):
         cache.cached_array("orders", {}, (2,), np.int16, fail)
     assert list((own_home / "arrays").iterdir()) == []
+
+
+def folds(folder: Path) -> Path:
+    for k in range(1, 6):
+        (folder / f"Fold{k}").mkdir(parents=True)
+        corpus = make_corpus(queries=3, documents=5, features=4, seed=k)
+        text = write_svmlight(corpus, folder / f"Fold{k}" / "test.txt").read_text()
+        (folder / f"Fold{k}" / "test.txt").write_text(text.replace("qid:", f"qid:{k}"))
+    return folder
+
+
+@pytest.mark.parametrize("split", [None, "train", "vali", "test"])
+@pytest.mark.parametrize("fold", [1, 2, 5])
+def test_folds_come_out_of_the_converted_corpus(
+    tmp_path: Path, fold: int, split: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = folds(tmp_path / "five")
+    read = load_dataset(folder, fold=fold, split=split)
+    convert(folder)
+    monkeypatch.setattr(svmlight, "read_files", None)  # no text is read any more
+    assert_same(load_dataset(folder, fold=fold, split=split), read)
+
+
+def test_the_whole_corpus_has_each_query_once(tmp_path: Path) -> None:
+    assert load_dataset(folds(tmp_path / "five")).n_queries == 15
+
+
+def test_folds_that_are_not_complete_are_named(tmp_path: Path) -> None:
+    folder = folds(tmp_path / "five")
+    (folder / "Fold3" / "test.txt").unlink()
+    with pytest.raises(InputError, match="needs the test parts of five folds, but there is none in Fold3;"):
+        load_dataset(folder)

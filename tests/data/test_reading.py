@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,17 @@ import pytest
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.data.dataset import Dataset
+from ltr_duel.data.sinks import MemorySink
 from ltr_duel.data.svmlight import load_dataset
 from ltr_duel.data.synthetic import make_corpus
 from ltr_duel.data.write import write_svmlight
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 needs_real_files = pytest.mark.skipif(not SHARED.is_dir(), reason="the real corpora are not beside the repository")
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def read(folder: Path, text: str | bytes, **options: object) -> Dataset:
@@ -34,7 +40,7 @@ def test_a_letor_line_gives_grade_query_values_and_document_id(tmp_path: Path) -
 
 def test_types_and_layout_are_those_of_the_contract(tmp_path: Path) -> None:
     dataset = read(tmp_path, "0 qid:1 1:1 2:2\n1 qid:1 1:3 2:4\n")
-    assert dataset.features.dtype == np.float32 and dataset.features.flags.f_contiguous
+    assert dataset.features.dtype == np.float32 and dataset.features.strides[0] == 4
     assert dataset.relevance.dtype == np.int16
     assert dataset.query_ptr.dtype == np.int64
     assert dataset.doc_ids is None
@@ -65,10 +71,16 @@ def test_gzip_is_recognised_by_its_bytes_not_by_its_name(tmp_path: Path) -> None
 
 
 def test_digest_is_that_of_the_bytes_on_disk(tmp_path: Path) -> None:
-    import hashlib
-
     for data in (b"0 qid:1 1:1\n", gzip.compress(b"0 qid:1 1:1\n")):
-        assert read(tmp_path, data).sha256 == hashlib.sha256(data).hexdigest()
+        assert read(tmp_path, data).sha256 == sha256(data)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_digest_of_several_files_is_that_of_their_digests(tmp_path: Path, jobs: int) -> None:
+    texts = [f"0 qid:{part} 1:1\n".encode() for part in ("train", "test")]
+    for part, text in zip(("train", "test"), texts, strict=True):
+        (tmp_path / f"{part}.txt").write_bytes(text)
+    assert load_dataset(tmp_path, jobs=jobs).sha256 == sha256("\n".join(map(sha256, texts)).encode())
 
 
 @pytest.mark.parametrize("highest, grades", [(0, 2), (1, 2), (2, 3), (3, 5), (4, 5), (5, 6), (30, 31)])
@@ -91,6 +103,18 @@ def test_the_size_of_the_chunks_makes_no_difference(tmp_path: Path, size: int, m
     assert np.array_equal(again.features, corpus.features)
     assert again.query_ids.tolist() == corpus.query_ids.tolist()
     assert np.array_equal(again.query_ptr, corpus.query_ptr)
+
+
+@pytest.mark.parametrize("expected", [1, 10_000, 10**9])
+def test_a_wrong_guess_of_the_length_makes_no_difference(expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MemorySink, "_LOOK_AT", 40)
+    rng = np.random.default_rng(0)
+    sink = MemorySink(expected)
+    blocks = [rng.random((3, width), dtype=np.float32) for width in (2, 2, 5, 4, 5, 5)]
+    for block in blocks:
+        sink.put(block, 30)
+    wanted = np.vstack([np.pad(block, ((0, 0), (0, 7 - block.shape[1]))) for block in blocks])
+    assert np.array_equal(sink.matrix(7), wanted)
 
 
 def test_a_folder_is_its_parts_in_order(tmp_path: Path) -> None:

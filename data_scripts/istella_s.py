@@ -1,0 +1,9 @@
+"""Get Istella-S, a sample of Istella: terms, download or your own archive, checksum, unpack, check, convert.
+
+python data_scripts/istella_s.py --accept-terms [--archive FILE] [--folder DIR] [--run]
+"""
+
+from ltr_duel.data.obtain import main
+
+if __name__ == "__main__":
+    main("istella-s")

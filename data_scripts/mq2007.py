@@ -1,0 +1,9 @@
+"""Get LETOR 4.0 MQ2007: terms, download or your own archive, checksum, unpack, check, convert.
+
+python data_scripts/mq2007.py --accept-terms [--archive FILE] [--folder DIR] [--run]
+"""
+
+from ltr_duel.data.obtain import main
+
+if __name__ == "__main__":
+    main("mq2007")

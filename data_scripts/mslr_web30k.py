@@ -1,0 +1,9 @@
+"""Get MSLR-WEB30K: terms, download or your own archive, checksum, unpack, check, convert.
+
+python data_scripts/mslr_web30k.py --accept-terms [--archive FILE] [--folder DIR] [--run]
+"""
+
+from ltr_duel.data.obtain import main
+
+if __name__ == "__main__":
+    main("mslr-web30k")

@@ -1,0 +1,9 @@
+"""Get Yahoo LTRC set 2: terms, download or your own archive, checksum, unpack, check, convert.
+
+python data_scripts/yahoo_set2.py --accept-terms [--archive FILE] [--folder DIR] [--run]
+"""
+
+from ltr_duel.data.obtain import main
+
+if __name__ == "__main__":
+    main("yahoo-set2")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.timing import rate, short, table
-from ltr_duel.clicks.model import click_model
+from ltr_duel.clicks.model import click_model, simulate_clicks
 from ltr_duel.core.jit import kernel
 from ltr_duel.core.random import random_below, stream
 from ltr_duel.interleaving.comparison import Comparer, compare_slate
+from ltr_duel.interleaving.method import draw_slate
 from ltr_duel.interleaving.probabilistic import OUTCOMES
+from ltr_duel.interleaving.sosm import score_slate
 from tests.conftest import random_rankings
-from tests.driving import pairs_often as compare_often
+from tests.driving import fitting, pairs_often
 from tests.reference.interleaving import ownership_by_enumeration, softmax
 
 TAU = 3.0
@@ -21,9 +23,24 @@ DOCUMENTS, QUERIES, TOP = 100, 100, 10
 
 @kernel
 def multileave_often(comparison, slate, size, times, won, rng):
+    """Lists, clicks and all pairwise wins."""
     n_queries = comparison.lists.query_ptr.shape[0] - 1
     for _ in range(times):
         compare_slate(comparison, random_below(n_queries, rng), slate, size, won, rng, rng)
+
+
+@kernel
+def score_often(comparison, slate, size, times, rng):
+    """Lists, clicks and SOSM's scores, without comparing all pairs of scores."""
+    c = comparison
+    n_queries = c.lists.query_ptr.shape[0] - 1
+    for _ in range(times):
+        query = random_below(n_queries, rng)
+        length = draw_slate(c.method, c.lists, query, slate, size, c.page, rng)
+        start = c.lists.query_ptr[query]
+        clicks = simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, rng)
+        if clicks > 0:
+            score_slate(c.method, c.lists, query, slate, size, c.page, length, clicks)
 
 
 def literal(rankings, model, times, rng):
@@ -54,18 +71,33 @@ def main() -> None:
     rankings = random_rankings(100, QUERIES, DOCUMENTS)
     totals, rng = np.zeros(2), stream(0, "benchmark")
     rows = []
-    for name in ("perfect", "navigational", "informational"):
-        model = click_model(name, 5)
-        for rule in OUTCOMES:
-            c = Comparer(rankings, model, outcome=rule).open()
-            speed = rate(lambda n, c=c: compare_often(c, 0, 1, n, rng, totals), 500_000)
-            rows.append([f"probabilistic, {rule}", name, "2", short(speed)])
-        c = Comparer(rankings, model, method="sosm").open()
-        for size in (2, 10, 100):
-            slate, won = np.arange(size), np.zeros((size, size), np.int8)
-            speed = rate(lambda n, c=c, s=slate, w=won: multileave_often(c, s, len(s), n, w, rng), 2_000_000 // size)
-            rows.append(["sosm, all pairwise wins", name, str(size), short(speed)])
+    for clicks in ("perfect", "navigational", "informational"):
+        model = click_model(clicks, 5)
+        pairs = [("probabilistic", rule) for rule in OUTCOMES]
+        for name, rule in [
+            *pairs,
+            ("team_draft", ""),
+            ("balanced", ""),
+            ("document_constraints", ""),
+            ("optimized", ""),
+        ]:
+            comparer = Comparer(rankings if name != "optimized" else rankings[[0, 1]], model, name, rule)
+            work, c = fitting(pairs_often, comparer), comparer.open()
+            amount = 500_000 if comparer.compiled else 5_000
+            speed = rate(lambda n, c=c, work=work: work(c, 0, 1, n, rng, totals), amount, best_of=5)
+            rows.append([f"{name} {rule}", clicks, "2", short(speed)])
+        for name in ("team_draft", "sosm", "probabilistic", "pairwise_preference"):
+            c = Comparer(rankings, model, method=name).open()
+            for size in (2, 10, 100):
+                slate, won = np.arange(size), np.zeros((size, size), np.int8)
+                speed = rate(lambda n, c=c, s=slate, w=won: multileave_often(c, s, len(s), n, w, rng), 200_000 // size)
+                rows.append([f"{name}, all pairwise wins", clicks, str(size), short(speed)])
+                if name == "sosm":
+                    speed = rate(lambda n, c=c, s=slate: score_often(c, s, len(s), n, rng), 1_000_000 // size)
+                    rows.append([f"{name}, scores", clicks, str(size), short(speed)])
     speed = rate(lambda n: literal(rankings, click_model("informational", 5), n, rng), 20, best_of=1)
     rows.append(["probabilistic, literal (2^10 assignments)", "informational", "2", short(speed)])
     title = f"Comparisons a second, one core: {DOCUMENTS} documents, top {TOP}, query + list + clicks + credit"
     table(title, ["method", "clicks", "rankers", "per second"], rows)
+    print("  optimized runs as plain Python; its programs were solved in the warm-up where the tries are short enough.")
+    print("  No interleaving library can be installed from PyPI (the project named interleaving there is empty).")

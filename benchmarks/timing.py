@@ -10,13 +10,16 @@ from pathlib import Path
 
 
 def rate(work: Callable[[int], object], amount: int, *, best_of: int = 3) -> float:
-    """Units a second of ``work(amount)``, the best of several tries after a small one to warm up."""
+    """Units a second of ``work(amount)``, the best of several tries after a small one to warm up.
+
+    Seconds are those that this thread spent on the processor, so that a busy neighbour distorts less.
+    """
     work(max(1, amount // 1000))
     seconds = []
     for _ in range(best_of):
-        began = time.perf_counter()
+        began = time.thread_time()
         work(amount)
-        seconds.append(time.perf_counter() - began)
+        seconds.append(time.thread_time() - began)
     return amount / min(seconds)
 
 

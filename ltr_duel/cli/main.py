@@ -41,9 +41,8 @@ def cli() -> None:
 def main() -> None:
     """Run the command line; exit code 2 and one sentence on stderr for bad input."""
     try:
-        cli.main(prog_name="ltr-duel", standalone_mode=False)
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
+        code = cli.main(prog_name="ltr-duel", standalone_mode=False)  # what a command returns, or its ctx.exit(code)
+        sys.exit(code if isinstance(code, int) else 0)
     except _HELP_WANTED as error:
         error.show()
         sys.exit(error.exit_code)

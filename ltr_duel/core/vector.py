@@ -12,6 +12,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
+from numpy.typing import NDArray
 
 from ltr_duel.core.arrays import FloatVector, IntVector
 from ltr_duel.core.jit import KERNEL_FLAGS, kernel
@@ -122,7 +123,7 @@ def random_highest(base: FloatVector, width: FloatVector, scale: float, rng: np.
 
 
 @kernel
-def random_most(counts: IntVector, rng: np.random.Generator) -> int:
+def random_most(counts: NDArray[np.signedinteger[Any]], rng: np.random.Generator) -> int:
     """Return the index of the largest of some integers, one of several at random."""
     best = counts[0]
     for k in range(counts.shape[0]):

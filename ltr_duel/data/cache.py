@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ltr_duel.core.atomic import atomic_path
+from ltr_duel.core.files import replacing
 from ltr_duel.core.home import cache_home
 
 KINDS = ("corpora", "arrays")
@@ -62,7 +62,7 @@ def cached_array(
     path = folder / f"{kind}-{digest_of({**key, 'shape': shape, 'dtype': np.dtype(dtype).str})}.npy"
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)
-        with atomic_path(path) as temporary:
+        with replacing(path) as temporary:
             array = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.dtype(dtype), shape=shape)
             compute(array)
             array.flush()

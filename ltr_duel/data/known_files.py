@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from ltr_duel.core.atomic import atomic_path
+from ltr_duel.core.files import replacing
 from ltr_duel.core.home import cache_home
 
 _MOST = 1000  # entries kept, the newest
@@ -28,7 +28,7 @@ def remember(files: Sequence[Path], digest: str) -> None:
     place = _place()
     place.parent.mkdir(parents=True, exist_ok=True)
     known = dict([*_load().items(), (_signature(files), digest)][-_MOST:])
-    with atomic_path(place) as temporary:
+    with replacing(place) as temporary:
         temporary.write_text(json.dumps(known, indent=1))
 
 

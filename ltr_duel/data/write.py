@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core.atomic import atomic_path
+from ltr_duel.core.files import replacing
 from ltr_duel.data import printing
 from ltr_duel.data.dataset import Dataset
 
@@ -45,7 +45,7 @@ def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) 
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_path(path) as temporary, temporary.open("wb") as raw:
+    with replacing(path) as temporary, temporary.open("wb") as raw:
         if path.suffix == ".gz":
             with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as out:
                 _write(dataset, out, sparse)

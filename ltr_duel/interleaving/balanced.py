@@ -1,11 +1,11 @@
-"""Balanced interleave: a coin decides who leads; then both lists are merged so that neither is ever ahead by more than one.
+"""Balanced interleave: a coin decides who leads; then both lists are merged so that neither gets ahead by two.
 
 Credit: let k be the smallest depth at which one of the rankers has the lowest clicked document; the ranker with more
 clicked documents among its own top k wins.
 
-Joachims. Evaluating Retrieval Performance Using Clickthrough Data. 2003; Chapelle, Joachims, Radlinski, Yue. Large-Scale
-Validation and Analysis of Interleaved Search Evaluation. TOIS 2012. Not fair under random clicks where one ranker
-moves a single document: see docs/methods.md.
+Joachims. Evaluating Retrieval Performance Using Clickthrough Data. 2003; Chapelle, Joachims, Radlinski, Yue.
+Large-Scale Validation and Analysis of Interleaved Search Evaluation. TOIS 2012. Not fair under random clicks where
+one ranker moves a single document: see docs/methods.md.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """One comparison: from the query to the outcome.
 
-Tied documents are ordered once and for all by the rankings, unless their tie rule says otherwise: ``resample`` orders them
-anew for each impression, and infers with the same order; ``redraw_at_inference`` orders them a second time before the
-clicks are credited. The latter is an artifact of a public implementation, kept to reproduce its results: a
-ranker is then not recognised as the source of its own tied documents.
+Tied documents are ordered once and for all by the rankings, unless their tie rule says otherwise: ``resample``
+orders them anew for each impression, and infers with the same order; ``redraw_at_inference`` orders them a second
+time before the clicks are credited. The latter is an artifact of a public implementation, kept to reproduce its
+results: a ranker is then not recognised as the source of its own tied documents.
 """
 
 from __future__ import annotations
@@ -91,8 +91,7 @@ class Comparer:
         corpus = self.rankings.provenance.get("corpus", "the corpus")
         if self.clicks.grades != self.rankings.grades:
             raise InputError(
-                f"click model '{self.clicks.name}' has {self.clicks.grades} grades;"
-                f" {corpus} has {self.rankings.grades}"
+                f"click model '{self.clicks.name}' has {self.clicks.grades} grades; {corpus} has {self.rankings.grades}"
             )
         if not method.compiled and self.rankings.provenance.get("ties") in REDRAWING:
             raise InputError(

@@ -1,12 +1,12 @@
-"""Document constraints: clicks say which of two shown documents is better; the ranker that violates fewer such statements wins.
+"""Document constraints: clicks say which of two shown documents is better; the ranker that contradicts less wins.
 
 The list is that of balanced interleave. A clicked document is better than every unclicked one shown above it (1), and
 than the next one below it if that is not clicked (2). A ranker violates a statement by placing the better document
 lower.
 
 He, Zhai, Li. Evaluation of Methods for Relative Comparison of Retrieval Systems Based on Clickthroughs. CIKM 2009; as
-described by Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods. TOIS 2013.
-Not fair under random clicks: see docs/methods.md.
+described by Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods.
+TOIS 2013. Not fair under random clicks: see docs/methods.md.
 """
 
 from __future__ import annotations

@@ -176,7 +176,8 @@ def configure_method(text: str | Method) -> ConfiguredMethod:
                 raise unknown_name(f"{key} for method {name} called", value, method.choices[key])
             continue
         low, high = method.limits.get(key, (None, None))
-        if not math.isfinite(given[key]) or not (low or -math.inf) <= given[key] <= (math.inf if high is None else high):
-            legal = f"between {low:g} and {high:g}" if high is not None else f"at least {low or 0:g}"
+        lowest, highest = -math.inf if low is None else low, math.inf if high is None else high
+        if not (math.isfinite(given[key]) and lowest <= given[key] <= highest):
+            legal = f"at least {lowest:g}" if high is None else f"between {lowest:g} and {highest:g}"
             raise InputError(f"method '{label}': {key} must be {legal}, not {value}")
     return ConfiguredMethod(method, method.params(**given))

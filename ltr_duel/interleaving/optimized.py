@@ -1,10 +1,9 @@
-"""Optimized interleave: of all lists that the two rankers could agree to, show them with the probabilities that make the
-comparison fair, and as sensitive as possible.
+"""Optimized interleave: lists are shown with the probabilities that make the comparison fair and most sensitive.
 
-Allowed lists take, place by place, the best document left of one of the rankers. A document's credit is positive for the first
-ranker if it ranks it higher. The probabilities solve a linear program: at every place the expected credit is zero, so a
-click anywhere, for no reason, favours nobody; among those, the sensitivity is largest. Where that is infeasible, the
-biases are made as small as possible first.
+Allowed lists take, place by place, the best document left of one of the rankers. A document's credit is positive
+for the first ranker if it ranks it higher. The probabilities solve a linear program: at every place the expected
+credit is zero, so a click anywhere, for no reason, favours nobody; among those, the sensitivity is largest. Where
+that is infeasible, the biases are made as small as possible first.
 
 Radlinski, Craswell. Optimized Interleaving for Online Retrieval Evaluation. WSDM 2013. The program is solved by HiGHS
 once for each query and pair of rankers, and kept. It runs as plain Python.
@@ -15,7 +14,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 
 from ltr_duel.core.jit import implement
@@ -107,7 +106,7 @@ def solve(orders: list[list[int]], ranks: list[list[int]], top: int, kind: str) 
 
 
 def least_biased(bias: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Minimise ``cost @ p`` over probabilities p with ``bias @ p == 0``; if there is none, with the least ``|bias @ p|``.
+    """Minimise ``cost @ p`` over probabilities p with ``bias @ p == 0``, or where that is impossible the least bias.
 
     Parameters
     ----------
@@ -120,20 +119,32 @@ def least_biased(bias: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArra
     """
     n_rows, n_lists = bias.shape
     one = np.ones((1, n_lists))
-    exact = linprog(cost, A_eq=np.vstack([bias, one]), b_eq=np.append(np.zeros(n_rows), 1), method="highs")
-    if exact.success:
-        return np.asarray(exact.x)
+    right = np.append(np.zeros(n_rows), 1)
+    exact = solve_program(cost, np.vstack([bias, one]), right)
+    if exact is not None:
+        return exact
     # bias @ p = over - under; the sum of both is the total absolute bias.
     wide = np.hstack([bias, -np.eye(n_rows), np.eye(n_rows)])
     equal = np.vstack([wide, np.hstack([one, np.zeros((1, 2 * n_rows))])])
-    right = np.append(np.zeros(n_rows), 1)
     total = np.concatenate([np.zeros(n_lists), np.ones(2 * n_rows)])
-    least = linprog(total, A_eq=equal, b_eq=right, method="highs")
-    best = linprog(
-        np.concatenate([cost, np.zeros(2 * n_rows)]),
-        A_ub=total[None, :], b_ub=[least.fun + _SLACK], A_eq=equal, b_eq=right, method="highs",
-    )  # fmt: skip
-    return np.asarray((best if best.success else least).x[:n_lists])
+    least = solve_program(total, equal, right)
+    if least is None:
+        raise RuntimeError("the program of least bias always has a solution, but the solver found none")
+    both = np.concatenate([cost, np.zeros(2 * n_rows)])
+    best = solve_program(both, equal, right, total[None, :], [float(total @ least) + _SLACK])
+    return (least if best is None else best)[:n_lists]
+
+
+def solve_program(
+    cost: NDArray[np.float64],
+    equal: NDArray[np.float64],
+    right: ArrayLike,
+    upper: NDArray[np.float64] | None = None,
+    limit: ArrayLike | None = None,
+) -> NDArray[np.float64] | None:
+    """Minimise ``cost @ x`` over x >= 0 with ``equal @ x == right`` and ``upper @ x <= limit``; None if infeasible."""
+    result: Any = linprog(cost, A_ub=upper, b_ub=limit, A_eq=equal, b_eq=right, method="highs")  # type: ignore[call-overload]
+    return np.asarray(result.x) if result.success else None
 
 
 def running_sums(p: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,10 +1,10 @@
 """Optimized multileave: a sample of lists, shown with probabilities that make the comparison of many rankers fair.
 
-Lists are sampled by taking, place by place, the best document left of a random ranker. Ranker j credits document d with
-1 / rank_j(d). Down to every depth all rankers expect the same credit; among such probabilities those are taken for which
-the rankers' scores, were everything clicked, vary least on the lists shown. With few lists and many rankers that is often infeasible:
-``roughly_optimized``, to which ``optimized_multileave`` falls back, minimises the largest difference of expected credit at each
-depth together with the variance.
+Lists are sampled by taking, place by place, the best document left of a random ranker. Ranker j credits document d
+with 1 / rank_j(d). Down to every depth all rankers expect the same credit; among such probabilities those are taken
+for which the rankers' scores, were everything clicked, vary least on the lists shown. With few lists and many
+rankers that is often infeasible: ``roughly_optimized``, to which ``optimized_multileave`` falls back, minimises the
+largest difference of expected credit at each depth together with the variance.
 
 Schuth, Sietsma, Whiteson, Lefortier, de Rijke. Multileaved Comparisons for Fast Online Evaluation. CIKM 2014; Manabe,
 Nishida, Kato, Yamamoto, Fujita. A Comparative Live Evaluation of Multileaving Methods. SIGIR 2017. The last place is
@@ -18,14 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from ltr_duel.core.arrays import IntVector, SignMatrix
 from ltr_duel.core.jit import implement
 from ltr_duel.core.random import random_below, stream
 from ltr_duel.core.vector import sign
 from ltr_duel.interleaving.method import METHODS, Lists, Method, Page, Size, credit_slate, draw_slate
-from ltr_duel.interleaving.optimized import pick, running_sums
+from ltr_duel.interleaving.optimized import pick, running_sums, solve_program
 
 _EQUAL = 1e-12
 
@@ -96,21 +95,19 @@ def solve(sample: NDArray[np.int64], credits: NDArray[np.float64], rough: bool) 
     total = np.ones((1, n_lists))
     if not rough:
         apart = (earned[1:] - earned[:1]).transpose(0, 2, 1).reshape(-1, n_lists)
-        right = np.append(np.zeros(len(apart)), 1)
-        exact = linprog(variance, A_eq=np.vstack([apart, total]), b_eq=right, method="highs")
-        if exact.success:
-            return Choice(sample, running_sums(exact.x), True)
+        exact = solve_program(variance, np.vstack([apart, total]), np.append(np.zeros(len(apart)), 1))
+        if exact is not None:
+            return Choice(sample, running_sums(exact), True)
     # Unknowns: p, then the highest and the lowest expected credit at each depth. low_k <= earned_jk @ p <= high_k.
     rows = earned.transpose(0, 2, 1).reshape(-1, n_lists)  # ranker-major, then depth
     depth = np.tile(np.eye(length), (len(earned), 1))
     none = np.zeros_like(depth)
     bounds = np.vstack([np.hstack([rows, -depth, none]), np.hstack([-rows, none, depth])])
-    solved = linprog(
-        np.concatenate([variance, np.ones(length), -np.ones(length)]),
-        A_ub=bounds, b_ub=np.zeros(len(bounds)),
-        A_eq=np.hstack([total, np.zeros((1, 2 * length))]), b_eq=[1], method="highs",
-    )  # fmt: skip
-    return Choice(sample, running_sums(solved.x[:n_lists]), False)
+    cost = np.concatenate([variance, np.ones(length), -np.ones(length)])
+    solved = solve_program(cost, np.hstack([total, np.zeros((1, 2 * length))]), [1.0], bounds, np.zeros(len(bounds)))
+    if solved is None:
+        raise RuntimeError("the relaxed program always has a solution, but the solver found none")
+    return Choice(sample, running_sums(solved[:n_lists]), False)
 
 
 def _draw(

@@ -1,12 +1,13 @@
-"""Pairwise preference multileave: clicks become preferences between shown documents, weighted so that no place favours anybody.
+"""Pairwise preference multileave: clicks become preferences between documents, weighted so that no place is favoured.
 
-At place i = 0, 1, ... the list shows one of the documents that some ranker has among its top i + 1, drawn uniformly from those
-not yet shown. A clicked document is preferred to every unclicked one down to the place after the last click. Such a
-preference counts only if both documents could have been drawn at either place, and with the inverse of the probability of
-that; each ranker scores the weight of the preferences it agrees with, divided by the number that count.
+At place i = 0, 1, ... the list shows one of the documents that some ranker has among its top i + 1, drawn uniformly
+from those not yet shown. A clicked document is preferred to every unclicked one down to the place after the last
+click. Such a preference counts only if both documents could have been drawn at either place, and with the inverse
+of the probability of that; each ranker scores the weight of the preferences it agrees with. (The authors divide by
+the number that count, the same for all rankers: it changes no winner.)
 
-Oosterhuis, de Rijke. Sensitive and Scalable Online Evaluation with Theoretical Guarantees. CIKM 2017, with the preference
-rule of the authors' code. Under random clicks all rankers score the same on average.
+Oosterhuis, de Rijke. Sensitive and Scalable Online Evaluation with Theoretical Guarantees. CIKM 2017, with the
+preference rule of the authors' code. Under random clicks all rankers score the same on average.
 """
 
 from __future__ import annotations
@@ -118,14 +119,12 @@ def score_preferences(
         method.clicked[page.clicks[c]] = 1
     for a in range(size):
         method.scores[a] = 0.0
-    counted = 0
     for c in range(n_clicks):
         x = page.clicks[c]
         for y in range(depth):
             low, high = min(method.highest[x], method.highest[y]), max(method.highest[x], method.highest[y])
             if method.clicked[y] == 1 or min(x, y) < high:
                 continue
-            counted += 1
             weight = 1.0
             for i in range(low, high):  # at each of these places one of the two could have been drawn, and was not
                 weight *= method.choices[i] / (method.choices[i] - 1.0)
@@ -133,9 +132,6 @@ def score_preferences(
             for a in range(size):
                 if lists.rank[slate[a], preferred] < lists.rank[slate[a], other]:
                     method.scores[a] += weight
-    if counted > 0:
-        for a in range(size):
-            method.scores[a] /= counted
 
 
 @kernel

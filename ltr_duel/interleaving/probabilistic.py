@@ -1,16 +1,18 @@
 """Probabilistic interleave and multileave, credit marginalised exactly over who may have contributed what.
 
-Each ranker becomes a softmax over its documents: rank r has weight r^-tau (tau = 3). For each place of the list one of the
-rankers is chosen uniformly, and draws a document from its distribution over those not yet shown. Given the list, the
-contributors are independent: place k came from ranker j with probability q_kj = P_kj / sum_i P_ki, whatever was clicked, for
-clicks depend on the list alone. So the clicks that a ranker owns are a sum of independent coins, and its distribution
-follows from a dynamic programme over the clicked places; for two of many rankers the programme runs over the difference
-of their clicks, each click adding +1, -1 or 0.
+Each ranker becomes a softmax over its documents: rank r has weight r^-tau (tau = 3). For each place of the list one
+of the rankers is chosen uniformly, and draws a document from its distribution over those not yet shown. Given the
+list, the contributors are independent: place k came from ranker j with probability q_kj = P_kj / sum_i P_ki,
+whatever was clicked, for clicks depend on the list alone. So the clicks that a ranker owns are a sum of independent
+coins, and its distribution follows from a dynamic programme over the clicked places; for two of many rankers the
+programme runs over the difference of their clicks, each click adding +1, -1 or 0.
 
 Hofmann, Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011; for many rankers
-Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. SIGIR 2015 (with contributors drawn independently).
+Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. SIGIR 2015 (with contributors drawn
+independently).
 
-Outcome rules for pairs, with P1 (P2) the posterior probability that the first (second) ranker owns more of the clicks:
+Outcome rules for pairs, with P1 (P2) the posterior probability that the first (second) ranker owns more of the
+clicks:
 
 - ``marginal_sign``: the first ranker wins if P1 > P2; equal is a tie. The default, and what published baselines used.
 - ``sampled``: whoever owns more clicks under the contributors that were really drawn.
@@ -63,7 +65,7 @@ class Probabilistic(NamedTuple):
     free: IntVector  # (rankers,) scratch: the first rank of each place of the slate that is not shown
     ranks: IntMatrix  # (rankers, top) scratch: ranks of the shown documents
     source: FloatMatrix  # (rankers, top) scratch: Pr(the ranker contributed click c)
-    owned: FloatVector  # (2 top + 1,) scratch: distribution of clicks owned, or of their difference
+    owned: FloatVector  # (2 top + 3,) scratch: distribution of clicks owned, or of their difference
     pair: IntVector  # (2,) scratch: the pair as a slate
     luck: FloatVector  # (1,) scratch: the coin of `marginal_bernoulli`
 
@@ -81,7 +83,7 @@ def open_probabilistic(size: Size, params: Params, outcome: str) -> Probabilisti
         np.zeros(size.rankers, np.int64),
         np.zeros((size.rankers, size.top), np.int64),
         np.zeros((size.rankers, size.top)),
-        np.zeros(2 * size.top + 1),
+        np.zeros(2 * size.top + 3),
         np.zeros(2, np.int64),
         np.zeros(1),
     )
@@ -206,18 +208,18 @@ def lead_of_two(method: Probabilistic, n_clicks: int) -> float:
 @kernel
 def lead_among_many(method: Probabilistic, a: int, b: int, n_clicks: int) -> float:
     """Pr(ranker a owns more clicks than ranker b) - Pr(it owns fewer), where others may own some."""
-    middle = n_clicks  # owned[middle + d] = Pr(difference d)
-    for m in range(2 * n_clicks + 1):
-        method.owned[m] = 0.0
+    middle = n_clicks + 1  # owned[middle + d] = Pr(difference d)
     method.owned[middle] = 1.0
     for c in range(n_clicks):
         up, down = method.source[a, c], method.source[b, c]
         stay = 1.0 - up - down
+        method.owned[middle - c - 1] = 0.0
+        method.owned[middle + c + 1] = 0.0
+        method.owned[middle + c + 2] = 0.0
         left = 0.0  # the value that was at m - 1
         for m in range(middle - c - 1, middle + c + 2):
             here = method.owned[m]
-            right = method.owned[m + 1] if m < 2 * n_clicks else 0.0
-            method.owned[m] = left * up + here * stay + right * down
+            method.owned[m] = left * up + here * stay + method.owned[m + 1] * down
             left = here
     lead = 0.0
     for d in range(1, n_clicks + 1):

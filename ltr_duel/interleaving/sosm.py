@@ -1,14 +1,14 @@
 """SOSM: sample-only scored multileaving.
 
 The list is built as in team-draft multileave; then the teams are forgotten. Each ranker re-ranks the shown documents
-alone (rho = 1..length), and scores the sum of rho^-tau over the clicked ones (tau = 3). The higher score wins; equal scores
-tie. So all rankers are scored by one impression, also those that contributed nothing.
+alone (rho = 1..length), and scores the sum of rho^-tau over the clicked ones (tau = 3). The higher score wins;
+equal scores tie. So all rankers are scored by one impression, also those that contributed nothing.
 
 Brost, Cox, Seldin, Lioma. An Improved Multileaving Algorithm for Online Ranker Evaluation. SIGIR 2016
 (arXiv 1608.00788). Not fair under random clicks in general: see docs/methods.md.
 
-Scores are integers, so that equal scores are equal: rho^-3 is multiplied by lcm(1..top)^3, which is exact up to top = 10;
-longer lists, and exponents that are no whole number, use the largest power of two that cannot overflow.
+Scores are integers, so that equal scores are equal: rho^-3 is multiplied by lcm(1..top)^3, which is exact up to top
+= 10; longer lists, and exponents that are no whole number, use the largest power of two that cannot overflow.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """Team draft: rankers take turns, in a new random order each round, to add their best document not yet shown.
 
-A click is credit for the ranker that added the document; more clicks win. The pair is the slate of two. Fair under random
-clicks: every document but those of the common prefix is owned by each ranker with the same probability.
+A click is credit for the ranker that added the document; more clicks win. The pair is the slate of two. Fair under
+random clicks: every document but those of the common prefix is owned by each ranker with the same probability.
 
 Radlinski, Kurup, Joachims. How Does Clickthrough Data Reflect Retrieval Quality? CIKM 2008; for many rankers Schuth,
 Sietsma, Whiteson, Lefortier, de Rijke. Multileaved Comparisons for Fast Online Evaluation. CIKM 2014.
 
-Documents that all rankers agree on from the top are shown first and owned by nobody, as in the public implementations;
-``prefix_credit=1`` is the original, which drafts them too. With more rankers than places most own nothing.
+Documents that all rankers agree on from the top are shown first and owned by nobody, as in the public
+implementations; ``prefix_credit=1`` is the original, which drafts them too. With more rankers than places most own
+nothing.
 """
 
 from __future__ import annotations
@@ -59,9 +60,7 @@ class TeamDraft(NamedTuple):
 
 def new_draft(size: Size) -> Draft:
     """Allocate the scratch of a draft."""
-    return Draft(
-        np.zeros(size.longest, np.uint8), np.zeros(size.rankers, np.int64), np.zeros(size.rankers, np.int64)
-    )
+    return Draft(np.zeros(size.longest, np.uint8), np.zeros(size.rankers, np.int64), np.zeros(size.rankers, np.int64))
 
 
 def open_team_draft(size: Size, params: Params, outcome: str) -> TeamDraft:

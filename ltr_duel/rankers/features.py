@@ -1,19 +1,27 @@
 """One ranker for each feature column: the documents of a query by that feature, highest first.
 
-Direction is always descending, also where ascending would rank better: the arms of the published experiments.
+Direction is always descending, also where ascending would rank better: the arms of the published experiments. Only
+where the features are ranks themselves (rank aggregation) lower is better. A missing value (NaN) is a document that
+the ranker does not retrieve.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from mmap import mmap
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ltr_duel.core.errors import InputError, unknown_name
+from ltr_duel.data.cache import cached_array
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
 from ltr_duel.rankers.ties import TieRule
+
+_FORMAT = 1  # of cached orders and ranks; raise it when their meaning changes
 
 
 def feature_rankers(
@@ -24,6 +32,7 @@ def feature_rankers(
     seed: int = 0,
     drop_constant: bool = False,
     jobs: int = -1,
+    cache: bool | None = None,
 ) -> Rankings:
     """Build one ranker for each feature.
 
@@ -40,6 +49,9 @@ def feature_rankers(
         Leave out features that are constant within every query. They order nothing: such a ranker is its tie rule.
     jobs : int
         Threads; -1 for all cores.
+    cache : bool, optional
+        Keep orders and ranks on disk and map them into memory, so that they are computed once. By default that
+        is done for corpora that lie converted on disk themselves (``ltr-duel data convert``).
 
     Returns
     -------
@@ -58,9 +70,32 @@ def feature_rankers(
             raise InputError(f"{dataset.name}: every feature is constant within each query: no ranker is left")
 
     names = tuple(dataset.feature_names[c] for c in columns)
+    rising = -1 if dataset.lower_is_better else 1
+    kept = is_mapped(dataset.features) if cache is None else cache
+
+    def make(kind: str, shape: tuple[int, ...], dtype: Any, compute: Callable[[NDArray[Any]], None]) -> NDArray[Any]:
+        key = {"sha256": dataset.sha256, "features": names, "ties": ties, "seed": seed, "format": _FORMAT}
+        return cached_array(kind, {**key, "lower_is_better": dataset.lower_is_better}, shape, dtype, compute)
+
     return rankings_from_scores(
-        dataset, names, lambda k: dataset.features[:, columns[k]], ties=ties, seed=seed, jobs=jobs
+        dataset,
+        names,
+        lambda k: dataset.features[:, columns[k]] * np.float32(rising),
+        ties=ties,
+        seed=seed,
+        jobs=jobs,
+        make=make if kept else None,
     )
+
+
+def is_mapped(array: NDArray[Any] | None) -> bool:
+    """Whether an array lies in a file."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        if isinstance(base, np.memmap):
+            return True
+        base = base.base
+    return isinstance(base, mmap)
 
 
 def constant_features(dataset: Dataset) -> tuple[str, ...]:
@@ -81,4 +116,3 @@ def _chosen(dataset: Dataset, features: Sequence[str] | None) -> list[int]:
         if name not in dataset.feature_names:
             raise unknown_name(f"feature in {dataset.name} called", name, dataset.feature_names)
     return [dataset.feature_names.index(name) for name in features]
-

@@ -14,6 +14,8 @@ from ltr_duel.data.dataset import Dataset
 from ltr_duel.rankers.rankings import Rankings, inverse
 from ltr_duel.rankers.ties import REDRAWING, TIE_RULES, TieRule, document_keys, tie_breakers
 
+Make = Callable[[str, tuple[int, ...], Any, Callable[[NDArray[Any]], None]], NDArray[Any]]
+
 
 def rankings_from_scores(
     dataset: Dataset,
@@ -23,6 +25,7 @@ def rankings_from_scores(
     ties: TieRule = "fixed_random",
     seed: int = 0,
     jobs: int = -1,
+    make: Make | None = None,
 ) -> Rankings:
     """Rank the documents of each query by scores of any origin.
 
@@ -41,6 +44,8 @@ def rankings_from_scores(
         Of the tie rule.
     jobs : int
         Threads; -1 for all cores.
+    make : callable, optional
+        Where the arrays lie: ``make(kind, shape, dtype, compute)``; in memory by default.
 
     Returns
     -------
@@ -59,26 +64,41 @@ def rankings_from_scores(
             f"{dataset.name}: query {dataset.query_ids[largest]} has {dataset.query_sizes[largest]:,} documents;"
             f" at most {np.iinfo(np.int16).max:,} are possible"
         )
-    order = np.empty((len(names), dataset.n_docs), np.int16)
-    rank = np.empty_like(order)
-    tied = np.zeros((len(names), dataset.n_docs) if ties in REDRAWING else (0, 0), np.uint8)
     documents = document_keys(dataset.query_ids, dataset.query_ptr)
     starts = np.repeat(dataset.query_ptr[:-1], dataset.query_sizes)
+    make = make or _plain
+    square = (len(names), dataset.n_docs)
 
-    def sort(k: int) -> None:
-        falling = -scores(k)
-        falling[np.isnan(falling)] = np.inf
+    def falling(k: int) -> NDArray[np.floating[Any]]:
+        lowest_first = -scores(k)
+        lowest_first[np.isnan(lowest_first)] = np.inf
+        return lowest_first
+
+    def sort(order: NDArray[np.int16], k: int) -> None:
         salt = "" if ties == "shared" else names[k]
-        keys = (falling, starts) if ties == "file" else (tie_breakers(documents, seed, salt), falling, starts)
-        rows = np.lexsort(keys)
-        order[k] = rows - starts
-        rank[k] = inverse(order[k], dataset.query_ptr)
-        if tied.size:
-            tied[k, 1:] = falling[rows][1:] == falling[rows][:-1]
-            tied[k, dataset.query_ptr[:-1]] = 0
+        keys = (falling(k), starts) if ties == "file" else (tie_breakers(documents, seed, salt), falling(k), starts)
+        order[k] = np.lexsort(keys) - starts
 
-    for _ in run_tasks(sort, range(len(names)), total=len(names), jobs=jobs, label="rankers", unit="ranker"):
-        pass
+    def each(function: Callable[[NDArray[Any], int], None], array: NDArray[Any], label: str) -> None:
+        work = run_tasks(
+            lambda k: function(array, k), range(len(names)), total=len(names), jobs=jobs, label=label, unit="ranker"
+        )
+        for _ in work:
+            pass
+
+    def invert(rank: NDArray[np.int16], k: int) -> None:
+        rank[k] = inverse(order[k], dataset.query_ptr)
+
+    def find_ties(tied: NDArray[np.uint8], k: int) -> None:
+        ordered = falling(k)[starts + order[k]]
+        tied[k, 1:] = ordered[1:] == ordered[:-1]
+        tied[k, dataset.query_ptr[:-1]] = 0
+
+    order = make("orders", square, np.int16, lambda array: each(sort, array, "rankers"))
+    rank = make("ranks", square, np.int16, lambda array: each(invert, array, "ranks"))
+    tied = np.zeros((0, 0), np.uint8)
+    if ties in REDRAWING:
+        tied = make("ties", square, np.uint8, lambda array: each(find_ties, array, "ties"))
     provenance = {
         "corpus": dataset.name,
         "corpus_sha256": dataset.sha256,
@@ -87,3 +107,10 @@ def rankings_from_scores(
         "direction": "descending",
     }
     return Rankings(names, order, rank, dataset.relevance, dataset.query_ptr, dataset.grades, provenance, tied)
+
+
+def _plain(kind: str, shape: tuple[int, ...], dtype: Any, compute: Callable[[NDArray[Any]], None]) -> NDArray[Any]:
+    """Make an array in memory."""
+    array = np.empty(shape, dtype)
+    compute(array)
+    return array

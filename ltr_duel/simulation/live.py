@@ -124,6 +124,7 @@ class Live:
         self._cumulative = _running_sums(weights, rankings.n_queries)
         self._half = int(ties == "half")
         self.names = rankings.names
+        self.leaves_ties = ties == "half"
         self.compiled = self._pairs.compiled and self._slates.compiled
         self.provenance: dict[str, Any] = {
             "oracle": "live",

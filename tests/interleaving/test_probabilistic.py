@@ -19,6 +19,7 @@ from tests.reference.interleaving import (
     probabilistic_lists,
     step_probabilities,
 )
+from tests.reference.sampling import bisect_softmax
 
 FIRST, SECOND = (2, 0, 3, 1), (0, 1, 2, 3)
 TAU = 3.0
@@ -31,70 +32,14 @@ def opened(first, second, top=10, relevance=None, clicks=CLICK_ALL, outcome="exp
     return Comparer(rankings, clicks, outcome=outcome, top=top).open()
 
 
-class Scripted:
-    """Stands in for a random generator: returns given numbers, and says when it wants more."""
-
-    def __init__(self, numbers):
-        self.numbers = list(numbers)
-
-    def random(self):
-        if not self.numbers:
-            raise IndexError
-        return self.numbers.pop(0)
-
-
-def list_probabilities_of_the_sampler(c, length):
-    """Find, by bisecting its uniform numbers, with which probability the sampler draws each list.
-
-    The list is a step function of each uniform number; the lengths of its steps are the probabilities.
-    """
-
-    def shown_after(prefix):
-        """(document, owner) of the last place; -1 where the document was rejected and another number is wanted."""
-        k = len(prefix) - 1
-        c.page.shown[k] = -1
-        try:
-            draw_pair(c.method, c.lists, 0, 0, 1, c.page, Scripted(prefix))
-        except IndexError:
-            c.method.used[:] = 0
-        return int(c.page.shown[k]), int(c.page.owner[k])
-
-    def steps(prefix):
-        """All (answer, low, high) of the next uniform number: a grid finer than any step, then bisection."""
-        grid = np.linspace(0, 1, 401)[:-1]  # the shortest step is (1/4^3) / (1 + 1/2^3 + 1/3^3 + 1/4^3) / 2 > 1/200
-        answers = [shown_after([*prefix, u]) for u in grid]
-        edges, low = [], 0.0
-        for k in range(1, len(grid)):
-            if answers[k] != answers[k - 1]:
-                inside, outside = grid[k - 1], grid[k]
-                while np.nextafter(inside, 2) < outside:
-                    middle = (inside + outside) / 2
-                    same = shown_after([*prefix, middle]) == answers[k - 1]
-                    inside, outside = (middle, outside) if same else (inside, middle)
-                edges.append((answers[k - 1], low, outside))
-                low = outside
-        return [*edges, (answers[-1], low, 1.0)]
-
-    lists: dict[tuple[int, ...], float] = {}
-
-    def extend(prefix, shown, p):
-        if len(shown) == length:
-            lists[shown] = lists.get(shown, 0.0) + p
-            return
-        edges = steps(prefix)
-        accepted = [sum(high - low for (d, o), low, high in edges if d >= 0 and o == owner) for owner in (0, 1)]
-        for (document, owner), low, high in edges:
-            if document >= 0:  # a rejected document is drawn again from the same ranker
-                extend([*prefix, low], (*shown, document), p * (high - low) / accepted[owner] / 2)
-
-    extend([], (), 1.0)
-    return lists
-
-
 @pytest.mark.parametrize("top", [2, 4])
 def test_the_sampler_draws_every_list_with_its_enumerated_probability(top):
-    expected = probabilistic_lists(FIRST, SECOND, top, TAU)
-    found = list_probabilities_of_the_sampler(opened(FIRST, SECOND, top), top)
+    c = opened(FIRST, SECOND, top)
+    expected = probabilistic_lists([FIRST, SECOND], top, TAU)
+    found = bisect_softmax(
+        lambda rng: draw_pair(c.method, c.lists, 0, 0, 1, c.page, rng),
+        c.page, c.method.used, top, 2, (1 / 4**3) / (1 + 1 / 2**3 + 1 / 3**3 + 1 / 4**3) / 2,
+    )  # fmt: skip
     assert set(found) == set(expected)
     for shown, p in expected.items():
         assert found[shown] == pytest.approx(p, abs=1e-12)
@@ -113,7 +58,7 @@ def test_the_first_document_follows_the_softmax_over_ranks(order, expected):
 
 
 def test_lists_are_drawn_with_their_probabilities_at_scale():
-    expected = probabilistic_lists(FIRST, SECOND, 3, TAU)
+    expected = probabilistic_lists([FIRST, SECOND], 3, TAU)
     c, rng, draws = opened(FIRST, SECOND, 3), stream(1, "lists"), 40_000
     counts = dict.fromkeys(expected, 0)
     for _ in range(draws):

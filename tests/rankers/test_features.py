@@ -92,3 +92,28 @@ def test_unknown_features_and_tie_rules_are_refused():
 def test_a_query_too_long_for_16_bits_is_refused():
     with pytest.raises(InputError, match=r"query q0 has 40,000 documents; at most 32,767"):
         feature_rankers(make_dataset(np.zeros((40_000, 1)), [40_000]))
+
+
+def test_rank_lists_are_read_the_other_way_round_and_missing_documents_come_last():
+    from dataclasses import replace
+
+    dataset = replace(make_dataset([[2], [1], [np.nan], [3]], [4]), lower_is_better=True)
+    assert feature_rankers(dataset).order.tolist() == [[1, 0, 3, 2]]
+
+
+def test_orders_are_computed_once_and_mapped_from_disk(tmp_path, monkeypatch):
+    from ltr_duel.rankers import features
+
+    monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path))
+    dataset = make_dataset(np.random.default_rng(3).integers(0, 3, (200, 4)), [100, 100])
+    plain = feature_rankers(dataset)
+    assert not features.is_mapped(plain.order) and not list(tmp_path.iterdir())
+    first = feature_rankers(dataset, cache=True)
+    monkeypatch.setattr("ltr_duel.rankers.scores.tie_breakers", None)  # nothing is sorted a second time
+    second = feature_rankers(dataset, cache=True)
+    for one in (first, second):
+        assert features.is_mapped(one.order) and features.is_mapped(one.rank)
+        assert (one.order == plain.order).all() and (one.rank == plain.rank).all()
+    monkeypatch.undo()
+    monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path))
+    assert (feature_rankers(dataset, cache=True, seed=1).order != plain.order).any(), "another seed, another entry"

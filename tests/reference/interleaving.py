@@ -23,12 +23,12 @@ def step_probabilities(order, shown, tau):
     return result
 
 
-def probabilistic_lists(first, second, top, tau):
-    """{list: probability} of probabilistic interleave."""
+def probabilistic_lists(orders, top, tau):
+    """{list: probability} of probabilistic interleave or multileave."""
     lists = {}
-    for shown in itertools.permutations(first, min(top, len(first))):
-        a, b = step_probabilities(first, shown, tau), step_probabilities(second, shown, tau)
-        lists[shown] = prod((x + y) / 2 for x, y in zip(a, b, strict=True))
+    for shown in itertools.permutations(orders[0], min(top, len(orders[0]))):
+        steps = [step_probabilities(order, shown, tau) for order in orders]
+        lists[shown] = prod(sum(p) / len(orders) for p in zip(*steps, strict=True))
     return lists
 
 
@@ -66,7 +66,7 @@ def click_patterns(grades, p_click, p_stop) -> Iterator[tuple[tuple[int, ...], f
 def expected_outcome(first, second, relevance, model, top, tau, rule):
     """E[outcome] for one query, ties and no clicks counted as 0."""
     total = 0.0
-    for shown, p_list in probabilistic_lists(first, second, top, tau).items():
+    for shown, p_list in probabilistic_lists([first, second], top, tau).items():
         grades = [relevance[d] for d in shown]
         for clicks, p_clicks in click_patterns(grades, model.p_click, model.p_stop):
             if clicks:
@@ -78,11 +78,59 @@ def expected_outcome(first, second, relevance, model, top, tau, rule):
     return total
 
 
-def team_draft_lists(orders, top):
-    """{(list, owners): probability} of team-draft multileave with the common prefix owned by nobody (-1)."""
+def multileave_by_enumeration(orders, shown, clicks, tau):
+    """P(i owns more clicks than j) - P(fewer), for all i, j, over all assignments of the clicked places."""
+    steps = [step_probabilities(order, shown, tau) for order in orders]
+    lead = [[0.0] * len(orders) for _ in orders]
+    for owners in itertools.product(range(len(orders)), repeat=len(clicks)):
+        p = prod(steps[o][k] / sum(s[k] for s in steps) for o, k in zip(owners, clicks, strict=True))
+        for i, j in itertools.product(range(len(orders)), repeat=2):
+            difference = owners.count(i) - owners.count(j)
+            lead[i][j] += p * ((difference > 0) - (difference < 0))
+    return lead
+
+
+def balanced_lists(first, second, top):
+    """{list: probability} of balanced interleave, by its two pointers."""
+    lists: dict[tuple[int, ...], float] = {}
+    for first_leads in (True, False):
+        shown: list[int] = []
+        a = b = 0
+        while len(shown) < min(top, len(first)):
+            if a < b or (a == b and first_leads):
+                shown += [first[a]] if first[a] not in shown else []
+                a += 1
+            else:
+                shown += [second[b]] if second[b] not in shown else []
+                b += 1
+        lists[tuple(shown)] = lists.get(tuple(shown), 0.0) + 0.5
+    return lists
+
+
+def balanced_outcome(first, second, shown, clicks):
+    """+1, -1 or 0: more clicks within the depth k at which one ranker has the lowest clicked document."""
+    lowest = shown[clicks[-1]]
+    k = min(first.index(lowest), second.index(lowest)) + 1
+    clicked = {shown[c] for c in clicks}
+    return sign_of(len(clicked & set(first[:k])) - len(clicked & set(second[:k])))
+
+
+def constraints_outcome(first, second, shown, clicks):
+    """+1, -1 or 0: fewer violated statements "the clicked document is better than this one"."""
+    statements = []
+    for c in clicks:
+        others = [k for k in range(c) if k not in clicks]
+        others += [c + 1] if c + 1 < len(shown) and c + 1 not in clicks else []
+        statements += [(shown[c], shown[k]) for k in others]
+    violated = [sum(order.index(x) > order.index(y) for x, y in statements) for order in (first, second)]
+    return sign_of(violated[1] - violated[0])
+
+
+def team_draft_lists(orders, top, skip_prefix=True):
+    """{(list, owners): probability} of team draft; the common prefix is owned by nobody (-1) if it is skipped."""
     n = len(orders[0])
     length, prefix = min(top, n), 0
-    while prefix < length and len({order[prefix] for order in orders}) == 1:
+    while skip_prefix and prefix < length and len({order[prefix] for order in orders}) == 1:
         prefix += 1
     results: dict[tuple[tuple[int, ...], tuple[int, ...]], float] = {}
 
@@ -98,6 +146,43 @@ def team_draft_lists(orders, top):
 
     extend(tuple(orders[0][:prefix]), (-1,) * prefix, (), 1.0)
     return results
+
+
+def preference_lists(orders, top):
+    """{list: probability} of pairwise preference multileave."""
+    results: dict[tuple[int, ...], float] = {}
+
+    def extend(shown, p):
+        if len(shown) == min(top, len(orders[0])):
+            results[shown] = results.get(shown, 0.0) + p
+            return
+        choices = {d for order in orders for d in order[: len(shown) + 1]} - set(shown)
+        for document in choices:
+            extend((*shown, document), p / len(choices))
+
+    extend((), 1.0)
+    return results
+
+
+def preference_scores(orders, shown, clicks):
+    """Score of each ranker: the summed weight of the preferences it agrees with."""
+    length = len(shown)
+    sizes = [len({d for order in orders for d in order[: i + 1]} - set(shown[:i])) for i in range(length)]
+    top = [min(min(order.index(d) for order in orders), length) for d in shown]
+    scores = [0.0] * len(orders)
+    for x in clicks:
+        for y in range(min(length, clicks[-1] + 2)):
+            if y in clicks or min(x, y) < max(top[x], top[y]):
+                continue
+            weight = 1 / prod(1 - 1 / sizes[i] for i in range(min(top[x], top[y]), max(top[x], top[y])))
+            for j, order in enumerate(orders):
+                scores[j] += weight * (order.index(shown[x]) < order.index(shown[y]))
+    return scores
+
+
+def sign_of(number, tolerance=1e-12):
+    """+1, -1, or 0 within the tolerance."""
+    return (number > tolerance) - (number < -tolerance)
 
 
 def sosm_scores(orders, shown, clicks, tau=3):

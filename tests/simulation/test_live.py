@@ -81,3 +81,56 @@ def test_methods_that_cannot_answer_are_refused():
         Live(rankings, pairs="sosm")
     with pytest.raises(InputError, match="'expectation' is a number"):
         Live(rankings, outcome="expectation")
+
+
+def test_half_ties_leave_ties_to_policies_that_count_them():
+    rankings = random_rankings(4, 3, 8)
+    matrix = named(rankings.names)
+    live = Live(rankings, ties="half")
+    won, source = np.zeros((4, 4), np.int8), streams(3)
+    seen = set()
+    oracle = live.open()
+    for _ in range(200):
+        multiduel(oracle, np.arange(4), 4, won, source)
+        seen |= set(won[np.triu_indices(4, 1)].tolist())
+    assert seen == {-1, 0, 1}
+    results = simulate(live, "mdb", horizon=2000, repetitions=1, preferences=matrix)
+    assert results.runs[0].exposure[-1].sum() == pytest.approx(2000)
+    with pytest.raises(InputError, match="'multi_self_sparring' cannot count ties as half a win"):
+        simulate(live, "multi_self_sparring", horizon=10, repetitions=1, preferences=matrix)
+    with pytest.raises(InputError, match="no rule for ties 'halves'; did you mean 'half'"):
+        Live(rankings, ties="halves")
+
+
+def test_queries_are_drawn_by_weight():
+    from ltr_duel.simulation.live import draw_query
+
+    rng, cumulative = stream(0, "queries"), np.cumsum([1.0, 0.0, 3.0])
+    counts = np.bincount([draw_query(3, cumulative, rng) for _ in range(4000)], minlength=3)
+    assert counts[1] == 0 and abs(counts[2] - 3000) < 5 * np.sqrt(4000 * 3 / 16)
+    rankings = random_rankings(2, 3, 5)
+    for weights in ([1, 2], [1, -1, 1], [0, 0, 0], [1, np.nan, 1]):
+        with pytest.raises(InputError, match="query weights must be 3 numbers, none negative"):
+            Live(rankings, weights=weights)
+
+
+@pytest.mark.parametrize("pairs, slates", [("optimized", "roughly_optimized"), ("balanced", "pairwise_preference")])
+def test_any_methods_drive_the_policies(pairs, slates):
+    rankings = random_rankings(3, 2, 6)
+    live = Live(rankings, "perfect", pairs=pairs, slates=slates, top=4)
+    results = simulate(live, ["rucb", "mdb"], horizon=200, repetitions=1, preferences=named(rankings.names))
+    assert all(run.exposure[-1].sum() == pytest.approx(200) for run in results.runs)
+
+
+def test_each_kind_of_chance_has_a_stream_of_its_own():
+    rankings, won = random_rankings(3, 20, 8), np.zeros((3, 3), np.int8)
+
+    def queries_after(change):
+        oracle, source = Live(rankings, top=3).open(), streams(4)
+        getattr(source, change).random(7) if change else None
+        for _ in range(5):
+            duel(oracle, 0, 1, source)
+            multiduel(oracle, np.arange(3), 3, won, source)
+        return source.queries.random()
+
+    assert len({queries_after(change) for change in (None, "lists", "clicks", "feedback")}) == 1

@@ -1,4 +1,4 @@
-"""RCS, D-TS, D-TS+, Self-Sparring and MergeDTS: Beta samples, drawn in full. MergeRUCB, whose batches MergeDTS shares."""
+"""RCS, D-TS, D-TS+, Self-Sparring, MergeDTS: Beta samples, drawn in full. And MergeRUCB, for its batches."""
 
 from math import log
 

@@ -1,0 +1,81 @@
+"""The contract: every registered method keeps it, broken ones are found out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ltr_duel.core.errors import InputError
+from ltr_duel.interleaving.check import MethodError, check_method
+from ltr_duel.interleaving.comparison import Comparer
+from ltr_duel.interleaving.custom import method_from_functions
+from ltr_duel.interleaving.method import METHODS, configure_method
+from tests.conftest import random_rankings
+from tests.interleaving.test_enumeration import CLICK_ALL
+
+
+@pytest.mark.parametrize("name", METHODS.names())
+def test_every_method_keeps_the_contract(name):
+    check_method(name)
+
+
+@pytest.mark.parametrize(
+    "text", ["probabilistic:tau=1", "sosm:tau=1.5", "team_draft:prefix_credit=1", "optimized:credit=linear"]
+)
+def test_methods_with_parameters_keep_the_contract(text):
+    check_method(text)
+
+
+def team_draft(orders, top, rng):
+    shown: list[int] = []
+    while len(shown) < min(top, len(orders[0])):
+        for place in rng.permutation(len(orders)):
+            left = [d for d in orders[place] if d not in shown]
+            if left and len(shown) < top:
+                shown.append(left[0])
+    return shown
+
+
+def inverse_ranks(orders, shown, clicks):
+    return [sum(1 / (order.index(shown[k]) + 1) for k in clicks) for order in orders]
+
+
+def test_a_method_of_two_functions_keeps_the_contract():
+    check_method(method_from_functions("mine", team_draft, inverse_ranks))
+
+
+@pytest.mark.parametrize(
+    "draw, credit, complaint",
+    [
+        (lambda orders, top, rng: [orders[0][0]] * min(top, len(orders[0])), inverse_ranks, "shows a document twice"),
+        (lambda orders, top, rng: [len(orders[0]), *orders[0][1:top]], inverse_ranks, "not the query's"),
+        (lambda orders, top, rng: orders[0][: max(1, top // 2)], inverse_ranks, "could be longer"),
+        (lambda orders, top, rng: orders[0][:top], lambda o, s, c: [1.0] + [0.0] * (len(o) - 1), "one half each"),
+        (team_draft, lambda o, s, c: [-x for x in inverse_ranks(o, s, c)], "loses to its own reverse"),
+        (lambda o, t, rng: np.random.permutation(len(o[0]))[:t].tolist(), inverse_ranks, "same seed"),  # noqa: NPY002
+    ],
+)  # the last one uses numpy's global generator, which is the mistake to be found
+def test_broken_methods_are_found_out(draw, credit, complaint):
+    with pytest.raises(MethodError, match=complaint):
+        check_method(method_from_functions("broken", draw, credit))
+
+
+def test_unknown_methods_and_parameters_are_refused():
+    for text, sentence in {
+        "team_daft": "no comparison method 'team_daft'; did you mean 'team_draft'",
+        "probabilistic:tao=3": "no parameter of method probabilistic called 'tao'; did you mean 'tau'",
+        "probabilistic:tau=-1": "tau must be between 0 and 100, not -1",
+        "probabilistic:tau=nan": "tau must be between 0 and 100, not nan",
+        "probabilistic:tau=x": "tau must be a number, not 'x'",
+        "optimized:credit=cubic": r"no credit for method optimized called 'cubic'.*\(inverse, linear, binary\)",
+        "balanced:tau=1": "no parameter of method balanced called 'tau'",
+    }.items():
+        with pytest.raises(InputError, match=sentence):
+            configure_method(text)
+
+
+def test_a_solved_method_refuses_ties_ordered_anew():
+    rankings = random_rankings(2, 1, 4, grades=2)
+    rankings.provenance["ties"] = "resample"
+    with pytest.raises(InputError, match="method 'optimized' solves a program for each query once and for all"):
+        Comparer(rankings, CLICK_ALL, "optimized")

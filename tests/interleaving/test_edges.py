@@ -1,0 +1,114 @@
+"""Short queries, ties, twins and rankers that retrieve nothing; ties ordered anew in each comparison."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from ltr_duel.clicks.model import ClickModel
+from ltr_duel.core.jit import interpreted
+from ltr_duel.core.random import stream
+from ltr_duel.interleaving import comparison
+from ltr_duel.interleaving.comparison import Comparer, compare_pair, compare_slate, shuffle_ties
+from ltr_duel.interleaving.method import METHODS
+from ltr_duel.rankers.scores import rankings_from_scores
+from tests.driving import fitting, pairs_often, slates_often
+from tests.rankers.test_features import make_dataset
+from tests.reference.sampling import choose_below, enumerate_choices
+
+CLICKS = ClickModel("clicks", (0.3, 0.9), (0.0, 0.0))
+PAIRS = [method.name for method in METHODS if method.pairs]
+SLATES = [method.name for method in METHODS if method.slates]
+
+
+def ranked(scores, sizes, ties="fixed_random"):
+    scores = np.array(scores, dtype=float)
+    dataset = make_dataset(np.zeros((scores.shape[1], 1)), sizes)
+    return rankings_from_scores(dataset, tuple("abcd"[: len(scores)]), lambda k: scores[k], ties=ties)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_pairs_on_one_document_and_on_fewer_than_the_page(name):
+    rankings = ranked([[1, 3, 2, 1, 5], [1, 1, 2, 3, 4]], [1, 4])
+    comparer, totals = Comparer(rankings, CLICKS, name), np.zeros(2)
+    fitting(pairs_often, comparer)(comparer.open(), 0, 1, 200, stream(0, "edge"), totals)
+    assert abs(totals[0]) <= 200
+
+
+@pytest.mark.parametrize("name", SLATES)
+def test_sets_on_one_document_twins_and_more_rankers_than_places(name):
+    rankings = ranked([[1, 3, 2, 1, 5], [1, 3, 2, 1, 5], [1, 1, 2, 3, 4], [9, 3, 2, 1, 0]], [1, 4], "file")
+    comparer, totals, won = Comparer(rankings, CLICKS, name, top=2), np.zeros((4, 4)), np.zeros((4, 4), np.int8)
+    fitting(slates_often, comparer)(comparer.open(), np.arange(4), 4, 400, stream(0, "edge"), won, totals)
+    if name != "team_draft":  # twins own different documents in a draft, and win by chance
+        assert totals[0, 1] == 0, "twins always tie"
+    assert abs(totals[0, 1]) < 6 * np.sqrt(400)
+
+
+def test_a_ranker_that_retrieves_nothing_is_its_tie_rule_and_comes_last_nowhere():
+    nothing = np.full(6, np.nan)
+    some = np.array([np.nan, 2, np.nan, 1, np.nan, -np.inf])
+    rankings = ranked([nothing, some], [6])
+    assert sorted(rankings.order[0].tolist()) == list(range(6))
+    assert rankings.order[1, :2].tolist() == [1, 3] and sorted(rankings.order[1, 2:].tolist()) == [0, 2, 4, 5]
+
+
+def test_all_documents_tied_is_a_coin_for_fair_methods():
+    rankings = ranked(np.zeros((2, 2000)), [20] * 100)
+    for name in ("team_draft", "probabilistic"):
+        comparer, totals = Comparer(rankings, CLICKS, name), np.zeros(2)
+        pairs_often(comparer.open(), 0, 1, 20_000, stream(0, name), totals)
+        assert abs(totals[0]) < 0.1 * 20_000  # two fixed random orders; one of them may be luckier
+
+
+def test_tied_documents_are_shuffled_uniformly_and_others_stay(monkeypatch):
+    monkeypatch.setattr(comparison, "random_below", choose_below)
+    rankings = ranked([[5, 1, 1, 1, 0, 0]], [6], ties="resample")
+    c = Comparer(ranked([[5, 1, 1, 1, 0, 0]] * 2, [6], ties="resample"), CLICKS, "team_draft").open()
+    assert rankings.tied.tolist() == [[0, 0, 1, 1, 0, 1]]
+
+    def run(chooser):
+        interpreted(shuffle_ties)(c.lists, c.tied, 0, 0, 1, c.redrawn, chooser)
+        order = c.redrawn.order[1, :6].tolist()
+        assert [c.redrawn.rank[1, d] for d in order] == [1, 2, 3, 4, 5, 6]
+        return tuple(order)
+
+    law = enumerate_choices(run)
+    expected = {(0, *three, *two) for three in permutations((1, 2, 3)) for two in permutations((4, 5))}
+    assert set(law) == expected and all(p == pytest.approx(1 / 12) for p in law.values())
+
+
+def test_ties_never_cross_queries():
+    assert ranked([[1, 1, 1, 1]], [2, 2], ties="resample").tied.tolist() == [[0, 1, 0, 1]]
+
+
+@pytest.mark.parametrize("rule", ["resample", "redraw_at_inference"])
+def test_redrawn_ties_work_for_pairs_and_sets(rule):
+    rankings = ranked([[3, 2, 2, 1, 1, 1], [0, 0, 0, 0, 0, 0], [1, 2, 3, 4, 5, 6]], [6], ties=rule)
+    for method in ("probabilistic", "team_draft"):
+        c, rng, won = Comparer(rankings, CLICKS, method, top=4).open(), stream(0, rule), np.zeros((3, 3), np.int8)
+        outcomes = {compare_pair(c, 0, 0, 1, rng, rng) for _ in range(200)}
+        assert outcomes <= {-1.0, 0.0, 1.0} and len(outcomes) > 1
+        for _ in range(50):
+            compare_slate(c, 0, np.arange(3), 3, won, rng, rng)
+            assert set(won[np.triu_indices(3, 1)].tolist()) <= {-1, 0, 1}
+
+
+def test_a_constant_ranker_loses_when_its_ties_are_redrawn_before_inference():
+    rng = np.random.default_rng(0)
+    scores = np.stack([np.zeros(1000), rng.random(1000)])  # constant, and random but distinct
+    shares = {}
+    for rule in ("resample", "redraw_at_inference"):
+        comparer, totals = Comparer(ranked(scores, [100] * 10, ties=rule), CLICKS), np.zeros(2)
+        pairs_often(comparer.open(), 0, 1, 10_000, stream(0, rule), totals)
+        shares[rule] = (1 + totals[0] / 10_000) / 2
+    assert abs(shares["resample"] - 0.5) < 0.1
+    assert shares["redraw_at_inference"] < 0.3, "it is not recognised as the source of its own documents"
+
+
+def test_shared_ties_make_constant_rankers_twins():
+    rankings = ranked(np.zeros((2, 30)), [30], ties="shared")
+    assert (rankings.order[0] == rankings.order[1]).all()
+    assert (ranked(np.zeros((2, 30)), [30]).order[0] != rankings.order[0]).any()

@@ -1,0 +1,338 @@
+"""Every method against brute force: the law of its lists from its own text, and the credit of every click pattern."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from ltr_duel.clicks.model import ClickModel, click_model
+from ltr_duel.core.jit import interpreted
+from ltr_duel.interleaving import balanced, document_constraints, pairwise_preference, sosm, team_draft
+from ltr_duel.interleaving.comparison import Comparer
+from ltr_duel.interleaving.method import credit_pair, credit_slate, draw_pair, draw_slate
+from ltr_duel.interleaving.optimized import Optimized
+from tests.conftest import make_rankings
+from tests.reference import interleaving as literal
+from tests.reference.sampling import bisect_softmax, choose_below, enumerate_choices
+
+TAU = 3.0
+CLICK_ALL = ClickModel("all", (1.0, 1.0), (0.0, 0.0))
+CASES = [  # orders of 2 to 4 rankers on 3 to 6 documents: opposite, close, with a common prefix, twins
+    [(0, 1, 2), (2, 1, 0)],
+    [(2, 0, 3, 1), (0, 1, 2, 3)],
+    [(0, 1, 2, 3, 4), (0, 3, 1, 2, 4)],
+    [(0, 1, 2, 3), (0, 1, 2, 3)],
+    [(0, 1, 2, 3), (1, 0, 3, 2), (3, 2, 1, 0)],
+    [(0, 1, 2, 3, 4, 5), (0, 3, 1, 5, 2, 4), (0, 5, 4, 3, 2, 1), (0, 3, 1, 5, 2, 4)],
+]
+PAIRS = [case for case in CASES if len(case) == 2]
+
+
+@pytest.fixture(autouse=True)
+def _choices_are_enumerated(monkeypatch):
+    """Let the samplers' own text choose through the enumerator."""
+    for module in (balanced, pairwise_preference, team_draft):
+        monkeypatch.setattr(module, "random_below", choose_below)
+    for module in (team_draft, sosm):
+        monkeypatch.setattr(module, "draft_list", interpreted(team_draft.draft_list))
+    for module in (balanced, document_constraints):
+        monkeypatch.setattr(module, "balanced_list", interpreted(balanced.balanced_list))
+
+
+def opened(orders, method, top, outcome=""):
+    rankings = make_rankings(orders, 2, [1, *[0] * (len(orders[0]) - 1)])
+    return Comparer(rankings, CLICK_ALL, method=method, outcome=outcome, top=top).open()
+
+
+def drawn(c, size, *, owners=False):
+    """{list: probability}, or {(list, owners): probability}, of the method's own sampler."""
+
+    def run(chooser):
+        if size == 0:
+            length = draw_pair(c.method, c.lists, 0, 0, 1, c.page, chooser)
+        else:
+            length = draw_slate(c.method, c.lists, 0, np.arange(size), size, c.page, chooser)
+        shown = tuple(c.page.shown[:length].tolist())
+        return (shown, tuple(c.page.owner[:length].tolist())) if owners else shown
+
+    return enumerate_choices(run)
+
+
+def same_law(found, expected):
+    assert set(found) == set(expected)
+    for key, p in expected.items():
+        assert found[key] == pytest.approx(p, abs=1e-12)
+
+
+def patterns(length):
+    """All non-empty sets of clicked places."""
+    for count in range(1, length + 1):
+        yield from itertools.combinations(range(length), count)
+
+
+def pair_credit(c, shown, clicks, owners=None):
+    c.page.shown[: len(shown)], c.page.clicks[: len(clicks)] = shown, clicks
+    if owners is not None:
+        c.page.owner[: len(shown)] = owners
+    return credit_pair(c.method, c.lists, 0, 0, 1, c.page, len(shown), len(clicks))
+
+
+def slate_credit(c, size, shown, clicks, owners=None):
+    c.page.shown[: len(shown)], c.page.clicks[: len(clicks)] = shown, clicks
+    if owners is not None:
+        c.page.owner[: len(shown)] = owners
+    won = np.zeros((size, size), np.int8)
+    credit_slate(c.method, c.lists, 0, np.arange(size), size, c.page, len(shown), len(clicks), won)
+    return {(a, b): int(won[a, b]) for a in range(size) for b in range(a + 1, size)}
+
+
+def signs(scores):
+    size = len(scores)
+    return {(a, b): literal.sign_of(scores[a] - scores[b]) for a in range(size) for b in range(a + 1, size)}
+
+
+@pytest.mark.parametrize("orders", PAIRS)
+@pytest.mark.parametrize("top", [2, 6])
+def test_balanced(orders, top):
+    c, expected = opened(orders, "balanced", top), literal.balanced_lists(*orders, top)
+    same_law(drawn(c, 0), expected)
+    for shown in expected:
+        for clicks in patterns(len(shown)):
+            assert pair_credit(c, shown, clicks) == literal.balanced_outcome(*orders, shown, clicks)
+
+
+@pytest.mark.parametrize("orders", PAIRS)
+@pytest.mark.parametrize("top", [2, 6])
+def test_document_constraints(orders, top):
+    c, expected = opened(orders, "document_constraints", top), literal.balanced_lists(*orders, top)
+    same_law(drawn(c, 0), expected)
+    for shown in expected:
+        for clicks in patterns(len(shown)):
+            assert pair_credit(c, shown, clicks) == literal.constraints_outcome(*orders, shown, clicks)
+
+
+@pytest.mark.parametrize("orders", CASES)
+@pytest.mark.parametrize("method, skip", [("team_draft", True), ("team_draft:prefix_credit=1", False)])
+def test_team_draft(orders, method, skip):
+    c, expected = opened(orders, method, 5), literal.team_draft_lists(orders, 5, skip)
+    same_law(drawn(c, len(orders), owners=True), expected)
+    if len(orders) == 2:
+        same_law(drawn(c, 0, owners=True), expected)
+    for shown, owners in expected:
+        for clicks in patterns(len(shown)):
+            counts = [sum(owners[k] == j for k in clicks) for j in range(len(orders))]
+            assert slate_credit(c, len(orders), shown, clicks, owners) == signs(counts)
+            if len(orders) == 2:
+                assert pair_credit(c, shown, clicks, owners) == literal.sign_of(counts[0] - counts[1])
+
+
+@pytest.mark.parametrize("orders", CASES)
+def test_sosm(orders):
+    c, expected = opened(orders, "sosm", 4), literal.team_draft_lists(orders, 4)
+    same_law(drawn(c, len(orders), owners=True), expected)
+    for shown in {shown for shown, _ in expected}:
+        for clicks in patterns(len(shown)):
+            scores = literal.sosm_scores(orders, shown, clicks)
+            assert slate_credit(c, len(orders), shown, clicks) == signs(scores)
+
+
+@pytest.mark.parametrize("orders", CASES)
+@pytest.mark.parametrize("top", [3, 4])
+def test_pairwise_preference(orders, top):
+    c, expected = opened(orders, "pairwise_preference", top), literal.preference_lists(orders, top)
+    same_law(drawn(c, len(orders)), expected)
+    for shown in expected:
+        for clicks in patterns(len(shown)):
+            scores = literal.preference_scores(orders, shown, clicks)
+            assert slate_credit(c, len(orders), shown, clicks) == signs(scores)
+
+
+@pytest.mark.parametrize("orders", [CASES[4], [*CASES[4], CASES[4][0]]])
+def test_probabilistic_multileave(orders):
+    size, top = len(orders), 3
+    c, expected = opened(orders, "probabilistic", top), literal.probabilistic_lists(orders, top, TAU)
+    found = bisect_softmax(
+        lambda rng: draw_slate(c.method, c.lists, 0, np.arange(size), size, c.page, rng),
+        c.page, c.method.used, top, size, (1 / 4**3) / (1 + 1 / 2**3 + 1 / 3**3 + 1 / 4**3) / size,
+    )  # fmt: skip
+    same_law(found, expected)
+    for shown in expected:
+        for clicks in patterns(top):
+            lead = literal.multileave_by_enumeration(orders, shown, clicks, TAU)
+            expected_signs = {(a, b): literal.sign_of(lead[a][b]) for a in range(size) for b in range(a + 1, size)}
+            assert slate_credit(c, size, shown, clicks) == expected_signs
+
+
+def test_the_leads_of_probabilistic_multileave_are_exact():
+    from ltr_duel.interleaving.probabilistic import lead_among_many, trace_clicks
+
+    orders = CASES[5]
+    c = opened(orders, "probabilistic", 6)
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        shown = tuple(rng.permutation(6).tolist())
+        clicks = tuple(np.flatnonzero(rng.random(6) < 0.6).tolist()) or (2,)
+        c.page.shown[:6], c.page.clicks[: len(clicks)] = shown, clicks
+        trace_clicks(c.method, c.lists, 0, np.arange(4), 4, c.page, len(clicks))
+        expected = literal.multileave_by_enumeration(orders, shown, clicks, TAU)
+        for a, b in itertools.combinations(range(4), 2):
+            assert lead_among_many(c.method, a, b, len(clicks)) == pytest.approx(expected[a][b], abs=1e-12)
+
+
+# ------------------------------------------------------------------- expected outcomes under click models
+
+MODELS = [click_model(name, 2) for name in ("perfect", "navigational", "informational", "almost_random", "random")]
+
+
+def expected_pair_outcome(c, lists, relevance, model):
+    """E[outcome] over lists and clicks, the credit by the package, lists and clicks by enumeration."""
+    total = 0.0
+    for key, p in lists.items():
+        shown, owners = key if isinstance(key[0], tuple) else (key, None)
+        for clicks, q in literal.click_patterns([relevance[d] for d in shown], model.p_click, model.p_stop):
+            if clicks:
+                total += p * q * pair_credit(c, shown, clicks, owners)
+    return total
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: m.name)
+@pytest.mark.parametrize("rule", ["marginal_sign", "expectation"])
+def test_the_expected_outcome_of_probabilistic_interleave(model, rule):
+    orders, relevance = CASES[1], [0, 1, 1, 0]
+    c, lists = opened(orders, "probabilistic", 3, rule), literal.probabilistic_lists(orders := CASES[1], 3, TAU)
+    expected = literal.expected_outcome(*orders, relevance, model, 3, TAU, rule)
+    assert expected_pair_outcome(c, lists, relevance, model) == pytest.approx(expected, abs=1e-12)
+
+
+RANDOM = click_model("random", 2)
+
+
+@pytest.mark.parametrize("orders", PAIRS)
+def test_random_clicks_prefer_nobody_in_fair_methods(orders):
+    n = len(orders[0])
+    for top in range(1, n + 1):
+        c = opened(orders, "team_draft", top)
+        assert expected_pair_outcome(c, literal.team_draft_lists(orders, top), [0] * n, RANDOM) == pytest.approx(0)
+        c = opened(orders, "probabilistic", top, "expectation")
+        lists = literal.probabilistic_lists(orders, top, TAU)
+        assert expected_pair_outcome(c, lists, [0] * n, RANDOM) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("orders", CASES)
+def test_random_clicks_give_all_rankers_the_same_expected_score(orders):
+    size, n = len(orders), len(orders[0])
+    top = min(4, n)
+    preference, draft = np.zeros(size), np.zeros(size)
+    for shown, p in literal.preference_lists(orders, top).items():
+        for clicks, q in literal.click_patterns([0] * top, RANDOM.p_click, RANDOM.p_stop):
+            if clicks:
+                preference += p * q * np.array(literal.preference_scores(orders, shown, clicks))
+    for (_, owners), p in literal.team_draft_lists(orders, top).items():
+        draft += p * np.array([sum(o == j for o in owners) for j in range(size)])
+    assert draft == pytest.approx(draft.mean(), abs=1e-12)
+    assert preference == pytest.approx(preference.mean(), abs=1e-12)
+
+
+# ------------------------------------------------------------------- optimized
+
+
+@pytest.mark.parametrize("orders", [*PAIRS, [tuple(range(6)), (5, 3, 1, 0, 2, 4)]])
+@pytest.mark.parametrize("credit", ["inverse", "linear", "binary"])
+def test_optimized_lists_are_fair_at_every_place_and_most_sensitive(orders, credit):
+    from scipy.optimize import linprog
+
+    from ltr_duel.interleaving.optimized import allowed_lists, credit_of, sensitivity
+
+    c = opened(orders, f"optimized:credit={credit}", 4)
+    assert isinstance(c.method, Optimized)
+    choice = c.method.choice(c.lists, 0, 0, 1)
+    paths = {()}
+    for _ in range(min(4, len(orders[0]))):
+        paths = {(*shown, next(d for d in o if d not in shown)) for shown in paths for o in orders}
+    assert (
+        set(map(tuple, choice.lists.tolist()))
+        == paths
+        == set(allowed_lists([list(o) for o in orders], len(next(iter(paths)))))
+    )
+    p = np.diff(choice.cumulative, prepend=0)
+    table = np.array([[choice.credit[d] for d in shown] for shown in choice.lists.tolist()])
+    ranks = [{d: k + 1 for k, d in enumerate(order)} for order in orders]
+    for d, value in choice.credit.items():
+        assert value == credit_of(credit, ranks[0][d], ranks[1][d])
+        assert (value > 0) == (ranks[0][d] < ranks[1][d])
+    worth = np.array([sensitivity(row) for row in table])
+    best = linprog(-worth, A_eq=np.vstack([table.T, np.ones(len(p))]), b_eq=[*[0] * table.shape[1], 1])
+    if best.success:
+        assert np.abs(p @ table).max() < 1e-9, "expected credit of a click at each place, the last one included"
+        assert p @ worth == pytest.approx(-best.fun, abs=1e-7)
+    else:  # binary credits of close rankers: each list favours the first one by one document
+        assert credit == "binary" and (table.sum(axis=1) == 1).all()
+        assert np.abs(p @ table).sum() == pytest.approx(1, abs=1e-6)
+
+
+def test_sensitivity_is_the_entropy_of_the_split():
+    from ltr_duel.interleaving.optimized import sensitivity
+
+    weight = np.array([1, 1 / 2, 1 / 3]) / (1 + 1 / 2 + 1 / 3)
+    a, b = weight[0], weight[1]  # the third place ties
+    expected = -(a + b) / (a + b) * np.log2(a**a * b**b / (a + b) ** (a + b))
+    assert sensitivity(np.array([1.0, -1.0, 0.0])) == pytest.approx(expected)
+    assert sensitivity(np.zeros(3)) == 0 and sensitivity(np.ones(3)) == 0
+
+
+def test_an_infeasible_program_is_as_fair_as_it_can_be():
+    from ltr_duel.interleaving.optimized import least_biased
+
+    bias = np.array([[1.0, 3.0, 2.0], [0.0, 0.0, 1.0]])  # every list favours the first ranker at the first place
+    p = least_biased(bias, np.array([0.0, -1.0, -5.0]))
+    assert p == pytest.approx([1, 0, 0], abs=1e-6)
+
+
+def test_optimized_multileave_gives_all_rankers_the_same_credit_at_every_depth():
+    orders = [(0, 1, 2, 3), (1, 0, 3, 2)]
+    c = opened(orders, "optimized_multileave:lists=200", 4)
+    choice = c.method.choice(c.lists, 0, np.arange(2))
+    assert choice.feasible
+    p = np.diff(choice.cumulative, prepend=0)
+    credits = np.array([[1 / (order.index(d) + 1) for d in range(4)] for order in orders])
+    earned = np.cumsum(credits[:, choice.lists], axis=2)
+    assert np.abs((earned[0] - earned[1]).T @ p).max() < 1e-9, "the last depth included"
+    weighted = (credits[:, choice.lists] / np.arange(1, 5)).sum(axis=2)
+    assert p @ weighted.var(axis=0) <= weighted.var(axis=0).max()
+
+
+def test_roughly_optimized_never_fails_and_is_exact_where_that_costs_nothing():
+    c = opened([CASES[5][0]] * 3, "roughly_optimized", 4)  # twins: every list is fair
+    choice = c.method.choice(c.lists, 0, np.arange(3))
+    assert choice.lists.tolist() == [[0, 1, 2, 3]] and choice.cumulative.tolist() == [1.0]
+    many = opened(CASES[5], "roughly_optimized", 6).method
+    orders = opened(CASES[5], "roughly_optimized", 6).lists
+    assert many.choice(orders, 0, np.arange(4)).cumulative[-1] == 1.0
+
+
+@pytest.mark.parametrize("method", ["optimized_multileave", "roughly_optimized"])
+def test_multileave_credit_is_the_sum_of_inverse_ranks(method):
+    orders = CASES[5]
+    c = opened(orders, method, 4)
+    for shown in c.method.choice(c.lists, 0, np.arange(4)).lists.tolist():
+        for clicks in patterns(4):
+            scores = [sum(1 / (order.index(shown[k]) + 1) for k in clicks) for order in orders]
+            assert slate_credit(c, 4, shown, clicks) == signs(scores)
+
+
+def test_optimized_draws_follow_the_solved_probabilities():
+    from ltr_duel.core.random import stream
+
+    c, rng, draws = opened(CASES[1], "optimized", 3), stream(0, "optimized"), 20_000
+    choice = c.method.choice(c.lists, 0, 0, 1)
+    p, counts = np.diff(choice.cumulative, prepend=0), dict.fromkeys(map(tuple, choice.lists.tolist()), 0)
+    for _ in range(draws):
+        length = draw_pair(c.method, c.lists, 0, 0, 1, c.page, rng)
+        counts[tuple(c.page.shown[:length].tolist())] += 1
+    seen = np.array(list(counts.values()))
+    possible = p > 1e-12
+    assert seen[~possible].sum() == 0
+    chi = ((seen - draws * p)[possible] ** 2 / (draws * p[possible])).sum()
+    assert chi < possible.sum() + 6 * np.sqrt(2 * possible.sum())

@@ -1,7 +1,7 @@
 """Arms in small batches that are compared among themselves, thinned out, and merged: MergeRUCB and MergeDTS.
 
-Batch m holds ``arms[ends[m]:ends[m + 1]]``. The batches and the counters are passed as `Batches`, a view on the arrays of
-a policy's state.
+Batch m holds ``arms[ends[m]:ends[m + 1]]``. The batches and the counters are passed as `Batches`, a view on the
+arrays of a policy's state.
 """
 
 from __future__ import annotations

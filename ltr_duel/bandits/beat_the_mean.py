@@ -1,11 +1,11 @@
 """Beat the Mean: every arm plays the average of the remaining arms; the confidently worst one leaves.
 
-Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithms 1 to 3; comments give the lines of Algorithm 1. Assumes a total
-order with relaxed stochastic transitivity (factor gamma >= 1) and the triangle inequality.
+Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithms 1 to 3; comments give the lines of Algorithm 1. Assumes a
+total order with relaxed stochastic transitivity (factor gamma >= 1) and the triangle inequality.
 
 `beat_the_mean` (Algorithm 2) needs the horizon T, explores, then plays the survivor: regret O(gamma^7 K log T / gap).
-`beat_the_mean_pac` (Algorithm 3) needs none: it stops after O(K gamma^6 / epsilon^2 log(K / (epsilon delta))) duels with an
-arm that is within epsilon of the best with probability 1 - delta, and plays that arm from then on.
+`beat_the_mean_pac` (Algorithm 3) needs none: it stops after O(K gamma^6 / epsilon^2 log(K / (epsilon delta))) duels
+with an arm that is within epsilon of the best with probability 1 - delta, and plays that arm from then on.
 
 An arm meets the mean of all remaining arms, itself included (equation 3): a duel with itself is a coin, and counted.
 When an arm leaves, all duels recorded against it are taken back, so each pair's duels are kept. A step costs O(1)
@@ -16,7 +16,7 @@ largest and the smallest mean allow it to succeed.
 from __future__ import annotations
 
 from math import ceil, inf, log, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -86,7 +86,7 @@ def pac_duels(n_arms: int, gamma: float, epsilon: float, delta: float) -> tuple[
     return enough, level
 
 
-def _arrays(n_arms: int, enough: int, factor: float, level: float) -> tuple[np.ndarray, ...]:  # type: ignore[type-arg]
+def _arrays(n_arms: int, enough: int, factor: float, level: float) -> tuple[Any, ...]:
     n, wins, active, waiting = np.zeros((4, n_arms), np.int64)
     active[:] = waiting[:] = np.arange(n_arms)
     clock = np.array([n_arms, n_arms, 0, enough, 0 if n_arms == 1 else -1])

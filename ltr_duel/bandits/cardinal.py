@@ -1,8 +1,8 @@
 """Bandits in a box: the single-armed learners that sparring, the doublers and MultiSBM are made of.
 
 Ailon, Karnin and Joachims reduce a dueling bandit to ordinary bandits, "singleton bandit machines" with two operations:
-*advance* gives the arm to play, *feedback* takes its reward. Three machines live here: UCB1, Thompson sampling and Exp3.
-A policy keeps one or more of them as the rows of its matrices, box b in row b.
+*advance* gives the arm to play, *feedback* takes its reward. Three machines live here: UCB1, Thompson sampling and
+Exp3. A policy keeps one or more of them as the rows of its matrices, box b in row b.
 """
 
 from __future__ import annotations

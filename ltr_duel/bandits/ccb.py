@@ -1,12 +1,14 @@
 """CCB: Copeland Confidence Bound.
 
-Plays an optimistic Copeland winner against an arm that may beat it, and remembers which arms can still be winners (B) and, for
-each of them, by which arms it is believed to be beaten (B^i), so that only few pairs have to be explored.
+Plays an optimistic Copeland winner against an arm that may beat it, and remembers which arms can still be winners (B)
+and, for each of them, by which arms it is believed to be beaten (B^i), so that only few pairs have to be explored.
 
-Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithm 1; comments give its lines. Needs no Condorcet
-winner and no horizon. Regret O(K^2 + (C + L_C) K log T), with C Copeland winners that lose to L_C arms each.
+Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithm 1; comments give its lines. Needs no
+Condorcet winner and no horizon. Regret O(K^2 + (C + L_C) K log T), with C Copeland winners that lose to L_C arms
+each.
 
-The sets change only when some u_ij crosses 1/2 (see `copeland`); lines 7 to 13 run only then, in O(K^2). Other steps cost O(K).
+The sets change only when some u_ij crosses 1/2 (see `copeland`); lines 7 to 13 run only then, in O(K^2). Other steps
+cost O(K).
 """
 
 from __future__ import annotations
@@ -233,11 +235,11 @@ def best_rival(
         return first
     skip = random_below(ties, rng)
     for j in range(n_arms):
-        if (state.betters[first, j] or not within) and state.below[first, j] == 0 and j != first:
-            if state.rate[first, j] + scale * state.width[first, j] == best:
-                if skip == 0:
-                    return j
-                skip -= 1
+        eligible = (state.betters[first, j] or not within) and state.below[first, j] == 0 and j != first
+        if eligible and state.rate[first, j] + scale * state.width[first, j] == best:
+            if skip == 0:
+                return j
+            skip -= 1
     return first
 
 

@@ -1,7 +1,7 @@
 """The contract that every policy keeps, as one call: `check_policy`.
 
-It is run on every policy of this package, and is meant for yours. It plays short trials on small matrices; a policy that
-passes behaves, which is not to say that it is good.
+It is run on every policy of this package, and is meant for yours. It plays short trials on small matrices; a policy
+that passes behaves, which is not to say that it is good.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ def check_policy(policy: Policy | str) -> None:
     """
     given = configure(policy)
     check_shape(given)
-    check_steps(given)
+    check_range(given)
     check_repeatable(given)
+    check_steps(given)
     check_small(given)
     check_winner(given)
     check_hard_matrices(given)
@@ -63,8 +64,18 @@ def check_shape(given: Configured) -> None:
                 _demand(not np.isnan(value).any(), label, f"state.{name} starts with NaN")
 
 
+def check_range(given: Configured) -> None:
+    """Arms are in range. As plain Python, where a wrong index is an error and not a wrong read."""
+    label, policy, params = given
+    try:
+        played = play(policy, params, easy_matrix(5), 60, compiled=False)
+    except IndexError as error:
+        raise PolicyError(f"policy '{label}' uses an arm or an index that does not exist: {error}") from error
+    _check_range(label, policy, played, 5)
+
+
 def check_steps(given: Configured) -> None:
-    """Arms are in range, the horizon is kept to the step, and jumping changes nothing."""
+    """The horizon is kept to the step, and jumping changes nothing."""
     label, policy, params = given
     p = easy_matrix(5)
     for steps in (1, 7, 600):
@@ -80,14 +91,14 @@ def check_repeatable(given: Configured) -> None:
     """The same seed gives the same pulls, compiled or not, and global randomness is left alone."""
     label, policy, params = given
     p, steps = easy_matrix(4), 150
-    before = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index, union-attr]  # noqa: NPY002
+    before = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002
     first, again = (play(policy, params, p, steps, seed=5) for _ in range(2))
     _demand(_first_difference(first, again) is None, label, "takes another path when run again with the same seed")
     plain = play(policy, params, p, steps, seed=5, compiled=False)
     where = _first_difference(first, plain)
     _demand(where is None, label, f"chooses otherwise as plain Python than compiled, in step {where}")
     _demand(_same_state(first.state, plain.state), label, "ends in another state as plain Python than compiled")
-    after = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index, union-attr]  # noqa: NPY002
+    after = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002
     _demand(before == after, label, "draws from global randomness; draw from the rng it is given")
     other = play(policy, params, p, steps, seed=6)
     _demand(_first_difference(first, other) is not None, label, "takes the same path whatever the seed")

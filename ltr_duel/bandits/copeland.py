@@ -1,8 +1,8 @@
 """Optimistic Copeland scores, kept up to date without refilling a K x K matrix of bounds.
 
-Arm i is *blocked* by arm j while u_ij < 1/2, that is while its doubt (see `statistics`) exceeds alpha ln t. A duel changes two
-entries; as time passes blocked entries come free, the lowest doubt of a row first. So a row is read anew only when one of
-its pairs met, or when time has reached the least blocked doubt of that row.
+Arm i is *blocked* by arm j while u_ij < 1/2, that is while its doubt (see `statistics`) exceeds alpha ln t. A duel
+changes two entries; as time passes blocked entries come free, the lowest doubt of a row first. So a row is read anew
+only when one of its pairs met, or when time has reached the least blocked doubt of that row.
 """
 
 from __future__ import annotations

@@ -1,15 +1,17 @@
 """D-TS: Double Thompson Sampling, for Copeland winners.
 
-Of the arms that may, optimistically, beat the most others, the first is the one that does so in a sample from the posterior;
-the second is the arm that does best against the first in a fresh sample, among those not yet known to lose to it.
+Of the arms that may, optimistically, beat the most others, the first is the one that does so in a sample from the
+posterior; the second is the arm that does best against the first in a fresh sample, among those not yet known to lose
+to it.
 
-Wu, Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016 (arXiv 1604.07101), Algorithm 1; comments give its phases. Needs no
-Condorcet winner and no horizon. Regret O(K^2 log T), with a Condorcet winner O(K log T + K^2 log log T).
+Wu, Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016 (arXiv 1604.07101), Algorithm 1; comments give its
+phases. Needs no Condorcet winner and no horizon. Regret O(K^2 log T), with a Condorcet winner O(K log T + K^2 log log
+T).
 
-`double_thompson` breaks ties of the first phase at random; `double_thompson_plus` (D-TS+) by the estimated regret that an arm will
-cost. The first phase of D-TS asks only on which side of 1/2 each sample falls, and only in the rows of the candidates: coins
-do (see `posterior`). A step costs O(|candidates| K) coins and O(K) Beta draws; with one candidate there is nothing to toss.
-D-TS+ draws all K (K - 1) / 2 samples unless there is one candidate.
+`double_thompson` breaks ties of the first phase at random; `double_thompson_plus` (D-TS+) by the estimated regret
+that an arm will cost. The first phase of D-TS asks only on which side of 1/2 each sample falls, and only in the rows
+of the candidates: coins do (see `tournament`). A step costs O(|candidates| K) coins and O(K) Beta draws; with one
+candidate there is nothing to toss. D-TS+ draws all K (K - 1) / 2 samples unless there is one candidate.
 """
 
 from __future__ import annotations
@@ -22,8 +24,16 @@ import numpy as np
 from ltr_duel.bandits.copeland import STALE, refresh_scores, score_rows
 from ltr_duel.bandits.divergence import coin_divergence
 from ltr_duel.bandits.policy import Policy, register
-from ltr_duel.bandits.posterior import beats, posterior_rows, record_posterior
+from ltr_duel.bandits.posterior import draw_above, posterior_rows, record_posterior
 from ltr_duel.bandits.statistics import most_victorious, record_win
+from ltr_duel.bandits.tournament import (
+    LaneVector,
+    OddsMatrix,
+    ShortVector,
+    play_tournament,
+    set_odds,
+    tournament_rows,
+)
 from ltr_duel.core.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from ltr_duel.core.draws import beta_draw
 from ltr_duel.core.jit import kernel
@@ -46,7 +56,11 @@ class State(NamedTuple):
     release: FloatVector  # (K,) see `copeland`
     prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2), see `posterior`
     log_mass: FloatMatrix  # (K, K) see `posterior`
-    score: IntVector  # (K,) scratch: wins of each candidate in the sample, -1 for the others
+    odds: OddsMatrix  # (K, K) the next five: see `tournament`
+    lane: LaneVector  # (K,)
+    won: ShortVector  # (K,)
+    unmet: ShortVector  # (K,)
+    score: ShortVector  # (K,) wins of each candidate in the sample, -1 for the others
 
 
 class PlusState(NamedTuple):
@@ -63,7 +77,7 @@ class PlusState(NamedTuple):
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Nobody has met anybody."""
     wins, doubts = np.zeros((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
-    return State(wins, doubts, *score_rows(n_arms), *posterior_rows(n_arms), np.zeros(n_arms, np.int64))
+    return State(wins, doubts, *score_rows(n_arms), *posterior_rows(n_arms), *tournament_rows(n_arms))
 
 
 def plus_init(n_arms: int, horizon: int, params: Params) -> PlusState:
@@ -79,9 +93,22 @@ def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tu
     refresh_scores(state, bonus)
     count, first = candidates(state.blocked)
     if count > 1:
-        toss_rows(state, rng)
+        play_tournament(state, state.blocked[first], rng)
         first = random_most(state.score, rng)
-    return first, second_arm(state, first, bonus, rng)
+    return first, second_of_fresh_sample(state, first, bonus, rng)
+
+
+@kernel
+def second_of_fresh_sample(state: State, first: int, bonus: float, rng: np.random.Generator) -> int:
+    """Phase 2, as `second_arm`, with draws of what exceeds the largest sample so far alone."""
+    best, second = 0.5, first
+    for i in range(state.blocked.shape[0]):
+        if i != first and state.doubts[first, i] <= bonus:
+            won, lost = state.wins[i, first], state.wins[first, i]
+            theta = draw_above(best, won, lost, state.log_mass[first, i], rng)
+            if theta > best:
+                best, second = theta, i
+    return second
 
 
 @kernel
@@ -95,27 +122,6 @@ def candidates(blocked: IntVector) -> tuple[int, int]:
             count += 1
             first = k
     return count, first
-
-
-@kernel
-def toss_rows(state: State, rng: np.random.Generator) -> None:
-    """Count for each candidate the arms that it beats in a sample; a pair of candidates is tossed once."""
-    n_arms = state.blocked.shape[0]
-    least = state.blocked[0]
-    for k in range(n_arms):
-        least = min(least, state.blocked[k])
-    for k in range(n_arms):
-        state.score[k] = 0 if state.blocked[k] == least else -1
-    for i in range(n_arms):
-        if state.score[i] >= 0:
-            for j in range(n_arms):
-                rival = state.score[j] >= 0
-                if j == i or (rival and j < i):
-                    continue
-                if beats(state.prefer, i, j, rng):
-                    state.score[i] += 1
-                elif rival:
-                    state.score[j] += 1
 
 
 @kernel
@@ -142,6 +148,8 @@ def update(
     state.release[loser] = STALE
     won = state.wins[winner, loser]
     record_posterior(state.prefer, state.log_mass, winner, loser, won, won + state.wins[loser, winner])
+    set_odds(state.odds, winner, loser, state.prefer[winner, loser])
+    set_odds(state.odds, loser, winner, state.prefer[loser, winner])
 
 
 def plus_select(state: PlusState, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:

@@ -3,11 +3,11 @@
 Time is cut into epochs of 1, 2, 4, ... steps. In an epoch the left arm is a uniform draw from the multiset of arms that
 the right player chose in the epoch before, so the right player faces a fixed opponent: an ordinary bandit.
 
-`doubler` (Ailon, Karnin, Joachims, ICML 2014; Algorithm 8 of Wolfenfeld's survey) has a UCB1 box that starts anew in each
-epoch: regret O(K log^2 T). `improved_doubler` (Algorithm 9) keeps its box and corrects the feedback for the changing
-opponent by an estimate f of the opponent's utility. `thompson_doubler` (Algorithm 10, "unforgetful") keeps a Thompson box
-and does without the correction. All assume utilities behind the preferences and a linear link; none needs a horizon;
-the last two have no proven bound. A step costs O(K).
+`doubler` (Ailon, Karnin, Joachims, ICML 2014; Algorithm 8 of Wolfenfeld's survey) has a UCB1 box that starts anew in
+each epoch: regret O(K log^2 T). `improved_doubler` (Algorithm 9) keeps its box and corrects the feedback for the
+changing opponent by an estimate f of the opponent's utility. `thompson_doubler` (Algorithm 10, "unforgetful") keeps a
+Thompson box and does without the correction. All assume utilities behind the preferences and a linear link; none
+needs a horizon; the last two have no proven bound. A step costs O(K).
 
 Comments give the lines of Algorithms 8 and 9, counted from `input`.
 """
@@ -101,7 +101,7 @@ def update(
 
 
 def recommend(state: State, params: Params) -> int:
-    """The most frequent arm of the last full epoch, which is what the left player believes in (the paper names none)."""
+    """The most frequent arm of the last full epoch, the left player's belief (the paper names none)."""
     return most_frequent(state.cumulative)
 
 

@@ -1,8 +1,8 @@
 """Interleaved Filter: one candidate meets all remaining rivals in turn, until one of them is confidently better.
 
-Yue, Broder, Kleinberg, Joachims. The K-armed Dueling Bandits Problem. JCSS 2012; Algorithm 1 of Wolfenfeld's survey, whose
-lines the comments give. Assumes a total order with strong stochastic transitivity and the triangle inequality, and a known
-horizon T. Regret O(K log T / gap) in expectation.
+Yue, Broder, Kleinberg, Joachims. The K-armed Dueling Bandits Problem. JCSS 2012; Algorithm 1 of Wolfenfeld's survey,
+whose lines the comments give. Assumes a total order with strong stochastic transitivity and the triangle inequality,
+and a known horizon T. Regret O(K log T / gap) in expectation.
 
 With ``prune`` a candidate that is replaced takes all rivals with it that lost to it on average (Interleaved Filter 2 of
 the JCSS paper); without, only those that lost confidently (Interleaved Filter 1, and the survey's box). The confidence

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.bandits.policy import Policy, register
-from ltr_duel.bandits.statistics import last_step_before, most_victorious, record_win
+from ltr_duel.bandits.statistics import last_step_before, most_victorious, record_points
 from ltr_duel.core.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector, SignMatrix
 from ltr_duel.core.vector import count_up_to, largest
 
@@ -33,7 +33,7 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """What MDB knows after some comparisons among K arms."""
 
-    wins: IntMatrix  # (K, K) wins[i, j]: comparisons in which arm i beat arm j
+    points: IntMatrix  # (K, K) points[i, j]: two for each comparison in which arm i beat arm j, one for each tie
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln t >= doubts[i, j]
     doubt: FloatVector  # (K,)   row maxima: U_i >= 1/2 while alpha ln t >= doubt[i]
 
@@ -68,10 +68,7 @@ def update(
         return
     for a in range(size):
         for b in range(a + 1, size):
-            if won[a, b] > 0:
-                record_win(state.wins, state.doubts, slate[a], slate[b])
-            else:
-                record_win(state.wins, state.doubts, slate[b], slate[a])
+            record_points(state.points, state.doubts, slate[a], slate[b], won[a, b])
     for a in range(size):
         state.doubt[slate[a]] = largest(state.doubts[slate[a]])
 
@@ -88,7 +85,7 @@ def idle_until(state: State, params: Params, t: int) -> int:
 
 def recommend(state: State, params: Params) -> int:
     """The arm that beats the most arms (the paper names none)."""
-    return most_victorious(state.wins)
+    return most_victorious(state.points)
 
 
 register(
@@ -102,6 +99,7 @@ register(
         update=update,
         recommend=recommend,
         idle_until=idle_until,
+        counts_ties=True,
         limits={"alpha": (0.0, None), "beta": (1.0, None)},
         assumes="a Condorcet winner",
         regret="not proven",

@@ -1,12 +1,14 @@
 """MergeDTS: double Thompson sampling within small batches of arms, which are thinned out and merged.
 
 Li, Markov, de Rijke, Zoghi. MergeDTS: A Method for Effective Large-Scale Online Ranker Evaluation. ACM TOIS 2020 (arXiv
-1812.04412). Assumes a Condorcet winner and that few pairs tie; needs no horizon. Regret O(K log T) for alpha > 1/2; the paper's
-experiments found alpha = 0.8^6, C = 400,000 and batches of 16 to be best, which the theory does not cover.
+1812.04412). Assumes a Condorcet winner and that few pairs tie; needs no horizon. Regret O(K log T) for alpha > 1/2;
+the paper's experiments found alpha = 0.8^6, C = 400,000 and batches of 16 to be best, which the theory does not
+cover.
 
-The first arm wins the most duels in a tournament sampled from the posterior (coins, see `posterior`); the second is the one
-that loses to it most surely in a second sample, so that it is eliminated soon. A batch of one arm joins the next. Time for
-the confidence bounds, ln(t + C), starts anew in each stage. A step costs O(batch^2) coins and O(batch) Beta draws.
+The first arm wins the most duels in a tournament sampled from the posterior (coins, see `posterior`); the second is
+the one that loses to it most surely in a second sample, so that it is eliminated soon. A batch of one arm joins the
+next. Time for the confidence bounds, ln(t + C), starts anew in each stage. A step costs O(batch^2) coins and O(batch)
+Beta draws.
 """
 
 from __future__ import annotations

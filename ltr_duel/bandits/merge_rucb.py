@@ -1,11 +1,12 @@
 """MergeRUCB: RUCB within small batches of arms, which are thinned out and merged.
 
-Zoghi, Whiteson, de Rijke. MergeRUCB: A Method for Large-Scale Online Ranker Evaluation. WSDM 2015. Assumes a Condorcet winner
-and that few pairs tie; needs no horizon. Regret O(K log T), with large constants: its bounds use ln(t + C) with
-C = ((4 alpha - 1) K^2 / ((2 alpha - 1) delta))^(1 / (2 alpha - 1)), which starts near 15 for a hundred arms.
+Zoghi, Whiteson, de Rijke. MergeRUCB: A Method for Large-Scale Online Ranker Evaluation. WSDM 2015. Assumes a
+Condorcet winner and that few pairs tie; needs no horizon. Regret O(K log T), with large constants: its bounds use
+ln(t + C) with C = ((4 alpha - 1) K^2 / ((2 alpha - 1) delta))^(1 / (2 alpha - 1)), which starts near 15 for a hundred
+arms.
 
-As in the authors' program (Lerot) every arm starts with one win against every other, batches of one arm pass their turn, and
-a stage ends at K / 2^stage + 1 remaining arms. A step costs O(batch^2).
+As in the authors' program (Lerot) every arm starts with one win against every other, batches of one arm pass their
+turn, and a stage ends at K / 2^stage + 1 remaining arms. A step costs O(batch^2).
 """
 
 from __future__ import annotations

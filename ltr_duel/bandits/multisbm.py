@@ -1,8 +1,8 @@
 """MultiSBM: one bandit for each left arm; the right arm of a duel is the left arm of the next.
 
-Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014, Algorithm 2. Assumes utilities behind the
-preferences and a linear link; needs no horizon. Regret O(K log T) asymptotically, with boxes whose exploration constant
-is at least max(3, 2 + ln K / ln ln T). A step costs O(K).
+Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014, Algorithm 2. Assumes utilities
+behind the preferences and a linear link; needs no horizon. Regret O(K log T) asymptotically, with boxes whose
+exploration constant is at least max(3, 2 + ln K / ln ln T). A step costs O(K).
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def random_member(cumulative: IntVector, rng: np.random.Generator) -> int:
 
 @kernel
 def replace_members(cumulative: IntVector, chosen: IntVector, rng: np.random.Generator) -> None:
-    """Make the multiset the arms counted in ``chosen``, and start counting anew; the first multiset is one random arm."""
+    """Make the multiset the arms counted in ``chosen``, and count anew; the first multiset is one random arm."""
     total = 0
     for k in range(chosen.shape[0]):
         total += chosen[k]

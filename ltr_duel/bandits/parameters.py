@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from ltr_duel.bandits.plugins import installed_policies
 from ltr_duel.bandits.policy import POLICIES, Policy, bind
 from ltr_duel.core.errors import InputError, unknown_name
 
@@ -34,7 +35,7 @@ def configure(text: str | Policy) -> Configured:
         return Configured(text.name, text, params)
     label = "".join(text.split())
     name, _, rest = label.partition(":")
-    policy = POLICIES[name]
+    policy = _find(name)
     defaults = policy.params()
     given: dict[str, Any] = {}
     for part in filter(None, rest.split(",")):
@@ -47,6 +48,15 @@ def configure(text: str | Policy) -> Configured:
     params = policy.params(**given)
     _check_limits(label, policy, params)
     return Configured(label, policy, params)
+
+
+def _find(name: str) -> Policy:
+    """Look a name up here, then among installed packages."""
+    if name not in POLICIES:
+        for policy in installed_policies():
+            if policy.name == name:
+                return policy
+    return POLICIES[name]
 
 
 def _converted(label: str, key: str, value: str, default: Any) -> Any:

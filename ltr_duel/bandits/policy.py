@@ -112,6 +112,9 @@ class Policy:
         The entry to cite.
     needs_horizon : bool
         Whether the algorithm must be told the horizon. Then runs to different horizons are different runs.
+    counts_ties : bool
+        Whether a slate policy counts a tied pair (``won[a, b]`` is 0) as half a win for both. Others want ties
+        broken by a coin.
     limits : mapping of str to (low, high)
         Legal closed range of each numeric parameter; None for no bound.
     compiled : bool
@@ -133,6 +136,7 @@ class Policy:
     bibtex: str = field(repr=False)
     idle_until: Callable[..., Any] | None = field(default=None, repr=False)
     needs_horizon: bool = False
+    counts_ties: bool = False
     limits: Mapping[str, tuple[float | None, float | None]] = field(
         default_factory=lambda: MappingProxyType({}), repr=False
     )

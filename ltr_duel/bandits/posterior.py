@@ -1,8 +1,8 @@
 """Pairwise posteriors: the probability that theta_ij exceeds 1/2, kept up to date at O(1) for each duel.
 
-With uniform priors, a wins and b losses, ``theta_ij ~ Beta(a + 1, b + 1)``. Algorithms that only ask on which side of 1/2 a
-sample falls need no Beta draw: a coin with the probability ``prefer[i, j] = Pr(theta_ij > 1/2)`` has the same law. A duel
-changes it by one term,
+With uniform priors, a wins and b losses, ``theta_ij ~ Beta(a + 1, b + 1)``. Algorithms that only ask on which side of
+1/2 a sample falls need no Beta draw: a coin with the probability ``prefer[i, j] = Pr(theta_ij > 1/2)`` has the same
+law. A duel changes it by one term,
 
     Pr(Beta(a + 2, b + 1) > 1/2) - Pr(Beta(a + 1, b + 1) > 1/2) = m(a + 1, b) / 2,   m(a, b) = C(a + b, a) / 2^(a + b),
 
@@ -16,6 +16,7 @@ from math import exp, log
 import numpy as np
 
 from ltr_duel.core.arrays import FloatMatrix
+from ltr_duel.core.draws import beta_draw
 from ltr_duel.core.jit import kernel
 
 
@@ -26,12 +27,37 @@ def posterior_rows(n_arms: int) -> tuple[FloatMatrix, FloatMatrix]:
 
 @kernel
 def record_posterior(prefer: FloatMatrix, log_mass: FloatMatrix, winner: int, loser: int, won: int, duels: int) -> None:
-    """Bring the posterior of a pair up to date after a duel, of now ``duels``, that ``winner`` won, now ``won`` times."""
-    low, high = min(winner, loser), max(winner, loser)
-    log_mass[low, high] += log(duels / (2.0 * won))
-    change = 0.5 * exp(log_mass[low, high])
+    """Bring a pair up to date after a duel, of now ``duels``, that ``winner`` won, now ``won`` times."""
+    log_mass[winner, loser] += log(duels / (2.0 * won))
+    log_mass[loser, winner] = log_mass[winner, loser]
+    change = 0.5 * exp(log_mass[winner, loser])
     prefer[winner, loser] += change
     prefer[loser, winner] -= change
+
+
+@kernel
+def draw_above(level: float, a: int, b: int, log_mass: float, rng: np.random.Generator) -> float:
+    """Draw theta ~ Beta(a + 1, b + 1) if it exceeds ``level``; else return ``level``. Most misses cost no Beta draw.
+
+    To the right of its mode the density f lies below g(x) = f(level) exp(h (x - level)), h being the slope of ln f at
+    the level. With probability 1 - (area of g) there is nothing above the level; else a point drawn under g counts if
+    it lies under f.
+    """
+    n = a + b
+    if n == 0 or level * n <= a:
+        return max(level, beta_draw(a + 1.0, b + 1.0, rng))
+    h = b / (1.0 - level) - a / level  # > 0
+    log_f = log(n + 1.0) + log_mass + n * 0.6931471805599453 + a * log(level) + b * log(1.0 - level)
+    area = exp(log_f) / h
+    if area >= 1.0:
+        return max(level, beta_draw(a + 1.0, b + 1.0, rng))
+    if rng.random() >= area:
+        return level
+    theta = level - log(1.0 - rng.random()) / h
+    if theta >= 1.0:
+        return level
+    ratio = exp(a * log(theta / level) + b * log((1.0 - theta) / (1.0 - level)) + h * (theta - level))
+    return theta if rng.random() < ratio else level
 
 
 @kernel

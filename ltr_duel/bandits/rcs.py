@@ -1,11 +1,12 @@
 """RCS: Relative Confidence Sampling. As RUCB, but a sample from the posterior says who is champion.
 
-Zoghi, Whiteson, de Rijke, Munos. Relative Confidence Sampling for Efficient On-Line Ranker Evaluation. WSDM 2014; Algorithm 4
-of Wolfenfeld's survey, whose lines the comments give. Assumes a Condorcet winner; needs no horizon; no bound is proven.
+Zoghi, Whiteson, de Rijke, Munos. Relative Confidence Sampling for Efficient On-Line Ranker Evaluation. WSDM 2014;
+Algorithm 4 of Wolfenfeld's survey, whose lines the comments give. Assumes a Condorcet winner; needs no horizon; no
+bound is proven.
 
-Only the side of 1/2 matters of each theta_ij, so coins take the place of Beta draws (see `posterior`), and only those are
-tossed that decide whether an arm beats all others: a candidate walks along the arms until it loses, its victor walks on,
-and the last one is put against those that it has not met. At most 2 K coins; a step costs O(K).
+Only the side of 1/2 matters of each theta_ij, so coins take the place of Beta draws (see `posterior`), and only those
+are tossed that decide whether an arm beats all others: a candidate walks along the arms until it loses, its victor
+walks on, and the last one is put against those that it has not met. At most 2 K coins; a step costs O(K).
 """
 
 from __future__ import annotations

@@ -3,11 +3,13 @@
 Every arm whose losses do not yet rule it out as Condorcet winner is played once in each pass, against the arm that most
 looks like the winner, or, if it does not lose to that one, against the arm it loses to most.
 
-Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015, Algorithms 1
-and 2. Assumes a Condorcet winner; needs no horizon. Regret O(K log T) + O(K^(2 + c)); its rate is the lower bound where the
-winner is everybody's strongest rival. f(K) = 0.3 K^1.01 as in the paper's experiments. See `rmed2` for its siblings.
+Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
+Algorithms 1 and 2. Assumes a Condorcet winner; needs no horizon. Regret O(K log T) + O(K^(2 + c)); its rate is the
+lower bound where the winner is everybody's strongest rival. f(K) = 0.3 K^1.01 as in the paper's experiments. See
+`rmed2` for its siblings.
 
-A step costs O(K): the evidence I_i changes for two arms only (see `divergence`), and one scan finds who joins the next pass.
+A step costs O(K): the evidence I_i changes for two arms only (see `divergence`), and one scan finds who joins the
+next pass.
 """
 
 from __future__ import annotations
@@ -51,9 +53,10 @@ class State(NamedTuple):
     rival: IntVector  # (K,) the fixed b_l of RMED2FH
 
 
-# In `clock`. ROUNDS, I, J: rounds of initial duels left, and the next pair; SIZE, PLACE, FOLLOWING: arms in L_C, those of
-# them played in this pass, arms in L_N; FORCED, LEVEL: see `rmed2`; UNSET: 1 until RMED2FH has fixed its rivals.
-ROUNDS, I, J, SIZE, PLACE, FOLLOWING, FORCED, LEVEL, UNSET = range(9)
+# In `clock`. ROUNDS, FIRST, SECOND: rounds of initial duels left, and the next pair; SIZE, PLACE, FOLLOWING: arms in
+# L_C, those of them played in this pass, arms in L_N; FORCED, LEVEL: see `rmed2`; UNSET: 1 until RMED2FH has fixed its
+# rivals.
+ROUNDS, FIRST, SECOND, SIZE, PLACE, FOLLOWING, FORCED, LEVEL, UNSET = range(9)
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
@@ -64,7 +67,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 def rmed_rows(n_arms: int, rounds: int, slack: float) -> tuple[Any, ...]:
     """Make the arrays of a state, for so many initial duels of each pair."""
     clock = np.zeros(9, np.int64)
-    clock[[ROUNDS, I, J, SIZE, UNSET]] = (rounds if n_arms > 1 else 0), 0, 1, n_arms, 1
+    clock[[ROUNDS, FIRST, SECOND, SIZE, UNSET]] = (rounds if n_arms > 1 else 0), 0, 1, n_arms, 1
     lists = np.arange(n_arms), np.zeros(n_arms, np.int64)
     rival = np.full(n_arms, -1)
     return *evidence_rows(n_arms), np.full(n_arms, inf), *lists, clock, np.array([slack]), rival
@@ -73,7 +76,7 @@ def rmed_rows(n_arms: int, rounds: int, slack: float) -> tuple[Any, ...]:
 def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
     """The next arm of L_C, and its opponent."""
     if state.clock[ROUNDS] > 0:
-        return state.clock[I], state.clock[J]
+        return state.clock[FIRST], state.clock[SECOND]
     first = state.current[state.clock[PLACE]]
     return first, strongest_opponent(state, first, likely_winner(state, rng), rng)
 
@@ -127,19 +130,19 @@ def record_duel(state: Any, first: int, second: int, outcome: int) -> None:
 def next_initial_pair(state: Any) -> None:
     """Go to the next of the pairs that meet at the beginning."""
     n_arms = state.share.shape[0]
-    state.clock[J] += 1
-    if state.clock[J] == n_arms:
-        state.clock[I] += 1
-        state.clock[J] = state.clock[I] + 1
-        if state.clock[I] == n_arms - 1:
-            state.clock[I] = 0
-            state.clock[J] = 1
+    state.clock[SECOND] += 1
+    if state.clock[SECOND] == n_arms:
+        state.clock[FIRST] += 1
+        state.clock[SECOND] = state.clock[FIRST] + 1
+        if state.clock[FIRST] == n_arms - 1:
+            state.clock[FIRST] = 0
+            state.clock[SECOND] = 1
             state.clock[ROUNDS] -= 1
 
 
 @kernel
 def end_turn(state: Any, arm: int, log_t: float) -> None:
-    """The arm leaves L_R; whoever is outside L_R and not ruled out joins L_N; after the last turn L_N is the new L_C."""
+    """The arm leaves L_R; who is outside L_R and not ruled out joins L_N; after the last turn L_N is the next L_C."""
     state.pending[arm] = state.evidence[arm]
     limit = smallest(state.evidence) + log_t + state.slack[0]
     if count_up_to(state.pending, limit) > 0:

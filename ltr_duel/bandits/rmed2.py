@@ -1,12 +1,12 @@
 """RMED2 and RMED2FH: RMED with the opponent that is cheapest for ruling an arm out. Their rate is the lower bound.
 
-Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015, Algorithms 1
-and 2. Assume a Condorcet winner. The asymptotic regret is optimal, sum over i of min over j of
-(D_i + D_j) / (2 d(p_ij, 1/2)) times ln T.
+Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
+Algorithms 1 and 2. Assume a Condorcet winner. The asymptotic regret is optimal, sum over i of min over j of (D_i +
+D_j) / (2 d(p_ij, 1/2)) times ln T.
 
-`rmed2` needs no horizon: before a pass it plays every pair that has met less than alpha ln ln t times. Only when that level
-passes an integer can there be such a pair, so it looks for them then alone. `rmed2fh` knows the horizon: it plays
-every pair alpha ln ln T times at first, and then fixes the opponents for good. A step costs O(K).
+`rmed2` needs no horizon: before a pass it plays every pair that has met less than alpha ln ln t times. Only when that
+level passes an integer can there be such a pair, so it looks for them then alone. `rmed2fh` knows the horizon: it
+plays every pair alpha ln ln T times at first, and then fixes the opponents for good. A step costs O(K).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import numpy as np
 from ltr_duel.bandits.policy import Policy, register
 from ltr_duel.bandits.rmed import (
     BIBTEX,
+    FIRST,
     FORCED,
     LEVEL,
     PLACE,
     ROUNDS,
+    SECOND,
     SIZE,
     UNSET,
-    I,
-    J,
     State,
     likely_winner,
     recommend,
@@ -69,10 +69,10 @@ def fixed_init(n_arms: int, horizon: int, params: Params) -> FixedState:
 def select(state: Rmed2State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
     """A pair that met too rarely; else the next arm of L_C, and its opponent."""
     if state.clock[ROUNDS] > 0:
-        return state.clock[I], state.clock[J]
+        return state.clock[FIRST], state.clock[SECOND]
     if state.clock[PLACE] == 0 and find_neglected(state, params.alpha, t):
         state.clock[FORCED] = 1
-        return state.clock[I], state.clock[J]
+        return state.clock[FIRST], state.clock[SECOND]
     first = state.current[state.clock[PLACE]]
     winner = likely_winner(state, rng)
     return first, opponent(state, first, winner, cheapest_rival(state, first, winner), t, rng)
@@ -81,7 +81,7 @@ def select(state: Rmed2State, params: Params, t: int, rng: np.random.Generator) 
 def fixed_select(state: FixedState, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
     """The next arm of L_C, and its opponent."""
     if state.clock[ROUNDS] > 0:
-        return state.clock[I], state.clock[J]
+        return state.clock[FIRST], state.clock[SECOND]
     if state.clock[UNSET]:
         state.clock[UNSET] = 0
         winner = likely_winner(state, rng)
@@ -101,7 +101,7 @@ def level_at(alpha: float, t: int) -> int:
 
 @kernel
 def find_neglected(state: Any, alpha: float, t: int) -> bool:
-    """Move the pair (I, J) on to the next one that met less than alpha ln ln t times; return whether there is one.
+    """Move (FIRST, SECOND) on to the next pair that met less than alpha ln ln t times; return whether there is one.
 
     When a search from the first pair to the last has brought all pairs to a level, LEVEL remembers it.
     """
@@ -109,12 +109,12 @@ def find_neglected(state: Any, alpha: float, t: int) -> bool:
     level = level_at(alpha, t)
     if level <= state.clock[LEVEL] or n_arms == 1:
         return False
-    i, j = state.clock[I], state.clock[J]
+    i, j = state.clock[FIRST], state.clock[SECOND]
     fresh = i == 0 and j == 1
     while True:
         if state.wins[i, j] + state.wins[j, i] < level:
-            state.clock[I] = i
-            state.clock[J] = j
+            state.clock[FIRST] = i
+            state.clock[SECOND] = j
             return True
         j += 1
         if j == n_arms:
@@ -122,8 +122,8 @@ def find_neglected(state: Any, alpha: float, t: int) -> bool:
             j = i + 1
         if i == n_arms - 1:
             if fresh:
-                state.clock[I] = 0
-                state.clock[J] = 1
+                state.clock[FIRST] = 0
+                state.clock[SECOND] = 1
                 state.clock[LEVEL] = level
                 return False
             i, j, fresh = 0, 1, True
@@ -131,7 +131,7 @@ def find_neglected(state: Any, alpha: float, t: int) -> bool:
 
 @kernel
 def cheapest_rival(state: Any, arm: int, winner: int) -> int:
-    """Return b_l: least (D_l + D_j) / d+(phat_lj, 1/2), D being the estimated gaps to i*; -1 if the arm loses to nobody."""
+    """Return b_l: least (D_l + D_j) / d+(phat_lj, 1/2), D being gaps to i*; -1 if the arm loses to nobody."""
     best, rival = inf, -1
     own = state.share[winner, arm] - 0.5 if winner != arm else 0.0
     for j in range(state.share.shape[0]):

@@ -1,6 +1,7 @@
 """RUCB: Relative Upper Confidence Bound.
 
-Champion: any arm that no rival confidently beats. Challenger: the arm that, optimistically, does best against the champion.
+Champion: any arm that no rival confidently beats. Challenger: the arm that, optimistically, does best against the
+champion.
 
 Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem. ICML 2014,
 Algorithm 1 (in the arXiv version's form, without the hypothesised best arm); comments give its lines.

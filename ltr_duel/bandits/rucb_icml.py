@@ -1,7 +1,7 @@
 """RUCB with a hypothesised best arm: the form printed in the ICML proceedings.
 
-As `rucb`, and remembers as B the last arm that was the only candidate: while it stays a candidate it is champion half of the
-time. That takes K^2 out of the logarithmic term: regret O(K log T) + O(K^2).
+As `rucb`, and remembers as B the last arm that was the only candidate: while it stays a candidate it is champion half
+of the time. That takes K^2 out of the logarithmic term: regret O(K log T) + O(K^2).
 
 Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem. ICML 2014.
 Assumes a Condorcet winner; needs no horizon. A step costs O(K).

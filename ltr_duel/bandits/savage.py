@@ -1,8 +1,8 @@
 """Condorcet SAVAGE: all pairs meet equally often; an arm that one rival confidently beats leaves with all its pairs.
 
-Urvoy, Clerot, Feraud, Naamane. Generic Exploration and K-armed Voting Bandits. ICML 2013, with the Condorcet test. Assumes
-a Condorcet winner and a known horizon T; regret O(K^2 log T). The confidence radius is sqrt(ln(K (K - 1) T^2) / (2 n)),
-that is delta = 1 / T and eta = K (K - 1) T. (The box of Wolfenfeld's survey is garbled, and not followed.)
+Urvoy, Clerot, Feraud, Naamane. Generic Exploration and K-armed Voting Bandits. ICML 2013, with the Condorcet test.
+Assumes a Condorcet winner and a known horizon T; regret O(K^2 log T). The confidence radius is sqrt(ln(K (K - 1) T^2)
+/ (2 n)), that is delta = 1 / T and eta = K (K - 1) T. (The box of Wolfenfeld's survey is garbled, and not followed.)
 
 "The pair with the fewest duels, ties broken at random" means sweeps over the remaining pairs in random order, so all
 pairs met equally often when a sweep ends, and one radius serves a whole sweep. A step costs O(1) amortised.

@@ -1,10 +1,10 @@
 """Self-Sparring: one Thompson sampler; as many independent samples as there are places, all of them compared.
 
-Sui, Zhuang, Burdick, Yue. Multi-dueling Bandits with Dependent Arms. UAI 2017, Algorithm 2 (IndSelfSparring). Assumes an
-approximately linear order of the arms; needs no horizon. Asymptotically no regret; no finite bound is proven.
+Sui, Zhuang, Burdick, Yue. Multi-dueling Bandits with Dependent Arms. UAI 2017, Algorithm 2 (IndSelfSparring). Assumes
+an approximately linear order of the arms; needs no horizon. Asymptotically no regret; no finite bound is proven.
 
-`self_sparring` compares two arms, `multi_self_sparring` a slate of m. An arm may be sampled more than once: against itself
-it wins and loses. A step costs O(m K) Beta draws.
+`self_sparring` compares two arms, `multi_self_sparring` a slate of m. An arm may be sampled more than once: against
+itself it wins and loses. A step costs O(m K) Beta draws.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Sparring: two bandits choose one arm each, and every duel rewards the one whose arm won.
 
-Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014; as Algorithms 6 (any box) and 7 (Thompson
-boxes) of Wolfenfeld's survey. Assumes utilities behind the preferences (a linear or similar link); needs no horizon. The
-regret is conjectured, not proven, to be that of the two boxes together.
+Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014; as Algorithms 6 (any box) and 7
+(Thompson boxes) of Wolfenfeld's survey. Assumes utilities behind the preferences (a linear or similar link); needs no
+horizon. The regret is conjectured, not proven, to be that of the two boxes together.
 
 `sparring` has UCB1 boxes, `thompson_sparring` Thompson boxes, `exp3_sparring` Exp3 boxes (for adversarial preferences;
 the mixing rate sqrt(K ln K / max(t, 10^4)) needs no horizon). A step costs O(K) for each box.

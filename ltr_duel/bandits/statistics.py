@@ -29,6 +29,20 @@ def record_win(wins: IntMatrix, doubts: FloatMatrix, winner: int, loser: int) ->
 
 
 @kernel
+def record_points(points: IntMatrix, doubts: FloatMatrix, one: int, other: int, outcome: int) -> None:
+    """Count a comparison that may tie: two points for a win, one each for a tie; and bring both doubts up to date.
+
+    With n = (p_ij + p_ji) / 2 and D = (p_ji - p_ij) / 2 the doubt D^2 / (4 n) is (p_ji - p_ij)^2 / (8 (p_ij + p_ji)).
+    """
+    points[one, other] += 1 + outcome
+    points[other, one] += 1 - outcome
+    d = points[one, other] - points[other, one]
+    doubt = d * d / (8.0 * (points[one, other] + points[other, one]))
+    doubts[other, one] = doubt if d > 0 else 0.0
+    doubts[one, other] = doubt if d < 0 else 0.0
+
+
+@kernel
 def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, winner: int, loser: int) -> None:
     """After `record_win`: bring both directions of ``u_jc = rate[c, j] + sqrt(alpha ln t) width[c, j]`` up to date."""
     n = wins[winner, loser] + wins[loser, winner]

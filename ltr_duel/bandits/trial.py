@@ -151,7 +151,7 @@ def plain_loop(policy: Policy, loop: Callable[..., int]) -> Callable[..., int]:
 
 def plain(function: Callable[..., Any], instead: dict[str, Any] | None = None) -> Callable[..., Any]:
     """Return a function in which every compiled helper, at any depth, is replaced by its Python text."""
-    text: types.FunctionType = getattr(function, "py_func", function)
+    text: Any = getattr(function, "py_func", function)
     names = dict(text.__globals__)
     for name in text.__code__.co_names:
         if isinstance(names.get(name), Dispatcher):

@@ -1,12 +1,12 @@
 """Versatile-DB: both arms are drawn from Tsallis-INF; good for random and for adversarial preferences alike.
 
-Saha, Gaillard. Versatile Dueling Bandits: Best-of-both-World Analyses for Learning from Relative Preferences. ICML 2022, after
-Zimmert and Seldin's Tsallis-INF (JMLR 2021). Assumes a Condorcet winner for the bound O(sum log T / D_i), nothing for
-O(sqrt(K T)); needs no horizon. A step costs O(K), with some Newton steps.
+Saha, Gaillard. Versatile Dueling Bandits: Best-of-both-World Analyses for Learning from Relative Preferences. ICML
+2022, after Zimmert and Seldin's Tsallis-INF (JMLR 2021). Assumes a Condorcet winner for the bound O(sum log T / D_i),
+nothing for O(sqrt(K T)); needs no horizon. A step costs O(K), with some Newton steps.
 
-The distribution is p_i = 4 / (eta_t (Lhat_i - x))^2 with x such that it sums to 1 and eta_t = 4 / sqrt(t). Both players share
-one Lhat: each adds half of its reduced-variance estimate, b_i + [i played] (loss - b_i) / p_i for every arm i, with
-b_i = 1/2 where p_i >= eta_t^2 and 0 elsewhere.
+The distribution is p_i = 4 / (eta_t (Lhat_i - x))^2 with x such that it sums to 1 and eta_t = 4 / sqrt(t). Both
+players share one Lhat: each adds half of its reduced-variance estimate, b_i + [i played] (loss - b_i) / p_i for every
+arm i, with b_i = 1/2 where p_i >= eta_t^2 and 0 elsewhere.
 """
 
 from __future__ import annotations

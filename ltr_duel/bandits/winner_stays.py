@@ -1,11 +1,12 @@
 """Winner Stays: the arm that is most duels ahead meets the next in line; who wins stays.
 
-Chen, Frazier. Dueling Bandits with Weak Regret. ICML 2017, Algorithms 1 (WS-W) and 2 (WS-S). Assume a Condorcet winner; need no
-horizon. `winner_stays` has weak regret O(K^2), with a total order O(K log K), whatever T; `winner_stays_strong` plays the
-winner of its round number l against itself for beta^l steps: strong regret O(K^2 + K log T).
+Chen, Frazier. Dueling Bandits with Weak Regret. ICML 2017, Algorithms 1 (WS-W) and 2 (WS-S). Assume a Condorcet
+winner; need no horizon. `winner_stays` has weak regret O(K^2), with a total order O(K log K), whatever T;
+`winner_stays_strong` plays the winner of its round number l against itself for beta^l steps: strong regret O(K^2 + K
+log T).
 
-A round ends when one arm is l (K - 1) duels ahead and all others l behind; each iteration is a gambler's ruin between two
-arms, which the tie rule (the arms of the last duel come first) brings about by itself. A step costs O(K).
+A round ends when one arm is l (K - 1) duels ahead and all others l behind; each iteration is a gambler's ruin between
+two arms, which the tie rule (the arms of the last duel come first) brings about by itself. A step costs O(K).
 """
 
 from __future__ import annotations

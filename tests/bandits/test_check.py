@@ -72,21 +72,27 @@ class ListState(NamedTuple):
     wins: list
 
 
-def first_and_last(state, params, t, rng):
-    return 0, state.wins.shape[0] - 1 if rng.random() < 0.9 else 0
+def fond_of_the_first(state, params, t, rng):
+    if rng.random() < 0.15:
+        return 0, 0
+    n_arms = state.wins.shape[0]
+    return int(rng.random() * n_arms), int(rng.random() * n_arms)
 
 
 BROKEN = {
     "not an array": {"init": lambda n_arms, horizon, params: ListState([0] * n_arms)},
-    "chooses arm": {"select": lambda state, params, t, rng: (0, state.wins.shape[0])},
+    "uses an arm": {"select": lambda state, params, t, rng: (0, state.wins.shape[0])},
     "jumps too far": {
-        "select": lambda state, params, t, rng: (t // 5 % state.wins.shape[0],) * 2,
+        "select": lambda state, params, t, rng: (
+            t // 5 % state.wins.shape[0],
+            int(rng.random() * 1.2 * (state.wins.shape[0] > 1)),
+        ),
         "idle_until": lambda state, params, t: t + 10,
     },
     "same seed": {"select": lambda state, params, t, rng: (0, np.random.randint(state.wins.shape[0]))},  # noqa: NPY002
     "whatever the seed": {"select": lambda state, params, t, rng: (0, 0)},
     "finds the winner": {"recommend": lambda state, params: np.argmin(state.wins)},
-    "by their number": {"select": first_and_last},
+    "by their number": {"select": fond_of_the_first},
     "nor where it comes from": {"reference": ""},
 }
 

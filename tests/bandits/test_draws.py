@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from ltr_duel.bandits.posterior import draw_above
 from ltr_duel.core.draws import beta_draw, normal_draw
 from ltr_duel.core.random import shuffle, stream
 
@@ -20,6 +21,18 @@ def test_beta_draws_follow_the_beta_distribution(a, b):
 def test_normal_draws_follow_the_normal_distribution():
     rng = stream(2, "normal")
     assert stats.kstest([normal_draw(rng) for _ in range(N)], stats.norm.cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(
+    "a, b, level", [(0, 0, 0.5), (3, 1, 0.5), (1, 3, 0.5), (40, 60, 0.5), (400, 420, 0.55), (0, 9, 0.2)]
+)
+def test_draws_above_a_level_are_those_of_the_beta_distribution(a, b, level):
+    law, rng = stats.beta(a + 1, b + 1), stream(4, "above", a, b)
+    log_mass = np.log(stats.binom.pmf(a, a + b, 0.5))
+    draws = np.array([draw_above(level, a, b, log_mass, rng) for _ in range(N)])
+    above = draws[draws > level]
+    assert stats.binomtest(above.size, N, law.sf(level)).pvalue > 1e-4
+    assert stats.kstest(above, lambda x: (law.cdf(x) - law.cdf(level)) / law.sf(level)).pvalue > 1e-4
 
 
 def test_every_order_is_as_likely_as_any_other():

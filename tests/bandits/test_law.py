@@ -1,4 +1,6 @@
-"""Policies that toss coins where their papers draw Beta samples: equal in law, choice by choice, in states of all kinds."""
+"""Policies that toss coins where their papers draw Beta samples have the law of their papers, choice by choice."""
+
+import itertools
 
 import numpy as np
 import pytest
@@ -36,7 +38,7 @@ def literal_choices(text, state, t, draws, seed):
         literal.chosen = getattr(state, "chosen", np.zeros(0)).copy()
         if text == "merge_dts":
             ends = state.ends[: state.clock[0] + 1]
-            literal.batches = [list(state.arms[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+            literal.batches = [list(state.arms[a:b]) for a, b in itertools.pairwise(ends)]
         counts[literal.select(t)] += 1
     return counts
 

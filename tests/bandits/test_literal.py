@@ -6,7 +6,7 @@ import pytest
 from ltr_duel.bandits.parameters import configure
 from ltr_duel.bandits.trial import play
 from tests.bandits.matrices import bradley_terry, cycle
-from tests.reference.bandits import boxes, elimination, mdb, others, rmed, rucb, thompson, uniform
+from tests.reference.bandits import boxes, copeland, elimination, mdb, others, rmed, rucb, thompson, uniform
 from tests.reference.bandits.walk import walk, walk_slates
 
 LITERAL = {
@@ -28,6 +28,7 @@ LITERAL = {
     "balanced_doubler:gap=0.5": boxes.BalancedDoubler,
     "interleaved_filter": elimination.InterleavedFilter,
     "interleaved_filter:prune=false,radius_scale=0.5": elimination.InterleavedFilter,
+    "interleaved_filter:radius_scale=0.3": elimination.InterleavedFilter,
     "beat_the_mean": elimination.BeatTheMean,
     "beat_the_mean:gamma=1.1": elimination.BeatTheMean,
     "beat_the_mean_pac:epsilon=0.49,delta=0.9": elimination.BeatTheMeanPac,
@@ -44,9 +45,12 @@ LITERAL = {
     "winner_stays": others.WinnerStays,
     "winner_stays_strong:beta=1.5": others.WinnerStaysStrong,
     "ccb": others.Ccb,
+    "scb": copeland.Scb,
+    "ecw_rmed": copeland.EcwRmed,
+    "ecw_rmed:alpha=1,beta=0.001": copeland.EcwRmed,
     "versatile_db": others.VersatileDb,
 }
-SLOW = {"beat_the_mean", "beat_the_mean_pac"}  # a literal step counts all comparisons so far
+SLOW = {"beat_the_mean", "beat_the_mean_pac", "ecw_rmed"}  # a literal step takes milliseconds in the end
 
 
 def assert_same_path(text, p, steps, seed):
@@ -65,6 +69,12 @@ def test_fast_policy_walks_the_literal_path(text):
     assert_same_path(text, bradley_terry(5, spread=4), 1200, seed=2)
     assert_same_path(text, bradley_terry(9), 600, seed=3)
     assert_same_path(text, cycle(6), 400, seed=4)
+    assert_same_path(text, bradley_terry(6, spread=12), 500, seed=6)  # arms are eliminated
+
+
+@pytest.mark.parametrize("text", ["merge_rucb:batch=2,alpha=0.7", "merge_rucb"])
+def test_fast_policy_walks_the_literal_path_through_all_merges(text):
+    assert_same_path(text, bradley_terry(13, spread=40), 2000, seed=7)
 
 
 @pytest.mark.parametrize("text", ["rucb", "mdb"])
@@ -77,7 +87,7 @@ def test_fast_policy_walks_the_literal_path_for_50000_steps(text):
 @pytest.mark.parametrize("n_arms", [4, 10])
 @pytest.mark.parametrize("text", LITERAL)
 def test_fast_policy_walks_the_literal_path_for_long(text, n_arms, seed):
-    steps = 5_000 if text.split(":")[0] in SLOW | {"sparring", "multisbm"} or "doubler" in text else 30_000
+    steps = 2_000 if text.split(":")[0] in SLOW | {"sparring", "multisbm"} or "doubler" in text else 30_000
     assert_same_path(text, bradley_terry(n_arms, spread=3), steps, seed)
 
 

@@ -1,0 +1,143 @@
+"""A policy as a live object: ask which arms to compare, tell who won. For a search page instead of a simulation.
+
+The functions are those of the simulation, run as plain Python; a step takes microseconds.
+
+    policy = LivePolicy("rucb", n_arms=5, seed=1)
+    first, second = policy.ask()
+    policy.tell(+1)                        # first won
+    np.savez("policy.npz", **policy.snapshot())
+    policy = LivePolicy.restore("rucb", np.load("policy.npz"))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ltr_duel.bandits.parameters import configure
+from ltr_duel.bandits.policy import Policy
+from ltr_duel.core.errors import InputError, require_between
+from ltr_duel.core.random import stream
+
+
+class LivePolicy:
+    """A policy that is asked and told, one comparison at a time.
+
+    Parameters
+    ----------
+    policy : str or Policy
+        For example ``"rucb:alpha=0.51"``.
+    n_arms : int
+    horizon : int
+        How many comparisons there will be, for a policy that needs to know.
+    seed : int
+        Of the policy's own chance.
+    """
+
+    def __init__(self, policy: str | Policy, n_arms: int, *, horizon: int = 0, seed: int = 0) -> None:
+        self._label, self._policy, self._params = configure(policy)
+        require_between("the number of arms", n_arms, 1)
+        if self._policy.needs_horizon:
+            require_between(f"the horizon of {self._policy.name}", horizon, 1)
+        self._state = self._policy.init(n_arms, horizon if self._policy.needs_horizon else 0, self._params)
+        self._rng = stream(seed, "live", self._label)
+        self._t, self._n_arms = 1, n_arms
+        self._asked: tuple[int, ...] = ()
+
+    @property
+    def steps(self) -> int:
+        """Comparisons told so far."""
+        return self._t - 1
+
+    def ask(self) -> tuple[int, ...]:
+        """Return the arms to compare next: two (they may be the same), or a slate. Asked again, it repeats itself."""
+        if not self._asked:
+            if self._policy.feedback == "duel":
+                chosen: Any = self._policy.select(self._state, self._params, self._t, self._rng)
+            else:
+                slate = np.zeros(self._n_arms, np.int64)
+                size = self._policy.select(self._state, self._params, self._t, slate, self._rng)
+                chosen = slate[:size]
+            self._asked = tuple(int(arm) for arm in chosen)
+        return self._asked
+
+    def tell(self, outcome: int | ArrayLike = 0) -> None:
+        """Take the outcome of the comparison that was asked for.
+
+        Parameters
+        ----------
+        outcome : int or array
+            Of two arms: +1 if the first won, -1 if it lost (break ties by a coin). Nothing, for one arm alone or
+            against itself. Of a slate of m arms: an (m, m) array whose entry [a, b] has that sign for all a < b.
+        """
+        if not self._asked:
+            raise InputError("nothing was asked: call ask() before tell()")
+        if self._policy.feedback == "duel":
+            self._tell_duel(outcome)
+        else:
+            self._tell_slate(outcome)
+        self._t += 1
+        self._asked = ()
+
+    def _tell_duel(self, outcome: int | ArrayLike) -> None:
+        first, second = self._asked
+        legal = (0,) if first == second else (1, -1)
+        value = np.asarray(outcome)
+        if value.shape != () or value not in legal:
+            raise InputError(f"the outcome of arm {first} against arm {second} must be one of {legal}, not {value}")
+        self._policy.update(self._state, self._params, self._t, first, second, int(value), self._rng)
+
+    def _tell_slate(self, outcome: int | ArrayLike) -> None:
+        size = len(self._asked)
+        won = np.zeros((self._n_arms, self._n_arms), np.int8)
+        if size > 1:
+            signs = np.asarray(outcome)
+            upper = np.triu_indices(size, 1)
+            if signs.shape != (size, size) or not np.isin(signs[upper], (1, -1)).all():
+                raise InputError(f"the outcome of a slate of {size} arms must be a table of +1 and -1 for each pair")
+            won[:size, :size][upper] = signs[upper]
+        slate = np.zeros(self._n_arms, np.int64)
+        slate[:size] = self._asked
+        self._policy.update(self._state, self._params, self._t, slate, size, won, self._rng)
+
+    def recommend(self) -> int:
+        """Return the arm to use if there were no more comparisons."""
+        return int(self._policy.recommend(self._state, self._params))
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """Return everything the policy knows, as plain arrays (`numpy.savez` takes them)."""
+        inner = self._rng.bit_generator.state["state"]
+        words = [inner[key] >> shift & (2**64 - 1) for key in ("state", "inc") for shift in (64, 0)]
+        arrays = {f"state.{name}": value.copy() for name, value in self._state._asdict().items()}
+        return {
+            **arrays,
+            "n_arms": np.array([self._n_arms]),
+            "t": np.array([self._t]),
+            "asked": np.array(self._asked, dtype=np.int64),
+            "rng": np.array(words, dtype=np.uint64),
+        }
+
+    @classmethod
+    def restore(cls, policy: str | Policy, arrays: Mapping[str, NDArray[Any]]) -> LivePolicy:
+        """Make a policy that goes on where another of the same name and parameters was at its `snapshot`."""
+        self = cls.__new__(cls)
+        self._label, self._policy, self._params = configure(policy)
+        fields = self._policy.state._fields  # type: ignore[attr-defined]
+        missing = [
+            name for name in (*(f"state.{f}" for f in fields), "n_arms", "t", "asked", "rng") if name not in arrays
+        ]
+        if missing:
+            raise InputError(f"this is no snapshot of policy '{self._label}': it lacks {', '.join(missing)}")
+        self._state = self._policy.state(*(np.array(arrays[f"state.{name}"]) for name in fields))
+        self._t = int(arrays["t"][0])
+        self._asked = tuple(int(arm) for arm in arrays["asked"])
+        self._rng = stream(0, "live")
+        words = [int(word) for word in arrays["rng"]]
+        generator: Any = self._rng.bit_generator.state
+        generator["state"] = {"state": words[0] << 64 | words[1], "inc": words[2] << 64 | words[3]}
+        self._rng.bit_generator.state = generator
+        self._n_arms = int(arrays["n_arms"][0])
+        return self

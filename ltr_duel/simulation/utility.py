@@ -1,0 +1,283 @@
+"""Oracles from utilities: every arm draws one, and the arms are compared by what they drew.
+
+Within a slate each arm draws once a step, so the outcomes of its pairs are correlated. Two families:
+
+- `FromUtilities`: a link turns the two utilities u, v of a pair into the probability that the first wins, ``(1 + u -
+v) / 2``
+  (linear), ``1 / (1 + exp(v - u))`` (logistic) or ``u / (u + v)`` (natural; 1/2 if both are 0). Utilities are
+  Bernoulli, or drawn from a table of samples. This is the model of the utility-based papers (Ailon et al.;
+  Wolfenfeld).
+- `NormalScores`: scores with unit variance around the means, and the higher score wins, p = Phi((mu_i - mu_j) / sqrt
+2).
+  This is the model of the multi-dueling paper's Table 1, whose sets are in `MULTI_DUELING_UTILITIES`.
+
+Each knows its preference matrix exactly, which is what regret is measured by.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from math import exp, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, ndtr
+
+from ltr_duel.core.arrays import FloatMatrix, FloatVector, IntVector, SignMatrix
+from ltr_duel.core.draws import normal_draw
+from ltr_duel.core.errors import InputError, unknown_name
+from ltr_duel.core.jit import implement, kernel
+from ltr_duel.core.random import Streams, coin, random_below
+from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.simulation.oracle import duel, multiduel
+
+LINKS = ("linear", "logistic", "natural")
+
+
+class SampleOracle(NamedTuple):
+    """Utilities drawn from a table of samples, and a link."""
+
+    samples: FloatMatrix  # (K, N) the utilities that each arm draws from, uniformly
+    settings: IntVector  # (2,) number of the link; 1 if all arms of a step draw the same column
+    utility: FloatVector  # (K,) scratch: what the arms of the slate drew
+
+
+class NormalOracle(NamedTuple):
+    """Normal scores; the higher one wins."""
+
+    mean: FloatVector  # (K,)
+    score: FloatVector  # (K,) scratch: what the arms of the slate drew
+
+
+@kernel
+def first_wins(u: float, v: float, link: int, rng: np.random.Generator) -> int:
+    """Compare two utilities: +1 if the first wins, else -1."""
+    if link == 0:
+        p = 0.5 * (1.0 + u - v)
+    elif link == 1:
+        p = 1.0 / (1.0 + exp(v - u))
+    else:
+        p = u / (u + v) if u + v > 0.0 else 0.5
+    return 1 if rng.random() < p else -1
+
+
+@kernel
+def _draw_utility(oracle: SampleOracle, arm: int, column: int, rng: np.random.Generator) -> float:
+    """Draw the utility of an arm, in the common column if there is one."""
+    if oracle.settings[1] == 0:
+        column = random_below(oracle.samples.shape[1], rng)
+    return oracle.samples[arm, column]
+
+
+@kernel
+def _common_column(oracle: SampleOracle, rng: np.random.Generator) -> int:
+    return random_below(oracle.samples.shape[1], rng) if oracle.settings[1] else -1
+
+
+def _sample_duel(oracle: SampleOracle, first: int, second: int, streams: Streams) -> int:
+    column = _common_column(oracle, streams.feedback)
+    u = _draw_utility(oracle, first, column, streams.feedback)
+    v = _draw_utility(oracle, second, column, streams.feedback)
+    return first_wins(u, v, oracle.settings[0], streams.feedback)
+
+
+def _sample_multiduel(oracle: SampleOracle, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
+    column = _common_column(oracle, streams.feedback)
+    for a in range(size):
+        oracle.utility[a] = _draw_utility(oracle, slate[a], column, streams.feedback)
+    for a in range(size):
+        for b in range(a + 1, size):
+            won[a, b] = first_wins(oracle.utility[a], oracle.utility[b], oracle.settings[0], streams.feedback)
+
+
+def _normal_duel(oracle: NormalOracle, first: int, second: int, streams: Streams) -> int:
+    u = oracle.mean[first] + normal_draw(streams.feedback)
+    v = oracle.mean[second] + normal_draw(streams.feedback)
+    return 1 if u > v else -1
+
+
+def _normal_multiduel(oracle: NormalOracle, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
+    for a in range(size):
+        oracle.score[a] = oracle.mean[slate[a]] + normal_draw(streams.feedback)
+    for a in range(size):
+        for b in range(a + 1, size):
+            if slate[a] == slate[b]:
+                won[a, b] = coin(streams.feedback)
+            else:
+                won[a, b] = 1 if oracle.score[a] > oracle.score[b] else -1
+
+
+implement(duel, SampleOracle, _sample_duel)
+implement(multiduel, SampleOracle, _sample_multiduel)
+implement(duel, NormalOracle, _normal_duel)
+implement(multiduel, NormalOracle, _normal_multiduel)
+
+
+class BernoulliOracle(NamedTuple):
+    """Utilities 0 or 1, and a link."""
+
+    mean: FloatVector  # (K,)
+    link: IntVector  # (1,) number of the link
+    utility: FloatVector  # (K,) scratch: what the arms of the slate drew
+
+
+def _bernoulli_duel(oracle: BernoulliOracle, first: int, second: int, streams: Streams) -> int:
+    u = 1.0 if streams.feedback.random() < oracle.mean[first] else 0.0
+    v = 1.0 if streams.feedback.random() < oracle.mean[second] else 0.0
+    return first_wins(u, v, oracle.link[0], streams.feedback)
+
+
+def _bernoulli_multiduel(
+    oracle: BernoulliOracle, slate: IntVector, size: int, won: SignMatrix, streams: Streams
+) -> None:
+    for a in range(size):
+        oracle.utility[a] = 1.0 if streams.feedback.random() < oracle.mean[slate[a]] else 0.0
+    for a in range(size):
+        for b in range(a + 1, size):
+            won[a, b] = first_wins(oracle.utility[a], oracle.utility[b], oracle.link[0], streams.feedback)
+
+
+implement(duel, BernoulliOracle, _bernoulli_duel)
+implement(multiduel, BernoulliOracle, _bernoulli_multiduel)
+
+
+class FromUtilities:
+    """An oracle of random utilities and a link: pass it to `simulate`, with ``preferences=oracle.preferences()``.
+
+    Parameters
+    ----------
+    means : sequence of float, shape (K,), optional
+        Of Bernoulli utilities, between 0 and 1.
+    samples : array, shape (K, N), optional
+        Or, the utilities that each arm draws from, uniformly. For the linear link they must lie between 0 and 1, for
+        the natural link at or above 0.
+    link : {"linear", "logistic", "natural"}
+    common : bool
+        With samples: whether all arms of a step draw the same column (one document, seen by all rankers).
+    names : sequence of str, optional
+        Of the arms.
+
+    Raises
+    ------
+    InputError
+        For utilities outside their range, or a link that does not exist.
+    """
+
+    def __init__(
+        self,
+        means: Sequence[float] | FloatVector | None = None,
+        *,
+        samples: ArrayLike | None = None,
+        link: str = "linear",
+        common: bool = False,
+        names: Sequence[str] = (),
+    ) -> None:
+        if link not in LINKS:
+            raise unknown_name("link", link, LINKS)
+        if (means is None) == (samples is None):
+            raise InputError("an oracle of utilities needs either the means of Bernoulli utilities or samples")
+        table = np.atleast_1d(np.asarray(samples if means is None else means, float))
+        if table.ndim != (2 if means is None else 1) or not table.size:
+            raise InputError("utilities must be one mean for each arm, or one row of samples for each arm")
+        low, high = {"linear": (0.0, 1.0), "logistic": (-np.inf, np.inf), "natural": (0.0, np.inf)}[link]
+        if means is not None:
+            low, high = 0.0, 1.0
+        self._table = _checked(table, f"a utility under the {link} link" if means is None else "a mean", low, high)
+        self._bernoulli, self._link, self._common = means is not None, link, common and means is None
+        self.names = tuple(names) or tuple(str(k) for k in range(len(table)))
+        digest = hashlib.sha256(self._table.tobytes() + str(self._table.shape).encode()).hexdigest()
+        self.provenance: dict[str, Any] = {
+            "oracle": "utilities",
+            "distribution": "bernoulli" if self._bernoulli else "samples",
+            "utilities": digest,
+            "link": link,
+            "common": self._common,
+        }
+
+    def open(self) -> Any:
+        """Return the oracle of one run, with scratch of its own."""
+        link, scratch = LINKS.index(self._link), np.zeros(len(self._table))
+        if self._bernoulli:
+            return BernoulliOracle(self._table, np.array([link]), scratch)
+        return SampleOracle(self._table, np.array([link, int(self._common)]), scratch)
+
+    def preferences(self) -> PreferenceMatrix:
+        """Return the exact preference matrix."""
+        if self._bernoulli:
+            win = _link(np.array([1.0, 0.0])[:, None], np.array([1.0, 0.0])[None, :], self._link)
+            chances = np.stack([self._table, 1 - self._table], axis=1)
+            p = chances @ win @ chances.T
+        else:
+            p = np.array([[self._pair(u, v) for v in self._table] for u in self._table])
+        p = 0.5 * (p + 1 - p.T)  # rounding
+        np.fill_diagonal(p, 0.5)
+        return PreferenceMatrix(p, self.names, provenance={"source": self.provenance})
+
+    def _pair(self, u: FloatVector, v: FloatVector) -> float:
+        if self._common:
+            return float(_link(u, v, self._link).mean())
+        return float(_link(u[:, None], v[None, :], self._link).mean())
+
+
+class NormalScores:
+    """The oracle of the multi-dueling paper: a normal score for each arm of the slate, and the higher one wins.
+
+    Parameters
+    ----------
+    means : sequence of float
+        Mean scores; the standard deviation is 1.
+    names : sequence of str, optional
+        Of the arms.
+    """
+
+    def __init__(self, means: Sequence[float] | FloatVector, names: Sequence[str] = ()) -> None:
+        self._means = _checked(np.atleast_1d(np.asarray(means, float)), "a mean", -np.inf, np.inf)
+        self.names = tuple(names) or tuple(str(k) for k in range(len(self._means)))
+        digest = hashlib.sha256(self._means.tobytes()).hexdigest()
+        self.provenance: dict[str, Any] = {"oracle": "normal scores", "utilities": digest}
+
+    def open(self) -> NormalOracle:
+        """Return the oracle of one run, with scratch of its own."""
+        return NormalOracle(self._means, np.zeros(len(self._means)))
+
+    def preferences(self) -> PreferenceMatrix:
+        """Return the exact preference matrix, Phi((mu_i - mu_j) / sqrt 2)."""
+        p = ndtr((self._means[:, None] - self._means) / sqrt(2))
+        p = 0.5 * (p + 1 - p.T)
+        return PreferenceMatrix(p, self.names, provenance={"source": self.provenance})
+
+
+def _link(u: NDArray[np.float64], v: NDArray[np.float64], link: str) -> NDArray[np.float64]:
+    """Return the probability that u wins."""
+    if link == "linear":
+        return 0.5 * (1.0 + u - v)
+    if link == "logistic":
+        return np.asarray(expit(u - v))
+    both = u + v
+    return np.where(both > 0, u / np.where(both > 0, both, 1.0), 0.5)
+
+
+def _checked(values: NDArray[np.float64], what: str, low: float = 0.0, high: float = 1.0) -> NDArray[np.float64]:
+    bad = values[~(np.isfinite(values) & (values >= low) & (values <= high))]
+    if bad.size:
+        legal = (
+            "finite" if low == -np.inf else f"at least {low:g}" if high == np.inf else f"between {low:g} and {high:g}"
+        )
+        raise InputError(f"{what} must be {legal}, not {bad[0]}")
+    return np.ascontiguousarray(values)
+
+
+def _sets() -> dict[str, FloatVector]:
+    """Build Table 1 of the multi-dueling paper."""
+    sets: dict[str, FloatVector] = {}
+    for good, poor in ((1, 5), (1, 50), (1, 200), (2, 4), (11, 40), (41, 160), (3, 3), (21, 30), (81, 120)):
+        sets[f"{good}good{poor}poor"] = np.array([0.8] + [0.7] * (good - 1) + [0.2] * poor)
+    for size in (6, 51, 201):
+        sets[f"arith{size}"] = np.concatenate([[0.8], np.linspace(0.7, 0.2, size - 1)])
+        sets[f"geom{size}"] = np.concatenate([[0.8], np.geomspace(0.7, 0.2, size - 1)])
+    return sets
+
+
+MULTI_DUELING_UTILITIES = _sets()

@@ -1,0 +1,85 @@
+"""A live policy makes the choices of the simulated one, and goes on from a snapshot as if nothing had happened."""
+
+import io
+
+import numpy as np
+import pytest
+
+from ltr_duel.bandits.live import LivePolicy
+from ltr_duel.bandits.parameters import configure
+from ltr_duel.core.errors import InputError
+from ltr_duel.core.random import stream
+from tests.bandits.matrices import bradley_terry
+
+P = bradley_terry(4, spread=3)
+
+
+def live_on(policy, steps, coins, slates=False):
+    """Run a live policy on P; return what it asked."""
+    path = []
+    for _ in range(steps):
+        arms = policy.ask()
+        path.append(arms)
+        if slates and len(arms) > 1:
+            policy.tell(np.where(coins.random((len(arms), len(arms))) < P[np.ix_(arms, arms)], 1, -1))
+        elif len(set(arms)) == 1:
+            policy.tell()
+        else:
+            policy.tell(1 if coins.random() < P[arms] else -1)
+    return path
+
+
+def test_live_rucb_makes_the_choices_of_the_algorithm():
+    _, policy, params = configure("rucb")
+    live, coins, again = LivePolicy("rucb", 4, seed=3), stream(3, "coins"), stream(3, "coins")
+    rng, state = stream(3, "live", "rucb"), policy.init(4, 0, params)
+    for t, asked in enumerate(live_on(live, 400, coins), start=1):
+        assert policy.select(state, params, t, rng) == asked
+        outcome = 0 if asked[0] == asked[1] else 1 if again.random() < P[asked] else -1
+        policy.update(state, params, t, *asked, outcome, rng)
+    assert live.recommend() == 0
+
+
+@pytest.mark.parametrize("name", ["rucb", "mdb", "rmed2", "merge_dts", "beat_the_mean", "multi_self_sparring:size=3"])
+def test_a_restored_policy_goes_on_as_if_nothing_had_happened(name):
+    first, coins = LivePolicy(name, 4, horizon=1000, seed=1), stream(1, "coins")
+    slates = configure(name).policy.feedback == "slate"
+    live_on(first, 150, coins, slates)
+    first.ask()
+    file = io.BytesIO()
+    np.savez(file, **first.snapshot())
+    file.seek(0)
+    second, again = LivePolicy.restore(name, np.load(file)), stream(1, "coins")
+    again.bit_generator.state = coins.bit_generator.state
+    assert second.steps == first.steps == 150
+    assert live_on(first, 150, coins, slates) == live_on(second, 150, again, slates)
+
+
+def test_asking_twice_gives_the_same_arms():
+    live = LivePolicy("random", 10)
+    assert live.ask() == live.ask()
+
+
+@pytest.mark.parametrize(
+    "use, sentence",
+    [
+        (lambda: LivePolicy("savage", 3), "horizon of savage must be at least 1"),
+        (lambda: LivePolicy("rucb", 0), "number of arms must be at least 1"),
+        (lambda: LivePolicy("rucb", 3).tell(1), "call ask"),
+        (lambda: LivePolicy.restore("rucb", {"t": np.array([1])}), "no snapshot of policy 'rucb'"),
+    ],
+)
+def test_wrong_use_is_refused(use, sentence):
+    with pytest.raises(InputError, match=sentence):
+        use()
+
+
+def test_an_outcome_that_is_none_is_refused():
+    live = LivePolicy("random", 3)
+    live.ask()
+    with pytest.raises(InputError, match="must be one of"):
+        live.tell(0)
+    slate = LivePolicy("mdb", 3)
+    slate.ask()
+    with pytest.raises(InputError, match="table of"):
+        slate.tell(np.zeros((3, 3)))

@@ -1,0 +1,52 @@
+"""Over long horizons regret grows no slower than the lower bound allows, and RMED2's grows about as fast."""
+
+import numpy as np
+import pytest
+
+from ltr_duel.bandits.parameters import configure
+from ltr_duel.bandits.trial import play_duels
+from ltr_duel.core.random import stream
+from tests.bandits.matrices import bradley_terry
+
+P = bradley_terry(5, spread=3)
+EARLY, LATE = 10**4, 10**8
+
+
+def divergence(p):
+    return p * np.log(2 * p) + (1 - p) * np.log(2 * (1 - p))
+
+
+def lower_bound(p):
+    """Komiyama et al. 2015, Theorem 1, with arm 0 the winner: regret per ln T."""
+    gap = p[0] - 0.5
+    return sum(
+        min((gap[i] + gap[j]) / (2 * divergence(p[i, j])) for j in range(len(p)) if p[i, j] < 0.5)
+        for i in range(1, len(p))
+    )
+
+
+def slope(name, seed):
+    """Regret between two far steps, divided by the growth of ln t. Arms that met themselves do not count."""
+    _, policy, params = configure(name)
+    state = policy.init(len(P), LATE if policy.needs_horizon else 0, params)
+    rng, coins, path = stream(seed, "policy"), stream(seed, "coins"), np.zeros((0, 2), np.int64)
+    gap, regret, start = P[0] - 0.5, [], 1
+    for stop in (EARLY, LATE):
+        play_duels(state, params, P, start, stop, True, rng, coins, path)
+        duels = np.triu(state.wins + state.wins.T, 1)
+        regret.append((duels * (gap[:, None] + gap) / 2).sum())
+        start = stop + 1
+    return (regret[1] - regret[0]) / np.log(LATE / EARLY)
+
+
+@pytest.mark.parametrize("name", ["rmed1", "rmed2", "rucb"])
+def test_regret_grows_no_slower_than_the_lower_bound(name):
+    slopes = [slope(name, seed) for seed in range(20)]
+    error = np.std(slopes) / np.sqrt(len(slopes))
+    assert np.mean(slopes) > lower_bound(P) - 3 * error
+
+
+@pytest.mark.parametrize("name", ["rmed1", "rmed2"])
+def test_rmed_approaches_the_lower_bound(name):
+    slopes = [slope(name, seed) for seed in range(20)]
+    assert np.mean(slopes) < 1.5 * lower_bound(P)

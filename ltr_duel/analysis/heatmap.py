@@ -28,7 +28,7 @@ def plot_preferences(matrix: PreferenceMatrix, title: str = "") -> Figure:
     matplotlib Figure
     """
     size = len(matrix)
-    order = np.lexsort((-matrix.borda_scores, -matrix.copeland_scores))
+    order = matrix.copeland_order
     p = matrix.p[np.ix_(order, order)]
     unknown = np.abs(p - 0.5) <= 2 * matrix.standard_error[np.ix_(order, order)]
     width = float(np.clip(2.5 + 0.16 * size, 5.5, 12.5))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
+from ltr_duel.preferences.compare import Agreement
+from ltr_duel.preferences.confidence import condorcet_confidence
 from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.preferences.properties import properties
 
 
 def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
@@ -14,16 +19,16 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
     """
     winner = matrix.condorcet_winner or matrix.copeland_winners[0]
     best = matrix.names.index(winner)
-    order = sorted(range(len(matrix)), key=lambda k: (-matrix.copeland_scores[k], -matrix.borda_scores[k]))
+    copeland, borda, order = matrix.copeland_scores, matrix.borda_scores, matrix.copeland_order
     return pd.DataFrame(
         [
             {
                 "ranker": matrix.names[k],
-                "beats": f"{matrix.copeland_scores[k]:g} of {len(matrix) - 1}",
-                "wins on average": f"{matrix.borda_scores[k]:.3f}",
+                "beats": f"{copeland[k]:g} of {len(matrix) - 1}",
+                "wins on average": f"{borda[k]:.3f}",
                 f"against {winner}": ""
                 if k == best
-                else f"{matrix.p[k, best]:.3f} ± {matrix.standard_error[k, best]:.3f}",
+                else _with_error(matrix.p[k, best], matrix.standard_error[k, best]),
             }
             for k in order[:rows]
         ]
@@ -51,3 +56,99 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
         f"Condorcet winner: {winner}. It beats its strongest rival, {matrix.names[rival]},"
         f" in {row[rival]:.4f}{known} of comparisons{doubt}."
     )
+
+
+def confidence_sentence(matrix: PreferenceMatrix) -> str:
+    """Say how sure the Condorcet winner of an estimated matrix is, and who else it may be."""
+    sure = condorcet_confidence(matrix)
+    order = sorted(range(len(matrix)), key=lambda k: -sure[k])
+    none = max(0.0, 1 - float(sure.sum()))
+    likely = [f"{matrix.names[k]}, P = {_chance(sure[k])}" for k in order[:3] if sure[k] > 0.001]
+    if not likely:
+        return f"Condorcet winner: none, P = {_chance(none)}"
+    rest = f"; none, P = {_chance(none)}" if none > 0.001 else ""
+    return f"Condorcet winner: {'; '.join(likely)}{rest}"
+
+
+def search_sentence(matrix: PreferenceMatrix) -> str:
+    """Say how the search for the Condorcet winner ended."""
+    search, confidence = matrix.provenance["search"], matrix.provenance["until_winner"]
+    if search["winner"] is not None:
+        return f"The Condorcet winner is known with confidence {confidence:g}, after {search['rounds']} rounds."
+    if search["known"]:
+        return f"There is no Condorcet winner, with confidence {confidence:g}, after {search['rounds']} rounds."
+    listed = ", ".join(search["candidates"][:5])
+    return f"Not known with confidence {confidence:g}: it may be one of {len(search['candidates'])} ({listed})."
+
+
+def property_lines(matrix: PreferenceMatrix) -> list[str]:
+    """Say in a few lines what kind of preferences a matrix holds."""
+    about = properties(matrix)
+    copeland = ", ".join(about.copeland_winners[:5]) + (", ..." if len(about.copeland_winners) > 5 else "")
+    mixture = ", ".join(f"{name} {weight:.3f}" for name, weight in list(about.von_neumann_winner.items())[:5])
+    lines = [f"Copeland: {copeland}; Borda: {about.borda_winner}; von Neumann: {mixture}"]
+    if matrix.standard_error.any():
+        lines.append(confidence_sentence(matrix))
+        shares = "; ".join(
+            f"{kind}: {', '.join(f'{name} {_chance(share)}' for name, share in list(chances.items())[:3])}"
+            for kind, chances in (("Copeland", about.copeland_confidence), ("Borda", about.borda_confidence))
+        )
+        lines.append(f"Chances to win: {shares}")
+    order = "a total order" if about.total_order else "no total order"
+    cycle = f", {about.cyclic_triples:,} cycles of three (such as {' > '.join(about.cycle)})" if about.cycle else ""
+    even = f", {about.even_pairs:,} even pairs" if about.even_pairs else ""
+    lines.append(f"Order: {order}{cycle}{even}; top cycle of {len(about.top_cycle)}")
+    share = about.strong_violations / max(1, about.strong_triples)
+    gammas = f"; gamma_btm {about.gamma_btm:.4g}, gamma_rucb {about.gamma_rucb:.4g}" if about.gamma_btm else ""
+    lines.append(f"Strong transitivity fails in {share:.1%} of triples{gammas}")
+    if about.triangle_violations is not None:
+        lines.append(f"The stochastic triangle inequality fails for {about.triangle_violations:,} pairs of rivals")
+    lines.append(f"Random subsets have a Condorcet winner with probability {about.least_condorcet_share:.4f} or more")
+    if about.lower_bound is not None:
+        multi = f"; of sets: about {about.multiduel_bound:.4g} ln T" if about.multiduel_bound is not None else ""
+        lines.append(f"Asymptotic lower bound on the regret of pairwise policies: {about.lower_bound:.4g} ln T{multi}")
+    return lines
+
+
+def agreement_lines(agreement: Agreement) -> list[str]:
+    """Say how two matrices differ."""
+    z = agreement.pairs["z"].abs()
+    lines = [f"{len(agreement.names)} rankers in common; the differences have a root mean square of"
+             f" {agreement.root_mean_square:.4f}, at most {agreement.pairs['difference'].abs().max():.4f}"]  # fmt: skip
+    if agreement.chance is not None:
+        lines.append(
+            f"{(z > 2).mean():.1%} of pairs differ by more than two standard errors (4.6% expected by chance);"
+            f" the largest z is {z.max():.2f}; P(by chance) = {_chance(agreement.chance)}"
+        )
+    if agreement.settings:
+        listed = "; ".join(f"{key}: {one} and {other}" for key, (one, other) in agreement.settings.items())
+        lines.append(f"They do not estimate the same thing: {listed}")
+    return lines
+
+
+def agreement_table(agreement: Agreement, rows: int) -> pd.DataFrame:
+    """Return the pairs that differ most, as text."""
+    head = agreement.pairs.head(rows)
+    return pd.DataFrame(
+        {
+            "first": head["first"],
+            "second": head["second"],
+            "A": head["p_a"].map("{:.4f}".format),
+            "B": head["p_b"].map("{:.4f}".format),
+            "difference": head["difference"].map("{:+.4f}".format),
+            "z": head["z"].map(lambda z: "" if math.isnan(z) else f"{z:+.2f}"),
+        }
+    )
+
+
+def _with_error(p: float, error: float) -> str:
+    if math.isinf(error):
+        return "not compared"
+    return f"{p:.3f} ± {error:.3f}" if error else f"{p:.3f}"
+
+
+def _chance(share: float) -> str:
+    """Write a probability without calling anything certain."""
+    if share > 0.9995:
+        return "> 0.999"
+    return "< 0.001" if share < 0.0005 else f"{share:.3f}"

@@ -3,105 +3,148 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ltr_duel.cli._options import COUNT, jobs_option, print_table, seed_option
+from ltr_duel.cli._options import COUNT, print_table, seed_option
+from ltr_duel.cli._prefs_estimate import Names, estimate, extend
+
+if TYPE_CHECKING:
+    from ltr_duel.preferences.matrix import PreferenceMatrix
 
 
 @click.group()
 def command() -> None:
-    """Estimate and inspect preference matrices."""
+    """Estimate and inspect preference matrices.
+
+    Where a FILE is read, the name of a synthetic or published matrix ('arxiv', 'arith51', ...) will do as well.
+    """
 
 
-@command.command()
-@click.argument("path", type=click.Path(path_type=Path))
-@click.option("--clicks", default="navigational", show_default=True, help="Click model.")
-@click.option("--method", default="probabilistic", show_default=True, help="How two rankers are compared.")
-@click.option("--outcome", default="marginal_sign", show_default=True, help="Rule by which clicks name a winner.")
-@click.option("--comparisons", type=COUNT, default=4000, show_default=True, help="Comparisons for each pair.")
-@click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
-@click.option("--ties", default="fixed_random", show_default=True, help="Order of documents with equal scores.")
-@click.option("--drop-constant", is_flag=True, help="Leave out features that are constant within each query.")
-@seed_option
-@jobs_option
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The Parquet file to write.")
-def estimate(
-    path: Path,
-    clicks: str,
-    method: str,
-    outcome: str,
-    comparisons: int,
-    top: int,
-    ties: str,
-    drop_constant: bool,
-    seed: int,
-    jobs: int,
-    out: Path,
-) -> None:
-    """Estimate the preference matrix of the feature rankers of the corpus at PATH."""
-    from ltr_duel.analysis.rankers import winner_sentence
-    from ltr_duel.data.svmlight import load_dataset
-    from ltr_duel.preferences.estimate import estimate_preferences
-    from ltr_duel.preferences.files import save_preferences
-    from ltr_duel.rankers.features import constant_features, feature_rankers
-
-    dataset = load_dataset(path)
-    constant = constant_features(dataset)
-    if constant and not drop_constant:
-        listed = ", ".join(constant[:8]) + (", ..." if len(constant) > 8 else "")
-        click.echo(
-            f"{len(constant)} of {dataset.n_features} features are constant within each query and order nothing"
-            f" ({listed}); --drop-constant leaves them out",
-            err=True,
-        )
-    rankings = feature_rankers(dataset, ties=ties, seed=seed, drop_constant=drop_constant, jobs=jobs)  # type: ignore[arg-type]
-    matrix = estimate_preferences(
-        rankings,
-        clicks=clicks,
-        method=method,
-        outcome=outcome,
-        comparisons=comparisons,
-        top=top,
-        seed=seed,
-        jobs=jobs,
-    )
-    save_preferences(matrix, out)
-    click.echo(f"{out}: {len(matrix)} rankers, {comparisons:,} comparisons for each pair")
-    click.echo(winner_sentence(matrix))
+command.add_command(estimate)
+command.add_command(extend)
 
 
 @command.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def show(file: Path, as_json: bool) -> None:
-    """Print the winners and the best rankers of the matrix in FILE."""
-    from ltr_duel.analysis.rankers import rankers_table, winner_sentence
-    from ltr_duel.preferences.bounds import lower_bound
-    from ltr_duel.preferences.files import load_preferences
+@click.option("--json", "as_json", is_flag=True, help="Print the matrix as JSON.")
+@click.option("--properties", "with_properties", is_flag=True, help="With --json: all properties too.")
+@click.option("--rows", type=COUNT, default=10, show_default=True, help="Rankers to list.")
+def show(file: Path, as_json: bool, with_properties: bool, rows: int) -> None:
+    """Print the winners and the best rankers of the matrix in FILE, and what kind of preferences it holds."""
+    from ltr_duel.analysis.rankers import property_lines, rankers_table, winner_sentence
 
-    matrix = load_preferences(file)
+    matrix = _read(file)
     if as_json:
-        content = {
+        content: dict[str, Any] = {
             "names": matrix.names,
             "p": matrix.p.tolist(),
-            "standard_error": matrix.standard_error.tolist(),
+            "standard_error": [[_finite(e) for e in row] for row in matrix.standard_error.tolist()],
             "condorcet_winner": matrix.condorcet_winner,
             "copeland_winners": matrix.copeland_winners,
             "borda_winner": matrix.borda_winner,
             "provenance": matrix.provenance,
         }
+        if with_properties:
+            from ltr_duel.preferences.properties import properties
+
+            content["properties"] = properties(matrix).as_dict()
         click.echo(json.dumps(content))
         return
     click.echo(f"{file}: {len(matrix)} rankers")
     click.echo(winner_sentence(matrix))
-    click.echo(f"Copeland: {', '.join(matrix.copeland_winners)}; Borda: {matrix.borda_winner}")
-    bound = lower_bound(matrix)
-    if bound is not None:
-        click.echo(f"Asymptotic lower bound on the regret of pairwise policies: {bound:.4g} ln T")
+    for line in property_lines(matrix):
+        click.echo(line)
     click.echo()
-    print_table(rankers_table(matrix))
+    print_table(rankers_table(matrix, rows))
     click.echo()
     for key, value in matrix.provenance.items():
         click.echo(f"  {key}: {value}")
+
+
+@command.command()
+@click.argument("a", type=click.Path(path_type=Path))
+@click.argument("b", type=click.Path(path_type=Path))
+@click.option("--rows", type=COUNT, default=10, show_default=True, help="Pairs to list.")
+def compare(a: Path, b: Path, rows: int) -> None:
+    """Compare the matrices in A and B on the rankers that both have."""
+    from ltr_duel.analysis.rankers import agreement_lines, agreement_table
+    from ltr_duel.preferences.compare import compare_matrices
+
+    agreement = compare_matrices(_read(a), _read(b))
+    for line in agreement_lines(agreement):
+        click.echo(line)
+    click.echo()
+    print_table(agreement_table(agreement, rows))
+
+
+@command.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--title", default="", help="Above the picture.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The picture to write (.png, .svg, .pdf).")
+def plot(file: Path, title: str, out: Path) -> None:
+    """Draw the matrix in FILE as a heat map, in Copeland order; grey where it is not known who is better."""
+    from ltr_duel.analysis.heatmap import plot_preferences
+    from ltr_duel.core.errors import InputError
+    from ltr_duel.core.files import replacing
+
+    figure = plot_preferences(_read(file), title)
+    if out.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise InputError(f"{out}: a picture ends in .png, .svg or .pdf")
+    with replacing(out) as temporary:
+        figure.savefig(temporary, dpi=150)
+    click.echo(f"{out}")
+
+
+@command.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--rankers", type=Names(), help="These rankers, in this order.")
+@click.option("--size", type=COUNT, help="That many at random, of which one beats all others.")
+@click.option("--rename", multiple=True, metavar="OLD=NEW", help="Another name for a ranker; may be repeated.")
+@seed_option
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, help="File to write: .parquet, .csv, .npy, .txt."
+)
+def subset(
+    file: Path, rankers: tuple[str, ...] | None, size: int | None, rename: tuple[str, ...], seed: int, out: Path
+) -> None:
+    """Write the matrix of some of the rankers in FILE, perhaps under other names, or in another format."""
+    from ltr_duel.analysis.rankers import winner_sentence
+    from ltr_duel.core.errors import InputError
+    from ltr_duel.preferences.files import save_preferences
+    from ltr_duel.preferences.subsets import random_condorcet_subset
+
+    matrix = _read(file)
+    if rankers and size is not None:
+        raise InputError("give either --rankers or --size")
+    if rankers:
+        matrix = matrix[rankers]
+    if size is not None:
+        matrix = random_condorcet_subset(matrix, size, seed)
+    new_names = dict(pair.partition("=")[::2] for pair in rename)
+    if not all(new_names.values()):
+        raise InputError("--rename is written OLD=NEW")
+    matrix = matrix.relabelled(new_names)
+    save_preferences(matrix, out)
+    click.echo(f"{out}: {len(matrix)} rankers")
+    click.echo(winner_sentence(matrix))
+
+
+def _read(file: Path) -> PreferenceMatrix:
+    """Read a file, or make the matrix of that name."""
+    from ltr_duel.preferences.files import load_preferences
+    from ltr_duel.preferences.published import arxiv
+    from ltr_duel.preferences.synthetic import SYNTHETIC, synthetic_preferences
+
+    if not file.exists() and str(file) == "arxiv":
+        return arxiv()
+    if not file.exists() and str(file) in SYNTHETIC:
+        return synthetic_preferences(str(file))
+    return load_preferences(file)
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None

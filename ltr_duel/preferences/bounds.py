@@ -1,9 +1,13 @@
-"""How hard a preference matrix is: the asymptotic lower bound on the regret of pairwise policies."""
+"""How hard a preference matrix is: asymptotic bounds on the regret of policies that play pairs, and whole sets."""
 
 from __future__ import annotations
 
+import itertools
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linprog
 
 from ltr_duel.preferences.matrix import PreferenceMatrix
 
@@ -29,12 +33,60 @@ def lower_bound(matrix: PreferenceMatrix) -> float | None:
     gap = gaps(matrix)
     if gap is None:
         return None
+    winner = matrix.names.index(str(matrix.condorcet_winner))
+    return float(np.delete(_pair_costs(matrix, gap).min(axis=1), winner).sum())
+
+
+class MultiduelBound(NamedTuple):
+    """The constant c of ``c ln T`` for policies that compare sets."""
+
+    constant: float
+    exact: bool  # False: the least over some sets only, so the true constant is at most this
+
+
+def multiduel_bound(matrix: PreferenceMatrix, most_arms: int = 12) -> MultiduelBound | None:
+    """Return the analogue of `lower_bound` for policies that compare any set of arms a step; None without a winner.
+
+    A set S of arms costs the mean of their gaps and compares all its pairs at once. If each of these comparisons tells
+    as much as a duel would, the least regret is a linear program: choose how often each set is played, N_S ln T times,
+    so that for each suboptimal arm i the comparisons with arms that beat it add up to ``sum_S N_S sum_{j in S: p_ij <
+    1/2} d(p_ij, 1/2) >= 1``. With pairs alone this is `lower_bound` with the choice of the rival left to the program,
+    hence never above it. It is for orientation: the outcomes within one set are not independent, and no theorem says
+    that policies cannot do better.
+
+    With more than ``most_arms`` arms only some sets are looked at: the best pair of each arm, and the best 2, 3, ..., K
+    arms by their gaps.
+    """
+    gap = gaps(matrix)
+    if gap is None:
+        return None
+    size = len(matrix)
+    if size == 1:
+        return MultiduelBound(0.0, True)
+    if size <= most_arms:
+        sets = [list(s) for n in range(2, size + 1) for s in itertools.combinations(range(size), n)]
+    else:
+        order = np.argsort(gap, kind="stable")
+        sets = [order[:n].tolist() for n in range(2, size + 1)]
+        rivals = _pair_costs(matrix, gap).argmin(axis=1)
+        sets += [[i, int(rivals[i])] for i in range(size)]
+    told = np.where(matrix.p < 0.5, entropy_to_half(matrix.p), 0.0)
+    inside = np.zeros((len(sets), size))
+    for row, members in zip(inside, sets, strict=True):
+        row[members] = 1
+    information = inside * (inside @ told.T)
+    others = gap > 0
+    cost = (inside @ gap) / inside.sum(axis=1)
+    solved = linprog(cost, A_ub=-information.T[others], b_ub=-np.ones(int(others.sum())), method="highs")
+    return MultiduelBound(float(solved.fun or 0.0), size <= most_arms)
+
+
+def _pair_costs(matrix: PreferenceMatrix, gap: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the regret of learning from j, by one unit, that i loses; infinite where j does not beat i."""
     with np.errstate(divide="ignore", invalid="ignore"):
         cost = (gap[:, None] + gap[None, :]) / (2 * entropy_to_half(matrix.p))
     cost[matrix.p >= 0.5] = np.inf
-    best = cost.min(axis=1)
-    winner = matrix.names.index(str(matrix.condorcet_winner))
-    return float(np.delete(best, winner).sum())
+    return cost
 
 
 def entropy_to_half(p: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,30 +1,28 @@
-"""Estimate a preference matrix off-line: N simulated comparisons for each pair of rankers."""
+"""Estimate a preference matrix off-line: simulated comparisons of each pair of rankers, as many as wanted.
+
+pairs x blocks --cut--> pieces --all workers--> whole-number counts --add up--> p, standard errors
+"""
 
 from __future__ import annotations
 
-import importlib.metadata
-from typing import NamedTuple
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
-from ltr_duel.clicks.model import ClickModel, click_model
-from ltr_duel.core.arrays import FloatVector
-from ltr_duel.core.errors import InputError
-from ltr_duel.core.jit import kernel
-from ltr_duel.core.parallel import run_tasks
-from ltr_duel.core.random import random_below, stream
-from ltr_duel.interleaving.comparison import METHODS, Comparer, Comparison, compare_pair
+from ltr_duel.clicks.model import ClickModel
+from ltr_duel.core.arrays import IntVector
+from ltr_duel.core.errors import InputError, require_between
+from ltr_duel.preferences.blocks import BLOCK
 from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.preferences.settings import Settings, make_settings
+from ltr_duel.preferences.store import Store
+from ltr_duel.preferences.tally import Tally
+from ltr_duel.preferences.until_winner import search_winner
+from ltr_duel.preferences.work import Labour, Share
 from ltr_duel.rankers.rankings import Rankings
 
-_COMPARISONS_IN_A_TASK = 100_000  # a tenth of a second: progress moves, and Ctrl-C is heard
-
-
-class _Task(NamedTuple):
-    """Pairs that one worker compares in one go."""
-
-    first: tuple[int, ...]
-    second: tuple[int, ...]
+MOST_IN_A_SEARCH = 4_000_000  # comparisons of a pair after which a search gives up: identical rankers never part
 
 
 def estimate_preferences(
@@ -32,17 +30,25 @@ def estimate_preferences(
     *,
     clicks: str | ClickModel = "navigational",
     method: str = "probabilistic",
-    outcome: str = "marginal_sign",
+    outcome: str = "",
     comparisons: int = 4000,
     top: int = 10,
     seed: int = 0,
     jobs: int = -1,
+    against: str | None = None,
+    target_error: float | None = None,
+    until_winner: float | None = None,
+    at_most: int = MOST_IN_A_SEARCH,
+    variance_reduction: Sequence[str] = (),
+    store: str | Path | None = None,
+    share: tuple[int, int] | None = None,
 ) -> PreferenceMatrix:
     """Compare each pair of rankers on simulated users, and return how often each one wins.
 
     A comparison draws a query uniformly with replacement, shows a list interleaved from the two rankers, lets the click
-    model click, and credits the clicks. Each pair has its own random stream, named by the two rankers: the result
-    does not depend on the number of workers, nor on which other rankers are in the set.
+    model click, and credits the clicks. Each block of each pair has its own random stream, named by the two
+    rankers: the result does not depend on the number of workers, nor on which other rankers are in the set, and
+    more comparisons later continue where fewer ended.
 
     Parameters
     ----------
@@ -51,93 +57,184 @@ def estimate_preferences(
     clicks : str or ClickModel
         Name of a click model, or your own table.
     method, outcome : str
-        How two rankers are compared, and who is said to have won (see `ltr_duel.interleaving`).
+        How two rankers are compared, and who is said to have won (see `ltr_duel.interleaving`); the method's own
+        default rule if none is given.
     comparisons : int
-        For each pair, at least 2.
+        For each pair, at least 2. With ``target_error`` or ``until_winner``, the number to begin with.
     top : int
         Documents shown.
     seed : int
     jobs : int
         Threads; -1 for all cores.
+    against : str, optional
+        Compare only pairs with this ranker. The others stay at 1/2 with an infinite error.
+    target_error : float, optional
+        Go on until each pair's standard error is at most this.
+    until_winner : float, optional
+        A confidence, for example .99: go on, where it is in doubt, until the Condorcet winner is known, or known not
+        to exist (see `until_winner`).
+    at_most : int
+        Comparisons of a pair after which ``target_error`` and ``until_winner`` give up.
+    variance_reduction : sequence of {"common", "stratified", "integrated"}
+        Fewer lists for the same error; see `ltr_duel.preferences.settings`.
+    store : path, optional
+        Folder for partial results: after a kill, the same call goes on where it was. It may be deleted once the matrix
+        is saved.
+    share : (int, int), optional
+        ``(2, 5)``: count only the second fifth of the pieces into the store, for a call without ``share`` to add up.
+        The matrix returned holds that part alone.
 
     Returns
     -------
     PreferenceMatrix
-        ``p[i, j]`` counts a tie as half a win; ``standard_error`` is that of the mean over comparisons.
+        ``p[i, j]`` counts a tie as half a win.
 
     Raises
     ------
     InputError
         For fewer than two rankers, an unknown name, or a click model that does not fit the corpus.
     """
-    if len(rankings) < 2:
-        raise InputError(f"preferences need at least two rankers; there is {len(rankings)} ('{rankings.names[0]}')")
-    if comparisons < 2:
-        raise InputError(f"the number of comparisons must be at least 2, not {comparisons}")
-    if not METHODS[method].pairs:
-        able = ", ".join(name for name in METHODS.names() if METHODS[name].pairs)
-        raise InputError(f"'{method}' compares sets of rankers, not pairs; methods for pairs: {able}")
-    model = click_model(clicks, rankings.grades) if isinstance(clicks, str) else clicks
-    comparer = Comparer(rankings, model, method, outcome, top)
-    size = len(rankings)
-    mean, square = np.zeros((size, size)), np.zeros((size, size))
-
-    def compare(task: _Task) -> None:
-        comparison, totals = comparer.open(), np.zeros(2)
-        for i, j in zip(task.first, task.second, strict=True):
-            rng = stream(seed, "preferences", rankings.names[i], rankings.names[j])
-            compare_often(comparison, i, j, comparisons, rng, totals)
-            mean[i, j], square[i, j] = totals / comparisons
-
-    tasks = _tasks(size, comparisons)
-    for _ in run_tasks(
-        compare,
-        tasks,
-        total=size * (size - 1) // 2,
-        weight=lambda task: len(task.first),
-        jobs=jobs,
-        label="preferences",
-        unit="pair",
-    ):
-        pass
-
-    upper = np.triu_indices(size, 1)
-    p, error = np.full((size, size), 0.5), np.zeros((size, size))
-    p[upper] = (1 + mean[upper]) / 2
-    p.T[upper] = 1 - p[upper]
-    variance = (square - mean**2)[upper] * (comparisons / (comparisons - 1))
-    error[upper] = np.sqrt(np.maximum(variance, 0) / comparisons) / 2
-    error.T[upper] = error[upper]
-    counts = np.full((size, size), comparisons)
-    np.fill_diagonal(counts, 0)
-    provenance = {
-        **comparer.provenance,
-        "comparisons": comparisons,
-        "seed": seed,
-        "versions": {name: importlib.metadata.version(name) for name in ("ltr-duel", "numba", "numpy")},
-    }
-    return PreferenceMatrix(p, rankings.names, error, counts, provenance)
+    settings = make_settings(rankings, clicks, method, outcome, top, seed, variance_reduction)
+    settings.check_count(comparisons)
+    labour = _labour(settings, jobs, store, share)
+    tally = Tally.empty(len(rankings))
+    return _grown(settings, labour, tally, comparisons, against, target_error, until_winner, at_most)
 
 
-@kernel
-def compare_often(
-    comparison: Comparison, first: int, second: int, times: int, rng: np.random.Generator, totals: FloatVector
+def extend_preferences(
+    matrix: PreferenceMatrix,
+    rankings: Rankings,
+    *,
+    comparisons: int = 0,
+    clicks: ClickModel | None = None,
+    jobs: int = -1,
+    target_error: float | None = None,
+    until_winner: float | None = None,
+    at_most: int = MOST_IN_A_SEARCH,
+    store: str | Path | None = None,
+) -> PreferenceMatrix:
+    """Add comparisons to an estimated matrix, under its own settings.
+
+    Extending 4,000 comparisons to 8,000 gives the bytes of 8,000 at once.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+        From `estimate_preferences`, perhaps read from a file.
+    rankings : Rankings
+        The same rankers on the same corpus.
+    comparisons : int
+        For each pair, in all; pairs that have as many already are left alone.
+    clicks : ClickModel, optional
+        Needed only if the matrix was estimated with a table of your own.
+    jobs, target_error, until_winner, at_most, store
+        As for `estimate_preferences`.
+
+    Raises
+    ------
+    InputError
+        If the matrix has no counts, or the corpus, the rankers or the tie rule are not the same.
+    """
+    about = matrix.provenance
+    if matrix.tally is None:
+        raise InputError("this matrix has no counts to add to: it was not estimated here")
+    if "pooled" in about:
+        raise InputError("a pooled matrix has no stream of its own to go on with; extend its parts, then pool them")
+    settings = _settings_of(matrix, rankings, clicks)
+    for key, value in settings.provenance.items():
+        if about.get(key) != value:
+            raise InputError(
+                f"the matrix was estimated with {key} = {about.get(key)}, not {value}; they must not be mixed"
+            )
+    if comparisons:
+        settings.check_count(comparisons)
+    labour = _labour(settings, jobs, store, None)
+    against = about.get("against")
+    tally = Tally(*(part.copy() for part in matrix.tally))
+    before = int(about.get("comparisons", 0))
+    return _grown(settings, labour, tally, max(comparisons, before), against, target_error, until_winner, at_most)
+
+
+def _settings_of(matrix: PreferenceMatrix, rankings: Rankings, clicks: ClickModel | None) -> Settings:
+    """Rebuild the settings of a matrix from its provenance."""
+    about = matrix.provenance
+    if matrix.names != rankings.names:
+        raise InputError("the matrix and the rankings hold different rankers, or the same in another order")
+    parameters = ",".join(f"{key}={value}" for key, value in about.get("method_parameters", {}).items())
+    model = clicks or ClickModel(
+        about["clicks"],
+        tuple(about["p_click"]),
+        tuple(about["p_stop"]),
+        stop_on=about.get("stop_on", "click"),
+        position_bias=about.get("position_bias", 0.0),
+    )
+    return make_settings(
+        rankings,
+        model,
+        about["method"] + (f":{parameters}" if parameters else ""),
+        about["outcome"],
+        about["top"],
+        about["seed"],
+        about.get("variance_reduction", ()),
+    )
+
+
+def _grown(
+    settings: Settings,
+    labour: Labour,
+    tally: Tally,
+    comparisons: int,
+    against: str | None,
+    target_error: float | None,
+    until_winner: float | None,
+    at_most: int,
+) -> PreferenceMatrix:
+    """Add comparisons to a tally as asked for, and return the matrix."""
+    if target_error is not None:
+        require_between("the target of the standard error", target_error, 1e-5, 0.5)
+    if until_winner is not None:
+        require_between("the confidence", until_winner, 0.5, 0.999999)
+    if target_error is not None or until_winner is not None:
+        settings.check_count(at_most)
+    if until_winner is not None and against is not None:
+        raise InputError("the Condorcet winner cannot be found from comparisons with one ranker alone")
+    first, second = _pairs(settings, against)
+    labour.add(tally, first, second, np.full(len(first), comparisons))
+    said = {"comparisons": comparisons, **({"against": against} if against is not None else {})}
+    if target_error is not None:
+        _reach_error(settings, labour, tally, (first, second), target_error, at_most)
+        said["target_error"] = target_error
+    if until_winner is not None:
+        said["until_winner"] = until_winner
+        said["search"] = search_winner(settings, labour, tally, until_winner, at_most)
+    return settings.matrix(tally, said)
+
+
+def _pairs(settings: Settings, against: str | None) -> tuple[IntVector, IntVector]:
+    names = settings.rankings.names
+    first, second = np.triu_indices(len(names), 1)
+    if against is None:
+        return first, second
+    one = PreferenceMatrix(np.full((len(names),) * 2, 0.5), names).index(against)
+    with_it = (first == one) | (second == one)
+    return first[with_it], second[with_it]
+
+
+def _reach_error(
+    settings: Settings, labour: Labour, tally: Tally, pairs: tuple[IntVector, IntVector], target: float, at_most: int
 ) -> None:
-    """Compare two rankers ``times`` times: the sum of the outcomes, and of their squares, in ``totals``."""
-    totals[0] = 0.0
-    totals[1] = 0.0
-    n_queries = comparison.lists.query_ptr.shape[0] - 1
-    for _ in range(times):
-        outcome = compare_pair(comparison, random_below(n_queries, rng), first, second, rng, rng)
-        totals[0] += outcome
-        totals[1] += outcome * outcome
+    """Add blocks to the pairs whose error is above the target, as many as their spread so far asks for."""
+    while True:
+        error = settings.matrix(tally, {}).standard_error[pairs]
+        lists = tally.lists[pairs]
+        open_ = (error > target) & (lists < at_most)
+        if not open_.any():
+            return
+        wanted = lists[open_] * np.minimum((error[open_] / target) ** 2, 8.0)
+        blocks = np.maximum(np.ceil(wanted / BLOCK).astype(np.int64), lists[open_] // BLOCK + 1)
+        labour.add(tally, pairs[0][open_], pairs[1][open_], np.minimum(blocks * BLOCK, at_most))
 
 
-def _tasks(size: int, comparisons: int) -> list[_Task]:
-    """Cut the pairs i < j into pieces of about equal work."""
-    first, second = np.triu_indices(size, 1)
-    step = max(1, _COMPARISONS_IN_A_TASK // comparisons)
-    return [
-        _Task(tuple(first[k : k + step].tolist()), tuple(second[k : k + step].tolist()))
-        for k in range(0, len(first), step)
-    ]
+def _labour(settings: Settings, jobs: int, store: str | Path | None, share: tuple[int, int] | None) -> Labour:
+    place = Store(Path(store), settings.digest) if store is not None else None
+    return Labour(settings, jobs, place, Share(share[0] - 1, share[1]) if share else None)

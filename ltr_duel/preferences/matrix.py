@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ltr_duel.core.arrays import FloatMatrix, IntMatrix
-from ltr_duel.core.errors import InputError
+from ltr_duel.core.errors import InputError, unknown_name
+from ltr_duel.preferences.intervals import IntervalRule, effective_counts, interval
+from ltr_duel.preferences.tally import Tally, wins_and_ties
 
 SUM_TOLERANCE = 1e-9  # how far p + p.T may be from 1
+_ROWS_SHOWN = 12  # in a notebook
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,11 +32,13 @@ class PreferenceMatrix:
     names : tuple of str
         Of the rankers, all different.
     standard_error : ndarray of float64, shape (K, K), optional
-        Of ``p``; zero for a matrix that is known exactly.
+        Of ``p``; zero for a matrix that is known exactly, infinite for a pair that was never compared.
     comparisons : ndarray of int64, shape (K, K), optional
         How many comparisons stand behind each entry; zero for a matrix that is known exactly.
     provenance : dict
         How the matrix came about, as JSON.
+    tally : Tally, optional
+        The exact counts of an estimated matrix; further comparisons are added to them.
 
     Raises
     ------
@@ -42,6 +51,7 @@ class PreferenceMatrix:
     standard_error: FloatMatrix = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
     comparisons: IntMatrix = field(default_factory=lambda: np.zeros((0, 0), np.int64), repr=False)
     provenance: dict[str, Any] = field(default_factory=dict, repr=False)
+    tally: Tally | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         p = np.ascontiguousarray(self.p, dtype=np.float64)
@@ -66,6 +76,8 @@ class PreferenceMatrix:
             value = value if value.size else np.zeros(p.shape, value.dtype)
             if value.shape != p.shape:
                 raise InputError(f"{name} must have the shape of p, {p.shape}, not {value.shape}")
+            if not (value >= 0).all() or (value != value.T).any():
+                raise InputError(f"{name} must be symmetric and nowhere negative")
             object.__setattr__(self, name, value)
         object.__setattr__(self, "p", p)
         object.__setattr__(self, "names", names)
@@ -73,11 +85,71 @@ class PreferenceMatrix:
     def __len__(self) -> int:
         return int(self.p.shape[0])
 
+    def __getitem__(self, wanted: Sequence[str | int]) -> PreferenceMatrix:
+        """Return the matrix of some rankers, by names or positions, in the order given.
+
+        Raises
+        ------
+        InputError
+            For a name or position that does not exist.
+        """
+        picks = [self.index(one) for one in wanted]
+        chosen = np.ix_(picks, picks)
+        return PreferenceMatrix(
+            self.p[chosen],
+            tuple(self.names[k] for k in picks),
+            self.standard_error[chosen],
+            self.comparisons[chosen],
+            self.provenance,
+            self.tally.among(picks) if self.tally else None,
+        )
+
+    def index(self, ranker: str | int) -> int:
+        """Return the position of a ranker given by name or position."""
+        if isinstance(ranker, str):
+            if ranker not in self.names:
+                raise unknown_name("ranker", ranker, self.names)
+            return self.names.index(ranker)
+        if not 0 <= ranker < len(self):
+            raise InputError(f"rankers are numbered from 0 to {len(self) - 1}; there is no {ranker}")
+        return int(ranker)
+
+    def relabelled(self, names: Mapping[str, str] | Sequence[str]) -> PreferenceMatrix:
+        """Return the same matrix with other names: all of them in order, or some as ``{old: new}``."""
+        if isinstance(names, Mapping):
+            for old in names:
+                self.index(old)
+            names = [names.get(name, name) for name in self.names]
+        return replace(self, names=tuple(names))
+
     @property
     def digest(self) -> str:
         """SHA-256 of the probabilities and the names."""
         text = "\x1f".join(self.names).encode()
         return hashlib.sha256(text + self.p.astype("<f8").tobytes()).hexdigest()
+
+    @property
+    def wins(self) -> IntMatrix | None:
+        """``wins[i, j]``: comparisons that i won against j; None unless each one was a win, a loss or a tie."""
+        return self._wins_and_ties[0] if self._wins_and_ties else None
+
+    @property
+    def ties(self) -> IntMatrix | None:
+        """``ties[i, j]``: comparisons that nobody won; None unless each one was a win, a loss or a tie."""
+        return self._wins_and_ties[1] if self._wins_and_ties else None
+
+    @cached_property
+    def _wins_and_ties(self) -> tuple[IntMatrix, IntMatrix] | None:
+        reductions = self.provenance.get("variance_reduction", ())
+        if self.tally is None or "integrated" in reductions:
+            return None
+        return wins_and_ties(self.tally, 2 if "stratified" in reductions else 1)
+
+    def intervals(self, confidence: float = 0.95, rule: IntervalRule = "wilson") -> tuple[FloatMatrix, FloatMatrix]:
+        """Return the ends of a confidence interval for each entry (see `ltr_duel.preferences.intervals`)."""
+        n = effective_counts(self.p, self.standard_error, self.comparisons)
+        np.fill_diagonal(n, np.inf)
+        return interval(self.p, n, confidence=confidence, rule=rule)
 
     @property
     def condorcet_winner(self) -> str | None:
@@ -109,3 +181,20 @@ class PreferenceMatrix:
     def borda_winner(self) -> str:
         """The ranker with the highest Borda score (the first of several)."""
         return self.names[int(self.borda_scores.argmax())]
+
+    @property
+    def copeland_order(self) -> list[int]:
+        """Positions of the rankers, best first: by Copeland score, then Borda score."""
+        return [int(k) for k in np.lexsort((-self.borda_scores, -self.copeland_scores))]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return p as a table with the names on both sides."""
+        return pd.DataFrame(self.p, index=list(self.names), columns=list(self.names))
+
+    def _repr_html_(self) -> str:
+        order = self.copeland_order[:_ROWS_SHOWN]
+        winner = self.condorcet_winner
+        said = f"Condorcet winner: {html.escape(winner)}" if winner is not None else "no Condorcet winner"
+        cut = f"; the first {len(order)} in Copeland order" if len(order) < len(self) else ""
+        table = self.to_frame().iloc[order, order].to_html(float_format="{:.3f}".format, border=0)
+        return f"<p>Preferences of {len(self)} rankers, {said}{cut}</p>{table}"

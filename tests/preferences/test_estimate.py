@@ -7,10 +7,11 @@ import pytest
 
 from ltr_duel.clicks.model import click_model
 from ltr_duel.core.errors import InputError
-from ltr_duel.interleaving.probabilistic import TAU
 from ltr_duel.preferences.estimate import estimate_preferences
 from tests.conftest import make_rankings, random_rankings
 from tests.reference.interleaving import expected_outcome
+
+TAU = 3.0
 
 ORDERS = [(2, 0, 3, 1), (0, 1, 2, 3), (3, 1, 0, 2)]
 RELEVANCE = [0, 2, 1, 0]

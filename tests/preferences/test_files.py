@@ -11,9 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from ltr_duel.core.errors import InputError
+from ltr_duel.preferences.estimate import estimate_preferences
 from ltr_duel.preferences.files import load_preferences, save_preferences
 from ltr_duel.preferences.matrix import PreferenceMatrix
-from tests.conftest import bradley_terry
+from tests.conftest import bradley_terry, random_rankings
 
 
 def test_everything_survives_a_round_trip(tmp_path):
@@ -91,3 +92,31 @@ def test_pickled_arrays_are_never_unpickled(tmp_path):
     np.save(tmp_path / "evil.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(InputError, match="not a preference matrix"):
         load_preferences(tmp_path / "evil.npy")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".npy", ".txt"])
+def test_plain_formats_keep_p(tmp_path, ending):
+    matrix = PreferenceMatrix(bradley_terry(3).p, ("a, b", 'say "c"', "d"))
+    again = load_preferences(save_preferences(matrix, tmp_path / f"m{ending}"))
+    assert (again.p == matrix.p).all()
+    assert again.names == (matrix.names if ending == ".csv" else ("0", "1", "2"))
+
+
+def test_counts_survive_and_are_spelled_out(tmp_path):
+    matrix = estimate_preferences(random_rankings(4, 5, 8), comparisons=300, outcome="sampled")
+    path = save_preferences(matrix, tmp_path / "m.parquet")
+    again = load_preferences(path)
+    assert all((a == b).all() for a, b in zip(again.tally, matrix.tally, strict=True))
+    assert (again.wins == matrix.wins).all() and (again.ties == matrix.ties).all()
+    rows = pq.read_table(path).to_pandas()
+    assert (rows["wins"] + rows["losses"] + rows["ties"] == 300).all()
+    assert np.allclose(rows["p"], (rows["wins"] + rows["ties"] / 2) / 300)
+    assert estimate_preferences(random_rankings(2, 5, 8), comparisons=300, outcome="expectation").wins is None
+
+
+def test_files_of_the_first_format_are_still_read(tmp_path):
+    path = save_preferences(bradley_terry(3), tmp_path / "m.parquet")
+    table = pq.read_table(path)
+    about = json.loads(table.schema.metadata[b"ltr_duel"]) | {"format": "ltr_duel.preferences/1"}
+    pq.write_table(table.replace_schema_metadata({b"ltr_duel": json.dumps(about).encode()}), path)
+    assert load_preferences(path).tally is None

@@ -96,3 +96,29 @@ def test_the_digest_knows_values_and_names():
     assert PreferenceMatrix(p).digest == PreferenceMatrix(p.copy()).digest
     assert PreferenceMatrix(p).digest != PreferenceMatrix(p, ("a", "b", "c")).digest
     assert PreferenceMatrix(p).digest != PreferenceMatrix(p[::-1, ::-1]).digest
+
+
+def test_subsets_and_other_names():
+    matrix = PreferenceMatrix(ARXIV, tuple("ABCDEF"))
+    few = matrix[["D", 0]]
+    assert few.names == ("D", "A") and few.p[1, 0] == ARXIV[0, 3]
+    assert matrix.relabelled({"A": "best"}).condorcet_winner == "best"
+    assert matrix.relabelled("UVWXYZ").names == tuple("UVWXYZ")
+    for wanted, sentence in (([6], "numbered from 0 to 5; there is no 6"), (["G"], "no ranker 'G'")):
+        with pytest.raises(InputError, match=sentence):
+            matrix[wanted]
+    with pytest.raises(InputError, match="6 different names"):
+        matrix.relabelled({"A": "B"})
+
+
+def test_a_notebook_shows_the_best_and_escapes_names():
+    page = PreferenceMatrix(bradley_terry(20).p, ("<b>", *map(str, range(19))))._repr_html_()
+    assert "Condorcet winner: &lt;b&gt;; the first 12 in Copeland order" in page and "<b>" not in page
+    assert "no Condorcet winner" in ROCK_PAPER_SCISSORS._repr_html_()
+    assert PreferenceMatrix(ARXIV, tuple("ABCDEF")).to_frame().loc["A", "F"] == 0.61
+
+
+@pytest.mark.parametrize("error", [[[0, 0.1], [0.2, 0]], [[0, -0.1], [-0.1, 0]], [[0, np.nan], [np.nan, 0]]])
+def test_errors_are_symmetric_and_not_negative(error):
+    with pytest.raises(InputError, match="standard_error must be symmetric and nowhere negative"):
+        PreferenceMatrix(bradley_terry(2).p, (), np.array(error))

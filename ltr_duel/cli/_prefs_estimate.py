@@ -1,0 +1,206 @@
+"""``ltr-duel prefs estimate`` and ``extend``: spend comparisons."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ltr_duel.cli._options import COUNT, jobs_option, seed_option
+
+
+class Part(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
+    """A share of the work, written 2/5."""
+
+    name = "number/of"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """Parse both numbers."""
+        number, _, of = str(value).partition("/")
+        if not (number.isdigit() and of.isdigit() and 1 <= int(number) <= int(of)):
+            self.fail(f"'{value}' is not a share (for example 2/5, the second of five)", param, ctx)
+        return int(number), int(of)
+
+
+class Names(click.ParamType):  # type: ignore[type-arg]
+    """Several names, parted by commas."""
+
+    name = "name,name"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """Split at commas."""
+        return value if isinstance(value, tuple) else tuple(filter(None, (part.strip() for part in value.split(","))))
+
+
+def goal_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say how exact the matrix is to be, and where partial results are kept."""
+    folder = click.Path(path_type=Path)
+    for option in (
+        click.option("--store", type=folder, help="Folder for partial results.  [default: OUT.parts]"),
+        click.option(
+            "--at-most", type=COUNT, default=4_000_000, show_default=True, help="Of a pair, in such a search."
+        ),
+        click.option("--until-winner", type=float, metavar="CONFIDENCE", help="Until the Condorcet winner is known."),
+        click.option("--target-error", type=float, metavar="ERROR", help="Until each standard error is at most this."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--clicks", default="navigational", show_default=True, help="Click model.")
+@click.option("--method", default="probabilistic", show_default=True, help="How two rankers are compared.")
+@click.option("--outcome", default="", show_default="of the method", help="Rule by which clicks name a winner.")
+@click.option("--comparisons", type=COUNT, default=4000, show_default=True, help="Comparisons for each pair.")
+@click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
+@click.option("--ties", default="fixed_random", show_default=True, help="Order of documents with equal scores.")
+@click.option("--drop-constant", is_flag=True, help="Leave out features that are constant within each query.")
+@click.option("--rankers", type=Names(), help="Only these rankers.")
+@click.option("--against", help="Only pairs with this ranker.")
+@goal_options
+@click.option("--variance-reduction", type=Names(), default="", help="Of common, stratified, integrated, antithetic.")
+@click.option("--share", type=Part(), help="Count only this share into the store; a run without it adds up.")
+@seed_option
+@jobs_option
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The Parquet file to write.")
+def estimate(
+    path: Path,
+    clicks: str,
+    method: str,
+    outcome: str,
+    comparisons: int,
+    top: int,
+    ties: str,
+    drop_constant: bool,
+    rankers: tuple[str, ...] | None,
+    against: str | None,
+    target_error: float | None,
+    until_winner: float | None,
+    at_most: int,
+    store: Path | None,
+    variance_reduction: tuple[str, ...],
+    share: tuple[int, int] | None,
+    seed: int,
+    jobs: int,
+    out: Path,
+) -> None:
+    """Estimate the preference matrix of the feature rankers of the corpus at PATH.
+
+    Partial results are kept beside OUT until it is written: after a kill, the same command goes on where it was.
+    Several machines with a common folder take shares: --share 1/2 on one, --share 2/2 on the other, then neither.
+    """
+    from ltr_duel.data.svmlight import load_dataset
+    from ltr_duel.preferences.estimate import estimate_preferences
+    from ltr_duel.rankers.features import constant_features, feature_rankers
+
+    dataset = load_dataset(path)
+    constant = constant_features(dataset)
+    if constant and not drop_constant:
+        listed = ", ".join(constant[:8]) + (", ..." if len(constant) > 8 else "")
+        click.echo(
+            f"{len(constant)} of {dataset.n_features} features are constant within each query and order nothing"
+            f" ({listed}); --drop-constant leaves them out",
+            err=True,
+        )
+    rankings = feature_rankers(
+        dataset,
+        features=rankers or None,
+        ties=ties,  # type: ignore[arg-type]  # checked there
+        seed=seed,
+        drop_constant=drop_constant,
+        jobs=jobs,
+    )
+    parts = store or _parts_of(out)
+    matrix = estimate_preferences(
+        rankings,
+        clicks=clicks,
+        method=method,
+        outcome=outcome,
+        comparisons=comparisons,
+        top=top,
+        seed=seed,
+        jobs=jobs,
+        against=against,
+        target_error=target_error,
+        until_winner=until_winner,
+        at_most=at_most,
+        variance_reduction=variance_reduction,
+        store=parts,
+        share=share,
+    )
+    if share:
+        click.echo(f"{parts}: share {share[0]} of {share[1]} is counted")
+        return
+    _save(matrix, out, parts)
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--comparisons", type=COUNT, default=0, help="Comparisons for each pair, in all.")
+@goal_options
+@jobs_option
+@click.option("--out", type=click.Path(path_type=Path), help="The Parquet file to write.  [default: FILE]")
+def extend(
+    file: Path,
+    path: Path,
+    comparisons: int,
+    target_error: float | None,
+    until_winner: float | None,
+    at_most: int,
+    store: Path | None,
+    jobs: int,
+    out: Path | None,
+) -> None:
+    """Add comparisons to the matrix in FILE, estimated on the corpus at PATH, under its own settings."""
+    from ltr_duel.core.errors import InputError
+    from ltr_duel.data.svmlight import load_dataset
+    from ltr_duel.preferences.estimate import extend_preferences
+    from ltr_duel.preferences.files import load_preferences
+    from ltr_duel.rankers.features import feature_rankers
+
+    matrix = load_preferences(file)
+    if matrix.tally is None:
+        raise InputError(f"{file}: this matrix has no counts to add to: it was not estimated here")
+    about, dataset = matrix.provenance, load_dataset(path)
+    if about.get("corpus_sha256") != dataset.sha256:
+        raise InputError(f"{path}: not the corpus that {file} was estimated on ('{about.get('corpus')}')")
+    rankings = feature_rankers(
+        dataset, features=matrix.names, ties=about["ties"], seed=about.get("tie_seed", 0), jobs=jobs
+    )
+    out = out or file
+    parts = store or _parts_of(out)
+    grown = extend_preferences(
+        matrix,
+        rankings,
+        comparisons=comparisons,
+        jobs=jobs,
+        target_error=target_error,
+        until_winner=until_winner,
+        at_most=at_most,
+        store=parts,
+    )
+    _save(grown, out, parts)
+
+
+def _parts_of(out: Path) -> Path:
+    return out.with_name(out.name + ".parts")
+
+
+def _save(matrix: Any, out: Path, parts: Path) -> None:
+    """Write the matrix, then forget the parts, and say who won."""
+    from ltr_duel.analysis.rankers import search_sentence, winner_sentence
+    from ltr_duel.preferences.files import save_preferences
+
+    save_preferences(matrix, out)
+    shutil.rmtree(parts, ignore_errors=True)
+    counts = matrix.comparisons[matrix.comparisons > 0]
+    many = f"{counts.min():,}" + (f" to {counts.max():,}" if counts.max() > counts.min() else "")
+    click.echo(f"{out}: {len(matrix)} rankers, {many} comparisons for each pair")
+    click.echo(winner_sentence(matrix))
+    if "search" in matrix.provenance:
+        click.echo(search_sentence(matrix))

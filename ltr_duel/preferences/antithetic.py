@@ -1,0 +1,83 @@
+"""Lists in mirrored pairs, for probabilistic interleave with clicks integrated out.
+
+Both lists of a pair are drawn from the same uniform numbers, place by place: where the first ranker chose a document
+for one list, the second ranker chooses at the same depth for the other. Each list alone follows the law of the method.
+Whatever favoured one ranker by luck favours the other in the mirrored list, so the mean of the two varies much less
+than that of two independent lists (Hammersley and Morton, A New Monte Carlo Technique: Antithetic Variates, 1956).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.core.arrays import FloatVector
+from ltr_duel.core.jit import implement, kernel
+from ltr_duel.interleaving.comparison import Comparison
+from ltr_duel.interleaving.probabilistic import first_free
+from ltr_duel.preferences.blocks import evaluate
+from ltr_duel.preferences.integrated import Tree, mean_outcome
+
+
+class Antithetic(NamedTuple):
+    """Two mirrored lists; all users see both."""
+
+    comparison: Comparison
+    n_queries: int
+    tree: Tree
+    luck: FloatVector  # (top,) scratch: who contributes, and how deep
+
+
+def _evaluate(evaluator: Antithetic, query: int, first: int, second: int, rng: np.random.Generator) -> float:
+    c = evaluator.comparison
+    length = min(c.page.shown.shape[0], c.lists.query_ptr[query + 1] - c.lists.query_ptr[query])
+    for k in range(length):
+        evaluator.luck[k] = 2.0 * rng.random()
+    draw_from_luck(c, evaluator.luck, query, first, second, length, rng)
+    outcome = mean_outcome(c.method, c, evaluator.tree, query, first, second, length, rng)
+    draw_from_luck(c, evaluator.luck, query, second, first, length, rng)
+    return (outcome + mean_outcome(c.method, c, evaluator.tree, query, first, second, length, rng)) / 2.0
+
+
+@kernel
+def draw_from_luck(
+    comparison: Comparison,
+    luck: FloatVector,
+    query: int,
+    low: int,
+    high: int,
+    length: int,
+    rng: np.random.Generator,
+) -> None:
+    """Fill ``page.shown``: ranker ``low`` contributes where luck is below 1, ``high`` elsewhere.
+
+    Luck that falls on a document already shown is drawn again, as in the method itself.
+    """
+    method, lists, page = comparison.method, comparison.lists, comparison.page
+    start = lists.query_ptr[query]
+    documents = lists.query_ptr[query + 1] - start
+    end = method.tail[documents + 1]
+    method.free[0] = 1
+    method.free[1] = 1
+    for k in range(length):
+        place = int(luck[k])
+        u = luck[k] - place
+        ranker = high if place == 1 else low
+        free = first_free(method, lists, ranker, start, place)
+        while True:
+            level = method.tail[free] - u * (method.tail[free] - end)
+            r = free
+            while r < documents and method.tail[r + 1] >= level:
+                r += 1
+            chosen = lists.order[ranker, start + r - 1]
+            if method.used[chosen] == 0:
+                break
+            u = rng.random()
+        page.shown[k] = chosen
+        method.used[chosen] = 1
+    for k in range(length):
+        method.used[page.shown[k]] = 0
+
+
+implement(evaluate, Antithetic, _evaluate)

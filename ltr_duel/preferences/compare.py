@@ -1,0 +1,117 @@
+"""Two matrices side by side: whether they agree within their errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from ltr_duel.core.errors import InputError
+from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.preferences.tally import Tally, errors_of, preferences_of
+
+# What makes two matrices estimates of the same thing.
+_LAW = (
+    "corpus_sha256", "clicks", "p_click", "p_stop", "stop_on", "position_bias", "method", "method_parameters",
+    "outcome", "top", "ties", "tie_seed",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How two matrices of the same rankers differ.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The rankers that both have.
+    pairs : DataFrame
+        One row for each pair: first, second, p_a, p_b, difference, z (NaN where neither matrix has an error); the
+        largest |z|, then the largest difference first.
+    root_mean_square : float
+        Of the differences.
+    chance : float or None
+        Pr(z scores that spread out at least as much, if both estimate the same); None without errors.
+    settings : dict of str to (a, b)
+        What the two matrices were not estimated alike in.
+    """
+
+    names: tuple[str, ...]
+    pairs: pd.DataFrame
+    root_mean_square: float
+    chance: float | None
+    settings: dict[str, tuple[Any, Any]]
+
+
+def compare_matrices(a: PreferenceMatrix, b: PreferenceMatrix) -> Agreement:
+    """Compare two matrices on the rankers that both have.
+
+    Two estimates of the same thing with different seeds should have z scores like standard normal numbers.
+
+    Raises
+    ------
+    InputError
+        If they have fewer than two rankers in common.
+    """
+    names = tuple(name for name in a.names if name in b.names)
+    if len(names) < 2:
+        raise InputError(f"the two matrices have {len(names)} rankers in common; at least two are needed")
+    a, b = a[names], b[names]
+    i, j = np.triu_indices(len(names), 1)
+    difference = (a.p - b.p)[i, j]
+    error = np.hypot(a.standard_error, b.standard_error)[i, j]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(error > 0, difference / error, np.nan)
+    pairs = pd.DataFrame(
+        {
+            "first": np.array(names)[i],
+            "second": np.array(names)[j],
+            "p_a": a.p[i, j],
+            "p_b": b.p[i, j],
+            "difference": difference,
+            "z": z,
+        }
+    )
+    worst = np.lexsort((-np.abs(difference), -np.nan_to_num(np.abs(z))))
+    known = np.isfinite(error) & (error > 0)
+    chance = float(stats.chi2.sf((z[known] ** 2).sum(), known.sum())) if known.any() else None
+    settings = {
+        key: (a.provenance.get(key), b.provenance.get(key))
+        for key in _LAW
+        if a.provenance.get(key) != b.provenance.get(key)
+    }
+    rms = float(np.sqrt((difference**2).mean()))
+    return Agreement(names, pairs.iloc[worst].reset_index(drop=True), rms, chance, settings)
+
+
+def pool(a: PreferenceMatrix, b: PreferenceMatrix) -> PreferenceMatrix:
+    """Add the counts of two independent estimates of the same thing, made with different seeds.
+
+    Raises
+    ------
+    InputError
+        If an outcome rule or anything else differs but the seed, if the seed does not, or counts are missing.
+    """
+    if a.tally is None or b.tally is None or a.names != b.names:
+        raise InputError("only estimated matrices of the same rankers can be pooled")
+    if "stratified" in a.provenance.get("variance_reduction", ()):
+        raise InputError(
+            "stratified estimates cannot be pooled: their passes over the queries do not continue; extend one"
+        )
+    varying = {"seed", "comparisons", "pooled"}
+    for key in sorted((set(a.provenance) | set(b.provenance)) - varying):
+        if a.provenance.get(key) != b.provenance.get(key):
+            one, other = a.provenance.get(key), b.provenance.get(key)
+            raise InputError(f"the matrices were estimated with {key} = {one} and {other}; they must not be mixed")
+    seeds = [seed for m in (a, b) for seed in m.provenance.get("pooled", [m.provenance.get("seed")])]
+    if len(set(seeds)) < len(seeds):
+        raise InputError(f"both matrices hold the comparisons of seed {a.provenance.get('seed')}; use different seeds")
+    tally = Tally(*(x + y for x, y in zip(a.tally, b.tally, strict=True)))
+    comparisons = a.provenance.get("comparisons", 0) + b.provenance.get("comparisons", 0)
+    about = {**a.provenance, "comparisons": comparisons, "pooled": seeds}
+    lists_of_a_unit = 2 if "antithetic" in a.provenance.get("variance_reduction", ()) else 1
+    error = errors_of(tally, lists_of_a_unit, 0)
+    return PreferenceMatrix(preferences_of(tally), a.names, error, a.comparisons + b.comparisons, about, tally)

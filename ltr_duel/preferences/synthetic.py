@@ -1,0 +1,200 @@
+"""Preference matrices made from a rule: from utilities, in the families of the published experiments, or at random.
+
+`SYNTHETIC` names those that a paper used at a fixed size; the functions take any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from ltr_duel.core.arrays import FloatMatrix, FloatVector
+from ltr_duel.core.errors import InputError, require_between, unknown_name
+from ltr_duel.core.random import stream
+from ltr_duel.preferences.matrix import PreferenceMatrix
+
+Link = Literal["linear", "logistic", "normal"]
+_LINKS: dict[str, Callable[[FloatMatrix], FloatMatrix]] = {
+    "linear": lambda difference: (1 + difference) / 2,
+    "logistic": special.expit,
+    "normal": lambda difference: special.ndtr(difference / np.sqrt(2)),
+}
+
+
+def from_utilities(utilities: ArrayLike, link: Link = "logistic", names: Sequence[str] = ()) -> PreferenceMatrix:
+    """Return the matrix in which the difference of two utilities decides.
+
+    Parameters
+    ----------
+    utilities : array_like of float, shape (K,)
+    link : {"linear", "logistic", "normal"}
+        ``(1 + u - v) / 2``; ``1 / (1 + exp(v - u))`` (Bradley and Terry); or the chance that a score drawn from
+        N(u, 1) exceeds one from N(v, 1) (Thurstone, case V).
+    names : sequence of str, optional
+
+    Raises
+    ------
+    InputError
+        For an unknown link, or differences beyond 1 with the linear one.
+    """
+    if link not in _LINKS:
+        raise unknown_name("link", link, _LINKS)
+    u = np.asarray(utilities, np.float64)
+    if u.ndim != 1 or not np.isfinite(u).all():
+        raise InputError("utilities must be a list of finite numbers")
+    if link == "linear" and np.ptp(u) > 1:
+        raise InputError(f"with the linear link, utilities must lie within 1 of each other, not {np.ptp(u):g}")
+    upper = np.triu(_LINKS[link](u[:, None] - u[None, :]), 1)
+    return _from_upper(upper, {"link": link, "utilities": u.tolist()}, names)
+
+
+def equal_gaps(size: int, gap: float = 0.1) -> PreferenceMatrix:
+    """Return the total order in which each arm beats each later one by ``gap`` (Beat the Mean, Figure 1 top)."""
+    require_between("the gap", gap, 0, 0.5)
+    return _from_upper(np.full((size, size), 0.5 + gap), {"family": "equal gaps", "gap": gap})
+
+
+def logistic_normal(size: int, seed: int = 0) -> PreferenceMatrix:
+    """Return logistic preferences of utilities drawn from N(0, 1), best first (Beat the Mean, Figure 1 bottom)."""
+    utilities = np.sort(stream(seed, "utilities", size).standard_normal(size))[::-1]
+    return _about(from_utilities(utilities, "logistic"), family="logistic of normal utilities", seed=seed)
+
+
+def strong_neighbours(size: int, gamma: float = 1.3, gap: float = 0.1) -> PreferenceMatrix:
+    """Return a total order whose arms, but for the best, beat their next neighbour by gamma times the gap.
+
+    Beat the Mean, Figure 2: strong transitivity fails, relaxed transitivity holds with ``gamma``.
+    """
+    require_between("gamma times the gap", gamma * gap, gap, 0.5)
+    upper = np.full((size, size), 0.5 + gap)
+    for i in range(1, size - 1):
+        upper[i, i + 1] = 0.5 + gap * gamma
+    return _from_upper(upper, {"family": "strong neighbours", "gamma": gamma, "gap": gap})
+
+
+def arithmetic(size: int = 8, step: float = 0.05) -> PreferenceMatrix:
+    """Return ``p[i, j] = 1/2 + step (j - i)`` (Komiyama et al., COLT 2015)."""
+    require_between("step times (size - 1)", step * (size - 1), 0, 0.5)
+    place = np.arange(size)
+    upper = np.asarray(0.5 + step * (place[None, :] - place[:, None]), np.float64)
+    return _from_upper(upper, {"family": "arithmetic", "step": step})
+
+
+def geometric(size: int = 8, first: float = 0.4, ratio: float = 0.5) -> PreferenceMatrix:
+    """Return a total order in which the arm at place i beats all later ones by ``first * ratio^i``."""
+    require_between("the first gap", first, 0, 0.5)
+    require_between("the ratio", ratio, 0, 1)
+    gaps = first * ratio ** np.arange(size)
+    return _from_upper(
+        np.asarray(0.5 + np.tile(gaps[:, None], size), np.float64),
+        {"family": "geometric", "first": first, "ratio": ratio},
+    )
+
+
+def cyclic(size: int = 4, best: float = 0.6, circle: float = 0.9) -> PreferenceMatrix:
+    """Return a winner over a circle: each other arm beats the next half of the circle (Komiyama et al., COLT 2015).
+
+    Four arms, the default, are the published case. With an even number on the circle, opposite arms are even.
+    """
+    upper = np.full((size, size), best)
+    around = max(1, size - 1)
+    for i in range(1, size):
+        for j in range(i + 1, size):
+            ahead, behind = (j - i) % around, (i - j) % around
+            upper[i, j] = circle if ahead < behind else 1 - circle if behind < ahead else 0.5
+    return _from_upper(upper, {"family": "cyclic", "best": best, "circle": circle})
+
+
+def random_preferences(size: int, *, condorcet: bool = True, seed: int = 0) -> PreferenceMatrix:
+    """Return independent entries uniform in 0..1.
+
+    With ``condorcet``, arm 0 wins: its entries are mirrored to above 1/2. Without, the matrix is drawn anew until
+    there is no Condorcet winner, which takes at least three arms.
+    """
+    if not condorcet:
+        require_between("the number of arms without a Condorcet winner", size, 3)
+    rng = stream(seed, "random preferences", size, int(condorcet))
+    while True:
+        upper = rng.random((size, size))
+        if condorcet:
+            upper[0] = np.maximum(upper[0], 1 - upper[0])
+        matrix = _from_upper(upper, {"family": "random", "condorcet": condorcet, "seed": seed})
+        if (matrix.condorcet_winner is not None) == condorcet:
+            return matrix
+
+
+def utility_set(name: str) -> FloatVector:
+    """Return the utilities of one of the fifteen sets of Brost et al. (Multi-Dueling Bandits, 2016), Table 1."""
+    if name not in UTILITY_SETS:
+        raise unknown_name("set of utilities", name, UTILITY_SETS)
+    return np.array(UTILITY_SETS[name])
+
+
+def one_strong_arm(size: int) -> FloatVector:
+    """Return utilities 1 and ``linspace(0, .5)`` (Wolfenfeld's code)."""
+    return np.concatenate([[1.0], np.linspace(0, 0.5, size - 1)])
+
+
+def linear_list(size: int) -> FloatVector:
+    """Return utilities ``linspace(0, 1)`` (Wolfenfeld's code)."""
+    return np.linspace(0, 1, size)
+
+
+def close_arms(size: int) -> FloatVector:
+    """Return three utilities near 1 and the rest between .4 and .5 (Wolfenfeld's code)."""
+    require_between("the number of close arms", size, 3)
+    return np.concatenate([np.linspace(1, 0.99, 3), np.linspace(0.4, 0.5, size - 3)])
+
+
+def uniform_arms(size: int, seed: int = 0) -> FloatVector:
+    """Return utilities uniform in 0..1 (Wolfenfeld's code calls the set "Random")."""
+    return stream(seed, "uniform arms", size).random(size)
+
+
+def _good_and_poor(good: int, poor: int) -> list[float]:
+    return [0.8] + [0.7] * (good - 1) + [0.2] * poor
+
+
+UTILITY_SETS: dict[str, list[float]] = {
+    **{f"{good}good{poor}poor": _good_and_poor(good, poor) for good, poor in (
+        (1, 5), (1, 50), (1, 200), (2, 4), (11, 40), (41, 160), (3, 3), (21, 30), (81, 120),
+    )},
+    **{f"arith{size}": [0.8, *np.linspace(0.7, 0.2, size - 1).tolist()] for size in (6, 51, 201)},
+    **{f"geom{size}": [0.8, *np.geomspace(0.7, 0.2, size - 1).tolist()] for size in (6, 51, 201)},
+}  # fmt: skip
+
+SYNTHETIC: dict[str, Callable[[], PreferenceMatrix]] = {
+    **{name: lambda name=name: from_utilities(utility_set(name), "normal") for name in UTILITY_SETS},  # type: ignore[misc]
+    "one_strong_arm": lambda: from_utilities(one_strong_arm(16), "linear"),
+    "linear_list": lambda: from_utilities(linear_list(16), "linear"),
+    "close_arms": lambda: from_utilities(close_arms(16), "linear"),
+    "uniform_arms": lambda: from_utilities(uniform_arms(16), "linear"),
+    "equal_gaps": lambda: equal_gaps(50),
+    "logistic_normal": lambda: logistic_normal(50),
+    "strong_neighbours": lambda: strong_neighbours(50),
+    "arithmetic": arithmetic,
+    "geometric": geometric,
+    "cyclic": cyclic,
+}
+
+
+def synthetic_preferences(name: str) -> PreferenceMatrix:
+    """Return one of the matrices in `SYNTHETIC`, with its name in the provenance."""
+    if name not in SYNTHETIC:
+        raise unknown_name("synthetic preference matrix", name, SYNTHETIC)
+    return _about(SYNTHETIC[name](), name=name)
+
+
+def _from_upper(upper: FloatMatrix, about: dict[str, object], names: Sequence[str] = ()) -> PreferenceMatrix:
+    """Make a matrix of the entries above the diagonal."""
+    above = np.triu(upper, 1)
+    p = above + np.tril(1 - above.T, -1) + np.diag(np.full(len(upper), 0.5))
+    return PreferenceMatrix(p, tuple(names), provenance={"source": "synthetic", **about})
+
+
+def _about(matrix: PreferenceMatrix, **more: object) -> PreferenceMatrix:
+    return PreferenceMatrix(matrix.p, matrix.names, provenance={**matrix.provenance, **more})

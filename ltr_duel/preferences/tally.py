@@ -1,0 +1,110 @@
+"""What was counted for each pair: whole numbers, so that counts add up exactly, in any order.
+
+An outcome y, from -1 to +1, is kept as a whole multiple of 2^-32. A win, a loss and a tie are exact; the outcome of a
+rule that gives a number between is rounded by less than 1.2e-10. So the same comparisons give the same bytes however
+they were spread over workers, files and days.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.core.arrays import FloatMatrix, IntMatrix
+
+SCALE = 2.0**32
+MOST_COMPARISONS = 2**30  # for each pair: sums stay far below 2^63
+
+
+class Tally(NamedTuple):
+    """Counts of all pairs i < j; zero elsewhere.
+
+    A unit is what one choice of a query leads to: one evaluation, or two where queries are stratified. An evaluation
+    is one list, or a mirrored pair of lists.
+    """
+
+    lists: IntMatrix  # (K, K) lists shown
+    total: IntMatrix  # (K, K) sum of the outcomes, times 2^32; positive: i is ahead
+    square: IntMatrix  # (K, K) sum over units of the squared mean outcome, times 2^32
+    within: IntMatrix  # (K, K) sum over units of two evaluations of (y1 - y2)^2 / 2, times 2^32
+
+    @classmethod
+    def empty(cls, size: int) -> Tally:
+        """Return the tally of no comparisons at all."""
+        return cls(*(np.zeros((size, size), np.int64) for _ in cls._fields))
+
+    def add(self, first: IntMatrix, second: IntMatrix, counts: IntMatrix) -> None:
+        """Add one row (lists, total, square, within) for each pair ``first[n] < second[n]``."""
+        for matrix, column in zip(self, counts.T, strict=True):
+            np.add.at(matrix, (first, second), column)
+
+    def among(self, picks: list[int]) -> Tally:
+        """Return the counts of some rankers, in another order if wanted."""
+        chosen = np.ix_(picks, picks)
+        lists, square, within = (np.triu((m + m.T)[chosen], 1) for m in (self.lists, self.square, self.within))
+        return Tally(lists, np.triu((self.total - self.total.T)[chosen], 1), square, within)
+
+
+def preferences_of(tally: Tally) -> FloatMatrix:
+    """Return p: the share of wins, a tie counted as half; 1/2 for pairs that were never compared."""
+    upper = np.triu_indices(len(tally.lists), 1)
+    mean = tally.total[upper] / (SCALE * np.maximum(tally.lists[upper], 1))
+    p = np.full(tally.lists.shape, 0.5)
+    p[upper] = (1 + mean) / 2
+    p.T[upper] = 1 - p[upper]
+    return p
+
+
+def errors_of(tally: Tally, lists_of_a_unit: int, stratified_queries: int) -> FloatMatrix:
+    """Return the standard error of p; infinite for pairs that were not compared often enough to know.
+
+    Parameters
+    ----------
+    tally : Tally
+    lists_of_a_unit : int
+    stratified_queries : int
+        Queries in the corpus if they are visited in turn, two evaluations each; 0 if they are drawn with replacement.
+
+    Returns
+    -------
+    ndarray of float64, shape (K, K)
+
+    Notes
+    -----
+    With drawn queries, the standard error of a mean. With stratified ones, u units over Q queries make ``u // Q``
+    complete passes, in which the choice of queries adds nothing, and one cut short at r queries, a sample without
+    replacement (Cochran, Sampling Techniques, 3rd ed., section 10.4): the variance of the sum of the unit means is
+    ``u w / 2 + r (1 - r / Q) b``, with w the variance within a query and b that between queries.
+    """
+    upper = np.triu_indices(len(tally.lists), 1)
+    units = tally.lists[upper] / lists_of_a_unit
+    total, square, within = (matrix[upper] / SCALE for matrix in (tally.total, tally.square, tally.within))
+    total = total / lists_of_a_unit
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = (square - total**2 / units) / (units - 1)
+        variance = spread * units
+        if stratified_queries:
+            inside = within / units / 2
+            cut = units % stratified_queries
+            variance = units * inside + cut * (1 - cut / stratified_queries) * np.maximum(spread - inside, 0)
+        variance = np.where(units >= 2, np.maximum(variance, 0) / units**2, np.inf)
+    error = np.zeros(tally.lists.shape)
+    error[upper] = np.sqrt(variance) / 2
+    error.T[upper] = error[upper]
+    return error
+
+
+def wins_and_ties(tally: Tally, evaluations_of_a_unit: int) -> tuple[IntMatrix, IntMatrix] | None:
+    """Return wins[i, j] of i over j and the symmetric ties, or None if some outcome was a number between.
+
+    Of the two outcomes y1 and y2 of a unit with mean m, y1^2 + y2^2 = 2 m^2 + (y1 - y2)^2 / 2.
+    """
+    whole = int(SCALE)
+    decided = evaluations_of_a_unit * tally.square + tally.within
+    if (decided % whole).any() or (tally.total % whole).any():
+        return None
+    decided, ahead = decided // whole, tally.total // whole
+    wins = (decided + ahead) // 2 + ((decided - ahead) // 2).T
+    ties = tally.lists - decided
+    return wins, ties + ties.T

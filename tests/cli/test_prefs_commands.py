@@ -1,0 +1,146 @@
+"""``ltr-duel prefs``: estimate, extend, show, compare, plot, subset."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ltr_duel.core.errors import InputError
+from ltr_duel.preferences.files import load_preferences, save_preferences
+from ltr_duel.preferences.matrix import PreferenceMatrix
+from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
+
+
+def estimate(ltr_duel, corpus, out, *words):
+    answer = ltr_duel("prefs", "estimate", corpus, "--drop-constant", "--out", out, *words)
+    assert answer.code == 0, answer.err
+    return answer
+
+
+def test_extended_is_estimated_at_once(ltr_duel, corpus, tmp_path):
+    estimate(ltr_duel, corpus, tmp_path / "once", "--comparisons", "500")
+    estimate(ltr_duel, corpus, tmp_path / "grown", "--comparisons", "200", "--seed", "0")
+    answer = ltr_duel("prefs", "extend", tmp_path / "grown", corpus, "--comparisons", "500")
+    assert answer.code == 0 and "3 rankers, 500 comparisons for each pair" in answer.out, answer.err
+    assert (tmp_path / "grown").read_bytes() == (tmp_path / "once").read_bytes()
+    assert not list(tmp_path.glob("*.parts"))
+
+
+def test_shares_meet_in_the_store(ltr_duel, corpus, tmp_path):
+    estimate(ltr_duel, corpus, tmp_path / "once", "--comparisons", "300")
+    for share in ("2/2", "1/2"):
+        assert "is counted" in estimate(ltr_duel, corpus, tmp_path / "m", "--comparisons", "300", "--share", share).out
+        assert not (tmp_path / "m").exists() and (tmp_path / "m.parts").is_dir()
+    estimate(ltr_duel, corpus, tmp_path / "m", "--comparisons", "300")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "once").read_bytes() and not (tmp_path / "m.parts").exists()
+
+
+def test_one_row_is_cheap_and_says_what_it_does_not_know(ltr_duel, corpus, tmp_path):
+    out = tmp_path / "m.parquet"
+    estimate(ltr_duel, corpus, out, "--comparisons", "400", "--against", "1")
+    shown = json.loads(ltr_duel("prefs", "show", out, "--json").out)
+    assert shown["standard_error"][1][2] is None and shown["standard_error"][0][1] > 0
+    assert "not compared" in ltr_duel("prefs", "show", out).out or shown["condorcet_winner"] == "1"
+
+
+def test_a_goal_is_reached(ltr_duel, corpus, tmp_path):
+    out = tmp_path / "m.parquet"
+    answer = estimate(ltr_duel, corpus, out, "--comparisons", "200", "--until-winner", ".95", "--rankers", "1,3")
+    assert "The Condorcet winner is known with confidence 0.95" in answer.out and load_preferences(out).names == (
+        "1",
+        "3",
+    )
+    estimate(ltr_duel, corpus, out, "--comparisons", "200", "--target-error", ".01",
+             "--variance-reduction", "stratified,integrated,antithetic")  # fmt: skip
+    assert load_preferences(out).standard_error.max() <= 0.01
+
+
+def test_show_says_what_kind_of_preferences_these_are(ltr_duel, tmp_path):
+    matrix = bradley_terry(4)
+    error = np.full((4, 4), 0.05)
+    np.fill_diagonal(error, 0)
+    path = save_preferences(PreferenceMatrix(matrix.p, ("a", "b", "c", "d"), error), tmp_path / "m.parquet")
+    shown = ltr_duel("prefs", "show", path, "--rows", "2").out
+    assert "Condorcet winner: a, P = " in shown and "a total order" in shown and "gamma_btm 1," in shown
+    assert "Asymptotic lower bound" in shown and "\nc " not in shown
+    content = json.loads(ltr_duel("prefs", "show", path, "--json", "--properties").out)
+    assert content["properties"]["copeland_winners"] == ["a"] and content["properties"]["total_order"]
+
+
+def test_named_matrices_need_no_file(ltr_duel):
+    assert "Yue and Joachims, ICML 2011, Table 1" in ltr_duel("prefs", "show", "arxiv").out
+    assert "51 rankers" in ltr_duel("prefs", "show", "arith51").out
+    answer = ltr_duel("prefs", "show", "arith7")
+    assert answer.code == 2 and "no such file" in answer.err
+
+
+def test_all_public_files_are_shown(ltr_duel, real_data):
+    for path in sorted((real_data / "preference_matrices").iterdir()):
+        if path.suffix != ".md":
+            answer = ltr_duel("prefs", "show", path)
+            assert answer.code == 0 and "Condorcet winner: " in answer.out, path.name
+
+
+def test_compare_says_whether_two_matrices_agree(ltr_duel, corpus, tmp_path):
+    for seed in ("1", "2"):
+        estimate(ltr_duel, corpus, tmp_path / seed, "--comparisons", "500", "--seed", seed)
+    answer = ltr_duel("prefs", "compare", tmp_path / "1", tmp_path / "2", "--rows", "1")
+    assert "3 rankers in common" in answer.out and "the largest z is" in answer.out
+    assert "They do not estimate the same thing: tie_seed: 1 and 2" in answer.out
+    same = ltr_duel("prefs", "compare", tmp_path / "1", tmp_path / "1").out
+    assert "at most 0.0000" in same and "do not estimate" not in same
+
+
+@pytest.mark.parametrize("ending", [".png", ".svg", ".pdf"])
+def test_plot_writes_a_picture(ltr_duel, tmp_path, ending):
+    out = tmp_path / f"picture{ending}"
+    assert ltr_duel("prefs", "plot", "arxiv", "--out", out).code == 0
+    assert out.stat().st_size > 5000
+    answer = ltr_duel("prefs", "plot", "arxiv", "--out", tmp_path / "picture.bmp")
+    assert answer.code == 2 and "ends in .png, .svg or .pdf" in answer.err
+
+
+def test_subset_picks_renames_and_converts(ltr_duel, tmp_path):
+    out = tmp_path / "few.csv"
+    answer = ltr_duel("prefs", "subset", "arxiv", "--rankers", "C,A", "--rename", "A=best", "--out", out)
+    assert answer.code == 0 and "Condorcet winner: best" in answer.out
+    few = load_preferences(out)
+    assert few.names == ("C", "best") and few.p[1, 0] == 0.55
+    assert (
+        ltr_duel("prefs", "subset", "arxiv", "--size", "3", "--out", out).code == 0 and len(load_preferences(out)) == 3
+    )
+    path = save_preferences(ROCK_PAPER_SCISSORS, tmp_path / "m.parquet")
+    for words, sentence in (
+        (("--size", "3"), "no subset of 3 rankers has a Condorcet winner"),
+        (("--rankers", "9"), "no ranker '9'"),
+        (("--rankers", "1", "--size", "1"), "either --rankers or --size"),
+        (("--rename", "0"), "written OLD=NEW"),
+    ):
+        answer = ltr_duel("prefs", "subset", path, *words, "--out", out)
+        assert answer.code == 2 and sentence in answer.err and answer.err.count("\n") == 1
+
+
+def test_extending_what_does_not_fit_is_refused(ltr_duel, corpus, tmp_path):
+    estimate(ltr_duel, corpus, tmp_path / "m", "--comparisons", "100")
+    other = tmp_path / "other.txt"
+    other.write_text(corpus.read_text().replace("qid:5", "qid:7"))
+    answer = ltr_duel("prefs", "extend", tmp_path / "m", other, "--comparisons", "200")
+    assert answer.code == 2 and "not the corpus that" in answer.err
+    plain = save_preferences(bradley_terry(3), tmp_path / "plain.csv")
+    answer = ltr_duel("prefs", "extend", plain, corpus)
+    assert answer.code == 2 and "has no counts to add to" in answer.err
+    for words, sentence in (
+        (("--share", "3/2"), "'3/2' is not a share"),
+        (("--variance-reduction", "magic"), "no variance reduction 'magic'"),
+        (("--until-winner", "2"), "confidence must be between"),
+    ):
+        answer = ltr_duel("prefs", "estimate", corpus, "--drop-constant", "--out", tmp_path / "x", *words)
+        assert answer.code == 2 and sentence in answer.err and not (tmp_path / "x").exists()
+
+
+def test_rows_and_names_of_a_csv_must_agree(tmp_path):
+    (tmp_path / "m.csv").write_text(",a,b\na,0.5,0.6\nc,0.4,0.5\n")
+    with pytest.raises(InputError, match=":3: the first column must repeat the names"):
+        load_preferences(tmp_path / "m.csv")

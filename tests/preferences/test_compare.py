@@ -1,0 +1,59 @@
+"""Two matrices: differences in errors, and what may be added up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ltr_duel.core.errors import InputError
+from ltr_duel.preferences.compare import compare_matrices, pool
+from ltr_duel.preferences.estimate import estimate_preferences, extend_preferences
+from ltr_duel.preferences.synthetic import equal_gaps
+from tests.conftest import bradley_terry, random_rankings
+
+
+@pytest.fixture(scope="module")
+def estimates():
+    rankings = random_rankings(6, 8, 12)
+    return [estimate_preferences(rankings, comparisons=2000, seed=seed) for seed in (1, 2)]
+
+
+def test_two_estimates_of_one_thing_differ_by_chance(estimates):
+    agreement = compare_matrices(*estimates)
+    assert agreement.chance > 0.001 and not agreement.settings and len(agreement.pairs) == 15
+    assert agreement.pairs["z"].abs().is_monotonic_decreasing
+    row = agreement.pairs.iloc[0]
+    a, b = (m[[row["first"], row["second"]]] for m in estimates)
+    assert row["difference"] == a.p[0, 1] - b.p[0, 1]
+    assert row["z"] == pytest.approx(row["difference"] / np.hypot(a.standard_error[0, 1], b.standard_error[0, 1]))
+
+
+def test_other_rules_are_named():
+    rankings = random_rankings(3, 8, 12)
+    one, other = (
+        estimate_preferences(rankings, comparisons=500, outcome=rule) for rule in ("sampled", "marginal_sign")
+    )
+    assert compare_matrices(one, other).settings == {"outcome": ("sampled", "marginal_sign")}
+    with pytest.raises(InputError, match="outcome = sampled and marginal_sign; they must not be mixed"):
+        pool(one, other)
+
+
+def test_matrices_known_exactly_have_no_scores():
+    agreement = compare_matrices(bradley_terry(4), equal_gaps(5))
+    assert agreement.names == ("0", "1", "2", "3") and agreement.chance is None and agreement.pairs["z"].isna().all()
+    with pytest.raises(InputError, match="have 0 rankers in common"):
+        compare_matrices(bradley_terry(2), bradley_terry(2).relabelled(["x", "y"]))
+
+
+def test_pooled_counts_add_up(estimates):
+    both = pool(*estimates)
+    assert both.comparisons[0, 1] == 4000 and both.provenance["pooled"] == [1, 2]
+    assert (both.wins == estimates[0].wins + estimates[1].wins).all()
+    assert both.p == pytest.approx((estimates[0].p + estimates[1].p) / 2)
+    for refused in (estimates[0], both):
+        with pytest.raises(InputError, match="comparisons of seed 1"):
+            pool(refused, estimates[0])
+    with pytest.raises(InputError, match="a pooled matrix has no stream of its own"):
+        extend_preferences(both, random_rankings(6, 8, 12), comparisons=9000)
+    with pytest.raises(InputError, match="only estimated matrices"):
+        pool(bradley_terry(2), bradley_terry(2))

@@ -1,0 +1,68 @@
+"""The mean outcome of one list over its users: the tree and the dynamic programme against enumeration."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from ltr_duel.clicks.model import click_model
+from ltr_duel.core.random import stream
+from ltr_duel.interleaving.comparison import Comparer, draw_pair
+from ltr_duel.interleaving.method import credit_pair
+from ltr_duel.preferences.integrated import mean_outcome, open_tree
+from tests.conftest import make_rankings
+from tests.reference.interleaving import click_patterns, ownership_by_enumeration
+
+FIRST, SECOND, RELEVANCE = (2, 0, 3, 1), (0, 1, 2, 3), [0, 2, 1, 0]
+
+
+def opened(users="navigational", rule="", method="probabilistic"):
+    comparer = Comparer(make_rankings([FIRST, SECOND], 3, RELEVANCE), click_model(users, 3), method, rule, 4)
+    return comparer.open()
+
+
+def mean_by_enumeration(shown, users, outcome_of):
+    model = click_model(users, 3)
+    patterns = click_patterns([RELEVANCE[d] for d in shown], model.p_click, model.p_stop)
+    return sum(p * outcome_of(clicks) for clicks, p in patterns if clicks)
+
+
+@pytest.mark.parametrize("users", ["perfect", "navigational", "informational"])
+@pytest.mark.parametrize("rule", ["marginal_sign", "sampled", "marginal_bernoulli", "expectation"])
+def test_the_whole_tree_is_the_mean_over_all_users(users, rule):
+    c, tree = opened(users, rule), open_tree(4, rare=0.0)
+    for shown in itertools.permutations(range(4)):
+        c.page.shown[:] = shown
+
+        def outcome(clicks, shown=shown):
+            p_first, p_second = ownership_by_enumeration(FIRST, SECOND, shown, clicks, 3.0)
+            lead = p_first - p_second
+            return (lead > 1e-12) - (lead < -1e-12) if rule == "marginal_sign" else lead
+
+        found = mean_outcome(c.method, c, tree, 0, 0, 1, 4, stream(0))
+        assert found == pytest.approx(mean_by_enumeration(shown, users, outcome), abs=1e-12)
+
+
+def test_other_methods_are_credited_pattern_by_pattern():
+    c, tree, rng = opened("informational", method="team_draft"), open_tree(4, rare=0.0), stream(3)
+    for _ in range(20):
+        length = draw_pair(c.method, c.lists, 0, 0, 1, c.page, rng)
+
+        def outcome(clicks, length=length):
+            c.page.clicks[: len(clicks)] = clicks
+            return credit_pair(c.method, c.lists, 0, 0, 1, c.page, length, len(clicks))
+
+        expected = mean_by_enumeration(c.page.shown.tolist(), "informational", outcome)
+        assert mean_outcome(c.method, c, tree, 0, 0, 1, length, rng) == pytest.approx(expected, abs=1e-12)
+
+
+def test_rare_branches_are_represented_without_bias():
+    c = opened("informational", "marginal_sign")
+    c.page.shown[:] = (1, 2, 0, 3)
+    exact = mean_outcome(c.method, c, open_tree(4, rare=0.0), 0, 0, 1, 4, stream(0))
+    tree, rng = open_tree(4, rare=0.4), stream(1)
+    draws = np.array([mean_outcome(c.method, c, tree, 0, 0, 1, 4, rng) for _ in range(20_000)])
+    assert 0 < draws.std() < 0.9
+    assert abs(draws.mean() - exact) < 4.5 * draws.std() / np.sqrt(len(draws))

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from pandas.core.groupby import SeriesGroupBy
 
 from ltr_duel.analysis.style import BOUND_COLOUR, look_of, new_figure
+from ltr_duel.core.errors import unknown_name
 from ltr_duel.preferences.bounds import lower_bound
 from ltr_duel.preferences.matrix import PreferenceMatrix
 
+BANDS = {"quantiles": "10th to 90th percentile", "standard error": "two standard errors of the mean"}
 _MOST_ENDS = 6  # more lines than this get a legend instead of a name at their end
 
 
-def plot_regret(frame: pd.DataFrame, matrix: PreferenceMatrix, title: str = "") -> Figure:
-    """Draw mean cumulative regret against steps, log-log, with the range from the 10th to the 90th percentile of runs.
+def plot_regret(
+    frame: pd.DataFrame, matrix: PreferenceMatrix, title: str = "", *, band: str = "quantiles", column: str = ""
+) -> Figure:
+    """Draw mean cumulative regret against steps, log-log, a point at each checkpoint, with a band over the runs.
 
     Parameters
     ----------
@@ -24,14 +31,21 @@ def plot_regret(frame: pd.DataFrame, matrix: PreferenceMatrix, title: str = "") 
     matrix : PreferenceMatrix
         Gives the asymptotic lower bound. Without a Condorcet winner there is none, and Copeland regret is drawn.
     title : str
+    band : {"quantiles", "standard error"}
+        From the 10th to the 90th percentile of the runs, or two standard errors of the mean to each side.
+    column : str, optional
+        Which regret; by default the average one, or the Copeland regret where there is no Condorcet winner.
 
     Returns
     -------
     matplotlib Figure
     """
     figure, axes = new_figure(7.2, 4.8)
-    bound = lower_bound(matrix)
-    column, kind = ("regret_average", "regret") if bound is not None else ("regret_copeland", "Copeland regret")
+    bound = lower_bound(matrix) if column in ("", "regret_average") else None
+    column = column or ("regret_copeland" if bound is None else "regret_average")
+    kind = {"regret_average": "regret", "regret_copeland": "Copeland regret"}.get(
+        column, column.replace("_", " ").replace("regret ", "") + " regret"
+    )
     ends = []
     for policy, runs in frame.groupby("policy", sort=False):
         by_time = runs.groupby("t")[column]
@@ -41,7 +55,7 @@ def plot_regret(frame: pd.DataFrame, matrix: PreferenceMatrix, title: str = "") 
             continue
         look = look_of(str(policy))
         axes.plot(mean.index, mean, lw=2, label=str(policy), **look._asdict())
-        low, high = by_time.quantile(0.1), by_time.quantile(0.9)
+        low, high = band_of(by_time, band)
         seen = low > 0
         axes.fill_between(low.index[seen], low[seen], high[seen], color=look.color, alpha=0.18, lw=0)
         ends.append((float(mean.iloc[-1]), str(policy), look.color))
@@ -52,20 +66,47 @@ def plot_regret(frame: pd.DataFrame, matrix: PreferenceMatrix, title: str = "") 
             axes.plot(steps, bound * np.log(steps), color=BOUND_COLOUR, lw=1.2, ls=(0, (1, 1)))
             ends.append((float(bound * np.log(steps[-1])), "lower bound\n(asymptotic, pairs)", BOUND_COLOUR))
     axes.set(xscale="log", yscale="log", xlabel="steps (impressions)", ylabel=f"cumulative {kind}")
-    axes.set_title(title or ("" if bound is not None else "no Condorcet winner"), loc="left", fontsize=10)
-    axes.grid(which="major", color="#e6e6e6", lw=0.7)
-    axes.set_axisbelow(True)
+    missing = "" if matrix.condorcet_winner is not None else "no Condorcet winner"
+    finish(axes, title or missing)
     repetitions = frame["repetition"].nunique()
     if repetitions > 1:
         axes.annotate(
-            f"mean of {repetitions} runs; band: 10th to 90th percentile",
+            f"mean of {repetitions} runs; band: {BANDS[band]}",
             (0.01, 0.98), xycoords="axes fraction", va="top", fontsize=8, color="#555555",
         )  # fmt: skip
     if len(ends) <= _MOST_ENDS:
         _name_the_ends(axes, ends)
     else:
-        axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+        legend(axes)
     return figure
+
+
+def band_of(groups: SeriesGroupBy[Any, Any], band: str) -> tuple[pd.Series, pd.Series]:
+    """Return the lower and the upper edge of the band around the mean of each group.
+
+    Raises
+    ------
+    InputError
+        For a band that does not exist.
+    """
+    if band not in BANDS:
+        raise unknown_name("band", band, BANDS)
+    if band == "quantiles":
+        return groups.quantile(0.1), groups.quantile(0.9)
+    mean, error = groups.mean(), groups.sem().fillna(0.0)
+    return mean - 2 * error, mean + 2 * error
+
+
+def finish(axes: Axes, title: str) -> None:
+    """Give axes their title and a light grid."""
+    axes.set_title(title, loc="left", fontsize=10)
+    axes.grid(which="major", color="#e6e6e6", lw=0.7)
+    axes.set_axisbelow(True)
+
+
+def legend(axes: Axes) -> None:
+    """Name the policies to the right of the axes."""
+    axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
 
 
 def _name_the_ends(axes: Axes, ends: list[tuple[float, str, str]]) -> None:

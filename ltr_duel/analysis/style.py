@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
 from typing import NamedTuple
 
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ltr_duel.bandits.policy import POLICIES
+from ltr_duel.core.errors import InputError
+from ltr_duel.core.files import replacing
 
 # Okabe and Ito's palette, without the yellow that vanishes on white.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _DASHES = ("-", "--", "-.", ":")
+# What would say when, and by which version, a file was made.
+METADATA: dict[str, dict[str, None]] = {
+    ".png": {"Software": None},
+    ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
+    ".svg": {"Date": None, "Creator": None},
+}
 BOUND_COLOUR = "#6b6b6b"
 
 
@@ -20,15 +32,42 @@ class Look(NamedTuple):
 
     color: str
     linestyle: str
+    marker: str = ""  # tells apart the same policy with other parameters
+    markevery: float | None = None
 
 
 def look_of(label: str) -> Look:
-    """Return the look of a policy: by its place among all registered ones, whatever else is in the figure."""
-    names = POLICIES.names()
-    name = label.partition(":")[0]
-    place = names.index(name) if name in names else len(names)
-    # A stride through the palette, so that neighbours in the alphabet differ.
-    return Look(_COLOURS[place % len(_COLOURS)], _DASHES[place // len(_COLOURS) % len(_DASHES)])
+    """Return the look of a policy: by its place among those of this package, whatever else is in the figure.
+
+    Parameters change the marker only. A policy from elsewhere gets a look by its name.
+    """
+    name, _, params = label.partition(":")
+    names = [policy.name for policy in POLICIES if policy.select.__module__.startswith("ltr_duel.")]
+    place = names.index(name) if name in names else _number(name)
+    # Neighbours in the alphabet get different colours.
+    colour, dashes = _COLOURS[place % len(_COLOURS)], _DASHES[place // len(_COLOURS) % len(_DASHES)]
+    if not params:
+        return Look(colour, dashes)
+    return Look(colour, dashes, _MARKERS[_number(params) % len(_MARKERS)], 0.1)
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
+
+
+def save_figure(figure: Figure, path: Path) -> Path:
+    """Write a figure as PNG, PDF or SVG, by the suffix: the same figure gives the same bytes, whenever and wherever.
+
+    Raises
+    ------
+    InputError
+        For another suffix.
+    """
+    if path.suffix not in METADATA:
+        raise InputError(f"{path}: a figure is written as {', '.join(METADATA)}")
+    with replacing(path) as temporary, rc_context({"svg.hashsalt": "ltr_duel", "svg.fonttype": "path"}):
+        figure.savefig(temporary, format=path.suffix[1:], metadata=METADATA[path.suffix])
+    return path
 
 
 def new_figure(width: float, height: float) -> tuple[Figure, Axes]:

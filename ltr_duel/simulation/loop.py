@@ -18,25 +18,35 @@ from ltr_duel.simulation.oracle import duel, multiduel
 
 
 class Record(NamedTuple):
-    """What a run leaves behind; C checkpoints, K arms. The first four are filled by the loop."""
+    """What a run leaves behind; C checkpoints, K arms. The loop fills it; ``place`` is given."""
 
     pulls: IntMatrix  # (C, K) how often each arm was compared up to the checkpoint; a self-duel counts twice
     exposure: FloatMatrix  # (C, K) impressions each arm had: in a slate of s arms, 1/s each
     recommended: IntVector  # (C,) the policy's answer at the checkpoint
     decisions: IntVector  # (1,) steps in which the policy was asked; the rest of the horizon was jumped over
+    best: IntMatrix  # (C, K) steps in which the arm was the best of its slate, in the order of ``place``
+    worst: IntMatrix  # (C, K) steps in which it was the worst; an arm alone is both
+    place: IntVector  # (K,) place of each arm in an order of quality, 0 = best
     so_far: IntVector  # (K,) scratch: pulls until now
+    best_so_far: IntVector  # (K,) scratch
+    worst_so_far: IntVector  # (K,) scratch; of slates only, for of a pair one arm is best and the other worst
     alone: IntVector  # (K,) scratch: steps an arm had to itself
     shared: FloatVector  # (K,) scratch: exposure from slates of several arms
 
 
-def new_record(checkpoints: int, n_arms: int) -> Record:
-    """Make an empty record."""
+def new_record(checkpoints: int, n_arms: int, place: IntVector | None = None) -> Record:
+    """Make an empty record. Without ``place`` arm 0 counts as the best, arm 1 as the next, and so on."""
     square = (checkpoints, n_arms)
     return Record(
         np.zeros(square, np.int64),
         np.zeros(square),
         np.zeros(checkpoints, np.int64),
         np.zeros(1, np.int64),
+        np.zeros(square, np.int64),
+        np.zeros(square, np.int64),
+        np.arange(n_arms) if place is None else np.asarray(place, np.int64),
+        np.zeros(n_arms, np.int64),
+        np.zeros(n_arms, np.int64),
         np.zeros(n_arms, np.int64),
         np.zeros(n_arms, np.int64),
         np.zeros(n_arms),
@@ -65,18 +75,23 @@ def run_duels(
         elif jump:
             last = min(idle_until(state, params, t), horizon)
         update(state, params, t, first, second, outcome, streams.policy)
+        better = first if record.place[first] <= record.place[second] else second
         while row < checkpoints.shape[0] and checkpoints[row] <= last:
             steps = checkpoints[row] - t + 1
             record.so_far[first] += steps
             record.so_far[second] += steps
+            record.best_so_far[better] += steps
             record.recommended[row] = recommend(state, params)
             for k in range(record.so_far.shape[0]):
                 record.pulls[row, k] = record.so_far[k]
                 record.exposure[row, k] = record.so_far[k] / 2.0
+                record.best[row, k] = record.best_so_far[k]
+                record.worst[row, k] = record.so_far[k] - record.best_so_far[k]
             t += steps
             row += 1
         record.so_far[first] += last + 1 - t
         record.so_far[second] += last + 1 - t
+        record.best_so_far[better] += last + 1 - t
         t = last + 1
 
 
@@ -111,6 +126,8 @@ def run_slates(
             for k in range(record.so_far.shape[0]):
                 record.pulls[row, k] = record.so_far[k]
                 record.exposure[row, k] = record.alone[k] + record.shared[k]
+                record.best[row, k] = record.best_so_far[k]
+                record.worst[row, k] = record.worst_so_far[k]
             t += steps
             row += 1
         _count_slate(record, slate, size, last + 1 - t)
@@ -122,6 +139,12 @@ def _count_slate(record: Record, slate: IntVector, size: int, steps: int) -> Non
     """Count ``steps`` impressions of a slate. Only a slate of one arm is ever counted more than once."""
     if steps == 0:
         return
+    best, worst = slate[0], slate[0]
+    for a in range(1, size):
+        best = slate[a] if record.place[slate[a]] < record.place[best] else best
+        worst = slate[a] if record.place[slate[a]] > record.place[worst] else worst
+    record.best_so_far[best] += steps
+    record.worst_so_far[worst] += steps
     if size == 1:
         record.so_far[slate[0]] += steps
         record.alone[slate[0]] += steps

@@ -1,28 +1,93 @@
-"""Regret, derived from how often each arm was used; so any definition can be asked for after the run."""
+"""Regret, derived from how often each arm was used; so any definition can be asked for after the run.
+
+Every definition is a loss for each arm and a count of each arm: their products are added up.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ltr_duel.core.errors import unknown_name
 from ltr_duel.preferences.bounds import gaps
 from ltr_duel.preferences.matrix import PreferenceMatrix
 
 
-def loss_per_arm(matrix: PreferenceMatrix, definition: str) -> NDArray[np.float64]:
-    """Return what one impression of each arm costs; shape (K,), NaN where the definition needs a missing winner.
+class Definition(NamedTuple):
+    """One kind of regret."""
+
+    loss: str  # which loss of an arm, see `loss_per_arm`
+    counts: Literal["exposure", "best", "worst"]  # whose uses it is multiplied with
+    meaning: str
+
+
+REGRETS: Mapping[str, Definition] = {
+    "average": Definition("average", "exposure", "mean gap of the compared arms to the Condorcet winner"),
+    "strong": Definition("average", "worst", "gap of the worst of the compared arms to the Condorcet winner"),
+    "weak": Definition("average", "best", "gap of the best of the compared arms to the Condorcet winner"),
+    "copeland": Definition("copeland", "exposure", "share of rivals beaten: that of the best arm, less the mean"),
+    "borda": Definition("borda", "exposure", "Borda score: that of the best arm, less the mean"),
+    "utility": Definition("utility", "exposure", "utility of the best arm, less the mean; needs utilities"),
+    "ndcg": Definition("ndcg", "exposure", "NDCG of the best ranker, less the mean; needs the NDCG of each ranker"),
+}
+DEFAULT_REGRETS = ("average", "strong", "weak", "copeland", "borda")
+MEASURED = ("utility", "ndcg")  # not in the matrix: a value for each arm must be given
+
+
+def loss_per_arm(
+    matrix: PreferenceMatrix, definition: str, values: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Return what one impression of each arm costs; shape (K,), NaN where the definition needs what is missing.
 
     ``average``
         The gap to the Condorcet winner, p[winner, j] - 1/2. A pair costs the mean of its two gaps, a slate the mean
         of all of them (Yue and Joachims, ICML 2011, eq. 1; Brost et al., CIKM 2016, eq. 1).
     ``copeland``
         The share of rivals that the best arm beats, less the share that arm j beats.
+    ``borda``
+        The highest Borda score, less that of arm j.
+    ``utility``, ``ndcg``
+        The highest of ``values``, less that of arm j (Ailon et al., ICML 2014; Brost et al., CIKM 2016, eq. 4).
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+    definition : str
+    values : ndarray of float64, shape (K,), optional
+        Utility or NDCG of each arm.
+
+    Raises
+    ------
+    InputError
+        For a definition that does not exist.
     """
+    if definition == "average":
+        gap = gaps(matrix)
+        return np.full(len(matrix), np.nan) if gap is None else gap
     if definition == "copeland":
         scores = matrix.copeland_scores / max(1, len(matrix) - 1)
-        return np.asarray(scores.max() - scores)
-    gap = gaps(matrix)
-    return np.full(len(matrix), np.nan) if gap is None else gap
+    elif definition == "borda":
+        scores = matrix.borda_scores
+    elif definition in MEASURED:
+        scores = np.full(len(matrix), np.nan) if values is None else np.asarray(values, np.float64)
+    else:
+        raise unknown_name("regret", definition, REGRETS)
+    return np.asarray(scores.max() - scores)
+
+
+def places(matrix: PreferenceMatrix) -> NDArray[np.int64]:
+    """Return the place of each arm, 0 = best, by which the best and the worst of a slate are told; shape (K,).
+
+    The order is that of the gap to the Condorcet winner; without one, of the Copeland score. Equal arms keep the
+    order of the matrix: which of them counts as the better changes no regret.
+    """
+    loss = loss_per_arm(matrix, "copeland" if matrix.condorcet_winner is None else "average")
+    place = np.empty(len(matrix), np.int64)
+    place[np.argsort(loss, kind="stable")] = np.arange(len(matrix))
+    return place
 
 
 def cumulative_regret(exposure: NDArray[np.float64], loss: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -30,8 +95,9 @@ def cumulative_regret(exposure: NDArray[np.float64], loss: NDArray[np.float64]) 
 
     Parameters
     ----------
-    exposure : ndarray of float64, shape (..., K)
-        Impressions each arm had: half of one for each arm of a pair, 1/s for each of a slate of s.
+    exposure : ndarray, shape (..., K)
+        How often each arm counts: impressions (half of one for each arm of a pair, 1/s for each of a slate of s), or
+        the steps in which it was the best, or the worst, of those compared.
     loss : ndarray of float64, shape (K,)
         See `loss_per_arm`.
 

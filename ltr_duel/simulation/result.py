@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,10 +14,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ltr_duel.core.arrays import FloatMatrix, IntMatrix, IntVector
+from ltr_duel.core.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from ltr_duel.core.errors import unknown_name
 from ltr_duel.core.files import replacing
 from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.simulation.regret import cumulative_regret, loss_per_arm
+from ltr_duel.simulation.regret import DEFAULT_REGRETS, REGRETS, cumulative_regret, loss_per_arm
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,6 +35,12 @@ class RunKey:
     policy : str
     params : dict
     horizon, repetition, seed : int
+    checkpoints_per_decade : int
+    measured_by : str
+        Digest of the preference matrix that says which arm of a slate is the better one, where that is not the
+        oracle's own.
+    source : str
+        SHA-256 of the file that defines the policy, where that is not this package.
     """
 
     oracle: dict[str, Any] = field(repr=False)
@@ -42,6 +49,9 @@ class RunKey:
     horizon: int
     repetition: int
     seed: int
+    checkpoints_per_decade: int = 20
+    measured_by: str = ""
+    source: str = ""
 
     @property
     def digest(self) -> str:
@@ -72,6 +82,8 @@ class RunResult:
         The arm that the policy would choose if it had to stop.
     decisions : int
         Steps in which the policy was asked; the others were jumped over.
+    best, worst : ndarray of int64, shape (C, K), optional
+        Steps in which the arm was the best, and the worst, of those compared. Strong and weak regret need them.
     """
 
     key: RunKey
@@ -81,6 +93,26 @@ class RunResult:
     exposure: FloatMatrix
     recommended: IntVector
     decisions: int
+    best: IntMatrix | None = None
+    worst: IntMatrix | None = None
+
+    def regret(self, matrix: PreferenceMatrix, name: str, values: FloatVector | None = None) -> FloatVector:
+        """Return the cumulative regret at each checkpoint, shape (C,); NaN where it is not defined.
+
+        Parameters
+        ----------
+        matrix : PreferenceMatrix
+        name : str
+            One of `ltr_duel.simulation.regret.REGRETS`.
+        values : ndarray of float64, shape (K,), optional
+            Utilities or NDCG of the arms, for the regrets of these names.
+        """
+        if name not in REGRETS:
+            raise unknown_name("regret", name, REGRETS)
+        counts = getattr(self, REGRETS[name].counts)
+        if counts is None:
+            return np.full(len(self.checkpoints), np.nan)
+        return cumulative_regret(counts, loss_per_arm(matrix, REGRETS[name].loss, values))
 
 
 class Results:
@@ -91,14 +123,27 @@ class Results:
     runs : sequence of RunResult
     matrix : PreferenceMatrix
         Arms in the order of the runs' columns.
+    values : mapping of str to ndarray, shape (K,), optional
+        ``utility`` and ``ndcg`` of each arm; where given, the regrets of these names are known too.
     """
 
-    def __init__(self, runs: Sequence[RunResult], matrix: PreferenceMatrix) -> None:
+    def __init__(
+        self,
+        runs: Sequence[RunResult],
+        matrix: PreferenceMatrix,
+        values: Mapping[str, FloatVector] | None = None,
+    ) -> None:
         self.runs = tuple(runs)
         self.matrix = matrix
+        self.values = dict(values or {})
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
         """Return the tidy table, one row for each policy, repetition and checkpoint.
+
+        Parameters
+        ----------
+        regrets : sequence of str
+            Which to compute (`ltr_duel.simulation.regret.REGRETS`); by default all that need nothing but the matrix.
 
         Columns
         -------
@@ -106,20 +151,20 @@ class Results:
         repetition : int
         t : int
             Steps so far.
-        regret_average : float
+        regret_average, regret_strong, regret_weak : float
             Cumulative; NaN where there is no Condorcet winner.
-        regret_copeland : float
+        regret_copeland, regret_borda : float
             Cumulative.
         recommended : str
             The ranker that the policy would choose at t.
         """
-        parts = []
-        losses = {f"regret_{name}": loss_per_arm(self.matrix, name) for name in ("average", "copeland")}
-        names = np.array(self.matrix.names, dtype=object)
+        wanted = tuple(regrets) or (*DEFAULT_REGRETS, *self.values)
+        names, parts = np.array(self.matrix.names, dtype=object), []
         for run in self.runs:
-            regrets = {name: cumulative_regret(run.exposure, loss) for name, loss in losses.items()}
-            columns = {"policy": run.label, "repetition": run.key.repetition, "t": run.checkpoints}
-            parts.append(pd.DataFrame(columns | regrets | {"recommended": names[run.recommended]}))
+            columns: dict[str, Any] = {"policy": run.label, "repetition": run.key.repetition, "t": run.checkpoints}
+            for name in wanted:
+                columns[f"regret_{name}"] = run.regret(self.matrix, name, self.values.get(name))
+            parts.append(pd.DataFrame(columns | {"recommended": names[run.recommended]}))
         return pd.concat(parts, ignore_index=True)
 
     def pulls_frame(self) -> pd.DataFrame:
@@ -154,12 +199,12 @@ class Results:
         winner), steps_to_winner (median over repetitions of the first checkpoint from which on the winner is named;
         infinite where it is not named at the end).
         """
-        frame, winner = self.to_frame(), self.matrix.condorcet_winner
+        frame, winner = self.to_frame(("average", "copeland")), self.matrix.condorcet_winner
         rows = []
         for policy in self.policies:
             mine = frame[frame["policy"] == policy]
             last = mine[mine["t"] == mine["t"].max()]
-            steps = [_settled(run, winner) for _, run in mine.groupby("repetition")]
+            steps = [settled(run, winner) for _, run in mine.groupby("repetition")]
             rows.append(
                 {
                     "policy": policy,
@@ -171,11 +216,26 @@ class Results:
             )
         return pd.DataFrame(rows)
 
-    def plot(self) -> Figure:
-        """Draw cumulative regret against time (see `ltr_duel.analysis.plots.plot_regret`)."""
+    def summary(self, column: str = "regret_average") -> pd.DataFrame:
+        """Return mean, spread and quantiles at the horizon for each policy, tested against the best one, run by run.
+
+        See `ltr_duel.simulation.summary.summarise` for the columns, and `paired_tests` there for all pairs.
+        """
+        from ltr_duel.simulation.summary import summarise
+
+        return summarise(self.to_frame(), column)
+
+    def plot(self, **options: Any) -> Figure:
+        """Draw cumulative regret against time (see `ltr_duel.analysis.plots.plot_regret` for the options)."""
         from ltr_duel.analysis.plots import plot_regret
 
-        return plot_regret(self.to_frame(), self.matrix)
+        return plot_regret(self.to_frame(), self.matrix, **options)
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write the tidy table as text; numbers with all their digits."""
+        with replacing(Path(path)) as temporary:
+            self.to_frame().to_csv(temporary, index=False, lineterminator="\n")
+        return Path(path)
 
     def save(self, folder: str | Path) -> Path:
         """Write results.parquet, pulls.parquet and runs.json: the same bytes whenever and wherever they are made."""
@@ -189,7 +249,7 @@ class Results:
         return folder / "results.parquet"
 
 
-def _settled(run: pd.DataFrame, winner: str | None) -> float:
+def settled(run: pd.DataFrame, winner: str | None) -> float:
     """Return the first checkpoint from which on the winner is recommended at all later ones."""
     wrong = np.flatnonzero((run["recommended"] != winner).to_numpy())
     times = run["t"].to_numpy()

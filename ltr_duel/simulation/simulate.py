@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.bandits.parameters import Configured, configure
+from ltr_duel.bandits.policy import loop_for
 from ltr_duel.core.arrays import IntVector
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.jit import interpreted
@@ -17,6 +18,7 @@ from ltr_duel.core.random import Streams, stream
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.simulation.loop import new_record, run_duels, run_slates
 from ltr_duel.simulation.oracle import FromMatrix, OracleSource
+from ltr_duel.simulation.regret import places
 from ltr_duel.simulation.result import Results, RunKey, RunResult
 
 _LONGEST = 10**15  # pulls of 2 T must fit in 64 bits with room to spare
@@ -76,17 +78,35 @@ def simulate(
         raise InputError("there is no policy to simulate")
     if len({one.label for one in wanted}) < len(wanted):
         raise InputError("a policy is named twice")
+    for one in wanted:
+        if getattr(oracle, "leaves_ties", False) and one.policy.feedback == "slate" and not one.policy.counts_ties:
+            raise InputError(
+                f"policy '{one.label}' cannot count ties as half a win: let the oracle toss coins (ties='coin')"
+            )
     times = checkpoints(horizon, checkpoints_per_decade)
     if repetitions < 1:
         raise InputError(f"the number of repetitions must be at least 1, not {repetitions}")
 
+    place = places(matrix)
     tasks = [
-        _Task(one, RunKey(oracle.provenance, one.policy.name, one.params._asdict(), horizon, repetition, seed))
+        _Task(
+            one,
+            RunKey(
+                oracle.provenance,
+                one.policy.name,
+                one.params._asdict(),
+                horizon,
+                repetition,
+                seed,
+                checkpoints_per_decade,
+                "" if isinstance(source, PreferenceMatrix) else matrix.digest,
+            ),
+        )
         for one in wanted
         for repetition in range(repetitions)
     ]
     runs = run_tasks(
-        lambda task: run_once(task.configured, task.key, oracle, times, compiled=compiled),
+        lambda task: run_once(task.configured, task.key, oracle, times, place, compiled=compiled),
         tasks,
         total=len(tasks),
         jobs=jobs,
@@ -113,19 +133,26 @@ def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
 
 
 def run_once(
-    configured: Configured, key: RunKey, oracle: OracleSource, times: IntVector, *, compiled: bool = True
+    configured: Configured,
+    key: RunKey,
+    oracle: OracleSource,
+    times: IntVector,
+    place: IntVector | None = None,
+    *,
+    compiled: bool = True,
 ) -> RunResult:
-    """Run one policy once."""
+    """Run one policy once. ``place`` tells which arm of a slate is the best, see `places`."""
     policy, params = configured.policy, configured.params
+    compiled = compiled and getattr(oracle, "compiled", True)
     size = len(oracle.names)
     state = policy.init(size, key.horizon if policy.needs_horizon else 0, params)
-    record = new_record(len(times), size)
+    record = new_record(len(times), size, place)
     run = (state, params, oracle.open(), run_streams(key), times, True, record)
     if policy.feedback == "duel":
-        (run_duels if compiled else interpreted(run_duels))(*run)
+        (loop_for(policy, run_duels) if compiled else interpreted(run_duels))(*run)
     else:
         slate, won = np.zeros(size, np.int64), np.zeros((size, size), np.int8)
-        (run_slates if compiled else interpreted(run_slates))(*run, slate, won)
+        (loop_for(policy, run_slates) if compiled else interpreted(run_slates))(*run, slate, won)
     return RunResult(
         key,
         configured.label,
@@ -134,13 +161,12 @@ def run_once(
         record.exposure,
         record.recommended,
         int(record.decisions[0]),
+        record.best,
+        record.worst,
     )
 
 
 def run_streams(key: RunKey) -> Streams:
-    """Return the streams of a run. Feedback and queries are common to all policies of a repetition."""
-    return Streams(
-        policy=stream(key.seed, key.repetition, "policy", key.configuration),
-        feedback=stream(key.seed, key.repetition, "feedback"),
-        queries=stream(key.seed, key.repetition, "queries"),
-    )
+    """Return the streams of a run. All but the policy's own are common to all policies of a repetition."""
+    own = {"policy": stream(key.seed, key.repetition, "policy", key.configuration)}
+    return Streams(**own, **{name: stream(key.seed, key.repetition, name) for name in Streams._fields[1:]})

@@ -1,0 +1,106 @@
+"""``ltr-duel run``: an experiment from a TOML file, into a folder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from ltr_duel.cli._options import jobs_option
+
+if TYPE_CHECKING:
+    from ltr_duel.experiment.run import Report
+
+
+@click.command()
+@click.argument("spec", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="The folder of results; what is there is not done again.")
+@click.option("--dry-run", is_flag=True, help="Only print the plan: runs, duels, estimated time and disk.")
+@click.option("--backend", default="threads", show_default=True, help="threads, loky (processes) or dask (a cluster).")
+@jobs_option
+@click.option("--scheduler", help="Address of a dask scheduler, tcp://host:port; started here if not given.")
+@click.option("--shard", help="Only part i of n of the plan, written i/n, for array jobs of a batch system.")
+@click.option("--on-existing", default="reuse", show_default=True, help="reuse, overwrite or error.")
+@click.option("--retry", is_flag=True, help="Do again what failed before, and replace damaged files.")
+@click.option("--time-limit", type=float, help="Seconds for one run; then it is killed, and counts as failed.")
+@click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A Python file with policies; may be repeated.",
+)
+def command(
+    spec: Path,
+    out: Path | None,
+    dry_run: bool,
+    backend: str,
+    jobs: int,
+    scheduler: str | None,
+    shard: str | None,
+    on_existing: str,
+    retry: bool,
+    time_limit: float | None,
+    plugins: tuple[Path, ...],
+) -> None:
+    """Do the runs of the experiment in the file SPEC that are not in the folder yet.
+
+    Exit code: 0 all is done; 1 some runs failed or some files are damaged; 2 bad input; 130 interrupted.
+    """
+    from ltr_duel.core.errors import InputError
+    from ltr_duel.experiment.backends import Backend, check_backend
+    from ltr_duel.experiment.estimate import print_estimate
+    from ltr_duel.experiment.plan import parse_shard
+    from ltr_duel.experiment.run import make_plan, run_experiment
+
+    part = parse_shard(shard) if shard else None
+    where = Backend(backend, jobs, scheduler, time_limit)
+    check_backend(where)
+    if out is None and not dry_run:
+        raise click.UsageError("give --out DIR, the folder of results (or --dry-run)")
+    plan = make_plan(spec, plugins=plugins, jobs=jobs)
+    if dry_run:
+        for line in print_estimate(plan, part, out, where):
+            click.echo(line)
+        return
+    try:
+        report = run_experiment(plan, str(out), backend=where, shard=part, on_existing=on_existing, retry=retry)
+    except InputError as error:
+        click.echo(f"ltr-duel: {error}", err=True)
+        _leave(2, backend)
+    _print(report, Path(str(out)))
+    if report.interrupted:
+        click.echo("ltr-duel: interrupted", err=True)
+        _leave(130, "")
+    _leave(1 if report.failed or report.damaged else 0, backend)
+
+
+def _leave(code: int, backend: str) -> NoReturn:
+    """End the process. Threads of a cluster's client, or runs nobody waits for, have no say in it."""
+    if backend in ("threads", "loky"):
+        sys.exit(code)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _print(report: Report, out: Path) -> None:
+    """Say what was done, what was not, and how to go on."""
+    click.echo(
+        f"{report.planned:,} runs planned: {report.done:,} done now, {report.there:,} were there"
+        + (f", {len(report.failed):,} failed" if report.failed else "")
+        + (f", {report.left:,} to do" if report.left else "")
+    )
+    for digest, why in sorted(report.damaged.items())[:10]:
+        click.echo(f"not trusted: {out / 'runs' / f'{digest}.parquet'} ({why})", err=True)
+    if report.failed:
+        click.echo(f"why runs failed: ltr-duel status {out}", err=True)
+    if report.failed or report.damaged:
+        click.echo("--retry does them again", err=True)
+    if report.left:
+        click.echo("the same command goes on from here", err=True)
+    elif not report.done and not report.failed and not report.damaged:
+        click.echo("nothing to do")

@@ -1,0 +1,54 @@
+"""``ltr-duel status``: how far an experiment is."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+_MOST = 10
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--traceback", is_flag=True, help="Print the whole traceback of each failed run.")
+def command(folder: Path, traceback: bool) -> None:
+    """Say what of the experiments in FOLDER is done, running, failed and to do, and how long it will take.
+
+    Exit code 1 if runs failed or files are damaged.
+    """
+    from ltr_duel.experiment.progress import duration
+    from ltr_duel.experiment.status import age, read_status
+
+    status = read_status(folder)
+    click.echo(f"{folder}: {', '.join(status.names)}")
+    waiting = status.left - status.running
+    click.echo(
+        f"{status.planned:,} runs: {status.done:,} done, {status.running:,} running, {len(status.failures):,} failed,"
+        f" {waiting:,} waiting" + (f", {len(status.damaged):,} damaged" if status.damaged else "")
+    )
+    if status.left:
+        left = "unknown" if status.seconds_left is None else f"about {duration(status.seconds_left)}"
+        if not status.drivers:
+            left += " once it is started again: nobody is at work on it"
+        click.echo(f"time left: {left}")
+    for driver in status.drivers:
+        click.echo(
+            f"at work: process {driver['pid']} on {driver['host']} for {duration(age(driver))} ({driver['backend']})"
+        )
+    for one in status.failures if traceback else status.failures[:_MOST]:
+        where = f"{one['policy']} on {one['problem']}, horizon {one['horizon']:,}, repetition {one['repetition']}"
+        click.echo(f"failed: {where}: {one['error']}")
+        if traceback and one["traceback"]:
+            click.echo(one["traceback"])
+    if len(status.failures) > _MOST and not traceback:
+        click.echo(f"... and {len(status.failures) - _MOST} more (--traceback prints all)")
+    for digest, why in sorted(status.damaged.items())[:_MOST]:
+        click.echo(f"damaged: {folder / 'runs' / f'{digest}.parquet'}: {why}")
+    for name in status.foreign[:_MOST]:
+        click.echo(f"not of an experiment: {folder / 'runs' / name}")
+    if status.unplanned:
+        click.echo(f"{status.unplanned:,} more runs are there that no plan in this folder asks for")
+    if status.failures or status.damaged:
+        sys.exit(1)

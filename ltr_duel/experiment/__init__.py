@@ -1,0 +1,6 @@
+"""Experiments: what to run (a TOML file), where results lie (a folder), what is still to do.
+
+spec.toml -> Spec -> problems (matrices, rankings) -> Plan -> tasks -> backend -> Store -> StudyResults
+
+Nothing here draws pictures, and nothing here knows how a policy or a comparison works.
+"""

@@ -1,0 +1,85 @@
+"""One progress line on a terminal, plain lines elsewhere: runs done, duels a second, time left."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from tqdm import tqdm
+
+from ltr_duel.core.parallel import progress_wanted
+
+_EVERY = 30.0  # seconds between two plain lines
+
+
+class Progress:
+    """Shows how far an experiment is.
+
+    Parameters
+    ----------
+    total : int
+        Runs of the plan.
+    """
+
+    def __init__(self, total: int) -> None:
+        self._total, self._there, self._done, self._duels = total, 0, 0, 0
+        self._began = self._shown = time.monotonic()
+        self._plain = os.environ.get("LTR_DUEL_PROGRESS", "1") != "0" and not progress_wanted()
+        self._bar = tqdm(total=total, unit="run", disable=not progress_wanted(), bar_format="{l_bar}{bar}| {postfix}")
+        self._show()
+
+    def there(self) -> None:
+        """Count a run that need not be done."""
+        self._there += 1
+
+    def done(self, duels: int) -> None:
+        """Count a run that was done now."""
+        self._done += 1
+        self._duels += duels
+        self.tick()
+
+    def tick(self) -> None:
+        """Look at the clock."""
+        if not self._bar.disable:
+            self._show()
+        elif self._plain and time.monotonic() - self._shown >= _EVERY:
+            self._shown = time.monotonic()
+            print(f"{time.strftime('%H:%M:%S')} {self.sentence()}", file=sys.stderr, flush=True)
+
+    def sentence(self) -> str:
+        """Say how far it is."""
+        seconds = max(1e-9, time.monotonic() - self._began)
+        known = self._there + self._done
+        left = f", {duration(seconds / self._done * (self._total - known))} left" if self._done else ""
+        return f"{known:,} of {self._total:,} runs, {short(self._duels / seconds)} duels/s{left}"
+
+    def close(self) -> None:
+        """End the line."""
+        self._show()
+        self._bar.close()
+
+    def _show(self) -> None:
+        if not self._bar.disable:
+            self._bar.n = self._there + self._done
+            self._bar.set_postfix_str(self.sentence(), refresh=False)
+            self._bar.refresh()
+
+
+def duration(seconds: float) -> str:
+    """Write a time for people: 42 s, 3 min 20 s, 5 h 10 min, 3 d 4 h."""
+    units = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
+    whole = max(0, round(seconds))
+    for (name, size), (smaller, part) in zip(units, [*units[1:], ("", 1)], strict=True):
+        if whole >= size:
+            rest = whole % size // part
+            return f"{whole // size} {name}" + (f" {rest} {smaller}" if smaller and rest else "")
+    return "0 s"
+
+
+def short(number: float) -> str:
+    """Write a number with three figures: 1.23 G, 45.6 k, 789."""
+    for unit, size in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return f"{number:.3g}"

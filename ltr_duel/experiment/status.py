@@ -1,0 +1,84 @@
+"""How far a store is: done, running, failed, to do, time left. Imports no kernels, so that it answers at once."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ltr_duel.core.parallel import checked_jobs
+from ltr_duel.experiment.drivers import claimed, living_drivers
+from ltr_duel.experiment.plan_file import read_plans
+from ltr_duel.experiment.store import Store
+
+_SAMPLE = 200  # manifests that the mean time of a run is taken from
+
+
+class Status(NamedTuple):
+    """What is known of a store."""
+
+    names: list[str]  # of the experiments
+    planned: int
+    done: int
+    running: int
+    failures: list[dict[str, Any]]
+    damaged: dict[str, str]  # digest -> what is wrong
+    foreign: list[str]  # files that do not belong here
+    unplanned: int  # runs that no plan here asks for
+    drivers: list[dict[str, Any]]
+    seconds_left: float | None  # None where nothing tells
+
+    @property
+    def left(self) -> int:
+        """Runs still to do, those running included."""
+        return self.planned - self.done - len(self.failures) - len(self.damaged)
+
+
+def read_status(folder: str | Path) -> Status:
+    """Look at a store.
+
+    Raises
+    ------
+    InputError
+        If the folder holds no results.
+    """
+    store = Store(folder)
+    store.require()
+    plans, found = read_plans(store.plans), store.scan()
+    planned: set[str] = set()
+    for plan in plans:
+        planned.update(plan.runs["digest"].to_pylist())
+    done = found.done & planned
+    damaged = {digest: why for digest, why in found.damaged.items() if digest in planned}
+    failures = [one for digest, one in store.failures().items() if digest in planned - found.done - damaged.keys()]
+    drivers = living_drivers(store)
+    left = len(planned) - len(done) - len(failures) - len(damaged)
+    return Status(
+        [str(plan.about["name"] or Path(plan.about["spec_path"]).name) for plan in plans],
+        len(planned),
+        len(done),
+        len(claimed(store) & planned - found.done),
+        failures,
+        damaged,
+        found.foreign,
+        len(found.done - planned),
+        drivers,
+        _seconds_left(store, sorted(done), left, drivers),
+    )
+
+
+def _seconds_left(store: Store, done: list[str], left: int, drivers: list[dict[str, Any]]) -> float | None:
+    """Extrapolate from runs that are done and the workers at work (or all cores here, if nobody is)."""
+    if left == 0:
+        return 0.0
+    every = max(1, len(done) // _SAMPLE)
+    seconds = [one["seconds"] for one in store.manifests(done[::every][:_SAMPLE])]
+    if not seconds:
+        return None
+    workers = sum(checked_jobs(int(driver["jobs"])) for driver in drivers) or checked_jobs(-1)
+    return sum(seconds) / len(seconds) * left / workers
+
+
+def age(driver: dict[str, Any]) -> float:
+    """Return for how many seconds a driver has been at work."""
+    return time.time() - float(driver["began"])

@@ -1,0 +1,155 @@
+"""The store: a folder in which every run is one file, there completely or not at all.
+
+DIR/plans/<digest>.parquet       the runs of each experiment started here, with its spec
+DIR/problems/<digest>.parquet    the matrix that regret is measured by
+DIR/runs/<digest>.parquet        one run, named by the digest of its key; .json beside it is its manifest
+DIR/failed/<digest>.json         a run that failed, with its traceback
+DIR/claims/<digest>              a run that somebody is at work on
+DIR/drivers/<id>                 who that is; touched while alive
+DIR/tmp/                         files that are being written
+
+Nothing here imports the simulation: looking at a store of 10,000 runs takes a moment.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ltr_duel.core.errors import InputError
+
+_MAGIC = b"PAR1"
+_HEX = frozenset("0123456789abcdef")
+
+
+class Found(NamedTuple):
+    """What lies under ``runs``."""
+
+    done: set[str]  # digests
+    damaged: dict[str, str]  # digest -> what is wrong
+    foreign: list[str]  # names of files that no run can have
+
+
+class Store:
+    """A folder of runs.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Made if need be by `prepare`.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    def __getattr__(self, name: str) -> Path:
+        """The sub-folders, by name."""
+        if name in ("plans", "problems", "runs", "failed", "claims", "drivers", "tmp"):
+            return self.folder / name
+        raise AttributeError(name)
+
+    def prepare(self) -> None:
+        """Make the folders.
+
+        Raises
+        ------
+        InputError
+            If they cannot be made, or the folder holds something else.
+        """
+        if self.folder.is_dir() and not self.exists() and any(self.folder.iterdir()):
+            raise InputError(f"{self.folder}: holds files that are not of an experiment; give a new or empty folder")
+        try:
+            for name in ("plans", "problems", "runs", "failed", "claims", "drivers", "tmp"):
+                (self.folder / name).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{self.folder}: cannot be written: {error.strerror}") from None
+
+    def exists(self) -> bool:
+        """Whether this is a store."""
+        return (self.folder / "runs").is_dir() and (self.folder / "plans").is_dir()
+
+    def require(self) -> None:
+        """Refuse a folder that is no store."""
+        if not self.exists():
+            raise InputError(f"{self.folder}: no results of 'ltr-duel run' are here")
+
+    def run_path(self, digest: str) -> Path:
+        """Where a run lies."""
+        return self.folder / "runs" / f"{digest}.parquet"
+
+    def manifest_path(self, digest: str) -> Path:
+        """Where its manifest lies."""
+        return self.folder / "runs" / f"{digest}.json"
+
+    def write(self, path: Path, data: bytes) -> None:
+        """Write a file: whole, or not at all.
+
+        Raises
+        ------
+        StoreFullError
+            If there is no space left.
+        """
+        temporary = self.folder / "tmp" / f"{os.getpid()}-{uuid.uuid4().hex}"
+        try:
+            temporary.write_bytes(data)
+            temporary.replace(path)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise StoreFullError(self.folder) from None
+            raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+
+    def scan(self) -> Found:
+        """Look at all files under ``runs``: their names, and the first and last bytes of each run."""
+        found = Found(set(), {}, [])
+        with os.scandir(self.runs) as entries:
+            for entry in entries:
+                digest, _, suffix = entry.name.partition(".")
+                if suffix not in ("parquet", "json") or len(digest) != 64 or not _HEX.issuperset(digest):
+                    found.foreign.append(entry.name)
+                elif suffix == "parquet":
+                    wrong = _wrong_with(entry.path)
+                    if wrong:
+                        found.damaged[digest] = wrong
+                    else:
+                        found.done.add(digest)
+        found.foreign.sort()
+        return found
+
+    def failures(self) -> dict[str, dict[str, Any]]:
+        """Return what is known of each failed run, by digest."""
+        return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(self.failed.glob("*.json"))}
+
+    def manifests(self, digests: list[str]) -> Iterator[dict[str, Any]]:
+        """Yield the manifests of some runs; those that are missing or damaged are left out."""
+        for digest in digests:
+            try:
+                yield json.loads(self.manifest_path(digest).read_bytes())
+            except (OSError, ValueError):
+                continue
+
+
+class StoreFullError(InputError):
+    """There is no space left where the store lies."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"{folder}: no space left on the device")
+
+
+def _wrong_with(path: str) -> str:
+    """Say what is wrong with a file that should be Parquet, at a glance; nothing if nothing is."""
+    with open(path, "rb") as file:  # noqa: PTH123 -- called ten thousand times, Path is slower
+        head = file.read(4)
+        size = file.seek(0, os.SEEK_END)
+        if size < 12:
+            return f"truncated: {size} bytes"
+        file.seek(-4, os.SEEK_END)
+        tail = file.read(4)
+    if head != _MAGIC:
+        return "not a Parquet file"
+    return "" if tail == _MAGIC else "truncated: its end is missing"

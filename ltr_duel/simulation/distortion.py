@@ -1,0 +1,187 @@
+"""Distortion: whether comparing many rankers at once changes who beats whom.
+
+A multileaved list is short; with many rankers in it some have no document on it, and a ranker may beat another one in a
+large set that it loses to in pairs. Measured as in the multi-dueling paper: random sets of rankers that have a
+Condorcet winner (by pairs) are multileaved as a whole, and the share of the others that then beat the winner is
+reported. Without distortion, and with enough multileavings, it is zero; rankers of nearly the same quality add noise.
+
+Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016
+(arXiv 1608.06253), Section 4.2.6 and Table 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ltr_duel.clicks.model import ClickModel, click_model
+from ltr_duel.core.arrays import IntVector
+from ltr_duel.core.errors import InputError, require_between
+from ltr_duel.core.jit import interpreted
+from ltr_duel.core.parallel import run_tasks
+from ltr_duel.core.random import Streams, stream
+from ltr_duel.interleaving.comparison import Comparer
+from ltr_duel.interleaving.method import METHODS
+from ltr_duel.preferences.estimate import estimate_preferences
+from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.preferences.winner_sets import draw_winner_set
+from ltr_duel.rankers.rankings import Rankings
+from ltr_duel.simulation.repeated import multileave_often
+
+KEYS = ["method", "clicks", "rankers"]
+
+
+class _Cell(NamedTuple):
+    """One repetition of one cell of the table."""
+
+    method: str
+    comparer: Comparer
+    picks: IntVector  # the winner, then the others; empty if no set of this size has a winner
+    rankers: int
+    repetition: int
+    multileavings: int
+    seed: int
+
+
+def measure_distortion(
+    rankings: Rankings,
+    *,
+    clicks: Sequence[str | ClickModel] = ("perfect", "navigational", "informational"),
+    methods: Sequence[str] = (),
+    sizes: Sequence[int] = (3, 10, 100),
+    multileavings: int = 3000,
+    repetitions: int = 30,
+    comparisons: int = 4000,
+    top: int = 10,
+    seed: int = 0,
+    jobs: int = -1,
+) -> pd.DataFrame:
+    """Multileave random sets of rankers that have a Condorcet winner, and count who beats it.
+
+    The winner is that of a preference matrix estimated with probabilistic interleave, the same click model and the
+    same queries. All methods meet the same sets; each repetition has random streams of its own, so the result does not
+    depend on the number of workers, nor on which other cells are measured.
+
+    Parameters
+    ----------
+    rankings : Rankings
+    clicks : sequence of str or ClickModel
+    methods : sequence of str
+        Multileaving methods, with parameters if wanted; all there are if none is given.
+    sizes : sequence of int
+        Rankers in a set, each at least 2.
+    multileavings : int
+        Of each set.
+    repetitions : int
+        Sets of each size.
+    comparisons : int
+        Of each pair, for the preference matrix.
+    top : int
+        Documents shown.
+    seed : int
+    jobs : int
+        Threads; -1 for all cores.
+
+    Returns
+    -------
+    DataFrame
+        One row for each method, click model, size and repetition: ``method``, ``clicks``, ``rankers``, ``repetition``,
+        ``winner``; ``percent``, the share of the other rankers that won more multileavings against the winner than
+        they lost, a tie decided by a coin each time; and ``percent_clear``, the share that did so by more than two
+        standard errors of a fair coin, which noise alone does to one in 44. Where no set of that size has a
+        Condorcet winner, ``winner`` is empty and the shares are NaN.
+
+    Raises
+    ------
+    InputError
+        For an unknown name, a method that compares pairs only, or a size outside 2..K.
+    """
+    for name, count in (("multileavings", multileavings), ("repetitions", repetitions)):
+        require_between(f"the number of {name}", count, 1)
+    for size in sizes:
+        require_between("the number of rankers in a set", size, 2, len(rankings))
+    chosen = list(dict.fromkeys(map(str.strip, methods))) or [one.name for one in METHODS if one.slates]
+    models = [click_model(model, rankings.grades) if isinstance(model, str) else model for model in clicks]
+    comparers = {
+        (method, model.name): _multileaver(rankings, model, method, top) for model in models for method in chosen
+    }
+    cells = []
+    for model in models:
+        matrix = estimate_preferences(
+            rankings, clicks=model, method="probabilistic", comparisons=comparisons, top=top, seed=seed, jobs=jobs
+        )
+        for size in dict.fromkeys(sizes):
+            sets = [_winner_set(matrix, model.name, size, repetition, seed) for repetition in range(repetitions)]
+            cells += [
+                _Cell(method, comparers[method, model.name], picks, size, repetition, multileavings, seed)
+                for method in chosen
+                for repetition, picks in enumerate(sets)
+            ]
+    rows = run_tasks(_measure, cells, total=len(cells), jobs=jobs, label="distortion", unit="set")
+    frame = pd.DataFrame(rows, columns=[*KEYS, "repetition", "winner", "percent", "percent_clear"])
+    frame.attrs.update(
+        rankings.provenance,
+        multileavings=multileavings,
+        comparisons=comparisons,
+        top=top,
+        seed=seed,
+        queries=rankings.n_queries,
+        rankers=len(rankings),
+    )
+    return frame
+
+
+def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """Average over repetitions.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From `measure_distortion`.
+
+    Returns
+    -------
+    DataFrame
+        One row for each method, click model and size: ``percent`` and its ``standard_error`` (NaN for a single
+        repetition), ``percent_clear``, and the number of ``repetitions``.
+    """
+    cells = frame.groupby(KEYS, sort=False)
+    repetitions = cells["percent"].count()
+    return pd.DataFrame(
+        {
+            "percent": cells["percent"].mean(),
+            "standard_error": cells["percent"].std(ddof=1) / np.sqrt(repetitions),
+            "percent_clear": cells["percent_clear"].mean(),
+            "repetitions": repetitions,
+        }
+    ).reset_index()
+
+
+def _multileaver(rankings: Rankings, model: ClickModel, method: str, top: int) -> Comparer:
+    comparer = Comparer(rankings, model, method, "", top)
+    if not comparer.configured.method.slates:
+        able = ", ".join(one.name for one in METHODS if one.slates)
+        raise InputError(f"'{method}' does not compare sets of rankers; methods that do: {able}")
+    return comparer
+
+
+def _winner_set(matrix: PreferenceMatrix, clicks: str, size: int, repetition: int, seed: int) -> IntVector:
+    return draw_winner_set(matrix, size, stream(seed, "distortion", "set", clicks, size, repetition))
+
+
+def _measure(cell: _Cell) -> tuple[Any, ...]:
+    """Multileave one set, and return a row of the table."""
+    key = (cell.method, cell.comparer.clicks.name, cell.rankers, cell.repetition)
+    if not cell.picks.size:
+        return (*key, "", np.nan, np.nan)
+    streams = Streams(*(stream(cell.seed, "distortion", *key, name) for name in Streams._fields))
+    run = multileave_often if cell.comparer.compiled else interpreted(multileave_often)
+    lead = np.zeros(cell.rankers, np.int64)
+    won = np.zeros((cell.rankers, cell.rankers), np.int8)
+    run(cell.comparer.open(), cell.picks, cell.multileavings, won, lead, streams)
+    behind = -lead[1:] / np.sqrt(cell.multileavings)  # of the winner, in standard errors
+    winner = cell.comparer.rankings.names[cell.picks[0]]
+    return (*key, winner, 100 * float((behind > 0).mean()), 100 * float((behind > 2).mean()))

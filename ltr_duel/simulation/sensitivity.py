@@ -1,0 +1,185 @@
+"""Sensitivity: how many impressions a comparison method needs until it names the better of two rankers.
+
+Pairs of rankers are drawn at random; the better one is that with the higher NDCG@10. Each method compares each pair
+on simulated users, again and again; after n impressions it names the ranker that is ahead in the sum of the
+outcomes (nobody ahead: a fair coin, counted as half right). Its accuracy is the share of repetitions in which that
+is the better one. Multileaving methods compare the two rankers as a set.
+
+After Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods. TOIS 2013,
+Section 5.3 (efficiency). A method need not reach 100 %: what users prefer is not what NDCG prefers for every pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ltr_duel.clicks.model import ClickModel, click_model
+from ltr_duel.core.arrays import FloatVector, IntVector
+from ltr_duel.core.errors import InputError, require_between
+from ltr_duel.core.jit import interpreted
+from ltr_duel.core.parallel import run_tasks
+from ltr_duel.core.random import Streams, stream
+from ltr_duel.interleaving.comparison import Comparer
+from ltr_duel.interleaving.method import METHODS
+from ltr_duel.rankers.metrics import ndcg
+from ltr_duel.rankers.rankings import Rankings
+from ltr_duel.simulation.repeated import walk_pairs, walk_slates
+from ltr_duel.simulation.simulate import checkpoints
+
+
+class _Task(NamedTuple):
+    """One method on one pair."""
+
+    method: str
+    comparer: Comparer
+    better: int
+    worse: int
+    times: IntVector
+    repetitions: int
+    seed: int
+
+
+def measure_sensitivity(
+    rankings: Rankings,
+    *,
+    clicks: str | ClickModel = "navigational",
+    methods: Sequence[str] = (),
+    pairs: int = 20,
+    least_gap: float = 0.01,
+    impressions: int = 3000,
+    repetitions: int = 100,
+    top: int = 10,
+    seed: int = 0,
+    jobs: int = -1,
+) -> pd.DataFrame:
+    """Measure each method's accuracy against the number of impressions.
+
+    Parameters
+    ----------
+    rankings : Rankings
+    clicks : str or ClickModel
+    methods : sequence of str
+        With parameters if wanted; all there are if none is given.
+    pairs : int
+        Pairs of rankers, drawn without replacement; all methods meet the same ones.
+    least_gap : float
+        Only pairs are drawn whose NDCG@10 differs by more than this.
+    impressions : int
+        Of each pair in each repetition.
+    repetitions : int
+    top : int
+        Documents shown.
+    seed : int
+    jobs : int
+        Threads; -1 for all cores. The result does not depend on it.
+
+    Returns
+    -------
+    DataFrame
+        One row for each method, pair and checkpoint: ``method``, ``clicks``, ``better``, ``worse``, ``gap`` (of
+        NDCG@10), ``impressions``, ``accuracy`` and ``repetitions``.
+
+    Raises
+    ------
+    InputError
+        For an unknown name, a number out of range, or where no pair of rankers differs enough.
+    """
+    for name, count in (("pairs", pairs), ("impressions", impressions), ("repetitions", repetitions)):
+        require_between(f"the number of {name}", count, 1)
+    require_between("the least difference of NDCG@10", least_gap, 0, 1)
+    model = click_model(clicks, rankings.grades) if isinstance(clicks, str) else clicks
+    chosen = list(dict.fromkeys(map(str.strip, methods))) or METHODS.names()
+    comparers = {method: Comparer(rankings, model, method, "", top) for method in chosen}
+    quality = ndcg(rankings)
+    drawn = draw_pairs(quality, pairs, least_gap, seed)
+    times = checkpoints(impressions, per_decade=8)
+    tasks = [
+        _Task(method, comparer, better, worse, times, repetitions, seed)
+        for method, comparer in comparers.items()
+        for better, worse in drawn
+    ]
+    tables = []
+    answers = run_tasks(_measure, tasks, total=len(tasks), jobs=jobs, label="sensitivity", unit="pair")
+    for task, accuracy in zip(tasks, answers, strict=True):
+        named = {
+            "method": task.method,
+            "clicks": model.name,
+            "better": rankings.names[task.better],
+            "worse": rankings.names[task.worse],
+            "gap": quality[task.better] - quality[task.worse],
+        }
+        tables.append(pd.DataFrame({**named, "impressions": times, "accuracy": accuracy, "repetitions": repetitions}))
+    frame = pd.concat(tables, ignore_index=True)
+    frame.attrs.update(rankings.provenance, top=top, seed=seed, least_gap=least_gap)
+    return frame
+
+
+def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) -> list[tuple[int, int]]:
+    """Draw pairs (better, worse) of rankers that differ by more than ``least_gap``; fewer if there are no more."""
+    better, worse = np.nonzero(quality[:, None] - quality[None, :] > least_gap)
+    if not better.size:
+        raise InputError(f"no two of the {len(quality)} rankers differ by more than {least_gap:g} in NDCG@10")
+    picks = np.argsort(stream(seed, "sensitivity", "pairs").random(len(better)), kind="stable")[:count]
+    return [(int(better[k]), int(worse[k])) for k in picks]
+
+
+def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFrame:
+    """Say how many impressions each method needs.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From `measure_sensitivity`.
+    accuracy : float
+        What is to be reached.
+
+    Returns
+    -------
+    DataFrame
+        One row for each method. ``impressions``: the median over pairs of the first checkpoint from which on the
+        accuracy is reached (NaN if it is not for half of the pairs); ``pairs_sure``: the share of pairs for which it is
+        reached at all; ``accuracy`` at the last checkpoint, the mean over pairs, and its ``standard_error``.
+    """
+    rows = []
+    for method, part in frame.groupby("method", sort=False):
+        curves = part.pivot(index="impressions", columns=["better", "worse"], values="accuracy")
+        needed = np.array([_needed(curves[pair], accuracy) for pair in curves])
+        median = float(np.quantile(needed, 0.5, method="higher"))
+        last = curves.iloc[-1]
+        rows.append(
+            {
+                "method": method,
+                "impressions": median if np.isfinite(median) else np.nan,
+                "pairs_sure": np.isfinite(needed).mean(),
+                "accuracy": last.mean(),
+                "standard_error": last.std(ddof=1) / np.sqrt(len(last)),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _needed(curve: pd.Series[float], accuracy: float) -> float:
+    """Return the first checkpoint from which on a curve is never below ``accuracy``, or infinity."""
+    missed = np.flatnonzero(curve < accuracy)
+    first = missed[-1] + 1 if missed.size else 0
+    return float(curve.index[first]) if first < len(curve) else np.inf
+
+
+def _measure(task: _Task) -> FloatVector:
+    """Return the accuracy at each checkpoint."""
+    comparer, right = task.comparer, np.zeros(len(task.times))
+    pairs = comparer.configured.method.pairs
+    walk = walk_pairs if pairs else walk_slates
+    run = walk if comparer.compiled else interpreted(walk)
+    comparison, slate = comparer.open(), np.array([task.better, task.worse])
+    won = np.zeros((2, 2), np.int8)
+    names = [comparer.rankings.names[k] for k in slate]
+    for repetition in range(task.repetitions):
+        key = ("sensitivity", task.method, comparer.clicks.name, *names, repetition)
+        streams = Streams(*(stream(task.seed, *key, name) for name in Streams._fields))
+        run(comparison, slate, won, task.times, right, streams)
+    return right / task.repetitions

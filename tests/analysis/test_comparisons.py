@@ -1,0 +1,57 @@
+"""Figures of whole experiments: what is drawn is what the table says; files are the same bytes each time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ltr_duel.analysis.comparisons import plot_accuracy, plot_against_arms, plot_identification
+from ltr_duel.analysis.plots import plot_regret
+from ltr_duel.analysis.style import look_of, save_figure
+from ltr_duel.core.errors import InputError
+from ltr_duel.simulation.simulate import simulate
+from tests.conftest import bradley_terry
+
+
+def final(**columns):
+    return pd.DataFrame({"policy": ["rucb"] * 3 + ["mdb"] * 3, "t": 1000, **columns})
+
+
+def test_accuracy_is_the_share_of_runs_that_are_right():
+    frame = pd.DataFrame({"policy": "rucb", "t": [1, 1, 10, 10], "correct": [0.0, 1.0, 1.0, 1.0]})
+    (line,) = plot_accuracy(frame).axes[0].get_lines()
+    assert line.get_xdata().tolist() == [1, 10] and line.get_ydata().tolist() == [0.5, 1.0]
+
+
+def test_identification_shows_the_median_and_counts_those_that_never_do():
+    axes = plot_identification(final(identified_at=[10.0, 100.0, 1000.0, 50.0, np.inf, np.inf])).axes[0]
+    assert axes.get_lines()[1].get_xdata()[0] == 100
+    assert [text.get_text() for text in axes.texts] == ["2 of 3 never"]
+
+
+def test_regret_against_arms_is_the_mean_for_each_size():
+    frame = final(rankers=[4, 4, 8] * 2, regret_average=[1.0, 3.0, 9.0, 4.0, 6.0, 7.0])
+    rucb, mdb = plot_against_arms(frame).axes[0].get_lines()
+    assert rucb.get_xdata().tolist() == [4, 8] and rucb.get_ydata().tolist() == [2, 9]
+    assert mdb.get_ydata().tolist() == [5, 7] and rucb.get_color() == look_of("rucb").color
+
+
+def test_the_band_is_quantiles_or_two_standard_errors():
+    results = simulate(bradley_terry(4), "rucb", horizon=300, repetitions=4)
+    last = results.to_frame().query("t == 300")["regret_average"]
+    for band, low in (("quantiles", last.quantile(0.1)), ("standard error", last.mean() - 2 * last.sem())):
+        (shade,) = plot_regret(results.to_frame(), results.matrix, band=band).axes[0].collections
+        corners = shade.get_paths()[0].vertices
+        assert corners[corners[:, 0] == 300][:, 1].min() == pytest.approx(low)
+    with pytest.raises(InputError, match="no band 'quantile'; did you mean 'quantiles'"):
+        plot_regret(results.to_frame(), results.matrix, band="quantile")
+
+
+@pytest.mark.parametrize("suffix", [".png", ".pdf", ".svg"])
+def test_figures_are_written_as_the_same_bytes(tmp_path, suffix):
+    results = simulate(bradley_terry(4), ["rucb", "mdb"], horizon=300, repetitions=2)
+    one, two = (save_figure(results.plot(), tmp_path / f"{name}{suffix}").read_bytes() for name in "ab")
+    assert one == two and len(one) > 1000
+    with pytest.raises(InputError, match=r"\.png, \.pdf, \.svg"):
+        save_figure(results.plot(), tmp_path / "a.bmp")

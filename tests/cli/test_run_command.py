@@ -1,0 +1,92 @@
+"""``ltr-duel run``, ``status``, ``verify``, ``merge`` and ``results`` from the command line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+SPEC = """
+name = "tiny"
+policies = ["rucb", "uniform"]
+horizon = 100
+repetitions = 2
+[[matrices]]
+name = "m"
+p = [[0.5, 0.6, 0.7], [0.4, 0.5, 0.6], [0.3, 0.4, 0.5]]
+"""
+
+
+@pytest.fixture
+def spec(tmp_path):
+    from ltr_duel.bandits.policy import POLICIES
+
+    path = tmp_path / "tiny.toml"
+    path.write_text(SPEC.replace("uniform", "random" if "random" in POLICIES else "mdb"))
+    return path
+
+
+def test_an_experiment_from_its_file_to_its_tables(ltr_duel, spec, tmp_path):
+    out = tmp_path / "out"
+    answer = ltr_duel("run", spec, "--out", out, "--jobs", 1)
+    assert answer.code == 0 and "4 runs planned: 4 done now, 0 were there" in answer.out, answer.err
+    answer = ltr_duel("run", spec, "--out", out, "--jobs", 1)
+    assert answer.code == 0 and "nothing to do" in answer.out
+    answer = ltr_duel("status", out)
+    assert answer.code == 0 and "4 runs: 4 done, 0 running, 0 failed, 0 waiting" in answer.out
+    answer = ltr_duel("verify", out, "--sample", 2)
+    assert answer.code == 0 and "4 files compared with their manifests, 2 runs done again: all is as" in answer.out
+    answer = ltr_duel("merge", out, "--out", tmp_path / "copy")
+    assert answer.code == 0 and "4 runs copied" in answer.out
+    words = ("--csv", tmp_path / "t.csv", "--latex", tmp_path / "t.tex", "--plots", tmp_path / "figures")
+    answer = ltr_duel("results", out, *words, "--format", "svg")
+    assert answer.code == 0 and "rucb" in answer.out, answer.err
+    assert (tmp_path / "t.csv").read_text().startswith("problem,rankers,source,policy,horizon,repetition,t,regret_")
+    assert "\\toprule" in (tmp_path / "t.tex").read_text()
+    assert len(list((tmp_path / "figures").glob("m-100-*.svg"))) == 3
+
+
+def test_the_dry_run_prints_the_plan_and_writes_nothing(ltr_duel, spec, tmp_path):
+    answer = ltr_duel("run", spec, "--out", tmp_path / "out", "--dry-run")
+    assert answer.code == 0 and not (tmp_path / "out").exists()
+    assert "4 runs; 400 duels to do" in answer.out and "of disk" in answer.out
+    ltr_duel("run", spec, "--out", tmp_path / "out", "--shard", "1/2")
+    assert (
+        "4 runs, 2 of them done; 200 duels to do" in ltr_duel("run", spec, "--out", tmp_path / "out", "--dry-run").out
+    )
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (("--backend", "thread"), ["no backend 'thread'; did you mean 'threads'?"]),
+        (("--shard", "3/2"), ["--shard must be i/n", "not '3/2'"]),
+        (("--shard", "0/2"), ["not '0/2'"]),
+        (("--time-limit", "0"), ["time limit must be above 0"]),
+        (("--jobs", "0"), ["jobs must be at least 1"]),
+        (("--scheduler", "tcp://x:1"), ["--scheduler is for --backend dask"]),
+        (("--on-existing", "replace"), ["reuse, overwrite, error"]),
+        (("--plugin", "nowhere.py"), ["nowhere.py"]),
+    ],
+)
+def test_bad_options_are_one_sentence_and_leave_nothing(ltr_duel, spec, tmp_path, options, words):
+    answer = ltr_duel("run", spec, "--out", tmp_path / "out", *options)
+    assert answer.code == 2 and answer.err.count("\n") == 1 and "Traceback" not in answer.err
+    assert all(word in answer.err for word in words), answer.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_without_results_is_refused(ltr_duel, spec, tmp_path):
+    for words in (("status", tmp_path), ("verify", tmp_path), ("results", tmp_path), ("merge", tmp_path, "--out", "x")):
+        answer = ltr_duel(*words)
+        assert answer.code == 2 and "no results of 'ltr-duel run' are here" in answer.err
+    answer = ltr_duel("run", spec)
+    assert answer.code == 2 and "--out DIR" in answer.err
+
+
+def test_status_imports_no_kernels():
+    heavy = ("numba", "matplotlib", "scipy")
+    script = f"import sys, ltr_duel.experiment.status; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

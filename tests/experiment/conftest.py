@@ -1,0 +1,169 @@
+"""A small experiment, a file of awkward policies, and drivers in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ltr_duel.experiment.plan import Plan
+from ltr_duel.experiment.plugins import load_plugin
+from ltr_duel.experiment.sources import build_problems
+from ltr_duel.experiment.spec import read_spec
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SMALL = """
+name = "small"
+policies = ["rucb", "mdb"]
+horizon = [50, 300]
+repetitions = 3
+seed = 7
+
+[[matrices]]
+name = "three arms"
+p = [[0.5, 0.6, 0.7], [0.4, 0.5, 0.6], [0.3, 0.4, 0.5]]
+
+[[corpora]]
+synthetic = { queries = 6, documents = 8, features = 8, grades = 2 }
+comparisons = 40
+clicks = "perfect"
+answers = ["matrix", "live"]
+"""
+
+AWKWARD = """
+import os
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.bandits.policy import Policy
+
+
+class Params(NamedTuple):
+    seconds: float = 0.02   # of a run, when nothing goes wrong
+    share: float = 0.4      # of the runs in which it does
+
+
+def init_of(name):
+    State = NamedTuple(name + "State", [("count", np.ndarray)])
+
+    def init(n_arms, horizon, params):
+        return State(np.zeros(n_arms, np.int64))
+
+    return State, init
+
+
+def make(name, trouble):
+    State, init = init_of(name)
+
+    def select(state, params, t, rng):
+        if t == 1:
+            luck = rng.random()
+            time.sleep(params.seconds)
+            if luck < params.share:
+                trouble()
+        return int(rng.random() * 3), int(rng.random() * 3)
+
+    def update(state, params, t, first, second, outcome, rng):
+        state.count[first if outcome >= 0 else second] += 1
+
+    def recommend(state, params):
+        return int(state.count.argmax())
+
+    return Policy(
+        name, "duel", Params, State, init, select, update, recommend,
+        assumes="nothing", regret="linear", cost="a moment", reference="none", bibtex="", compiled=False,
+    )
+
+
+def fail():
+    raise ArithmeticError("the sum of the parts")
+
+
+def hang():
+    while True:
+        time.sleep(0.01)
+
+
+SLOW = make("slow", lambda: None)
+FAILS = make("fails", fail)
+HANGS = make("hangs", hang)
+DIES = make("dies", lambda: os._exit(3))
+"""
+
+
+def matrix_spec(policies, repetitions=4, horizon=5, more=""):
+    listed = ", ".join(f'"{one}"' for one in policies)
+    return (
+        f"policies = [{listed}]\nrepetitions = {repetitions}\nhorizon = {horizon}\n{more}\n"
+        '[[matrices]]\nname = "m"\np = [[0.5, 0.6, 0.7], [0.4, 0.5, 0.6], [0.3, 0.4, 0.5]]\n'
+    )
+
+
+@pytest.fixture
+def spec_file(tmp_path):
+    """Return a function that writes a spec."""
+
+    def write(text=SMALL, name="spec.toml"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def awkward(tmp_path_factory):
+    """Return the file of awkward policies."""
+    path = tmp_path_factory.mktemp("plugins") / "awkward.py"
+    path.write_text(AWKWARD)
+    return path
+
+
+def plan_of(path, *plugins) -> Plan:
+    loaded = tuple(load_plugin(one) for one in plugins)
+    file = read_spec(path)
+    return Plan(file, build_problems(file), loaded)
+
+
+def results_of(folder: Path) -> dict[str, bytes]:
+    """Return everything that is a result: runs, plans and matrices, but no manifests."""
+    files = [path for name in ("runs", "plans", "problems") for path in sorted((folder / name).glob("*.parquet"))]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def command(*words) -> list[str]:
+    return [sys.executable, "-m", "ltr_duel.cli.main", *map(str, words)]
+
+
+def start(*words, **options) -> subprocess.Popen:
+    """Start ``ltr-duel`` in a process group of its own."""
+    environment = {**os.environ, "LTR_DUEL_PROGRESS": "0", **options.pop("env", {})}
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
+    return subprocess.Popen(command(*words), cwd=ROOT, env=environment, start_new_session=True, **options)
+
+
+def finish(process: subprocess.Popen, seconds=120) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=seconds)
+    return process.returncode, out, err
+
+
+def kill_group(process: subprocess.Popen) -> None:
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def wait_for(condition, seconds=60.0):
+    """Wait until something is so."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise TimeoutError("it did not come to that")
+        time.sleep(0.02)

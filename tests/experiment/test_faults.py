@@ -1,0 +1,181 @@
+"""What goes wrong at night: policies that raise, hang or kill their process; drivers that are killed; full disks."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from ltr_duel.experiment.backends import Backend
+from ltr_duel.experiment.run import run_experiment
+from ltr_duel.experiment.run_file import read_key
+from ltr_duel.experiment.status import read_status
+from ltr_duel.experiment.store import Store
+from tests.experiment.conftest import finish, kill_group, matrix_spec, plan_of, results_of, start, wait_for
+
+SLOW = "slow:seconds=0.05"
+
+
+def runs_in(folder) -> list:
+    return sorted((folder / "runs").glob("*.parquet")) if (folder / "runs").is_dir() else []
+
+
+def assert_whole(folder):
+    """Every run in the store is a whole file of the run that it is named by."""
+    for path in runs_in(folder):
+        assert read_key(path).digest == path.stem
+        assert path.with_suffix(".json").exists()
+
+
+@pytest.mark.parametrize("backend", ["threads", "loky"])
+def test_a_policy_that_raises_fails_alone(spec_file, awkward, tmp_path, backend):
+    plan = plan_of(spec_file(matrix_spec(["fails", "slow"], repetitions=8)), awkward)
+    report = run_experiment(plan, tmp_path / "out", backend=Backend(backend, 2))
+    assert 0 < len(report.failed) < 8 and report.done + len(report.failed) == 16 and report.left == 0
+    failures = read_status(tmp_path / "out").failures
+    assert len(failures) == len(report.failed)
+    assert failures[0]["error"] == "ArithmeticError: the sum of the parts" and "in fail" in failures[0]["traceback"]
+    again = run_experiment(plan, tmp_path / "out")
+    assert (again.done, again.failed) == (0, report.failed)
+    retried = run_experiment(plan, tmp_path / "out", retry=True)
+    assert (retried.done, retried.failed) == (0, report.failed)
+
+
+def test_a_policy_that_hangs_is_killed_when_its_time_is_up(spec_file, awkward, tmp_path):
+    plan = plan_of(spec_file(matrix_spec(["hangs", "slow"], repetitions=4)), awkward)
+    report = run_experiment(plan, tmp_path / "out", backend=Backend("threads", 2, time_limit=0.5))
+    assert 0 < len(report.failed) < 4 and report.done + len(report.failed) == 8
+    failures = read_status(tmp_path / "out").failures
+    assert {one["error"] for one in failures} == {"did not end within the time limit of 0.5 s"}
+    assert all(0.5 <= one["seconds"] < 10 for one in failures)
+
+
+def test_a_policy_that_kills_its_process_fails_alone_under_a_time_limit(spec_file, awkward, tmp_path):
+    plan = plan_of(spec_file(matrix_spec(["dies"], repetitions=4)), awkward)
+    report = run_experiment(plan, tmp_path / "out", backend=Backend("threads", 1, time_limit=60))
+    assert 0 < len(report.failed) < 4 and report.done + len(report.failed) == 4
+    assert "its process died with exit code 3" in read_status(tmp_path / "out").failures[0]["error"]
+
+
+def test_a_policy_that_kills_its_process_is_said_without_a_time_limit(spec_file, awkward, tmp_path):
+    words = ("run", spec_file(matrix_spec(["dies"], repetitions=6)), "--out", tmp_path / "out", "--plugin", awkward)
+    code, _, err = finish(start(*words, "--backend", "loky", "--jobs", 2))
+    assert code == 2 and "a worker process died" in err and "--time-limit" in err and "goes on from there" in err, err
+    assert "Traceback" not in err
+    assert_whole(tmp_path / "out")
+
+
+def test_a_policy_file_that_is_edited_gives_other_runs(spec_file, awkward, tmp_path):
+    """In processes of their own, as a process runs a file of policies once."""
+    spec, mine = spec_file(matrix_spec(["slow:seconds=0"])), tmp_path / "mine.py"
+    for text in (awkward.read_text(), awkward.read_text() + "\n# edited\n"):
+        mine.write_text(text)
+        code, out, err = finish(start("run", spec, "--out", tmp_path / "out", "--plugin", mine, "--jobs", 1))
+        assert code == 0 and "4 done now, 0 were there" in out, err
+
+
+def test_the_command_line_says_what_failed(spec_file, awkward, tmp_path):
+    path = spec_file(matrix_spec(["fails"], repetitions=6))
+    code, out, err = finish(start("run", path, "--out", tmp_path / "out", "--plugin", awkward, "--jobs", 1))
+    assert code == 1 and "failed" in out and "--retry" in err and "Traceback" not in err
+    code, out, _ = finish(start("status", tmp_path / "out", "--traceback"))
+    assert code == 1 and "ArithmeticError: the sum of the parts" in out and "in fail" in out
+
+
+@pytest.mark.parametrize("backend", ["threads", "loky"])
+@pytest.mark.parametrize("group", [False, True])
+def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(spec_file, awkward, tmp_path, backend, group):
+    out = tmp_path / "out"
+    words = ("run", spec_file(matrix_spec([SLOW], repetitions=400)), "--out", out, "--plugin", awkward)
+    process = start(*words, "--backend", backend, "--jobs", 2)
+    wait_for(lambda: len(runs_in(out)) > 5)
+    (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
+    code, text, err = finish(process, 20)
+    assert code == 130, err
+    assert "400 runs planned" in text and "to do" in text and "the same command goes on from here" in err
+    assert "Traceback" not in err
+    assert_whole(out)
+    assert not any((out / "claims").iterdir()) and not any((out / "drivers").iterdir())
+
+
+def kill_and_resume(spec, awkward, folder, kills, seed):
+    """Kill the driver so many times, each at a random moment; return how many runs were there after each kill."""
+    rng, counts = random.Random(seed), []
+    words = ("run", spec, "--out", folder, "--plugin", awkward, "--jobs", 2)
+    for _ in range(kills):
+        process = start(*words)
+        time.sleep(rng.uniform(0.2, 4.0))
+        kill_group(process)
+        assert_whole(folder)
+        counts.append(len(runs_in(folder)))
+        if counts[-1]:
+            assert read_status(folder).running == 0
+    code, _, err = finish(start(*words), 300)
+    assert code == 0, err
+    return counts
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(50, marks=pytest.mark.long)])
+def test_a_driver_killed_at_random_moments_loses_and_doubles_nothing(spec_file, awkward, tmp_path, kills):
+    repetitions = 60 * kills
+    spec = spec_file(matrix_spec(["slow:seconds=0.03"], repetitions=repetitions))
+    counts = kill_and_resume(spec, awkward, tmp_path / "killed", kills, seed=kills)
+    assert counts == sorted(counts)
+    run_experiment(plan_of(spec, awkward), tmp_path / "whole", backend=Backend(jobs=2))
+    assert len(runs_in(tmp_path / "killed")) == repetitions
+    assert results_of(tmp_path / "killed") == results_of(tmp_path / "whole")
+    assert not any((tmp_path / "killed" / "claims").iterdir())
+
+
+def test_two_drivers_share_one_store(spec_file, awkward, tmp_path):
+    out = tmp_path / "out"
+    words = ("run", spec_file(matrix_spec([SLOW], repetitions=120)), "--out", out, "--plugin", awkward, "--jobs", 1)
+    both = [start(*words), start(*words)]
+    answers = [finish(process) for process in both]
+    assert [code for code, _, _ in answers] == [0, 0], answers
+    done = [int(text.split(" done now")[0].split()[-1]) for _, text, _ in answers]
+    assert sum(done) == 120 and min(done) > 0, "no run may be lost, and none done twice"
+    assert len(runs_in(out)) == 800
+    assert_whole(out)
+
+
+def test_a_driver_takes_over_what_a_killed_one_had_claimed(spec_file, awkward, tmp_path):
+    out = tmp_path / "out"
+    words = ("run", spec_file(matrix_spec(["slow:seconds=0.3"], repetitions=80)), "--out", out, "--plugin", awkward)
+    first = start(*words, "--jobs", 2)
+    wait_for(lambda: len(runs_in(out)) > 0)
+    second = start(*words, "--jobs", 2)
+    wait_for(lambda: len(list((out / "drivers").iterdir())) == 2)
+    kill_group(first)
+    code, text, err = finish(second)
+    assert code == 0 and "80 runs planned" in text, err
+    assert len(runs_in(out)) == 80
+    assert_whole(out)
+
+
+def test_a_full_disk_is_said_and_what_is_there_stays(spec_file, awkward, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if os.geteuid() != 0 or not shutil.which("mount"):
+        pytest.skip("needs root, to mount a small tmpfs")
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)], capture_output=True)
+    if made.returncode:
+        pytest.skip("a tmpfs cannot be mounted here")
+    try:
+        words = ("run", spec_file(matrix_spec(["slow:seconds=0"], repetitions=200)), "--plugin", awkward, "--jobs", 2)
+        code, _, err = finish(start(*words, "--out", disk / "out"))
+        assert code == 2 and "no space left on the device" in err and "goes on from there" in err, err
+        assert err.count("\n") == 1 and "Traceback" not in err
+        assert 0 < len(runs_in(disk / "out")) < 200
+        assert_whole(disk / "out")
+        shutil.copytree(disk / "out", tmp_path / "larger", symlinks=True)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+    code, text, err = finish(start(*words, "--out", tmp_path / "larger"))
+    assert code == 0 and "200 runs planned" in text, err
+    assert len(Store(tmp_path / "larger").scan().done) == 200

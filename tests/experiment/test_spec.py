@@ -1,0 +1,93 @@
+"""A spec: what it means, and one sentence with the key path for everything that is wrong with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ltr_duel.core.errors import InputError
+from ltr_duel.experiment.spec import read_spec
+from tests.experiment.conftest import SMALL, matrix_spec, plan_of
+
+MATRIX = '[[matrices]]\nname = "m"\np = [[0.5, 0.6], [0.4, 0.5]]\n'
+
+
+def test_lists_mean_a_product(spec_file):
+    text = 'policies = ["rucb", {name = "mdb", alpha = [0.5, 1.0], beta = [1.5, 2]}]\nhorizon = [1e3, 2000]\n' + MATRIX
+    spec = read_spec(spec_file(text)).spec
+    assert spec.labels == (
+        "rucb", "mdb:alpha=0.5,beta=1.5", "mdb:alpha=0.5,beta=2", "mdb:alpha=1.0,beta=1.5", "mdb:alpha=1.0,beta=2",
+    )  # fmt: skip
+    plan = plan_of(spec_file(text))
+    assert spec.horizon == (1000, 2000) and len(plan) == len(list(plan)) == 1 * 5 * 2 * 10
+    assert len({run.digest for run in plan}) == 100
+
+
+def test_a_corpus_gives_one_problem_for_each_combination(spec_file):
+    text = SMALL.replace('clicks = "perfect"', 'clicks = ["perfect", "navigational"]\nsubsets = {size = [2, 3]}')
+    names = [problem.name for problem in plan_of(spec_file(text)).problems]
+    assert len(names) == 1 + 2 * 2 * 2 and names[0] == "three arms"
+    assert names[1] == "synthetic perfect K=2 matrix" and names[-1] == "synthetic navigational K=3 live"
+
+
+def test_subsets_depend_on_their_seed_and_number_only(spec_file):
+    def sets(more):
+        text = SMALL.replace('answers = ["matrix", "live"]', f"subsets = {{size = [3, 4], {more}}}")
+        return [problem.matrix.names for problem in plan_of(spec_file(text)).problems[1:]]
+
+    assert sets("count = 2")[::2] == sets("count = 1")
+    assert sets("count = 2") != sets("count = 2, seed = 1")
+    condorcet = SMALL.replace('answers = ["matrix", "live"]', "subsets = {size = 3, count = 5, condorcet = true}")
+    assert all(problem.matrix.condorcet_winner for problem in plan_of(spec_file(condorcet)).problems[1:])
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (("horizon =", "horizonz ="), ["no key 'horizonz'; did you mean 'horizon'?"]),
+        (("horizon = [50, 300]", "horizon = [50, 0]"), ["horizon[1]: the value must be between 1 and", "not 0"]),
+        (("horizon = [50, 300]", "horizon = 1.5"), ["horizon: must be a whole number, not 1.5"]),
+        (("horizon = [50, 300]", "horizon = nan"), ["horizon: must be a whole number"]),
+        (("horizon = [50, 300]", "horizon = []"), ["horizon: the list is empty"]),
+        (("horizon = [50, 300]", "horizon = [50, 50]"), ["horizon[1]: 50 is there twice"]),
+        (("repetitions = 3", "repetitions = true"), ["repetitions: must be a whole number, not true"]),
+        (('"rucb"', '"rubc"'), ["policies[0]: no policy 'rubc'; did you mean 'rucb'?"]),
+        (('"rucb"', '"rucb:alpha=0.1"'), ["policies[0]:", "alpha must be at least 0.5"]),
+        (('"rucb"', '{name = "rucb", alfa = 1}'), ["policies[0]:", "'alfa'; did you mean 'alpha'?"]),
+        (('"rucb"', '"mdb"'), ["policies[1]: 'mdb' is there twice"]),
+        (('policies = ["rucb", "mdb"]\n', ""), ["the key 'policies' is missing"]),
+        (('clicks = "perfect"', 'clicks = ["perfect", "navigationl"]'), ["corpora[0].clicks[1]: no click model"]),
+        (("queries = 6", "queriez = 6"), ["corpora[0].synthetic: no key 'queriez'; did you mean 'queries'?"]),
+        (('"live"]', '"lively"]'), ["corpora[0].answers[1]: no answers 'lively'; did you mean 'live'?"]),
+        (('clicks = "perfect"', 'method = "probabilistik"'), ["corpora[0]:", "did you mean 'probabilistic'?"]),
+        (('clicks = "perfect"', "subsets = {size = 9}"), ["corpora[0]: a subset of 9 rankers cannot be drawn"]),
+        (('clicks = "perfect"', 'path = "x.txt"'), ["corpora[0]: give either 'path' or 'synthetic'"]),
+        (("[[corpora]]\nsynthetic", "[[corpora]]\npath = 'nowhere.txt'\n#"), ["corpora[0]:", "nowhere.txt"]),
+        (('name = "three arms"\np', "file = 'nowhere.txt'\n#"), ["matrices[0]:", "no such file"]),
+        (("p = [[0.5,", "p = [[0.6,"), ["matrices[0]: p['0', '0'] + p['0', '0'] must be 1"]),
+        (("p = [[0.5, 0.6, 0.7]", "p = [[0.5, 0.6]"), ["matrices[0].p: must be a square of numbers"]),
+        (("[[matrices]]", "[matrices]"), ["matrices: must be written as [[matrices]]"]),
+        (("seed = 7", 'regrets = "averag"'), ["regrets: no regret 'averag'; did you mean 'average'?"]),
+        (("seed = 7", "seed = 7 7"), ["not TOML"]),
+    ],
+)  # fmt: skip
+def test_every_error_is_one_sentence_with_the_key_path(spec_file, change, words):
+    path = spec_file(SMALL.replace(*change))
+    with pytest.raises(InputError) as error:
+        plan_of(path)
+    message = str(error.value)
+    assert message.startswith(f"{path}:") and "\n" not in message
+    for word in words:
+        assert word in message, message
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"missing\.toml: cannot be read"):
+        read_spec(tmp_path / "missing.toml")
+
+
+def test_a_spec_cannot_name_code(spec_file, awkward):
+    for text in (f'plugin = "{awkward}"\n', f'plugins = ["{awkward}"]\n'):
+        with pytest.raises(InputError, match="no key 'plugin"):
+            plan_of(spec_file(text + matrix_spec(["rucb"])))
+    with pytest.raises(InputError, match="no policy"):
+        read_spec(spec_file(matrix_spec([f"{awkward}:slow"])))

@@ -1,0 +1,169 @@
+"""The store: what is in it is whole, what is not trusted is named, and nothing in it has to be unpickled."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from ltr_duel.core.errors import InputError
+from ltr_duel.experiment.backends import Backend
+from ltr_duel.experiment.merge import merge_stores
+from ltr_duel.experiment.run import run_experiment
+from ltr_duel.experiment.status import read_status
+from ltr_duel.experiment.store import Store
+from ltr_duel.experiment.verify import verify_store
+from tests.experiment.conftest import matrix_spec, plan_of, results_of
+
+ONE = Backend(jobs=1)
+
+
+@pytest.fixture
+def plan(spec_file):
+    return plan_of(spec_file(matrix_spec(["rucb"], repetitions=6, horizon=100)))
+
+
+@pytest.fixture
+def store(plan, tmp_path):
+    folder = tmp_path / "store"
+    run_experiment(plan, folder, backend=ONE)
+    return Store(folder)
+
+
+def runs(store):
+    return sorted((store.folder / "runs").glob("*.parquet"))
+
+
+def test_a_manifest_says_where_a_run_comes_from(store):
+    for path in runs(store):
+        manifest = json.loads(path.with_suffix(".json").read_text())
+        assert manifest["run"] == path.stem and manifest["policy"] == "rucb" and len(manifest["sources_sha256"]) == 64
+        assert {"ltr-duel", "numpy", "numba"} <= set(manifest["versions"])
+        assert {"git", "processor", "spec", "seconds", "duels_per_second", "matrix_sha256", "host"} <= set(manifest)
+
+
+def test_damaged_and_foreign_files_are_named_not_trusted_and_replaced_on_request(store, plan):
+    expected = results_of(store.folder)
+    cut, empty, other, text = runs(store)[:4]
+    cut.write_bytes(cut.read_bytes()[:-100])
+    empty.write_bytes(b"")
+    text.write_text("not a run at all, but long enough to be one\n")
+    (store.folder / "runs" / "notes.txt").write_text("mine")
+    report = run_experiment(plan, store.folder, backend=ONE)
+    assert set(report.damaged) == {cut.stem, empty.stem, text.stem} and report.done == 0
+    status = read_status(store.folder)
+    assert set(status.damaged) == set(report.damaged) and status.foreign == ["notes.txt"] and status.done == 3
+    assert "truncated" in status.damaged[cut.stem] and "not a Parquet" in status.damaged[text.stem]
+    report = run_experiment(plan, store.folder, backend=ONE, retry=True)
+    assert (report.done, report.there, report.damaged) == (3, 3, {})
+    assert results_of(store.folder) == expected and other.exists()
+
+
+def test_verify_finds_what_a_glance_does_not(store):
+    flipped, swapped, other, orphan = runs(store)[:4]
+    data = bytearray(flipped.read_bytes())
+    data[20] ^= 1
+    flipped.write_bytes(bytes(data))
+    shutil.copy(other, swapped)
+    orphan.with_suffix(".json").unlink()
+    complaints = verify_store(store.folder, sample=0).complaints
+    assert len(complaints) == 3
+    assert any(flipped.stem in one and "not the one its manifest describes" in one for one in complaints)
+    assert any(swapped.stem in one and f"of another run, {other.stem}" in one for one in complaints)
+    assert any(orphan.stem in one and "manifest is missing" in one for one in complaints)
+
+
+def test_verify_runs_a_sample_again(store, plan):
+    verdict = verify_store(store.folder, sample=4)
+    assert (verdict.checked, verdict.repeated, verdict.complaints) == (6, 4, [])
+    # A result that is whole and has a fitting manifest, but is not what the key leads to.
+    import hashlib
+
+    from ltr_duel.experiment.run_file import encode_run, read_run
+
+    path = runs(store)[0]
+    run = read_run(path, "rucb")
+    pulls = run.pulls.copy()
+    pulls[-1] += 1
+    forged = encode_run(type(run)(**{**run.__dict__, "pulls": pulls}))
+    path.write_bytes(forged)
+    manifest = json.loads(path.with_suffix(".json").read_text())
+    path.with_suffix(".json").write_text(json.dumps(manifest | {"sha256": hashlib.sha256(forged).hexdigest()}))
+    (complaint,) = verify_store(store.folder, sample=6).complaints
+    assert path.stem in complaint and "other bytes this time" in complaint
+
+
+def test_existing_runs_can_be_refused_or_done_again(store, plan):
+    with pytest.raises(InputError, match="6 of the planned runs are there already"):
+        run_experiment(plan, store.folder, on_existing="error")
+    with pytest.raises(InputError, match="did you mean 'reuse'"):
+        run_experiment(plan, store.folder, on_existing="reus")
+    before = [path.stat().st_mtime_ns for path in runs(store)]
+    report = run_experiment(plan, store.folder, backend=ONE, on_existing="overwrite")
+    assert (report.done, report.there) == (6, 0)
+    assert all(path.stat().st_mtime_ns > time for path, time in zip(runs(store), before, strict=True))
+
+
+def test_a_folder_of_something_else_is_left_alone(plan, tmp_path):
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "a.txt").write_text("dear")
+    with pytest.raises(InputError, match="holds files that are not of an experiment"):
+        run_experiment(plan, tmp_path / "letters")
+    for look in (read_status, verify_store):
+        with pytest.raises(InputError, match="no results of 'ltr-duel run' are here"):
+            look(tmp_path / "letters")
+
+
+def test_a_merge_refuses_two_files_of_one_run_that_differ(store, plan, tmp_path):
+    run_experiment(plan, tmp_path / "other", backend=ONE)
+    path = runs(Store(tmp_path / "other"))[0]
+    data = bytearray(path.read_bytes())
+    data[20] ^= 1
+    path.write_bytes(bytes(data))
+    with pytest.raises(InputError, match="should be the same and are not; nothing was merged"):
+        merge_stores(tmp_path / "both", [store.folder, tmp_path / "other"])
+    assert not (tmp_path / "both").exists()
+    assert merge_stores(tmp_path / "twice", [store.folder, store.folder]) == (6, 6, [])
+
+
+def test_what_writers_that_died_have_left_is_swept_up(store, plan):
+    (store.folder / "tmp" / "999999999-abc").write_bytes(b"half a run")
+    (store.folder / "drivers" / "dead").write_text(json.dumps({"machine": "elsewhere", "pid": 1, "start": "1"}))
+    import os
+
+    os.utime(store.folder / "drivers" / "dead", (1, 1))
+    digest = runs(store)[0].stem
+    store.run_path(digest).unlink()
+    (store.folder / "claims" / digest).symlink_to("dead")
+    assert read_status(store.folder).running == 0
+    assert run_experiment(plan, store.folder, backend=ONE).done == 1
+    assert not any((store.folder / "tmp").iterdir()) and not any((store.folder / "drivers").iterdir())
+    assert not any((store.folder / "claims").iterdir())
+
+
+def test_a_driver_on_another_machine_is_believed_while_its_heart_beats(store, plan):
+    from ltr_duel.experiment.drivers import Driver, is_alive
+
+    about = {"machine": "elsewhere", "host": "x", "pid": 1, "start": "1", "jobs": 1, "backend": "threads", "began": 0}
+    (store.folder / "drivers" / "far").write_text(json.dumps(about))
+    digest = "0" * 64
+    (store.folder / "claims" / digest).symlink_to("far")
+    assert is_alive(store, "far")
+    with Driver(store, {"jobs": 1, "backend": "threads"}) as driver:
+        assert not driver.claim(digest)
+        assert driver.claim("1" * 64) and not driver.claim("1" * 64)
+
+
+def test_reading_a_store_unpickles_nothing(store, monkeypatch):
+    import pickle
+
+    from ltr_duel.experiment.results import StudyResults
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("unpickled")
+
+    for name in ("load", "loads", "Unpickler"):
+        monkeypatch.setattr(pickle, name, refuse)
+    assert len(StudyResults(store.folder).to_frame()) > 0 and read_status(store.folder).done == 6
+    assert not [path for path in store.folder.rglob("*") if path.suffix in (".pkl", ".pickle", ".joblib")]

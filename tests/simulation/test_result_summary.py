@@ -1,0 +1,80 @@
+"""Summaries: the numbers of a table of repetitions, each against arithmetic or scipy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from ltr_duel.analysis.tables import latex_table, summary_table
+from ltr_duel.core.errors import InputError
+from ltr_duel.simulation.simulate import simulate
+from ltr_duel.simulation.summary import holm, paired_tests, summarise
+from tests.conftest import bradley_terry
+
+GOOD = np.array([1.0, 2.0, 3.0, 4.0, 7.0, 5.0])
+POOR = np.array([2.0, 2.5, 2.9, 6.0, 9.5, 8.0])
+
+
+def frame_of(**policies):
+    rows = [
+        {"policy": name, "repetition": r, "t": t, "regret_average": value * t / 10}
+        for name, values in policies.items()
+        for r, value in enumerate(values)
+        for t in (1, 10)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_a_summary_is_of_the_last_step_and_tested_pair_by_pair():
+    table = summarise(frame_of(poor=POOR, good=GOOD)).set_index("policy")
+    poor, good = table.loc["poor"], table.loc["good"]
+    assert poor["mean"] == pytest.approx(POOR.mean()) and poor["sd"] == pytest.approx(POOR.std(ddof=1))
+    assert poor["se"] == pytest.approx(POOR.std(ddof=1) / np.sqrt(6)) and poor["runs"] == 6
+    assert good["median"] == 3.5 and good["q90"] == pytest.approx(np.quantile(GOOD, 0.9))
+    difference = POOR - GOOD
+    assert poor["difference"] == pytest.approx(difference.mean())
+    assert poor["effect"] == pytest.approx(difference.mean() / difference.std(ddof=1))
+    assert poor["probability"] == pytest.approx(5 / 6)
+    assert poor["p_t"] == pytest.approx(stats.ttest_rel(POOR, GOOD).pvalue)
+    assert poor["p_wilcoxon"] == pytest.approx(stats.wilcoxon(POOR, GOOD).pvalue)
+    assert np.isnan(good["p_t"]) and np.isnan(good["difference"])
+
+
+def test_all_pairs_are_tested_and_corrected_for_their_number():
+    table = paired_tests(frame_of(a=GOOD, b=POOR, c=POOR + 1))
+    assert list(zip(table["first"], table["second"], strict=True)) == [("a", "b"), ("a", "c"), ("b", "c")]
+    raw = stats.ttest_rel(GOOD, POOR).pvalue
+    assert table["p_t"][0] >= raw
+    assert np.isnan(table["p_t"][2]) and table["probability"][2] == 0  # a constant difference: no spread, no t
+
+
+def test_holm_s_correction_is_the_one_of_its_paper():
+    assert holm(np.array([0.01, 0.04, 0.03, np.nan])) == pytest.approx([0.03, 0.06, 0.06, np.nan], nan_ok=True)
+    assert holm(np.array([0.6, 0.7])).tolist() == [1.0, 1.0]
+
+
+def test_equal_policies_do_not_differ_and_one_run_tests_nothing():
+    same = summarise(frame_of(a=GOOD, b=GOOD)).set_index("policy").loc["b"]
+    assert (same["p_wilcoxon"], same["p_t"], same["effect"], same["probability"]) == (1.0, 1.0, 0.0, 0.5)
+    single = summarise(frame_of(a=GOOD[:1], b=POOR[:1]))
+    assert single["p_t"].isna().all() and single["sd"].isna().all()
+    with pytest.raises(InputError, match="no column 'regret_avg'"):
+        summarise(frame_of(a=GOOD), "regret_avg")
+
+
+def test_results_summarise_themselves_and_write_text(tmp_path):
+    results = simulate(bradley_terry(4), ["rucb", "mdb"], horizon=500, repetitions=5)
+    table = results.summary()
+    assert list(table["policy"]) == ["rucb", "mdb"] and table["p_wilcoxon"].notna().sum() == 1
+    text = results.to_csv(tmp_path / "r.csv").read_text()
+    assert pd.read_csv(tmp_path / "r.csv")["regret_average"].sum() == results.to_frame()["regret_average"].sum()
+    assert text == results.to_csv(tmp_path / "again.csv").read_text()
+
+
+def test_latex_escapes_and_aligns():
+    table = summary_table(summarise(frame_of(a_b=GOOD, c=POOR)))
+    text = latex_table(table, caption="50 % of it", label="tab:x")
+    assert r"a\_b & 3.7 $\pm$ 2.2 & 3.5" in text and r"\caption{50 \% of it}" in text and r"\label{tab:x}" in text
+    assert text.startswith("\\begin{table}") and "\\begin{tabular}{lrrrr}" in text

@@ -1,11 +1,12 @@
 """The dependent click model: users walk down the list, click by relevance, and stop only after a click.
 
-Guo, Liu, Wang. Efficient Multiple-Click Models in Web Search. WSDM 2009; instantiated for grades by Hofmann, Whiteson,
-de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011, and since. A user who examined a
-document of grade g goes on to the next one with probability 1 - p_click[g] * p_stop[g].
+Guo, Liu, Wang. Efficient Multiple-Click Models in Web Search. WSDM 2009; instantiated for grades by Hofmann,
+Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011, and since. A user who
+examined a document of grade g goes on to the next one with probability 1 - p_click[g] * p_stop[g].
 
-Some public simulators draw the stop after every examined document, clicked or not. That is another model: a navigational
-user would leave at one in five irrelevant documents. It is here as ``stop_on="examine"``, to compare with their numbers.
+Some public simulators draw the stop after every examined document, clicked or not. That is another model: a
+navigational user would leave at one in five irrelevant documents. It is here as ``stop_on="examine"``, to compare
+with their numbers.
 """
 
 from __future__ import annotations

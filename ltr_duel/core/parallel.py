@@ -28,6 +28,7 @@ def run_tasks(
     label: str,
     unit: str,
     weight: Callable[[Task], int] | None = None,
+    first_alone: bool = True,
 ) -> Iterator[Answer]:
     """Yield ``function(task)`` for each task, in the order of the tasks.
 
@@ -43,11 +44,21 @@ def run_tasks(
         Words of the progress line.
     weight : callable, optional
         How much of ``total`` a task is worth.
+    first_alone : bool
+        Do the first task before the others are started, so that they find its kernels compiled: numba can fail
+        when two threads compile the same one. False where the caller has seen to that.
     """
     work = list(tasks)
-    answers = joblib.Parallel(n_jobs=checked_jobs(jobs), backend="threading", return_as="generator")(
-        joblib.delayed(function)(task) for task in work
-    )
+    workers = checked_jobs(jobs)
+    lead = 1 if first_alone and workers > 1 else 0
+
+    def all_answers() -> Iterator[Answer]:
+        yield from map(function, work[:lead])
+        if work[lead:]:
+            parallel = joblib.Parallel(n_jobs=workers, backend="threading", return_as="generator")
+            yield from parallel(joblib.delayed(function)(task) for task in work[lead:])
+
+    answers = all_answers()
     with tqdm(total=total, desc=label, unit=unit, unit_scale=True, disable=not progress_wanted()) as bar:
         for task, answer in zip(work, answers, strict=True):
             yield answer

@@ -1,0 +1,95 @@
+"""``ltr-duel distortion``: who beats the Condorcet winner when whole sets are compared at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ltr_duel.cli._options import COUNT, jobs_option, print_table, seed_option
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--rankers", "sizes", default="3,10,100", show_default=True, help="Sizes of the sets.")
+@click.option("--clicks", default="perfect,navigational,informational", show_default=True, help="Click models.")
+@click.option("--method", "methods", multiple=True, show_default="all for sets", help="May be repeated.")
+@click.option("--multileavings", type=COUNT, default=3000, show_default=True, help="Of each set.")
+@click.option("--repetitions", type=COUNT, default=30, show_default=True, help="Sets of each size.")
+@click.option("--comparisons", type=COUNT, default=4000, show_default=True, help="Of each pair, to find the winners.")
+@click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
+@seed_option
+@jobs_option
+@click.option("--out", type=click.Path(path_type=Path), help="A folder for distortion.parquet and distortion.png.")
+def command(
+    path: Path,
+    sizes: str,
+    clicks: str,
+    methods: tuple[str, ...],
+    multileavings: int,
+    repetitions: int,
+    comparisons: int,
+    top: int,
+    seed: int,
+    jobs: int,
+    out: Path | None,
+) -> None:
+    """Measure the distortion of multileaving on the feature rankers of the corpus at PATH.
+
+    Random sets of rankers that have a Condorcet winner are multileaved as a whole. The table gives the percentage
+    of the other rankers that beat the winner, its standard error over sets, and the percentage that beats it
+    clearly, by more than two standard errors of a fair coin.
+    """
+    from ltr_duel.data.svmlight import load_dataset
+    from ltr_duel.rankers.features import feature_rankers
+    from ltr_duel.simulation.distortion import distortion_table, measure_distortion
+
+    wanted = [COUNT.convert(word.strip(), None, None) for word in sizes.split(",")]
+    rankings = feature_rankers(load_dataset(path), seed=seed, drop_constant=True, jobs=jobs)
+    frame = measure_distortion(
+        rankings,
+        clicks=[word.strip() for word in clicks.split(",")],
+        methods=methods,
+        sizes=wanted,
+        multileavings=multileavings,
+        repetitions=repetitions,
+        comparisons=comparisons,
+        top=top,
+        seed=seed,
+        jobs=jobs,
+    )
+    name = frame.attrs["corpus"]
+    click.echo(f"{name}: {len(rankings)} rankers, {multileavings:,} multileavings of each of {repetitions} sets\n")
+    table = distortion_table(frame)
+    print_table(
+        table[["method", "clicks", "rankers"]].assign(
+            **{
+                "% beat the winner": [_percent(value) for value in table["percent"]],
+                "standard error": [_percent(value) for value in table["standard_error"]],
+                "% clearly": [_percent(value) for value in table["percent_clear"]],
+            }
+        )
+    )
+    for clicks_name, size in table.loc[table["repetitions"] == 0, ["clicks", "rankers"]].drop_duplicates().to_numpy():
+        click.echo(f"With {clicks_name} clicks no set of {size} rankers has a Condorcet winner.", err=True)
+    if out is not None:
+        _save(frame, out, f"{name}: {multileavings:,} multileavings of each of {repetitions} sets")
+
+
+def _percent(value: float) -> str:
+    return "-" if value != value else f"{value:.1f}"
+
+
+def _save(frame: pd.DataFrame, out: Path, title: str) -> None:
+    from ltr_duel.analysis.distortion_plot import plot_distortion
+    from ltr_duel.core.files import replacing
+
+    with replacing(out / "distortion.parquet") as temporary:
+        frame.to_parquet(temporary, index=False)
+    with replacing(out / "distortion.png") as temporary:
+        plot_distortion(frame, title).savefig(temporary)
+    click.echo(f"\n{out / 'distortion.parquet'}, {out / 'distortion.png'}")

@@ -1,0 +1,97 @@
+"""``ltr-duel sensitivity``: how many impressions each method needs to tell the better ranker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ltr_duel.cli._options import COUNT, jobs_option, print_table, seed_option
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--clicks", default="navigational", show_default=True, help="Click model.")
+@click.option("--method", "methods", multiple=True, show_default="all", help="May be repeated.")
+@click.option("--pairs", type=COUNT, default=20, show_default=True, help="Pairs of rankers, drawn at random.")
+@click.option("--least-gap", default=0.01, show_default=True, help="Least difference of NDCG@10 in a pair.")
+@click.option("--impressions", type=COUNT, default=3000, show_default=True, help="Of each pair in each repetition.")
+@click.option("--repetitions", type=COUNT, default=50, show_default=True, help="Of each pair.")
+@click.option("--accuracy", default=0.95, show_default=True, help="What a method has to reach.")
+@click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
+@seed_option
+@jobs_option
+@click.option("--out", type=click.Path(path_type=Path), help="A folder for sensitivity.parquet and sensitivity.png.")
+def command(
+    path: Path,
+    clicks: str,
+    methods: tuple[str, ...],
+    pairs: int,
+    least_gap: float,
+    impressions: int,
+    repetitions: int,
+    accuracy: float,
+    top: int,
+    seed: int,
+    jobs: int,
+    out: Path | None,
+) -> None:
+    """Measure how soon each method names the better of two feature rankers of the corpus at PATH.
+
+    The better one is that with the higher NDCG@10. The table gives, as the median over the pairs, the impressions after
+    which a method is right in 95 % of repetitions; the share of pairs for which it gets there; and its accuracy at the
+    last impression, with the standard error over pairs.
+    """
+    from ltr_duel.core.errors import require_between
+    from ltr_duel.data.svmlight import load_dataset
+    from ltr_duel.rankers.features import feature_rankers
+    from ltr_duel.simulation.sensitivity import measure_sensitivity, sensitivity_table
+
+    require_between("the accuracy", accuracy, 0.5, 1)
+    rankings = feature_rankers(load_dataset(path), seed=seed, drop_constant=True, jobs=jobs)
+    frame = measure_sensitivity(
+        rankings,
+        clicks=clicks,
+        methods=methods,
+        pairs=pairs,
+        least_gap=least_gap,
+        impressions=impressions,
+        repetitions=repetitions,
+        top=top,
+        seed=seed,
+        jobs=jobs,
+    )
+    drawn = len(frame[["better", "worse"]].drop_duplicates())
+    about = f"{frame.attrs['corpus']}, {clicks} clicks: {drawn} pairs of rankers, {repetitions} repetitions of each"
+    click.echo(about + "\n")
+    table = sensitivity_table(frame, accuracy)
+    print_table(
+        table[["method"]].assign(
+            **{
+                f"impressions to {accuracy:.0%}": [
+                    f"more than {impressions:,}" if value != value else f"{value:,.0f}"
+                    for value in table["impressions"]
+                ],
+                "pairs sure": [f"{value:.0%}" for value in table["pairs_sure"]],
+                f"right after {impressions:,}": [f"{value:.1%}" for value in table["accuracy"]],
+                "standard error": ["-" if value != value else f"{value:.1%}" for value in table["standard_error"]],
+            }
+        )
+    )
+    if out is not None:
+        _save(frame, out, about, accuracy)
+
+
+def _save(frame: pd.DataFrame, out: Path, title: str, accuracy: float) -> None:
+    from ltr_duel.analysis.sensitivity_plot import plot_sensitivity
+    from ltr_duel.core.files import replacing
+
+    with replacing(out / "sensitivity.parquet") as temporary:
+        frame.to_parquet(temporary, index=False)
+    with replacing(out / "sensitivity.png") as temporary:
+        plot_sensitivity(frame, title, accuracy).savefig(temporary)
+    click.echo(f"\n{out / 'sensitivity.parquet'}, {out / 'sensitivity.png'}")

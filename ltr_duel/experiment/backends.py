@@ -7,7 +7,9 @@ Ctrl-C, to the clock, and to whether the cluster is still there.
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -130,4 +132,8 @@ def _end_processes(backend: Backend, stop: threading.Event) -> None:
 
         executor = reusable_executor._executor
         if executor is not None:
+            workers = list(executor._processes.values())
             executor.shutdown(wait=False, kill_workers=True)
+            for worker in workers:  # the executor would kill them in a thread that may not live to do it
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(worker.pid, signal.SIGKILL)

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from ltr_duel.core.arrays import IntVector, SignMatrix
 from ltr_duel.core.jit import implement
 from ltr_duel.core.random import random_below, stream
-from ltr_duel.core.vector import sign
 from ltr_duel.interleaving.method import METHODS, Lists, Method, Page, Size, credit_slate, draw_slate
 from ltr_duel.interleaving.optimized import pick, running_sums, solve_program
 
@@ -139,9 +138,8 @@ def _credit(
 ) -> None:
     rows = lists.query_ptr[query] + page.shown[page.clicks[:n_clicks]]
     scores = (1.0 / lists.rank[slate[:size]][:, rows].astype(np.float64)).sum(axis=1)
-    for a in range(size):
-        for b in range(a + 1, size):
-            won[a, b] = sign(scores[a] - scores[b], _EQUAL)
+    lead = scores[:, None] - scores
+    won[:size, :size] = (lead > _EQUAL).astype(np.int8) - (lead < -_EQUAL)
 
 
 def _open(size: Size, params: Any, outcome: str) -> OptimizedMultileave:

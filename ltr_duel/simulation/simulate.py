@@ -105,7 +105,7 @@ def simulate(
         for one in wanted
         for repetition in range(repetitions)
     ]
-    for task in tasks[::repetitions]:  # one step of each policy here: two threads must not compile the same loop at once
+    for task in tasks[::repetitions]:  # a step of each policy here: two threads must not compile one loop at once
         run_once(task.configured, task.key, oracle, checkpoints(1), place, compiled=compiled)
     runs = run_tasks(
         lambda task: run_once(task.configured, task.key, oracle, times, place, compiled=compiled),

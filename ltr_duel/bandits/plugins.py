@@ -9,10 +9,11 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
-from ltr_duel.bandits.policy import Policy, bind
+from ltr_duel.bandits.policy import POLICIES, Policy, bind
 from ltr_duel.core.errors import InputError
 
 GROUP = "ltr_duel.policies"
@@ -65,6 +66,21 @@ def installed_policies() -> list[Policy]:
     for policy in found:
         bind(policy)
     return found
+
+
+def make_known(paths: Iterable[str | Path]) -> None:
+    """Give the policies of these files, and those of installed packages, their names.
+
+    Raises
+    ------
+    InputError
+        If a file is no good, or a name is taken by another policy.
+    """
+    for policy in [*installed_policies(), *(one for path in paths for one in load_policy_file(path))]:
+        if policy.name in POLICIES and POLICIES[policy.name].state is not policy.state:
+            raise InputError(f"there is a policy '{policy.name}' already; give yours another name")
+        if policy.name not in POLICIES:
+            POLICIES.add(policy.name, policy)
 
 
 def _defined_in(module: ModuleType) -> list[Policy]:

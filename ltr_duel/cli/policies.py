@@ -13,7 +13,10 @@ def command(bibtex: bool) -> None:
     """List the policies: what they assume, guarantee and cost."""
     import pandas as pd
 
+    from ltr_duel.bandits.plugins import make_known
     from ltr_duel.bandits.policy import POLICIES
+
+    make_known(())
 
     if bibtex:
         click.echo("\n\n".join(dict.fromkeys(policy.bibtex for policy in POLICIES)))

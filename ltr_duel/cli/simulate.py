@@ -16,15 +16,31 @@ from ltr_duel.cli._options import COUNT, jobs_option, print_table, seed_option
     "policies",
     multiple=True,
     required=True,
-    help="A policy, with parameters if wanted (rucb:alpha=0.51); may be given several times.",
+    help="A policy, with parameters if wanted (rucb:alpha=0.51); may be given several times. 'all' for all.",
+)
+@click.option(
+    "--plugin", "plugins", multiple=True, type=click.Path(path_type=Path), help="A Python file of your own policies."
 )
 @click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
 @click.option("--repetitions", type=COUNT, default=10, show_default=True, help="Runs of each policy.")
 @seed_option
 @jobs_option
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder to write to.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default="simulation",
+    show_default=True,
+    help="The folder to write to.",
+)
 def command(
-    file: Path, policies: tuple[str, ...], horizon: int, repetitions: int, seed: int, jobs: int, out: Path
+    file: Path,
+    policies: tuple[str, ...],
+    plugins: tuple[Path, ...],
+    horizon: int,
+    repetitions: int,
+    seed: int,
+    jobs: int,
+    out: Path,
 ) -> None:
     """Run policies against the preference matrix in FILE, and plot their regret.
 
@@ -32,11 +48,16 @@ def command(
     """
     from ltr_duel.analysis.rankers import winner_sentence
     from ltr_duel.analysis.tables import policies_table
+    from ltr_duel.bandits.plugins import make_known
+    from ltr_duel.bandits.policy import POLICIES
     from ltr_duel.core.files import replacing
     from ltr_duel.preferences.files import load_preferences
     from ltr_duel.simulation.simulate import simulate
 
     matrix = load_preferences(file)
+    make_known(plugins)
+    if "all" in policies:
+        policies = (*POLICIES.names(), *(text for text in policies if ":" in text))
     results = simulate(matrix, policies, horizon=horizon, repetitions=repetitions, seed=seed, jobs=jobs)
     results.save(out)
     with replacing(out / "regret.png") as temporary:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -176,3 +177,20 @@ def test_the_saved_matrix_is_the_estimated_one(ltr_duel, corpus, tmp_path):
     direct = estimate_preferences(feature_rankers(load_dataset(corpus)), comparisons=200)
     assert load_preferences(tmp_path / "m.parquet").p == pytest.approx(direct.p, abs=1e-15)
     assert bradley_terry(2).condorcet_winner == "0"
+
+
+def test_all_policies_and_those_of_a_file_can_be_simulated(ltr_duel, tmp_path):
+    from ltr_duel.bandits.policy import POLICIES
+
+    path = save_preferences(bradley_terry(3), tmp_path / "m.parquet")
+    plugin = tmp_path / "mine.py"
+    text = Path(POLICIES["random"].select.__code__.co_filename).read_text()
+    text = text.replace("\nregister(", "\nMINE = (", 1).replace("\nregister(", "\nOTHER = (", 1)
+    plugin.write_text(text.replace('name="random', 'name="my_random'))
+    answer = ltr_duel(
+        "simulate", path, "--plugin", plugin, "--policy", "my_random", "--horizon", 50, "--repetitions", 1,
+        "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert answer.code == 0, answer.err
+    assert set(pd.read_parquet(tmp_path / "out" / "results.parquet")["policy"]) == {"my_random"}
+    refused(ltr_duel("simulate", path, "--plugin", tmp_path / "none.py", "--policy", "rucb"), "none.py")

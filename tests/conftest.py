@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -50,3 +51,8 @@ def bradley_terry(n_arms, span=2.0) -> PreferenceMatrix:
 
 
 ROCK_PAPER_SCISSORS = PreferenceMatrix(np.array([[0.5, 0.7, 0.3], [0.3, 0.5, 0.7], [0.7, 0.3, 0.5]]))
+
+
+def hear_interrupts() -> None:
+    """Let a child process hear SIGINT, which is ignored wherever the tests run as a background job."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -81,14 +82,14 @@ def test_check_compares_counts_with_the_published_ones(tmp_path: Path) -> None:
         run("check", tmp_path / "a.txt", "--corpus", "mq2008")
 
 
-def test_bad_input_is_one_sentence_and_exit_code_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # interpreted, so that nothing is compiled first
+def test_bad_input_is_one_sentence_and_exit_code_two(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("0 qid:1 1:1 1:2\n")
     done = subprocess.run(
         [sys.executable, "-m", "ltr_duel.cli.main", "data", "convert", str(tmp_path / "a.txt")],
         capture_output=True,
         text=True,
         check=False,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},  # interpreted, so that nothing is compiled first
     )
     assert done.returncode == 2 and done.stdout == ""
     assert (

@@ -24,6 +24,7 @@ from ltr_duel.data.store import open_converted
 from ltr_duel.data.svmlight import load_dataset
 from ltr_duel.data.synthetic import make_corpus
 from ltr_duel.data.write import write_svmlight
+from tests.conftest import hear_interrupts
 
 
 @pytest.fixture(autouse=True)
@@ -151,9 +152,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, own_home: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT])
-def test_a_kill_in_the_middle_leaves_no_corpus(
-    tmp_path: Path, own_home: Path, kind: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kill_in_the_middle_leaves_no_corpus(tmp_path: Path, own_home: Path, kind: int) -> None:
     file = text_file(tmp_path)
     script = (
         "import sys, time\n"
@@ -162,9 +161,12 @@ def test_a_kill_in_the_middle_leaves_no_corpus(
         "convert.write_tables = wait\n"
         "convert.convert(sys.argv[1])\n"
     )
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # interpreted, so that nothing is compiled first
     child = subprocess.Popen(
-        [sys.executable, "-c", script, str(file)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [sys.executable, "-c", script, str(file)],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},  # interpreted, so that nothing is compiled first
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=hear_interrupts,
     )
     assert child.stdout is not None and child.stdout.readline()
     child.send_signal(kind)

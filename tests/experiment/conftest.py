@@ -15,6 +15,7 @@ from ltr_duel.experiment.plan import Plan
 from ltr_duel.experiment.plugins import load_plugin
 from ltr_duel.experiment.sources import build_problems
 from ltr_duel.experiment.spec import read_spec
+from tests.conftest import hear_interrupts
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -147,7 +148,9 @@ def start(*words, **options) -> subprocess.Popen:
     """Start ``ltr-duel`` in a process group of its own."""
     environment = {**os.environ, "LTR_DUEL_PROGRESS": "0", **options.pop("env", {})}
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
-    return subprocess.Popen(command(*words), cwd=ROOT, env=environment, start_new_session=True, **options)
+    return subprocess.Popen(
+        command(*words), cwd=ROOT, env=environment, start_new_session=True, preexec_fn=hear_interrupts, **options
+    )
 
 
 def finish(process: subprocess.Popen, seconds=120) -> tuple[int, str, str]:

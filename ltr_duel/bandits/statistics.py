@@ -57,8 +57,9 @@ def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, Fl
 
     An unplayed pair has the bound 2 (x/0 := 1, twice), an arm against itself 1/2.
     """
-    wins = np.full((n_arms, n_arms), prior_wins)
-    rate, width = np.zeros((2, n_arms, n_arms))  # one block: large pages, fewer address look-ups
+    block = np.zeros((4, n_arms, n_arms))  # numpy asks for large pages from 4 MiB on: fewer address look-ups
+    wins, rate, width = block[0].view(np.int64), block[1], block[2]
+    wins[:] = prior_wins
     rate[:] = 0.5 if prior_wins else 2.0
     width[:] = 1.0 / sqrt(2 * prior_wins) if prior_wins else 0.0
     np.fill_diagonal(rate, 0.5)

@@ -336,3 +336,17 @@ def test_optimized_draws_follow_the_solved_probabilities():
     assert seen[~possible].sum() == 0
     chi = ((seen - draws * p)[possible] ** 2 / (draws * p[possible])).sum()
     assert chi < possible.sum() + 6 * np.sqrt(2 * possible.sum())
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: m.name)
+def test_the_expected_outcome_of_probabilistic_multileave(model):
+    orders, relevance = CASES[4], [0, 1, 1, 0]
+    c, found, expected = opened(orders, "probabilistic", 3), np.zeros((3, 3)), np.zeros((3, 3))
+    for shown, p in literal.probabilistic_lists(orders, 3, TAU).items():
+        for clicks, q in literal.click_patterns([relevance[d] for d in shown], model.p_click, model.p_stop):
+            if clicks:
+                lead = literal.multileave_by_enumeration(orders, shown, clicks, TAU)
+                for (a, b), won in slate_credit(c, 3, shown, clicks).items():
+                    found[a, b] += p * q * won
+                    expected[a, b] += p * q * literal.sign_of(lead[a][b])
+    assert found == pytest.approx(expected, abs=1e-12)

@@ -291,15 +291,15 @@ def test_an_infeasible_program_is_as_fair_as_it_can_be():
 
 
 def test_optimized_multileave_gives_all_rankers_the_same_credit_at_every_depth():
-    orders = [(0, 1, 2, 3), (1, 0, 3, 2)]
-    c = opened(orders, "optimized_multileave:lists=200", 4)
+    orders = [(0, 1, 2, 3, 4), (1, 0, 4, 2, 3)]
+    c = opened(orders, "optimized_multileave:lists=200", 3)
     choice = c.method.choice(c.lists, 0, np.arange(2))
     assert choice.feasible
     p = np.diff(choice.cumulative, prepend=0)
-    credits = np.array([[1 / (order.index(d) + 1) for d in range(4)] for order in orders])
+    credits = np.array([[1 / (order.index(d) + 1) for d in range(5)] for order in orders])
     earned = np.cumsum(credits[:, choice.lists], axis=2)
     assert np.abs((earned[0] - earned[1]).T @ p).max() < 1e-9, "the last depth included"
-    weighted = (credits[:, choice.lists] / np.arange(1, 5)).sum(axis=2)
+    weighted = (credits[:, choice.lists] / np.arange(1, 4)).sum(axis=2)
     assert p @ weighted.var(axis=0) <= weighted.var(axis=0).max()
 
 

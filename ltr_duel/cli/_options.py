@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -36,6 +41,16 @@ jobs_option = click.option("--jobs", type=COUNT, default=-1, show_default="all c
 seed_option = click.option("--seed", type=COUNT, default=0, show_default=True, help="Seed of everything random.")
 
 
+def end(code: int, *, at_once: bool = False) -> NoReturn:
+    """End the process; at once if runs go on that nobody waits for: they would crash while Python tears itself down."""
+    backends = sys.modules.get("ltr_duel.experiment.backends")  # importing it takes longer than most commands
+    if not at_once and not (backends is not None and backends.still_running()):
+        sys.exit(code)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 def print_table(frame: pd.DataFrame) -> None:
     """Print a table of text: the first column to the left, the others to the right."""
     columns = [[str(name), *map(str, frame[name])] for name in frame.columns]
@@ -46,3 +61,13 @@ def print_table(frame: pd.DataFrame) -> None:
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         click.echo("  ".join([first, *rest]).rstrip())
+
+
+def print_entry(name: str, facts: Mapping[str, str]) -> None:
+    """Print one entry of a catalogue, as wide as the terminal allows: its name, then each fact with what it is."""
+    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+    label = max(map(len, facts))
+    click.echo(click.style(name, bold=True))
+    for about, fact in facts.items():
+        head = f"  {about.ljust(label)}  "
+        click.echo(textwrap.fill(fact, width, initial_indent=head, subsequent_indent=" " * len(head)))

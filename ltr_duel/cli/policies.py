@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import click
 
-from ltr_duel.cli._options import print_table
+from ltr_duel.cli._options import print_entry
 
 
 @click.command()
-@click.option("--bibtex", is_flag=True, help="Print what to cite, instead of the table.")
-def command(bibtex: bool) -> None:
-    """List the policies: what they assume, guarantee and cost."""
-    import pandas as pd
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--bibtex", is_flag=True, help="Print what to cite, instead.")
+def command(names: tuple[str, ...], bibtex: bool) -> None:
+    """List the policies, or only those named: what they assume, guarantee and cost.
 
+    Parameters are written after the name, for example rucb:alpha=1.
+    """
     from ltr_duel.bandits.plugins import make_known
     from ltr_duel.bandits.policy import POLICIES
 
     make_known(())
-
+    chosen = [POLICIES[name] for name in names] or list(POLICIES)
     if bibtex:
-        click.echo("\n\n".join(dict.fromkeys(policy.bibtex for policy in POLICIES)))
+        click.echo("\n\n".join(dict.fromkeys(policy.bibtex for policy in chosen)))
         return
-    print_table(
-        pd.DataFrame(
-            {
-                "policy": policy.name,
-                "compares": {"duel": "pairs", "slate": "sets"}[policy.feedback],
-                "parameters": ", ".join(f"{k}={v}" for k, v in policy.params()._asdict().items()) or "-",
-                "assumes": policy.assumes + (", the horizon" if policy.needs_horizon else ""),
-                "regret": policy.regret,
-                "a step costs": policy.cost,
-                "reference": policy.reference,
-            }
-            for policy in POLICIES
-        )
-    )
+    for policy in chosen:
+        parameters = ", ".join(f"{k}={v}" for k, v in policy.params()._asdict().items())
+        facts = {
+            "compares": {"duel": "pairs", "slate": "sets"}[policy.feedback],
+            "parameters": parameters or "none",
+            "assumes": policy.assumes + (", the horizon" if policy.needs_horizon else ""),
+            "regret": policy.regret,
+            "step costs": policy.cost,
+            "reference": policy.reference,
+        }
+        print_entry(policy.name, facts)
+    if not names:
+        click.echo(f"\n{len(chosen)} policies.")

@@ -13,13 +13,16 @@ QUICK = ("--multileavings", "50", "--repetitions", "3", "--comparisons", "300", 
 def test_methods_lists_every_method_with_its_parameters_rules_and_reference(ltr_duel):
     answer = ltr_duel("methods")
     assert answer.code == 0 and answer.err == ""
-    head, *lines = answer.out.splitlines()
-    for word in ("method", "compares", "parameters", "outcome rules", "needs", "costs", "reference"):
-        assert word in head
-    assert [line.split()[0] for line in lines] == METHODS.names()
-    (row,) = (line for line in lines if line.startswith("probabilistic"))
+    lines = answer.out.splitlines()
+    assert [line for line in lines if not line.startswith(" ")] == METHODS.names()
+    for word in ("compares", "parameters", "outcome rules", "needs", "costs", "reference"):
+        assert sum(line.startswith(f"  {word} ") for line in lines) == len(METHODS.names())
+    assert max(map(len, lines)) <= 120
+    (one,) = ltr_duel("methods", "probabilistic").out.split("\n\n")
     for word in ("pairs and sets", "tau=3.0", "marginal_sign, sampled", "CIKM 2011"):
-        assert word in row
+        assert word in one
+    refused = ltr_duel("methods", "probabilistc")
+    assert refused.code == 2 and "did you mean 'probabilistic'?" in refused.err
 
 
 def test_distortion_prints_its_table_and_leaves_two_files(ltr_duel, corpus, tmp_path):

@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import njit, types
 from numba.extending import intrinsic, overload
 
 from ltr_duel.core.arrays import IntVector
 from ltr_duel.core.jit import KERNEL_FLAGS
+
+# A call, with all that describes an array, would cost more than the work.
+INLINED = {**KERNEL_FLAGS, "forceinline": True}
 
 _ZEROS = np.uint64(0x3030303030303030)  # "00000000"
 _TEN_OR_MORE = np.uint64(0x7676767676767676)  # added to a byte from 10 on, it sets the highest bit
@@ -36,7 +39,7 @@ def leading_digits(text: IntVector, at: int) -> tuple[int, int]:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _load_word(typing: Any, text: Any, at: Any) -> Any:
+def load_word(typing: Any, text: Any, at: Any) -> Any:
     """Load eight bytes as one little-endian word."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -50,14 +53,29 @@ def _load_word(typing: Any, text: Any, at: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _trailing_zeros(typing: Any, word: Any) -> Any:
+def trailing_zeros(typing: Any, word: Any) -> Any:
+    """Count the zeros below the lowest bit that is set; 64 if none is."""
+
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
 
     return types.uint64(types.uint64), generate
 
 
-@overload(leading_digits, jit_options=KERNEL_FLAGS, strict=False)  # type: ignore[untyped-decorator]
+@njit(**INLINED)
+def digits_of(word):  # type: ignore[no-untyped-def]
+    """Return the number that the first digits of eight bytes make, and how many there are."""
+    word = word ^ _ZEROS
+    others = ((word + _TEN_OR_MORE) | word) & _HIGH_BITS
+    bits = trailing_zeros(others) & ~np.uint64(7)  # eight for each digit; 64 if all are
+    unused = (np.uint64(64) - bits) >> np.uint64(1)
+    word = (word << unused) << unused  # in two steps: a shift by 64 is undefined
+    word = word * _TEN + (word >> _EIGHT)
+    word = ((word & _EVERY_FOURTH) * _FIRST_TWO + ((word >> _SIXTEEN) & _EVERY_FOURTH) * _SECOND_TWO) >> _HALF
+    return np.int64(word), np.int64(bits >> np.uint64(3))
+
+
+@overload(leading_digits, jit_options=INLINED, strict=False)  # type: ignore[untyped-decorator]
 def _leading_digits(text: Any, at: Any) -> Any:
     def compiled(text: Any, at: Any) -> Any:
         if at + 8 > len(text):  # the last bytes, one by one
@@ -67,13 +85,6 @@ def _leading_digits(text: Any, at: Any) -> Any:
                 number = number * 10 + np.int64(text[at + count]) - 48
                 count += 1
             return number, count
-        word = _load_word(text, at) ^ _ZEROS
-        others = ((word + _TEN_OR_MORE) | word) & _HIGH_BITS
-        bits = _trailing_zeros(others) & ~np.uint64(7)  # eight for each digit; 64 if all are
-        unused = (np.uint64(64) - bits) >> np.uint64(1)
-        word = (word << unused) << unused  # in two steps: a shift by 64 is undefined
-        word = word * _TEN + (word >> _EIGHT)
-        word = ((word & _EVERY_FOURTH) * _FIRST_TWO + ((word >> _SIXTEEN) & _EVERY_FOURTH) * _SECOND_TWO) >> _HALF
-        return np.int64(word), np.int64(bits >> np.uint64(3))
+        return digits_of(load_word(text, at))
 
     return compiled

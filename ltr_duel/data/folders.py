@@ -113,8 +113,10 @@ def _by_prefix(path: Path) -> dict[str, Path]:
 
 def _part(folder: Path, part: str, prefix: str = "") -> Path | None:
     start = re.escape(prefix) if prefix else "(.*[._-])?"
-    pattern = re.compile(rf"{start}({_WORDS[part]}){_SUFFIX}", re.IGNORECASE)
-    files = sorted(f for f in folder.iterdir() if f.is_file() and pattern.fullmatch(f.name))
+    files: list[Path] = []
+    for rest in ("", "[_-][^.]*"):  # train.txt; only where there is no such file, train_sample.txt
+        pattern = re.compile(rf"{start}({_WORDS[part]}){rest}{_SUFFIX}", re.IGNORECASE)
+        files = files or sorted(f for f in folder.iterdir() if f.is_file() and pattern.fullmatch(f.name))
     if len(files) > 1:
         names = ", ".join(f.name for f in files)
         raise InputError(f"{folder}: more than one {part} file ({names}); give the path of one file")

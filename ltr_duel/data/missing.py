@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core.errors import InputError
+from ltr_duel.data.sinks import give_back
 
 # BM25 and log BM25 of title and abstract and both: the official OHSUMED "min" files have 0 there.
 OHSUMED_ZERO = frozenset(i - 1 for i in (11, 12, 26, 27, 41, 42))
@@ -46,6 +47,7 @@ def fill_missing(
     starts = query_ptr[:-1]
     for number in range(features.shape[1]):
         column = np.array(features[:, number])
+        give_back(features)  # or the whole matrix would be in memory in the end
         lost = np.isnan(column)
         if not np.any(lost):
             continue
@@ -57,3 +59,4 @@ def fill_missing(
         else:
             column[lost] = 0 if isinstance(fill, str) else fill
         features[:, number] = column
+    give_back(features)

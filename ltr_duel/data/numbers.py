@@ -18,7 +18,7 @@ EXACT, UNSURE, NOT_A_NUMBER, TOO_LARGE = 0, 1, 2, 3
 _LOWEST = -90  # smallest power of ten in the table; below it everything is zero in float32
 POWERS = np.array([float(f"1e{e}") for e in range(_LOWEST, 61)])
 INTEGER_POWERS = np.array([10**e for e in range(9)])
-_ZERO_POWER = -_LOWEST
+ZERO_POWER = -_LOWEST
 _DIGITS = 18  # most digits whose integer fits in int64
 _EXACT_INTEGER = 2**53
 _MARGIN = 2.0**-49
@@ -51,7 +51,7 @@ def parse_number(text, at):  # type: ignore[no-untyped-def]
         integer = integer * INTEGER_POWERS[fraction] + part
     if digits == 8 or fraction == 8 or digits + fraction == 0 or text[at] == 69 or text[at] == 101:
         return parse_any_number(text, start)
-    value = float(integer) / POWERS[_ZERO_POWER + fraction]
+    value = float(integer) / POWERS[ZERO_POWER + fraction]
     if negative:
         value = -value
     return value, at, EXACT
@@ -121,12 +121,12 @@ def scaled(integer, kept, power):  # type: ignore[no-untyped-def]
         return 0.0, TOO_LARGE
     if kept < 16 and -22 <= power <= 22:
         if power < 0:
-            return float(integer) / POWERS[_ZERO_POWER - power], EXACT
-        value = float(integer) * POWERS[_ZERO_POWER + power]
+            return float(integer) / POWERS[ZERO_POWER - power], EXACT
+        value = float(integer) * POWERS[ZERO_POWER + power]
         if value >= LARGEST:
             return value, TOO_LARGE
         return value, EXACT
-    value = float(integer) * POWERS[_ZERO_POWER + power]
+    value = float(integer) * POWERS[ZERO_POWER + power]
     low = value * (1.0 - _MARGIN)
     high = value * (1.0 + _MARGIN)
     if low >= LARGEST:

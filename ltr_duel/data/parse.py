@@ -29,7 +29,7 @@ class Room(NamedTuple):
     """How much a chunk is expected to need; more is made where it is too little."""
 
     columns: int = 1
-    bytes_per_row: float = 8.0
+    bytes_per_row: float = 128.0
 
 
 class Parsed(NamedTuple):
@@ -84,7 +84,7 @@ def parse_chunk(chunk: Chunk, room: Room, rules: Rules) -> Parsed:
             unsure = 8 * unsure if block.state[3] == unsure else unsure
             rows_wanted = rows + int((len(text) - at) / max(at / max(rows, 1), 4.0) * 1.2) + 64
         elif code == scan.ID_TOO_LARGE and columns < feature <= limit:
-            columns = min(limit, max(feature, columns + columns // 2))
+            columns = min(limit, max(feature, 2 * columns + 64))
         else:
             break
     if code == scan.ID_TOO_LARGE:
@@ -99,17 +99,23 @@ def parse_chunk(chunk: Chunk, room: Room, rules: Rules) -> Parsed:
     new = np.empty(rows, dtype=np.bool_)
     scan.mark_new_queries(text, spans, rows, new)
     used = np.flatnonzero(block.last_row)
+    width = int(used[-1]) + 1 if len(used) else 0
+    features = block.features[:rows]
+    if (
+        columns > max(width, room.columns) and not rules.features
+    ):  # the guess was too small, and its correction too large
+        features = np.ascontiguousarray(features[:, : max(width, room.columns)])
     comments, documents = _comments(text, spans)
     return Parsed(
         text=text,
         finished=chunk.finished,
-        features=block.features[:rows],
+        features=features,
         labels=block.labels[:rows],
         spans=spans,
         new=new,
         comments=comments,
         documents=documents,
-        width=int(used[-1]) + 1 if len(used) else 0,
+        width=width,
         lines=int(block.state[4]),
         state=block.state,
     )

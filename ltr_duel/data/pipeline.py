@@ -1,18 +1,22 @@
-"""Chunks through the parser on several cores, in order, with a bounded number on the way.
+"""Chunks through the parser on several cores, with a bounded number on the way.
 
-disk -> read_chunks -> parse_chunk (threads; kernels hold no lock) -> in order, to whoever assembles
+disk -> read_chunks -> parse_chunk -> add, in order          (threads; kernels hold no lock)
+
+The thread that parsed a chunk also adds it, if it is the chunk's turn: the numbers are still in its core's cache. If it
+is not, whoever is adding takes it along, and the thread goes on parsing. So no thread ever waits for another.
 """
 
 from __future__ import annotations
 
+import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
-from ltr_duel.data.chunks import CHUNK_BYTES, ChunkSize, Digest, read_chunks
+from ltr_duel.data.chunks import CHUNK_BYTES, Chunk, ChunkSize, Digest, read_chunks
 from ltr_duel.data.parse import Parsed, Room, Rules, parse_chunk
 from ltr_duel.data.scan import LAST_ID
 
@@ -20,9 +24,16 @@ _FIRST_BYTES = 2**16  # the first chunk shows how wide lines are
 
 
 def parse_file(
-    file: Path, rules: Rules, *, jobs: int = 1, columns: int = 1, digest: Digest | None = None, chunk_bytes: int = 0
-) -> Iterator[Parsed]:
-    """Yield the parsed chunks of a file, in order.
+    file: Path,
+    rules: Rules,
+    add: Callable[[Parsed], None],
+    *,
+    jobs: int = 1,
+    columns: int = 1,
+    digest: Digest | None = None,
+    chunk_bytes: int = 0,
+) -> None:
+    """Hand over the parsed chunks of a file, one at a time and in order.
 
     Parameters
     ----------
@@ -30,6 +41,8 @@ def parse_file(
         Plain or gzipped.
     rules : Rules
         How to read.
+    add : function
+        Takes a chunk; called in any thread, but never twice at once. What it raises ends the reading, and is raised.
     jobs : int
         Threads. The result does not depend on it.
     columns : int
@@ -42,7 +55,7 @@ def parse_file(
     Raises
     ------
     InputError
-        If the file cannot be read. What is wrong in a line is in ``state`` of the last chunk yielded.
+        If the file cannot be read. What is wrong in a line is in ``state`` of the last chunk handed over.
     """
     room = Room(columns)
     most = chunk_bytes or CHUNK_BYTES
@@ -50,27 +63,79 @@ def parse_file(
     chunks = read_chunks(file, digest, size)
     for chunk in chunks:
         parsed = parse_chunk(chunk, room, rules)
+        add(parsed)
         room = _better(room, parsed)
         size.bytes = _fitting(room, most)
-        yield parsed
         if jobs > 1:
-            break  # the kernels are compiled now (numba must not do that in two threads), and the room is known
+            break  # the scanner is compiled now (numba must not do that in two threads), and the room is known
     if jobs == 1:
         return
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        waiting: deque[Future[Parsed]] = deque()
-        for chunk in chunks:
-            waiting.append(pool.submit(parse_chunk, chunk, room, rules))
-            if len(waiting) > jobs + 1:
-                parsed = waiting.popleft().result()
-                room = _better(room, parsed)
-                size.bytes = _fitting(room, most)
-                yield parsed
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+    turns, waiting = _Turns(add, 2 * jobs + 2), deque[Future[Room]]()
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            for number, chunk in enumerate(chunks):
+                turns.room.acquire()
+                waiting.append(pool.submit(turns.take, number, chunk, room, rules))
+                while waiting[0].done() and len(waiting) > 1:
+                    room = waiting.popleft().result()
+                    size.bytes = _fitting(room, most)
+                if turns.stopped:
+                    break
+            while waiting:
+                waiting.popleft().result()
+        except BaseException:
+            turns.stop()
+            raise
+
+
+class _Turns:
+    """Adds parsed chunks in order, in whatever thread is at hand.
+
+    Parameters
+    ----------
+    add : function
+        Takes a chunk.
+    most : int
+        Chunks on the way at a time: ``room`` is to be acquired for each before it is taken.
+    """
+
+    def __init__(self, add: Callable[[Parsed], None], most: int) -> None:
+        self.room = threading.Semaphore(most)
+        self.stopped = False
+        self._add = add
+        self._parsed: dict[int, Parsed] = {}  # chunks that wait for their turn
+        self._next = 0
+        self._busy = False
+        self._lock = threading.Lock()
+
+    def take(self, number: int, chunk: Chunk, room: Room, rules: Rules) -> Room:
+        """Parse a chunk, add what can be added, and return a better guess of the room for the next ones."""
+        try:
+            parsed = parse_chunk(chunk, room, rules)
+            with self._lock:
+                self._parsed[number] = parsed
+                mine = not self._busy and not self.stopped
+                self._busy = True
+            while mine and (turn := self._pop()) is not None:
+                self._add(turn)
+                self.room.release()
+        except BaseException:
+            self.stop()
+            raise
+        return _better(room, parsed)
+
+    def stop(self) -> None:
+        """Add nothing more, and let nobody wait for room."""
+        self.stopped = True
+        self.room.release(1_000_000)
+
+    def _pop(self) -> Parsed | None:
+        """Return the next chunk if it is there; whoever gets none is not adding any more."""
+        with self._lock:
+            parsed = None if self.stopped else self._parsed.pop(self._next, None)
+            self._next += parsed is not None
+            self._busy = parsed is not None
+        return parsed
 
 
 def _better(room: Room, parsed: Parsed) -> Room:

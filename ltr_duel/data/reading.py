@@ -79,9 +79,8 @@ def read_files(
     assembly = Assembly(options, sink)
     for file in files:
         assembly.start_file(file, read_sidecar(file) if dialect.place == IN_SIDECAR else None)
-        pieces = parse_file(file, rules, jobs=jobs, columns=assembly.width, digest=digest, chunk_bytes=chunk_bytes)
-        for parsed in pieces:
-            assembly.add(parsed)
+        guess = assembly.width
+        parse_file(file, rules, assembly.add, jobs=jobs, columns=guess, digest=digest, chunk_bytes=chunk_bytes)
         assembly.end_file()
         digest.end_file()
     columns = declared or assembly.width

@@ -3,7 +3,8 @@
     <label> [qid:<query>] <id>:<value> <id>:<value> ... [# comment]
 
 One pass, one position, no look-back. The text ends with a line feed, so no loop needs to ask whether it is at
-the end. On bad input the scanner stops and says where and why; `complaints` makes the sentence.
+the end. `quick` reads tokens of the usual form, this file all others. On bad input the scanner stops and says where
+and why; `complaints` makes the sentence.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from ltr_duel.core.jit import kernel
 from ltr_duel.data.numbers import EXACT, NOT_A_NUMBER, TOO_LARGE, UNSURE, parse_number
+from ltr_duel.data.quick import quick_token
 
 # Why the scanner stopped.
 DONE, BAD_LABEL, LARGE_LABEL, NO_QUERY, BAD_TOKEN, BAD_ID, ID_TOO_LARGE, ID_TWICE, BAD_VALUE, LARGE_VALUE = range(10)
@@ -127,6 +129,12 @@ def scan_lines(text, place, null_allowed, block):  # type: ignore[no-untyped-def
             if not 0 <= digit <= 9:
                 break
             start = at
+            feature, value, end = quick_token(text, start)
+            if 0 < feature <= columns and last_row[feature - 1] != stamp:
+                last_row[feature - 1] = stamp
+                features[row, feature - 1] = value
+                at = end
+                continue
             feature = 0
             while 0 <= digit <= 9:
                 feature = feature * 10 + digit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from pathlib import Path
 from typing import Protocol
@@ -128,6 +129,15 @@ def transpose(block, columns, first):  # type: ignore[no-untyped-def]
         for row in range(rows):
             for column in range(start, end):
                 columns[column, first + row] = block[row, column]
+
+
+def give_back(array: NDArray[np.float32]) -> None:
+    """Let the system have the memory of a map of a shared file; what was written stays in the file."""
+    base: object = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)
 
 
 def npy_header(shape: tuple[int, ...], kind: str, size: int) -> bytes:

@@ -124,6 +124,16 @@ def test_a_folder_is_its_parts_in_order(tmp_path: Path) -> None:
     assert load_dataset(tmp_path, split="test").query_ids.tolist() == ["3"]
 
 
+def test_a_sample_of_a_part_is_that_part_where_there_is_no_other(tmp_path: Path) -> None:
+    (tmp_path / "WEB10K_part_11q_train.txt").write_text("0 qid:1 1:1\n")
+    (tmp_path / "WEB30K_Fold1_vali_head18q.txt").write_text("0 qid:2 1:2\n")
+    (tmp_path / "validity-notes.txt").write_text("no feature file")
+    assert load_dataset(tmp_path).query_ids.tolist() == ["1", "2"]
+    assert load_dataset(tmp_path, split="vali").query_ids.tolist() == ["2"]
+    (tmp_path / "vali.txt").write_text("0 qid:3 1:3\n")
+    assert load_dataset(tmp_path, split="vali").query_ids.tolist() == ["3"]
+
+
 def test_a_query_in_two_parts_is_refused(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("0 qid:1 1:1\n")
     (tmp_path / "test.txt").write_text("0 qid:1 1:1\n")

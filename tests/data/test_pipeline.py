@@ -1,0 +1,67 @@
+"""Chunks come in order, one at a time, whatever the threads do; the first error ends the reading."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from ltr_duel.data import pipeline
+from ltr_duel.data.parse import Rules
+from ltr_duel.data.pipeline import parse_file
+
+LINES = 3000
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("".join(f"0 qid:{k // 10} 1:{k} 2:0.5\n" for k in range(LINES)))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def uneven(monkeypatch):
+    """Let some chunks take longer, so that later ones are parsed before them."""
+    parse, seen = pipeline.parse_chunk, iter(range(10**6))
+
+    def slow(*args):
+        if next(seen) % 3 == 1:
+            time.sleep(0.01)
+        return parse(*args)
+
+    monkeypatch.setattr(pipeline, "parse_chunk", slow)
+
+
+class Recorder:
+    """Notes the first column, and that nobody else adds meanwhile; slow now and then, so that others get ahead."""
+
+    def __init__(self, fail_at=None):
+        self.values, self.chunks, self.fail_at, self.inside = [], 0, fail_at, threading.Lock()
+
+    def __call__(self, parsed):
+        assert self.inside.acquire(blocking=False), "two at once"
+        self.chunks += 1
+        if self.chunks == self.fail_at:
+            self.inside.release()
+            raise ValueError("enough")
+        if self.chunks % 3 == 0:
+            time.sleep(0.005)
+        self.values.extend(parsed.features[:, 0].tolist())
+        self.inside.release()
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 4])
+def test_chunks_come_in_order(text, jobs):
+    add = Recorder()
+    parse_file(text, Rules(), add, jobs=jobs, chunk_bytes=4096)
+    assert add.chunks > 5 and np.array_equal(add.values, np.arange(LINES))
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 4])
+@pytest.mark.parametrize("fail_at", [1, 2, 6])
+def test_an_error_ends_the_reading(text, jobs, fail_at):
+    add, before = Recorder(fail_at), threading.active_count()
+    with pytest.raises(ValueError, match="enough"):
+        parse_file(text, Rules(), add, jobs=jobs, chunk_bytes=4096)
+    assert add.chunks == fail_at and threading.active_count() == before

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.preferences.matrix import PreferenceMatrix
@@ -77,7 +77,7 @@ def compare_matrices(a: PreferenceMatrix, b: PreferenceMatrix) -> Agreement:
     )
     worst = np.lexsort((-np.abs(difference), -np.nan_to_num(np.abs(z))))
     known = np.isfinite(error) & (error > 0)
-    chance = float(stats.chi2.sf((z[known] ** 2).sum(), known.sum())) if known.any() else None
+    chance = float(special.chdtrc(known.sum(), (z[known] ** 2).sum())) if known.any() else None
     settings = {
         key: (a.provenance.get(key), b.provenance.get(key))
         for key in _LAW

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from ltr_duel.core.arrays import FloatMatrix, FloatVector
 from ltr_duel.core.random import stream
@@ -25,7 +25,7 @@ def pair_confidence(matrix: PreferenceMatrix) -> FloatMatrix:
     gap, error = matrix.p - 0.5, matrix.standard_error
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(error > 0, gap / error, np.where(gap > 0, np.inf, -np.inf))
-    sure: FloatMatrix = stats.norm.cdf(z)
+    sure: FloatMatrix = special.ndtr(z)
     return sure
 
 
@@ -42,7 +42,7 @@ def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str
     size = len(matrix)
     sure = pair_confidence(matrix)
     first, second = np.triu_indices(size, 1)
-    limit = stats.norm.cdf(-_CERTAIN)
+    limit = special.ndtr(-_CERTAIN)
     doubtful = (sure[first, second] > limit) & (sure[second, first] > limit)
     draws = max(100, min(draws, _MOST_NUMBERS // max(1, int(doubtful.sum()))))
     fixed = matrix.p > 0.5

@@ -116,3 +116,20 @@ def _chosen(dataset: Dataset, features: Sequence[str] | None) -> list[int]:
         if name not in dataset.feature_names:
             raise unknown_name(f"feature in {dataset.name} called", name, dataset.feature_names)
     return [dataset.feature_names.index(name) for name in features]
+
+
+def column_means(dataset: Dataset) -> NDArray[np.float64]:
+    """Return the mean of each feature over all documents, scaled to 0..1 within each query; shape (n_features,).
+
+    What LETOR calls normalisation on the query level; where that has been done already nothing changes. A feature
+    that is constant within a query counts as 0 there, a missing value too.
+    """
+    start = dataset.query_ptr[:-1]
+    length = np.diff(dataset.query_ptr)
+    means = np.empty(dataset.n_features)
+    for column in range(dataset.n_features):
+        values = np.nan_to_num(dataset.features[:, column].astype(np.float64))
+        low, high = np.minimum.reduceat(values, start), np.maximum.reduceat(values, start)
+        reach = np.where(high > low, high - low, 1.0)
+        means[column] = ((values - np.repeat(low, length)) / np.repeat(reach, length)).mean()
+    return means

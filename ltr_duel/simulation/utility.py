@@ -9,7 +9,7 @@ v) / 2``
   Wolfenfeld).
 - `NormalScores`: scores with unit variance around the means, and the higher score wins, p = Phi((mu_i - mu_j) / sqrt
 2).
-  This is the model of the multi-dueling paper's Table 1, whose sets are in `MULTI_DUELING_UTILITIES`.
+  This is the model of the multi-dueling paper's Table 1, whose sets are in `preferences.synthetic.UTILITY_SETS`.
 
 Each knows its preference matrix exactly, which is what regret is measured by.
 """
@@ -267,17 +267,3 @@ def _checked(values: NDArray[np.float64], what: str, low: float = 0.0, high: flo
         )
         raise InputError(f"{what} must be {legal}, not {bad[0]}")
     return np.ascontiguousarray(values)
-
-
-def _sets() -> dict[str, FloatVector]:
-    """Build Table 1 of the multi-dueling paper."""
-    sets: dict[str, FloatVector] = {}
-    for good, poor in ((1, 5), (1, 50), (1, 200), (2, 4), (11, 40), (41, 160), (3, 3), (21, 30), (81, 120)):
-        sets[f"{good}good{poor}poor"] = np.array([0.8] + [0.7] * (good - 1) + [0.2] * poor)
-    for size in (6, 51, 201):
-        sets[f"arith{size}"] = np.concatenate([[0.8], np.linspace(0.7, 0.2, size - 1)])
-        sets[f"geom{size}"] = np.concatenate([[0.8], np.geomspace(0.7, 0.2, size - 1)])
-    return sets
-
-
-MULTI_DUELING_UTILITIES = _sets()

@@ -6,8 +6,9 @@ from scipy.stats import norm
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.random import Streams, stream
+from ltr_duel.preferences.synthetic import UTILITY_SETS
 from ltr_duel.simulation.oracle import duel, multiduel
-from ltr_duel.simulation.utility import MULTI_DUELING_UTILITIES, FromUtilities, NormalScores
+from ltr_duel.simulation.utility import FromUtilities, NormalScores
 
 N = 4_000
 SAMPLES = np.array([[0.9, 0.5, 0.7], [0.1, 0.6, 0.0], [0.3, 0.3, 0.9]])
@@ -62,9 +63,9 @@ def test_normal_scores_of_a_slate_never_form_a_cycle():
 
 
 def test_table_1_of_the_multi_dueling_paper():
-    assert len(MULTI_DUELING_UTILITIES) == 15
-    assert {len(u) for u in MULTI_DUELING_UTILITIES.values()} == {6, 51, 201}
-    p = NormalScores(MULTI_DUELING_UTILITIES["2good4poor"]).preferences().p
+    assert len(UTILITY_SETS) == 15
+    assert {len(u) for u in UTILITY_SETS.values()} == {6, 51, 201}
+    p = NormalScores(UTILITY_SETS["2good4poor"]).preferences().p
     assert p[0, 1] == pytest.approx(norm.cdf(0.1 / np.sqrt(2)))
     assert p[0, 5] == pytest.approx(norm.cdf(0.6 / np.sqrt(2)))
 

@@ -20,7 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits.policy import NEVER, Policy, register
+from ltr_duel.bandits.beat_the_mean_sweeps import PacSweepState, SweepState, sweep, sweep_arrays
+from ltr_duel.bandits.beat_the_mean_sweeps import recommend as recommend_in_sweeps
+from ltr_duel.bandits.policy import NEVER, Policy, Sweeps, register
 from ltr_duel.core.arrays import FloatVector, IntMatrix, IntVector
 from ltr_duel.core.jit import kernel
 from ltr_duel.core.random import coin, random_below
@@ -64,15 +66,34 @@ LOW, HIGH, RADIUS, FACTOR, LOG = 0, 1, 2, 3, 4  # in `bounds`: no mean is lower;
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Algorithm 2: delta = 1 / (2 T K), N infinite, the radius of equation (4), or (9) if gamma = 1."""
-    factor = 1.0 if params.gamma == 1.0 else 3.0 * params.gamma**2
-    return State(*_arrays(n_arms, NEVER, factor, log(2.0 * horizon * n_arms)))
+    """Algorithm 2."""
+    return State(*_arrays(n_arms, *_terms(n_arms, horizon, params)))
+
+
+def sweep_init(n_arms: int, horizon: int, params: Params) -> SweepState:
+    """Algorithm 2, in whole sweeps."""
+    return SweepState(*sweep_arrays(n_arms, *_terms(n_arms, horizon, params)))
+
+
+def _terms(n_arms: int, horizon: int, params: Params) -> tuple[int, float, float]:
+    """Return N, infinite; FACTOR and LOG of the radius of equation (4), or (9) if gamma = 1; delta = 1 / (2 T K)."""
+    return NEVER, 1.0 if params.gamma == 1.0 else 3.0 * params.gamma**2, log(2.0 * horizon * n_arms)
 
 
 def pac_init(n_arms: int, horizon: int, params: PacParams) -> PacState:
-    """Algorithm 3: T infinite, the radius of equation (7)."""
+    """Algorithm 3: T infinite."""
+    return PacState(*_arrays(n_arms, *_pac_terms(n_arms, params)))
+
+
+def pac_sweep_init(n_arms: int, horizon: int, params: PacParams) -> PacSweepState:
+    """Algorithm 3, in whole sweeps."""
+    return PacSweepState(*sweep_arrays(n_arms, *_pac_terms(n_arms, params)))
+
+
+def _pac_terms(n_arms: int, params: PacParams) -> tuple[int, float, float]:
+    """Return N; FACTOR and LOG of the radius of equation (7)."""
     enough, level = pac_duels(n_arms, params.gamma, params.epsilon, params.delta)
-    return PacState(*_arrays(n_arms, enough, 3.0 * params.gamma**2, level))
+    return enough, 3.0 * params.gamma**2, level
 
 
 def pac_duels(n_arms: int, gamma: float, epsilon: float, delta: float) -> tuple[int, float]:
@@ -225,6 +246,7 @@ register(
         update=update,
         recommend=recommend,
         idle_until=idle_until,
+        sweeps=Sweeps(SweepState, sweep_init, sweep, recommend_in_sweeps),
         needs_horizon=True,
         limits={"gamma": (1.0, None)},
         assumes="a total order with relaxed stochastic transitivity and the triangle inequality",
@@ -245,6 +267,7 @@ register(
         update=update,
         recommend=recommend,
         idle_until=idle_until,
+        sweeps=Sweeps(PacSweepState, pac_sweep_init, sweep, recommend_in_sweeps),
         limits={"gamma": (1.0, None), "epsilon": (1e-6, 0.5), "delta": (1e-12, 1.0)},
         assumes="a total order with relaxed stochastic transitivity and the triangle inequality",
         regret="none: identifies an arm within epsilon of the best with probability 1 - delta",

@@ -55,9 +55,9 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     below, betters = np.zeros((2, *square), np.int64)
     losses, victories, open_pairs = np.zeros((3, n_arms), np.int64)
     release, possible = np.full(n_arms, -1.0), np.ones(n_arms, np.int64)
-    doubts, limit = np.zeros(square), np.full(1, n_arms)
+    limit = np.full(1, n_arms)
     rows = bound_rows(n_arms, 0)
-    return State(*rows, doubts, below, release, losses, victories, possible, betters, open_pairs, limit)
+    return State(*rows, below, release, losses, victories, possible, betters, open_pairs, limit)
 
 
 def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:

@@ -11,7 +11,9 @@ T).
 `double_thompson` breaks ties of the first phase at random; `double_thompson_plus` (D-TS+) by the estimated regret
 that an arm will cost. The first phase of D-TS asks only on which side of 1/2 each sample falls, and only in the rows
 of the candidates: coins do (see `tournament`). A step costs O(|candidates| K) coins and O(K) Beta draws; with one
-candidate there is nothing to toss. D-TS+ draws all K (K - 1) / 2 samples unless there is one candidate.
+candidate there is nothing to toss. D-TS+ tosses a coin for each of the K (K - 1) / 2 pairs unless there is one
+candidate; the samples themselves it needs, and draws on the side of 1/2 that fell, in the rows of tied candidates
+alone.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ from ltr_duel.bandits.statistics import most_victorious, record_win
 from ltr_duel.bandits.tournament import (
     LaneVector,
     OddsMatrix,
-    ShortVector,
+    ScoreVector,
+    WordVector,
     play_tournament,
     set_odds,
     tournament_rows,
@@ -56,22 +59,24 @@ class State(NamedTuple):
     release: FloatVector  # (K,) see `copeland`
     prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2), see `posterior`
     log_mass: FloatMatrix  # (K, K) see `posterior`
-    odds: OddsMatrix  # (K, K) the next five: see `tournament`
-    lane: LaneVector  # (K,)
-    won: ShortVector  # (K,)
-    unmet: ShortVector  # (K,)
-    score: ShortVector  # (K,) wins of each candidate in the sample, -1 for the others
+    odds: OddsMatrix  # (K, K) the next four: see `tournament`
+    lane: LaneVector  # (K / 4,)
+    unmet: WordVector  # (K,)
+    score: ScoreVector  # (K,) wins of each candidate in the sample, -1 for the others
 
 
 class PlusState(NamedTuple):
     """What D-TS+ knows after some duels among K arms."""
 
-    wins: IntMatrix  # (K, K) these four as in D-TS
+    wins: IntMatrix  # (K, K) these six as in D-TS
     doubts: FloatMatrix  # (K, K)
     blocked: IntVector  # (K,)
     release: FloatVector  # (K,)
-    theta: FloatMatrix  # (K, K) scratch: the first sample
+    prefer: FloatMatrix  # (K, K)
+    log_mass: FloatMatrix  # (K, K)
+    ahead: IntMatrix  # (K, K) scratch: 1 where theta_ij > 1/2 in the first sample
     score: IntVector  # (K,) scratch: wins of each arm in it
+    theta: FloatMatrix  # (K, K) scratch: the samples drawn in the rows of tied candidates, before them 1/2
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
@@ -82,9 +87,9 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 def plus_init(n_arms: int, horizon: int, params: Params) -> PlusState:
     """Nobody has met anybody."""
-    wins, (doubts, theta) = np.zeros((n_arms, n_arms), np.int64), np.full((2, n_arms, n_arms), 0.5)
-    doubts[:] = 0.0
-    return PlusState(wins, doubts, *score_rows(n_arms), theta, np.zeros(n_arms, np.int64))
+    (wins, ahead), score = np.zeros((2, n_arms, n_arms), np.int64), np.zeros(n_arms, np.int64)
+    doubts, theta = np.zeros((n_arms, n_arms)), np.full((n_arms, n_arms), 0.5)
+    return PlusState(wins, doubts, *score_rows(n_arms), *posterior_rows(n_arms), ahead, score, theta)
 
 
 def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
@@ -99,8 +104,11 @@ def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tu
 
 
 @kernel
-def second_of_fresh_sample(state: State, first: int, bonus: float, rng: np.random.Generator) -> int:
-    """Phase 2, as `second_arm`, with draws of what exceeds the largest sample so far alone."""
+def second_of_fresh_sample(state: Any, first: int, bonus: float, rng: np.random.Generator) -> int:
+    """Phase 2: the largest fresh theta_i,first among the arms with l_i,first <= 1/2; 1/2 for the first arm itself.
+
+    Only what exceeds the largest sample so far is drawn.
+    """
     best, second = 0.5, first
     for i in range(state.blocked.shape[0]):
         if i != first and state.doubts[first, i] <= bonus:
@@ -124,18 +132,6 @@ def candidates(blocked: IntVector) -> tuple[int, int]:
     return count, first
 
 
-@kernel
-def second_arm(state: Any, first: int, bonus: float, rng: np.random.Generator) -> int:
-    """Phase 2: the largest fresh theta_i,first among the arms with l_i,first <= 1/2; 1/2 for the first arm itself."""
-    best, second = 0.5, first
-    for i in range(state.blocked.shape[0]):
-        if i != first and state.doubts[first, i] <= bonus:
-            theta = beta_draw(state.wins[i, first] + 1.0, state.wins[first, i] + 1.0, rng)
-            if theta > best:
-                best, second = theta, i
-    return second
-
-
 def update(
     state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
 ) -> None:
@@ -143,13 +139,19 @@ def update(
     if outcome == 0:
         return
     winner, loser = (first, second) if outcome > 0 else (second, first)
+    record_duel(state, winner, loser)
+    set_odds(state.odds, winner, loser, state.prefer[winner, loser])
+    set_odds(state.odds, loser, winner, state.prefer[loser, winner])
+
+
+@kernel
+def record_duel(state: Any, winner: int, loser: int) -> None:
+    """Count a duel, and bring what is known of the pair up to date."""
     record_win(state.wins, state.doubts, winner, loser)
     state.release[winner] = STALE
     state.release[loser] = STALE
     won = state.wins[winner, loser]
     record_posterior(state.prefer, state.log_mass, winner, loser, won, won + state.wins[loser, winner])
-    set_odds(state.odds, winner, loser, state.prefer[winner, loser])
-    set_odds(state.odds, loser, winner, state.prefer[loser, winner])
 
 
 def plus_select(state: PlusState, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
@@ -158,39 +160,44 @@ def plus_select(state: PlusState, params: Params, t: int, rng: np.random.Generat
     refresh_scores(state, bonus)
     count, first = candidates(state.blocked)
     if count > 1:
-        sample_all(state, rng)
+        toss_all(state, rng)
         first = cheapest_candidate(state, state.blocked[first], rng)
-    return first, second_arm(state, first, bonus, rng)
+    return first, second_of_fresh_sample(state, first, bonus, rng)
 
 
 @kernel
-def sample_all(state: PlusState, rng: np.random.Generator) -> None:
-    """Draw theta for all pairs, and count the wins of all arms."""
+def toss_all(state: PlusState, rng: np.random.Generator) -> None:
+    """Toss on which side of 1/2 the sample of each pair falls, and count the wins of all arms."""
     n_arms = state.blocked.shape[0]
     for k in range(n_arms):
         state.score[k] = 0
     for i in range(n_arms):
         for j in range(i + 1, n_arms):
-            theta = beta_draw(state.wins[i, j] + 1.0, state.wins[j, i] + 1.0, rng)
-            state.theta[i, j] = theta
-            state.theta[j, i] = 1.0 - theta
-            if theta > 0.5:
-                state.score[i] += 1
-            else:
-                state.score[j] += 1
+            wins = int(rng.random() < state.prefer[i, j])
+            state.ahead[i, j] = wins
+            state.ahead[j, i] = 1 - wins
+            state.score[i] += wins
+            state.score[j] += 1 - wins
 
 
 @kernel
 def cheapest_candidate(state: PlusState, least: int, rng: np.random.Generator) -> int:
     """Return the candidate with the most wins in the sample; of several the one with the least regret estimate."""
     n_arms = state.blocked.shape[0]
-    top, most = 0, -1
+    top, most, ties, chosen = 0, -1, 0, 0
     for k in range(n_arms):
         top = max(top, state.score[k])
         if state.blocked[k] == least:
-            most = max(most, state.score[k])
-    lowest, ties, chosen = np.inf, 0, 0
-    for k in range(n_arms):
+            if state.score[k] > most:
+                most, ties, chosen = state.score[k], 0, k
+            ties += state.score[k] == most
+    if ties == 1:
+        return chosen
+    for k in range(chosen, n_arms):
+        if state.blocked[k] == least and state.score[k] == most:
+            draw_row(state, k, least, most, rng)
+    lowest = np.inf
+    for k in range(chosen, n_arms):
         if state.blocked[k] == least and state.score[k] == most:
             cost = regret_estimate(state, k, top)
             if cost < lowest:
@@ -206,6 +213,22 @@ def cheapest_candidate(state: PlusState, least: int, rng: np.random.Generator) -
                 return k
             skip -= 1
     return chosen
+
+
+@kernel
+def draw_row(state: PlusState, i: int, least: int, most: int, rng: np.random.Generator) -> None:
+    """Draw the samples of a tied candidate, each on its side of 1/2; those with an earlier one are there already.
+
+    Drawing again until the side is right takes two draws on average, since the side was tossed by its probability.
+    """
+    for j in range(state.blocked.shape[0]):
+        if j == i or (j < i and state.blocked[j] == least and state.score[j] == most):
+            continue
+        theta = beta_draw(state.wins[i, j] + 1.0, state.wins[j, i] + 1.0, rng)
+        while (theta > 0.5) != (state.ahead[i, j] == 1):
+            theta = beta_draw(state.wins[i, j] + 1.0, state.wins[j, i] + 1.0, rng)
+        state.theta[i, j] = theta
+        state.theta[j, i] = 1.0 - theta
 
 
 @kernel
@@ -226,9 +249,7 @@ def plus_update(
     if outcome == 0:
         return
     winner, loser = (first, second) if outcome > 0 else (second, first)
-    record_win(state.wins, state.doubts, winner, loser)
-    state.release[winner] = STALE
-    state.release[loser] = STALE
+    record_duel(state, winner, loser)
 
 
 def recommend(state: Any, params: Params) -> int:
@@ -271,7 +292,7 @@ _register(
 _register(
     "double_thompson_plus",
     "D-TS+",
-    "O(K^2) Beta draws",
+    "O(K^2) coins, O(K) Beta draws for each tie",
     state=PlusState,
     init=plus_init,
     select=plus_select,

@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits.policy import NEVER, Policy, register
-from ltr_duel.core.arrays import FloatVector, IntVector
+from ltr_duel.bandits.policy import NEVER, Policy, Sweeps, register
+from ltr_duel.core.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from ltr_duel.core.draws import binomial_draw
 from ltr_duel.core.jit import kernel
 from ltr_duel.core.random import random_below, shuffle
 
@@ -52,14 +53,20 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
     """The candidate against the next rival; alone when none is left."""
-    if t == 1:  # lines 2 and 3
-        shuffle(state.rivals, rng)
-        state.clock[RIVALS] = state.rivals.shape[0] - 1
-        state.clock[CANDIDATE] = state.rivals[state.clock[RIVALS]]
+    if t == 1:
+        choose_first(state, rng)
     candidate = state.clock[CANDIDATE]
     if state.clock[RIVALS] == 0:
         return candidate, candidate
     return candidate, state.rivals[state.clock[NEXT]]  # lines 5 and 6
+
+
+@kernel
+def choose_first(state: State, rng: np.random.Generator) -> None:
+    """Lines 2 and 3."""
+    shuffle(state.rivals, rng)
+    state.clock[RIVALS] = state.rivals.shape[0] - 1
+    state.clock[CANDIDATE] = state.rivals[state.clock[RIVALS]]
 
 
 def update(
@@ -71,15 +78,16 @@ def update(
     state.wins[second] += outcome > 0  # line 7
     state.clock[NEXT] += 1
     if state.clock[NEXT] == state.clock[RIVALS]:
-        state.clock[NEXT] = 0
-        state.clock[SWEEPS] += 1
-        n = state.clock[SWEEPS]
-        end_sweep(state, n, params.radius_scale * sqrt(state.log_delta[0] / n), params.prune, rng)
+        end_sweep(state, params.radius_scale, params.prune, rng)
 
 
 @kernel
-def end_sweep(state: State, n: int, radius: float, prune: bool, rng: np.random.Generator) -> None:
+def end_sweep(state: State, radius_scale: float, prune: bool, rng: np.random.Generator) -> None:
     """Lines 8 to 13, with n duels of the candidate against each rival."""
+    state.clock[NEXT] = 0
+    state.clock[SWEEPS] += 1
+    n = state.clock[SWEEPS]
+    radius = radius_scale * sqrt(state.log_delta[0] / n)
     keep_rivals(state, n * (0.5 + radius))  # lines 8 and 9
     better = 0
     for place in range(state.clock[RIVALS]):
@@ -125,6 +133,53 @@ def idle_until(state: State, params: Params, t: int) -> int:
     return NEVER
 
 
+def sweep(
+    state: State, params: Params, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: np.random.Generator
+) -> int:
+    """Take as many sweeps at once as can end without anybody falling, else one."""
+    decisions = 0
+    while t <= until:
+        if t == 1:
+            choose_first(state, rng)
+        candidate, rivals, place = state.clock[CANDIDATE], state.clock[RIVALS], state.clock[NEXT]
+        decisions += 1
+        if rivals == 0:
+            met[candidate, candidate] += until + 1 - t
+            return decisions
+        sweeps = 0
+        if place == 0:
+            sweeps = min(harmless_sweeps(state, params.radius_scale), (until + 1 - t) // rivals)
+        last = rivals if sweeps > 0 else min(rivals, place + until + 1 - t)
+        for k in range(place, last):
+            x = state.rivals[k]
+            met[candidate, x] += max(1, sweeps)
+            state.wins[x] += binomial_draw(max(1, sweeps), p[candidate, x], rng)
+        t += max(1, sweeps) * (last - place)
+        if sweeps > 0:
+            state.clock[SWEEPS] += sweeps
+        else:
+            state.clock[NEXT] = last
+            if last == rivals:
+                end_sweep(state, params.radius_scale, params.prune, rng)
+    return decisions
+
+
+@kernel
+def harmless_sweeps(state: State, radius_scale: float) -> int:
+    """Count the sweeps to come in which nobody falls, whatever the outcomes.
+
+    After n sweeps a rival falls, or is better, only if less than ``n / 2 - r sqrt(n)`` duels against it were lost, or
+    won, with r = ``radius_scale * sqrt(ln(1/delta))``. Both counts can only grow, and that bound is below 0 until it
+    grows too: so as long as it stays below the smallest count of today nobody falls. One sweep less, for rounding.
+    """
+    n, fewest = state.clock[SWEEPS], state.clock[SWEEPS]
+    for place in range(state.clock[RIVALS]):
+        wins = state.wins[state.rivals[place]]
+        fewest = min(fewest, wins, n - wins)
+    r = radius_scale * sqrt(state.log_delta[0])
+    return max(0, int((r + sqrt(r * r + 2.0 * fewest)) ** 2) - 1 - n)
+
+
 register(
     Policy(
         name="interleaved_filter",
@@ -136,6 +191,7 @@ register(
         update=update,
         recommend=recommend,
         idle_until=idle_until,
+        sweeps=Sweeps(State, init, sweep, recommend),
         needs_horizon=True,
         limits={"radius_scale": (1e-3, None)},
         assumes="a total order with strong stochastic transitivity and the triangle inequality",

@@ -7,16 +7,17 @@ exploration constant is at least max(3, 2 + ln K / ln ln T). A step costs O(K).
 
 from __future__ import annotations
 
+from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits.cardinal import ucb_advance, ucb_feedback, ucb_rows
+from ltr_duel.bandits.cardinal import ucb_feedback, ucb_rows
 from ltr_duel.bandits.policy import Policy, register
 from ltr_duel.bandits.sparring import AILON, right_won
-from ltr_duel.core.arrays import FloatMatrix, IntMatrix, IntVector
+from ltr_duel.core.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from ltr_duel.core.random import random_below
-from ltr_duel.core.vector import first_most
+from ltr_duel.core.vector import first_most, random_highest
 
 
 class Params(NamedTuple):
@@ -33,13 +34,14 @@ class State(NamedTuple):
     sums: FloatMatrix  # (K, K) summed reward
     plays: IntMatrix  # (K, K)
     total: IntVector  # (K,) plays of the box
+    scale: FloatVector  # (K,) sqrt(alpha ln N) of the box, so that nothing has to wait for it when the box is next
     left: IntVector  # (1,) the arm that the next duel has on its left
     chosen: IntVector  # (K,) how often each arm was on the right
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Nothing has been played."""
-    return State(*ucb_rows(n_arms, n_arms), np.zeros(1, np.int64), np.zeros(n_arms, np.int64))
+    return State(*ucb_rows(n_arms, n_arms), np.zeros(n_arms), np.zeros(1, np.int64), np.zeros(n_arms, np.int64))
 
 
 def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
@@ -47,7 +49,7 @@ def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tu
     if t == 1:
         state.left[0] = random_below(state.mean.shape[0], rng)  # arbitrary
     left = state.left[0]
-    return left, ucb_advance(state.mean[left], state.width[left], state.total[left], params.alpha, rng)
+    return left, random_highest(state.mean[left], state.width[left], state.scale[left], rng)
 
 
 def update(
@@ -56,6 +58,7 @@ def update(
     """Reward the box of the left arm with 1 if the right arm won."""
     won = right_won(outcome, rng)
     ucb_feedback(state.mean, state.width, state.sums, state.plays, state.total, first, second, won)
+    state.scale[first] = sqrt(params.alpha * log(state.total[first]))
     state.left[0] = second
     state.chosen[second] += 1
 

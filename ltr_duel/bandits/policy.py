@@ -11,8 +11,9 @@ or, for a policy that compares whole sets of arms at once,
     update_slate(state, params, t, slate, size, won, rng)
 
 and, at checkpoints, ``recommend(state, params) -> arm``. A policy may add ``idle_until``: where nothing can change
-for a while the loop then jumps. The functions are undecorated; numba compiles them when the loop is compiled, and
-plain Python runs the same text.
+for a while the loop then jumps. It may also add `Sweeps`: another way to walk through many steps at once, the same in
+law, where the outcomes are coins of a known matrix. The functions are undecorated; numba compiles them when the loop is
+compiled, and plain Python runs the same text.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core.arrays import IntVector, SignMatrix
-from ltr_duel.core.jit import dispatched, implement, interpreted, uncached_kernel
+from ltr_duel.core.arrays import FloatMatrix, IntMatrix, IntVector, SignMatrix
+from ltr_duel.core.jit import dispatched, dispatched_call, implement, interpreted, uncached_kernel
 from ltr_duel.core.registry import Registry
 
 NEVER = np.iinfo(np.int64).max
@@ -81,6 +82,26 @@ def idle_until(state: Any, params: Any, t: int) -> int:
     return t
 
 
+@dispatched_call
+def sweep(state: Any, params: Any, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: np.random.Generator) -> int:
+    """Take the steps t..until at once, where arm i beats arm j with probability ``p[i, j]``, independently.
+
+    Add the number of duels of each pair to ``met[first, second]``; together they are the steps taken. What is left
+    behind has the law of steps taken one by one: ``met`` after each call, and what is recommended. Return the number of
+    decisions.
+    """
+    raise TypeError("this state belongs to no registered policy")
+
+
+class Sweeps(NamedTuple):
+    """How a policy walks through many steps at once."""
+
+    state: type  # a NamedTuple class of arrays; may be that of single steps
+    init: Callable[..., Any]  # as in `Policy`
+    sweep: Callable[..., Any]
+    recommend: Callable[..., Any]
+
+
 @dataclass(frozen=True, eq=False)
 class Policy:
     """A registered policy.
@@ -115,6 +136,8 @@ class Policy:
     counts_ties : bool
         Whether a slate policy counts a tied pair (``won[a, b]`` is 0) as half a win for both. Others want ties
         broken by a coin.
+    sweeps : Sweeps, optional
+        Allows whole sweeps to be taken at once.
     limits : mapping of str to (low, high)
         Legal closed range of each numeric parameter; None for no bound.
     compiled : bool
@@ -135,6 +158,7 @@ class Policy:
     reference: str = field(repr=False)
     bibtex: str = field(repr=False)
     idle_until: Callable[..., Any] | None = field(default=None, repr=False)
+    sweeps: Sweeps | None = field(default=None, repr=False)
     needs_horizon: bool = False
     counts_ties: bool = False
     limits: Mapping[str, tuple[float | None, float | None]] = field(
@@ -160,6 +184,9 @@ def bind(policy: Policy) -> None:
     implement(recommend, policy.state, policy.recommend)
     if policy.idle_until is not None:
         implement(idle_until, policy.state, policy.idle_until)
+    if policy.sweeps is not None:
+        implement(sweep, policy.sweeps.state, policy.sweeps.sweep)
+        implement(recommend, policy.sweeps.state, policy.sweeps.recommend)
 
 
 def loop_for(policy: Policy, loop: Callable[..., Any]) -> Callable[..., Any]:

@@ -45,8 +45,8 @@ class State(NamedTuple):
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Line 2."""
-    rows = bound_rows(n_arms, 0)
-    return State(*rows, *posterior_rows(n_arms), np.zeros(n_arms, np.int64), np.zeros(1, np.int64))
+    wins, rate, width, _ = bound_rows(n_arms, 0)
+    return State(wins, rate, width, *posterior_rows(n_arms), np.zeros(n_arms, np.int64), np.zeros(1, np.int64))
 
 
 def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:

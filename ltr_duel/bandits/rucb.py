@@ -19,11 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.bandits.policy import Policy, register
-from ltr_duel.bandits.statistics import bound_rows, last_step_before, most_victorious, record_bound, record_win
+from ltr_duel.bandits.statistics import bound_rows, last_step_before, most_victorious, record_bound
 from ltr_duel.core.arrays import FloatMatrix, FloatVector, IntMatrix
 from ltr_duel.core.jit import kernel
 from ltr_duel.core.random import random_below
-from ltr_duel.core.vector import count_up_to, larger, largest, random_up_to
+from ltr_duel.core.vector import count_at, count_up_to, highest, largest, nth_at, random_up_to
 
 
 class Params(NamedTuple):
@@ -45,7 +45,7 @@ class State(NamedTuple):
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Line 1, and line 3 for arms that met nobody."""
-    return State(*bound_rows(n_arms, params.prior_wins), np.zeros((n_arms, n_arms)), np.zeros(n_arms))
+    return State(*bound_rows(n_arms, params.prior_wins), np.zeros(n_arms))
 
 
 def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
@@ -64,44 +64,44 @@ def strongest_rival(
     rate: FloatMatrix, width: FloatMatrix, champion: int, scale: float, rng: np.random.Generator
 ) -> int:
     """Line 6: the arm with the largest u_jc, one of several at random, never the champion if another arm ties."""
-    n_arms = rate.shape[0]
-    best = 0.5
-    for j in range(n_arms):
-        best = larger(best, rate[champion, j] + scale * width[champion, j])
-    ties, where = 0, 0
-    for j in range(n_arms):
-        tie = rate[champion, j] + scale * width[champion, j] == best
-        ties += tie
-        where += j * tie
-    if best == 0.5:  # then the champion, whose own bound is 1/2, is among them
-        ties -= 1
-        where -= champion
+    row, widths = rate[champion], width[champion]
+    best = highest(row, widths, scale)
+    among = best == 0.5  # then the champion, whose own bound is 1/2, is one of those
+    ties = count_at(row, widths, scale, best) - among
     if ties == 0:
         return champion
-    if ties == 1:
-        return where
-    skip = random_below(ties, rng)
-    for j in range(n_arms):
-        if rate[champion, j] + scale * width[champion, j] == best and j != champion:
-            if skip == 0:
-                return j
-            skip -= 1
-    return champion
+    n = random_below(ties, rng)
+    rival = nth_at(row, widths, scale, best, n)
+    if among and rival >= champion:
+        return nth_at(row, widths, scale, best, n + 1)
+    return rival
 
 
 def update(
     state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
 ) -> None:
-    """Line 7."""
+    """Line 7, without a branch on the outcome: the processor would guess it wrong half of the time."""
     if outcome == 0:
         return
-    winner, loser = (first, second) if outcome > 0 else (second, first)
-    was_greatest = state.doubts[winner, loser] == state.doubt[winner]
-    record_win(state.wins, state.doubts, winner, loser)
-    if was_greatest:
-        state.doubt[winner] = largest(state.doubts[winner])
-    state.doubt[loser] = max(state.doubt[loser], state.doubts[loser, winner])
-    record_bound(state.wins, state.rate, state.width, winner, loser)
+    state.wins[first, second] += outcome > 0
+    state.wins[second, first] += outcome < 0
+    won, lost = state.wins[first, second], state.wins[second, first]
+    n, d = won + lost, won - lost
+    doubt = d * d / (4.0 * n)
+    set_doubt(state.doubts, state.doubt, first, second, doubt if d < 0 else 0.0)
+    set_doubt(state.doubts, state.doubt, second, first, doubt if d > 0 else 0.0)
+    record_bound(state.wins, state.rate, state.width, first, second)
+
+
+@kernel
+def set_doubt(doubts: FloatMatrix, doubt: FloatVector, i: int, j: int, level: float) -> None:
+    """Change a doubt, and the maximum of its row; the row is read only if that maximum may have fallen."""
+    before = doubts[i, j]
+    doubts[i, j] = level
+    if level >= doubt[i]:
+        doubt[i] = level
+    elif before == doubt[i]:
+        doubt[i] = largest(doubts[i])
 
 
 def idle_until(state: State, params: Params, t: int) -> int:

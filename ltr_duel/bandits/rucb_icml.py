@@ -36,8 +36,7 @@ class State(NamedTuple):
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Nobody has met anybody, and B is empty."""
-    doubts = np.zeros((n_arms, n_arms))
-    return State(*bound_rows(n_arms, params.prior_wins), doubts, np.zeros(n_arms), np.full(1, -1))
+    return State(*bound_rows(n_arms, params.prior_wins), np.zeros(n_arms), np.full(1, -1))
 
 
 def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:

@@ -43,28 +43,28 @@ def record_points(points: IntMatrix, doubts: FloatMatrix, one: int, other: int, 
 
 
 @kernel
-def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, winner: int, loser: int) -> None:
-    """After `record_win`: bring both directions of ``u_jc = rate[c, j] + sqrt(alpha ln t) width[c, j]`` up to date."""
-    n = wins[winner, loser] + wins[loser, winner]
-    rate[loser, winner] = wins[winner, loser] / n
-    rate[winner, loser] = wins[loser, winner] / n
-    width[loser, winner] = 1.0 / sqrt(n)
-    width[winner, loser] = width[loser, winner]
+def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, one: int, other: int) -> None:
+    """After a duel: bring both directions of ``u_jc = rate[c, j] + sqrt(alpha ln t) width[c, j]`` up to date."""
+    n = wins[one, other] + wins[other, one]
+    rate[other, one] = wins[one, other] / n
+    rate[one, other] = wins[other, one] / n
+    width[other, one] = 1.0 / sqrt(n)
+    width[one, other] = width[other, one]
 
 
-def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, FloatMatrix]:
-    """Make wins, rate and width for arms that met nobody, or that won ``prior_wins`` duels against each other.
+def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, FloatMatrix, FloatMatrix]:
+    """Make wins, rate, width and doubts for arms that met nobody, or that won ``prior_wins`` duels against each other.
 
     An unplayed pair has the bound 2 (x/0 := 1, twice), an arm against itself 1/2.
     """
     block = np.zeros((4, n_arms, n_arms))  # numpy asks for large pages from 4 MiB on: fewer address look-ups
-    wins, rate, width = block[0].view(np.int64), block[1], block[2]
+    wins, rate, width, doubts = block[0].view(np.int64), block[1], block[2], block[3]
     wins[:] = prior_wins
     rate[:] = 0.5 if prior_wins else 2.0
     width[:] = 1.0 / sqrt(2 * prior_wins) if prior_wins else 0.0
     np.fill_diagonal(rate, 0.5)
     np.fill_diagonal(width, 0.0)
-    return wins, rate, width
+    return wins, rate, width, doubts
 
 
 @kernel

@@ -1,9 +1,13 @@
 """A sampled tournament among some arms, by coins instead of Beta draws, many at once.
 
 A row of the tournament is up to K coins with known probabilities (see `posterior`). One draw from a policy's
-generator for each of them would be most of the cost of double Thompson sampling. So each step seeds K small
-generators (Marsaglia's xorshift, 32 bits, one for each column) from the policy's, and a row advances all of them in
-SIMD code. The probability of a coin is rounded to a multiple of 2^-32.
+generator for each of them would be most of the cost of double Thompson sampling. So each step seeds K / 4 small
+generators (Marsaglia's xorshift, 64 bits) from the policy's; a row advances all of them in SIMD code, and each gives
+the 16-bit words of four coins.
+
+Sixteen bits decide a coin unless they equal the first sixteen of its probability p: with ``odds = floor(2^16 p)`` a
+smaller word wins, a larger one loses, and an equal one wins with the probability ``2^16 p - odds``, for which the
+policy's own generator is asked. So a coin has its probability exactly, and one in 65,536 costs more than a comparison.
 """
 
 from __future__ import annotations
@@ -13,49 +17,63 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ltr_duel.core.arrays import FloatVector
 from ltr_duel.core.jit import kernel
 
-OddsMatrix: TypeAlias = NDArray[np.uint32]
-LaneVector: TypeAlias = NDArray[np.uint32]
-ShortVector: TypeAlias = NDArray[np.int32]
+OddsMatrix: TypeAlias = NDArray[np.uint16]
+WordVector: TypeAlias = NDArray[np.uint16]
+LaneVector: TypeAlias = NDArray[np.uint64]
+ScoreVector: TypeAlias = NDArray[np.int16]
 
-_UNIT = 4294967296.0  # 2^32
+_WORD = 65536.0  # 2^16
+_HALF = 4294967296.0  # 2^32
 
 
 def tournament_rows(n_arms: int) -> tuple[Any, ...]:
-    """Make odds (K, K), and the scratch lane, won, unmet and score (K,)."""
-    odds = np.full((n_arms, n_arms), 1 << 31, np.uint32)
-    won, unmet, score = np.zeros((3, n_arms), np.int32)
-    return odds, np.zeros(n_arms, np.uint32), won, unmet, score
+    """Make odds (K, K), and the scratch lane (K / 4,), unmet and score (K,), for fewer than 32,768 arms."""
+    odds = np.full((n_arms, n_arms), 1 << 15, np.uint16)
+    return odds, np.zeros((n_arms + 3) // 4, np.uint64), np.zeros(n_arms, np.uint16), np.zeros(n_arms, np.int16)
 
 
 @kernel
 def set_odds(odds: OddsMatrix, i: int, j: int, p: float) -> None:
     """Let arm i beat arm j with probability p."""
-    level = min(max(p * _UNIT, 0.0), _UNIT - 1.0)
-    odds[i, j] = np.uint32(level)
+    odds[i, j] = np.uint16(min(max(p * _WORD, 0.0), _WORD - 1.0))
 
 
 @kernel
 def play_tournament(state: Any, least: int, rng: np.random.Generator) -> None:
     """Let the arms with ``blocked == least`` meet everybody once; ``score`` counts their wins, -1 for the others."""
     n_arms, players = state.score.shape[0], 0
+    seed_lanes(state.lane, rng)
     for k in range(n_arms):
-        state.lane[k] = np.uint32(rng.random() * (_UNIT - 1.0) + 1.0)  # not 0
         state.unmet[k] = 1
         state.score[k] = 0
         players += state.blocked[k] == least
+    words, met = state.lane.view(np.uint16), 0
     for i in range(n_arms):
         if state.blocked[i] == least:
             start = i + 1 if players == n_arms else 0
             state.unmet[i] = 0
-            advance(state.lane[start:])
-            toss(state.lane[start:], state.odds[i, start:], state.unmet[start:], state.won[start:])
-            state.score[i] += total(state.won[start:])
-            add_losses(state.unmet[start:], state.won[start:], state.score[start:])
+            advance(state.lane[: (n_arms - start + 3) // 4])
+            won, equal = toss(words, state.odds[i, start:], state.unmet[start:], state.score[start:])
+            if equal > 0:
+                won += toss_equal(
+                    words, state.odds[i, start:], state.prefer[i, start:], state.unmet[start:], state.score[start:], rng
+                )
+            state.score[i] += won + met  # so far it holds only what others won
+            met += 1
     for k in range(n_arms):
         if state.blocked[k] != least:
             state.score[k] = -1
+
+
+@kernel
+def seed_lanes(lane: LaneVector, rng: np.random.Generator) -> None:
+    """Seed every generator with 64 bits, not all of them 0."""
+    for k in range(lane.shape[0]):
+        high, low = np.uint64(rng.random() * _HALF), np.uint64(rng.random() * (_HALF - 1.0) + 1.0)
+        lane[k] = (high << np.uint64(32)) ^ low
 
 
 @kernel
@@ -63,29 +81,40 @@ def advance(lane: LaneVector) -> None:
     """Advance every generator once."""
     for k in range(lane.shape[0]):
         x = lane[k]
-        x = np.uint32(x ^ np.uint32(x << np.uint32(13)))
-        x = np.uint32(x ^ np.uint32(x >> np.uint32(17)))
-        lane[k] = np.uint32(x ^ np.uint32(x << np.uint32(5)))
+        x = x ^ (x << np.uint64(13))
+        x = x ^ (x >> np.uint64(7))
+        lane[k] = x ^ (x << np.uint64(17))
 
 
 @kernel
-def toss(lane: LaneVector, odds: LaneVector, unmet: ShortVector, won: ShortVector) -> None:
-    """Toss one coin for each arm that is still to be met."""
-    for k in range(lane.shape[0]):
-        won[k] = (lane[k] < odds[k]) * unmet[k]
+def toss(words: WordVector, odds: WordVector, unmet: WordVector, score: ScoreVector) -> tuple[int, int]:
+    """Toss a coin for each arm that is still to be met: return how many are won, and how many are not yet decided.
+
+    Takes from the ``score`` of the others what they lose. All numbers have 16 bits, so that an instruction tosses
+    as many coins as fit.
+    """
+    won, equal = np.uint16(0), np.uint16(0)
+    for k in range(odds.shape[0]):
+        wins = np.uint16(words[k] < odds[k]) & unmet[k]
+        won = np.uint16(won + wins)
+        equal = np.uint16(equal + (np.uint16(words[k] == odds[k]) & unmet[k]))
+        score[k] = np.int16(score[k] - wins)
+    return int(won), int(equal)
 
 
 @kernel
-def total(won: ShortVector) -> int:
-    """Count the wins."""
-    count = 0
-    for k in range(won.shape[0]):
-        count += won[k]
-    return count
-
-
-@kernel
-def add_losses(unmet: ShortVector, won: ShortVector, score: ShortVector) -> None:
-    """Credit those who won against the arm of the row."""
-    for k in range(won.shape[0]):
-        score[k] += unmet[k] - won[k]
+def toss_equal(
+    words: WordVector,
+    odds: WordVector,
+    prefer: FloatVector,
+    unmet: WordVector,
+    score: ScoreVector,
+    rng: np.random.Generator,
+) -> int:
+    """Decide the coins that `toss` left open, by the bits of their probabilities that ``odds`` lacks."""
+    won = 0
+    for k in range(odds.shape[0]):
+        if unmet[k] and words[k] == odds[k] and rng.random() < prefer[k] * _WORD - odds[k]:
+            won += 1
+            score[k] -= 1
+    return won

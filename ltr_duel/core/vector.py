@@ -87,7 +87,10 @@ def nth_up_to(values: FloatVector, level: float, n: int) -> int:
 @kernel
 def random_up_to(values: FloatVector, level: float, count: int, rng: np.random.Generator) -> int:
     """Draw one of the ``count`` indices whose value is at most ``level``."""
-    return nth_up_to(values, level, random_below(count, rng))
+    n = random_below(count, rng)
+    if count == values.shape[0]:
+        return n
+    return nth_up_to(values, level, n)
 
 
 @kernel
@@ -100,26 +103,48 @@ def smallest(values: FloatVector) -> float:
 
 
 @kernel
+def highest(base: FloatVector, width: FloatVector, scale: float) -> float:
+    """Return the largest ``base + scale * width``."""
+    best = base[0] + scale * width[0]
+    for k in range(base.shape[0]):
+        best = larger(best, base[k] + scale * width[k])
+    return best
+
+
+@kernel
+def count_at(base: FloatVector, width: FloatVector, scale: float, level: float) -> int:
+    """Count the indices at which ``base + scale * width`` is exactly ``level``."""
+    count = 0
+    for k in range(base.shape[0]):
+        count += base[k] + scale * width[k] == level
+    return count
+
+
+@kernel
+def nth_at(base: FloatVector, width: FloatVector, scale: float, level: float, n: int) -> int:
+    """Return index number n = 0, 1, ... of those at which ``base + scale * width`` is ``level``; there must be one."""
+    start, size = 0, base.shape[0]
+    while start + _BLOCK <= size:
+        count = 0
+        for k in range(start, start + _BLOCK):
+            count += base[k] + scale * width[k] == level
+        if count > n:
+            break
+        n -= count
+        start += _BLOCK
+    for k in range(start, size):
+        n -= base[k] + scale * width[k] == level
+        if n < 0:
+            return k
+    return -1
+
+
+@kernel
 def random_highest(base: FloatVector, width: FloatVector, scale: float, rng: np.random.Generator) -> int:
     """Return the index of the largest ``base + scale * width``, one of several at random."""
-    n = base.shape[0]
-    best = base[0] + scale * width[0]
-    for k in range(n):
-        best = larger(best, base[k] + scale * width[k])
-    ties, where = 0, 0
-    for k in range(n):
-        tie = base[k] + scale * width[k] == best
-        ties += tie
-        where += k * tie
-    if ties == 1:
-        return where
-    skip = random_below(ties, rng)
-    for k in range(n):
-        if base[k] + scale * width[k] == best:
-            if skip == 0:
-                return k
-            skip -= 1
-    return 0
+    best = highest(base, width, scale)
+    ties = count_at(base, width, scale, best)
+    return nth_at(base, width, scale, best, random_below(ties, rng))
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""The two loops: a policy compares pairs, or sets, of arms until the horizon.
+"""The three loops: a policy compares pairs, or sets, of arms, or takes whole sweeps at once, until the horizon.
 
 The loop owns time, the coin and the counting. It records pulls at checkpoints and nothing else; every regret is derived
 from them afterwards. Where a policy knows that nothing can change for a while it jumps there, checkpoints included.
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits.policy import idle_until, recommend, select, select_slate, update, update_slate
+from ltr_duel.bandits.policy import idle_until, recommend, select, select_slate, sweep, update, update_slate
 from ltr_duel.core.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector, SignMatrix
 from ltr_duel.core.jit import kernel
 from ltr_duel.core.random import Streams
@@ -132,6 +132,33 @@ def run_slates(
             row += 1
         _count_slate(record, slate, size, last + 1 - t)
         t = last + 1
+
+
+@kernel
+def run_sweeps(
+    state: Any,
+    params: Any,
+    oracle: Any,
+    streams: Streams,
+    checkpoints: IntVector,
+    record: Record,
+    met: IntMatrix,
+) -> None:
+    """Let a policy walk from checkpoint to checkpoint. ``met`` (K, K) is scratch: duels of each pair until now."""
+    t = 1
+    for row in range(checkpoints.shape[0]):
+        record.decisions[0] += sweep(state, params, oracle.p, t, checkpoints[row], met, streams.policy)
+        t = checkpoints[row] + 1
+        record.recommended[row] = recommend(state, params)
+        for first in range(met.shape[0]):
+            for second in range(met.shape[0]):
+                better = first if record.place[first] <= record.place[second] else second
+                record.pulls[row, first] += met[first, second]
+                record.pulls[row, second] += met[first, second]
+                record.best[row, better] += met[first, second]
+        for k in range(met.shape[0]):
+            record.exposure[row, k] = record.pulls[row, k] / 2.0
+            record.worst[row, k] = record.pulls[row, k] - record.best[row, k]
 
 
 @kernel

@@ -64,12 +64,21 @@ implement(multiduel, MatrixOracle, _multiduel)
 
 
 class FromMatrix:
-    """The oracle that tosses the coins of a preference matrix."""
+    """The oracle that tosses the coins of a preference matrix.
 
-    def __init__(self, matrix: PreferenceMatrix) -> None:
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+    in_sweeps : bool
+        Whether policies take whole sweeps at once (`ltr_duel.bandits.policy.Sweeps`), for horizons that single steps
+        do not reach. Runs have the same law, but not the same numbers: they are other runs, under other names.
+    """
+
+    def __init__(self, matrix: PreferenceMatrix, *, in_sweeps: bool = False) -> None:
         self._p = np.ascontiguousarray(matrix.p, dtype=np.float64)
         self.names = matrix.names
-        self.provenance = {"oracle": "matrix", "matrix": matrix.digest}
+        self.in_sweeps = in_sweeps
+        self.provenance = {"oracle": "matrix in sweeps" if in_sweeps else "matrix", "matrix": matrix.digest}
 
     def open(self) -> MatrixOracle:
         """Share the matrix: nothing is written to it."""

@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.bandits.parameters import Configured, configure
-from ltr_duel.bandits.policy import loop_for
+from ltr_duel.bandits.policy import POLICIES, loop_for
 from ltr_duel.core.arrays import IntVector
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.jit import interpreted
 from ltr_duel.core.parallel import run_tasks
 from ltr_duel.core.random import Streams, stream
 from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.simulation.loop import new_record, run_duels, run_slates
+from ltr_duel.simulation.loop import new_record, run_duels, run_slates, run_sweeps
 from ltr_duel.simulation.oracle import FromMatrix, OracleSource
 from ltr_duel.simulation.regret import places
 from ltr_duel.simulation.result import Results, RunKey, RunResult
@@ -41,7 +41,8 @@ def simulate(
     Parameters
     ----------
     source : PreferenceMatrix or OracleSource
-        Who answers: the coins of a matrix, or for example simulated users (`ltr_duel.simulation.live.Live`).
+        Who answers: the coins of a matrix, or for example simulated users (`ltr_duel.simulation.live.Live`), or the
+        coins of a matrix in whole sweeps, ``FromMatrix(matrix, in_sweeps=True)`` (`ltr_duel.simulation.oracle`).
     policies : str or sequence of str
         Names with parameters, for example ``["rucb", "mdb:alpha=0.5,beta=1.5"]``.
     horizon : int
@@ -79,10 +80,7 @@ def simulate(
     if len({one.label for one in wanted}) < len(wanted):
         raise InputError("a policy is named twice")
     for one in wanted:
-        if getattr(oracle, "leaves_ties", False) and one.policy.feedback == "slate" and not one.policy.counts_ties:
-            raise InputError(
-                f"policy '{one.label}' cannot count ties as half a win: let the oracle toss coins (ties='coin')"
-            )
+        check_fits(one, oracle)
     times = checkpoints(horizon, checkpoints_per_decade)
     if repetitions < 1:
         raise InputError(f"the number of repetitions must be at least 1, not {repetitions}")
@@ -119,6 +117,21 @@ def simulate(
     return Results(list(runs), matrix)
 
 
+def check_fits(configured: Configured, oracle: OracleSource) -> None:
+    """Refuse a policy that the oracle is not for.
+
+    Raises
+    ------
+    InputError
+    """
+    policy, label = configured.policy, configured.label
+    if getattr(oracle, "leaves_ties", False) and policy.feedback == "slate" and not policy.counts_ties:
+        raise InputError(f"policy '{label}' cannot count ties as half a win: let the oracle toss coins (ties='coin')")
+    if getattr(oracle, "in_sweeps", False) and policy.sweeps is None:
+        able = ", ".join(name for name in POLICIES.names() if POLICIES[name].sweeps is not None)
+        raise InputError(f"policy '{label}' cannot take whole sweeps at once; those that can are {able}")
+
+
 class _Task(NamedTuple):
     configured: Configured
     key: RunKey
@@ -148,10 +161,14 @@ def run_once(
     policy, params = configured.policy, configured.params
     compiled = compiled and getattr(oracle, "compiled", True)
     size = len(oracle.names)
-    state = policy.init(size, key.horizon if policy.needs_horizon else 0, params)
+    sweeps = policy.sweeps if getattr(oracle, "in_sweeps", False) else None
+    state = (sweeps or policy).init(size, key.horizon if policy.needs_horizon else 0, params)
     record = new_record(len(times), size, place)
     run = (state, params, oracle.open(), run_streams(key), times, True, record)
-    if policy.feedback == "duel":
+    if sweeps is not None:
+        met = np.zeros((size, size), np.int64)
+        (loop_for(policy, run_sweeps) if compiled else interpreted(run_sweeps))(*run[:-2], record, met)
+    elif policy.feedback == "duel":
         (loop_for(policy, run_duels) if compiled else interpreted(run_duels))(*run)
     else:
         slate, won = np.zeros(size, np.int64), np.zeros((size, size), np.int8)

@@ -39,7 +39,6 @@ LITERAL = {
     "rmed2": rmed.Rmed2,
     "rmed2:alpha=9": rmed.Rmed2,
     "rmed2fh": rmed.Rmed2fh,
-    "double_thompson_plus": thompson.DoubleThompsonPlus,
     "self_sparring": thompson.SelfSparring,
     "multi_self_sparring:size=3": thompson.MultiSelfSparring,
     "winner_stays": others.WinnerStays,

@@ -10,6 +10,7 @@ from tests.bandits.matrices import bradley_terry
 
 P = bradley_terry(5, spread=3)
 EARLY, LATE = 10**4, 10**8
+RUNS = 200  # the mean slope of RMED1 is then known to two percent
 
 
 def divergence(p):
@@ -41,12 +42,12 @@ def slope(name, seed):
 
 @pytest.mark.parametrize("name", ["rmed1", "rmed2", "rucb"])
 def test_regret_grows_no_slower_than_the_lower_bound(name):
-    slopes = [slope(name, seed) for seed in range(20)]
+    slopes = [slope(name, seed) for seed in range(RUNS)]
     error = np.std(slopes) / np.sqrt(len(slopes))
     assert np.mean(slopes) > lower_bound(P) - 3 * error
 
 
 @pytest.mark.parametrize("name", ["rmed1", "rmed2"])
 def test_rmed_approaches_the_lower_bound(name):
-    slopes = [slope(name, seed) for seed in range(20)]
-    assert np.mean(slopes) < 1.5 * lower_bound(P)
+    slopes = [slope(name, seed) for seed in range(RUNS)]
+    assert np.mean(slopes) < 1.2 * lower_bound(P)

@@ -16,6 +16,7 @@ from pathlib import Path
 from benchmarks.timing import table
 
 LONG, MANY = 1_000, 10_000  # runs
+EMPTY = (200, LONG, 5_000, MANY)
 SECONDS, WORKERS = 0.5, os.cpu_count() or 1
 
 POLICY = """
@@ -84,10 +85,14 @@ def main() -> None:
             ideal = LONG * SECONDS / WORKERS
             what = f"{LONG:,} runs of {SECONDS} s, {WORKERS} workers, {backend}"
             rows.append([what, f"{wall:.1f} s", f"{100 * (wall - ideal) / ideal:.2f} %", f"{memory:.0f} MB"])
-        for runs in (LONG, MANY):
+        memories = []
+        for runs in EMPTY:
             wall, memory = experiment(folder, f"empty {runs}", runs, 0.0, "threads", 1)
             share = 100 * wall / runs / SECONDS
-            rows.append([f"{runs:,} empty runs", f"{wall:.1f} s", f"{share:.2f} % of {SECONDS} s", f"{memory:.0f} MB"])
+            memories.append(memory)
+            rows.append([f"{runs:,} empty runs", f"{wall:.1f} s", f"{share:.2f} % of {SECONDS} s", f"{memory:.1f} MB"])
+        slope = 1024**2 * (memories[-1] - memories[1]) / (MANY - LONG)
+        rows.append([f"memory for each run from {LONG:,} to {MANY:,}", "", "", f"{slope:.0f} B"])
         began = time.perf_counter()
         command = [sys.executable, "-m", "ltr_duel.cli.main", "status", str(folder / f"empty {MANY}")]
         subprocess.run(command, check=True, capture_output=True)

@@ -9,6 +9,7 @@ import sys
 import click
 
 import ltr_duel.cli
+from ltr_duel.cli._options import end
 from ltr_duel.core.errors import InputError
 
 # Raised for a group without a command, by versions of click that do not simply print the help.
@@ -51,10 +52,10 @@ def main() -> None:
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         print("ltr-duel: interrupted", file=sys.stderr)
-        sys.exit(130)
+        end(130)
     except (InputError, FileNotFoundError, PermissionError, IsADirectoryError) as error:
         print(f"ltr-duel: {_sentence(error)}", file=sys.stderr)
-        sys.exit(2)
+        end(2)
 
 
 def _sentence(error: Exception) -> str:

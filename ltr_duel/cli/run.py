@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import jobs_option
+from ltr_duel.cli._options import end, jobs_option
 
 if TYPE_CHECKING:
     from ltr_duel.experiment.run import Report
@@ -66,25 +64,17 @@ def command(
         for line in print_estimate(plan, part, out, where):
             click.echo(line)
         return
+    at_once = backend == "dask"  # the threads of its client have no say in when this ends
     try:
         report = run_experiment(plan, str(out), backend=where, shard=part, on_existing=on_existing, retry=retry)
     except InputError as error:
         click.echo(f"ltr-duel: {error}", err=True)
-        _leave(2, backend)
+        end(2, at_once=at_once)
     _print(report, Path(str(out)))
     if report.interrupted:
         click.echo("ltr-duel: interrupted", err=True)
-        _leave(130, "")
-    _leave(1 if report.failed or report.damaged else 0, backend)
-
-
-def _leave(code: int, backend: str) -> NoReturn:
-    """End the process. Threads of a cluster's client, or runs nobody waits for, have no say in it."""
-    if backend in ("threads", "loky"):
-        sys.exit(code)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+        end(130, at_once=at_once)
+    end(1 if report.failed or report.damaged else 0, at_once=at_once)
 
 
 def _print(report: Report, out: Path) -> None:

@@ -26,6 +26,7 @@ from ltr_duel.experiment.plan import Task
 
 BACKENDS = ("threads", "loky", "dask")
 _TICK = 0.25
+_left_behind: list[threading.Thread] = []
 _DEAD = ("TerminatedWorkerError", "BrokenProcessPool", "KilledWorker")  # of loky, and of dask
 
 
@@ -89,7 +90,9 @@ def run_tasks(backend: Backend, tasks: Iterable[Task]) -> Iterator[Outcome | Non
             parallel = {"backend": joblib_backend(client)}
         stack.callback(_end_processes, backend, stop)
         stack.callback(stop.set)
-        threading.Thread(target=work, daemon=True).start()
+        worker = threading.Thread(target=work, daemon=True)
+        stack.callback(_left_behind.append, worker)
+        worker.start()
         silent_since: float | None = None
         while True:
             try:
@@ -108,6 +111,11 @@ def run_tasks(backend: Backend, tasks: Iterable[Task]) -> Iterator[Outcome | Non
                     raise WorkersDiedError from answer.error
                 raise answer.error
             yield answer
+
+
+def still_running() -> bool:
+    """Whether runs go on that nobody waits for any more: threads cannot be ended."""
+    return any(worker.is_alive() for worker in _left_behind)
 
 
 class WorkersDiedError(InputError):

@@ -36,18 +36,22 @@ def connected(backend: Backend) -> Iterator[Any]:
     InputError
         If dask is not installed, the scheduler does not answer, or no worker comes.
     """
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is said in a sentence
     try:
         dask: Any = importlib.import_module("dask")
         distributed: Any = importlib.import_module("distributed")
     except ImportError:
         raise InputError("--backend dask needs dask: pip install 'ltr-duel[cluster]'") from None
+    for name in ("distributed", "distributed.client"):  # what matters is said in a sentence; importing sets levels anew
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     settings = {"distributed.comm.timeouts.tcp": _LINK_TIMEOUT, "distributed.scheduler.worker-ttl": _LINK_TIMEOUT}
     with dask.config.set(settings):
         cluster: Any = None
         if backend.scheduler is None:
             cluster = distributed.LocalCluster(
-                n_workers=checked_jobs(backend.jobs), threads_per_worker=1, dashboard_address=None, silence_logs=50
+                n_workers=checked_jobs(backend.jobs),
+                threads_per_worker=1,
+                dashboard_address="127.0.0.1:0",  # None means port 8787, which may be taken
+                silence_logs=50,
             )
         address = backend.scheduler or cluster.scheduler_address
         try:

@@ -15,7 +15,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -56,14 +56,14 @@ class Driver:
 
     def claim(self, digest: str) -> bool:
         """Claim a run. False if a living driver has it."""
-        path = self.store.claims / digest
         try:
-            path.symlink_to(self.id)
+            os.symlink(self.id, self.store.place("claims", digest))  # noqa: PTH211 -- see `Store.place`
             return True
         except FileExistsError:
             pass
         except OSError as error:
             raise StoreFullError(self.store.folder) from error
+        path = self.store.claims / digest
         if is_alive(self.store, _owner(path)):
             return False
         with _locked(self.store):
@@ -75,7 +75,8 @@ class Driver:
 
     def release(self, digest: str) -> None:
         """Give a claim up."""
-        (self.store.claims / digest).unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(self.store.place("claims", digest))  # noqa: PTH108
 
     def _beat(self) -> None:
         while not self._stop.wait(_BEAT):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,7 +23,7 @@ _SCHEMA = pa.schema(
         ("repetition", pa.int64()),
     ]
 )
-_CHUNK = 10_000
+_CHUNK = 1_000  # rows that are in memory at once
 
 
 class StoredPlan(NamedTuple):
@@ -35,11 +34,11 @@ class StoredPlan(NamedTuple):
     runs: pa.Table
 
 
-def encode_plan(about: dict[str, Any], runs: Iterable[Any]) -> bytes:
-    """Return the file's bytes. ``runs`` have the attributes that are the columns."""
+def write_plan(file: BinaryIO, about: dict[str, Any], runs: Iterable[Any]) -> None:
+    """Write the file. ``runs`` have the attributes that are the columns."""
     schema = _SCHEMA.with_metadata({_KEY: json.dumps({"format": FORMAT, **about}, sort_keys=True).encode()})
-    data = io.BytesIO()
-    with pq.ParquetWriter(data, schema, compression="zstd") as writer:
+    # Digests never repeat: a dictionary of them would only be memory.
+    with pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=["label"]) as writer:
         chunk: dict[str, list[Any]] = {name: [] for name in schema.names}
         for run in runs:
             for name, values in chunk.items():
@@ -48,7 +47,6 @@ def encode_plan(about: dict[str, Any], runs: Iterable[Any]) -> bytes:
                 writer.write_table(pa.table(chunk, schema))
                 chunk = {name: [] for name in schema.names}
         writer.write_table(pa.table(chunk, schema))
-    return data.getvalue()
 
 
 def read_plans(folder: Path) -> list[StoredPlan]:

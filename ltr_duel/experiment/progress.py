@@ -29,9 +29,9 @@ class Progress:
         self._bar = tqdm(total=total, unit="run", disable=not progress_wanted(), bar_format="{l_bar}{bar}| {postfix}")
         self._show()
 
-    def there(self) -> None:
-        """Count a run that need not be done."""
-        self._there += 1
+    def there(self, runs: int) -> None:
+        """Count runs that need not be done."""
+        self._there += runs
 
     def done(self, duels: int) -> None:
         """Count a run that was done now."""

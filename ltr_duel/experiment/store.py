@@ -18,8 +18,9 @@ import json
 import os
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from ltr_duel.core.errors import InputError
 
@@ -80,29 +81,48 @@ class Store:
 
     def run_path(self, digest: str) -> Path:
         """Where a run lies."""
-        return self.folder / "runs" / f"{digest}.parquet"
+        return Path(self.place("runs", f"{digest}.parquet"))
 
     def manifest_path(self, digest: str) -> Path:
         """Where its manifest lies."""
-        return self.folder / "runs" / f"{digest}.json"
+        return Path(self.place("runs", f"{digest}.json"))
 
-    def write(self, path: Path, data: bytes) -> None:
-        """Write a file: whole, or not at all.
+    def place(self, kind: str, name: str) -> str:
+        """Where a file lies, for drivers: text, since a `Path` may keep each of its parts (interned) for ever."""
+        return f"{self.folder}/{kind}/{name}"
+
+    def write(self, path: str | Path, data: bytes) -> None:
+        """Write a file: whole, or not at all. Raises what `writing` does."""
+        with self.writing(path) as file:
+            file.write(data)
+
+    @contextmanager
+    def writing(self, path: str | Path) -> Iterator[BinaryIO]:
+        """Open a file that will be there when all is written, and not before.
 
         Raises
         ------
         StoreFullError
             If there is no space left.
         """
-        temporary = self.folder / "tmp" / f"{os.getpid()}-{uuid.uuid4().hex}"
+        temporary = self.place("tmp", f"{os.getpid()}-{uuid.uuid4().hex}")
         try:
-            temporary.write_bytes(data)
-            temporary.replace(path)
+            with open(temporary, "wb") as file:  # noqa: PTH123 -- see `place`
+                yield file
+            os.replace(temporary, path)  # noqa: PTH105
         except OSError as error:
-            temporary.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)  # noqa: PTH108
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise StoreFullError(self.folder) from None
             raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+
+    def look(self, digest: str) -> str | None:
+        """Look at one run as `scan` does: None if it is not there, nothing if it is sound, or what is wrong."""
+        try:
+            return _wrong_with(self.place("runs", f"{digest}.parquet"))
+        except FileNotFoundError:
+            return None
 
     def scan(self) -> Found:
         """Look at all files under ``runs``: their names, and the first and last bytes of each run."""

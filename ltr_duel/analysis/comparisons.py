@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
-from ltr_duel.analysis.plots import band_of, finish, legend
+from ltr_duel.analysis.plots import BANDS, band_of, finish, kind_of, legend
 from ltr_duel.analysis.style import look_of, new_figure
 
 
@@ -24,6 +25,7 @@ def plot_accuracy(frame: pd.DataFrame, title: str = "") -> Figure:
         share = runs.groupby("t")["correct"].mean()
         axes.plot(share.index, share, lw=2, label=str(policy), **look_of(str(policy))._asdict())
     axes.set(xscale="log", ylim=(-0.02, 1.02), xlabel="steps (impressions)", ylabel="share of runs naming the winner")
+    axes.margins(x=0.02)
     finish(axes, title)
     legend(axes)
     return figure
@@ -32,7 +34,8 @@ def plot_accuracy(frame: pd.DataFrame, title: str = "") -> Figure:
 def plot_identification(final: pd.DataFrame, title: str = "") -> Figure:
     """Draw after how many steps each policy has settled on the winner: every run a dot, the median a line.
 
-    Runs that do not name the winner at the end stand at the right edge, and their number is written there.
+    The number of runs that do not name the winner at the end is written at the right edge; where they are the greater
+    part, the median stands there too.
 
     Parameters
     ----------
@@ -54,7 +57,8 @@ def plot_identification(final: pd.DataFrame, title: str = "") -> Figure:
         if len(found) < len(times):
             text = f"{len(times) - len(found)} of {len(times)} never"
             axes.annotate(text, (edge, place), va="center", ha="left", fontsize=8, color=look.color)
-    axes.set(xscale="log", xlabel="steps until the winner is settled on", ylim=(len(policies) - 0.5, -0.5))
+    label = "steps until the winner is settled on (dot: a run, line: median)"
+    axes.set(xscale="log", xlabel=label, ylim=(len(policies) - 0.5, -0.5))
     axes.set_xlim(0.9, edge)
     axes.set_yticks(range(len(policies)), policies)
     finish(axes, title)
@@ -84,7 +88,20 @@ def plot_against_arms(
         )  # fmt: skip
         seen = low > 0
         axes.fill_between(low.index[seen], low[seen], high[seen], color=look.color, alpha=0.18, lw=0)
-    axes.set(xscale="log", yscale="log", xlabel="arms (rankers)", ylabel=column.replace("_", " "))
+    label = f"cumulative {kind_of(column)} at the horizon"
+    axes.set(xscale="log", yscale="log", xlabel=f"arms (rankers) (band: {BANDS[band]})", ylabel=label)
+    sizes = sorted(final["rankers"].unique())
+    axes.set_xticks(_apart(sizes), [str(size) for size in _apart(sizes)])
+    axes.xaxis.set_minor_locator(NullLocator())
     finish(axes, title)
     legend(axes)
     return figure
+
+
+def _apart(sizes: list[int], ratio: float = 1.08) -> list[int]:
+    """Return those numbers of arms whose names do not touch on a logarithmic axis."""
+    kept: list[int] = []
+    for size in sizes:
+        if not kept or size >= ratio * kept[-1]:
+            kept.append(size)
+    return kept

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from ltr_duel.analysis.style import new_figure
 from ltr_duel.preferences.matrix import PreferenceMatrix
 
-_MOST_LABELS = 64  # more names than this on an axis cannot be read
+_MOST_LABELS = 40  # more names than this on an axis cannot be read
 
 
 def plot_preferences(matrix: PreferenceMatrix, title: str = "") -> Figure:
@@ -31,7 +31,7 @@ def plot_preferences(matrix: PreferenceMatrix, title: str = "") -> Figure:
     order = matrix.copeland_order
     p = matrix.p[np.ix_(order, order)]
     unknown = np.abs(p - 0.5) <= 2 * matrix.standard_error[np.ix_(order, order)]
-    width = float(np.clip(2.5 + 0.16 * size, 5.5, 12.5))
+    width = float(np.clip(2.5 + 0.16 * size, 5.5, 8.0))
     figure, axes = new_figure(width + 1.2, width)
     reach = max(0.05, float(np.abs(p - 0.5).max()))
     image = axes.imshow(
@@ -41,7 +41,7 @@ def plot_preferences(matrix: PreferenceMatrix, title: str = "") -> Figure:
     axes.set_facecolor("#d9d9d9")
     names = [("★ " if matrix.names[k] == matrix.condorcet_winner else "") + matrix.names[k] for k in order]
     shown = np.arange(size) if size <= _MOST_LABELS else np.arange(0, size, -(-size // _MOST_LABELS))
-    font = float(np.clip(420 / len(shown) / 3, 4.5, 9))
+    font = float(np.clip(280 / len(shown), 7, 9))
     axes.set_yticks(shown, [names[k] for k in shown], fontsize=font)
     axes.set_xticks(shown, [names[k] for k in shown], fontsize=font, rotation=90)
     axes.spines[:].set_visible(False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ltr_duel.analysis.style import _COLOURS as COLOURS
+from ltr_duel.analysis.style import COLOURS
 from ltr_duel.interleaving.method import METHODS
 
 _MARKERS = ("o", "s", "^", "D", "v", "h", "*", "<", ">")

@@ -9,6 +9,7 @@ from ltr_duel.analysis.heatmap import plot_preferences
 from ltr_duel.analysis.plots import plot_regret
 from ltr_duel.analysis.rankers import winner_sentence
 from ltr_duel.analysis.report import render_report
+from ltr_duel.analysis.style import save_figure
 from ltr_duel.core.files import replacing
 from ltr_duel.preferences.files import save_preferences
 from ltr_duel.simulation.result import Results
@@ -63,8 +64,7 @@ def save_study(results: Results, folder: str | Path, *, title: str, notes: Seque
     save_preferences(matrix, folder / "preferences.parquet")
     results.save(folder)
     for name, figure in (("regret.png", regret), ("preferences.png", preferences)):
-        with replacing(folder / name) as temporary:
-            figure.savefig(temporary)
+        save_figure(figure, folder / name)
     with replacing(folder / "report.html") as temporary:
         temporary.write_text(page, encoding="utf-8")
     return answer

@@ -10,14 +10,22 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.files import replacing
 
 # Okabe and Ito's palette, without the yellow that vanishes on white.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-_DASHES = ("-", "--", "-.", ":")
+DASHES: tuple[str | tuple[int, tuple[int, ...]], ...] = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
+# Each policy's place, so that those that meet in the papers' figures differ in colour: seven to a row, a row for each
+# kind of dash, and relatives in a column.
+_PLACES = (
+    "mdb", "rucb", "rmed1", "merge_rucb", "savage", "beat_the_mean", "interleaved_filter",
+    "sparring", "double_thompson", "thompson_sparring", "rcs", "improved_doubler", "thompson_doubler", "doubler",
+    "multi_self_sparring", "rucb_icml", "rmed2", "merge_dts", "balanced_doubler", "multisbm", "random_slate",
+    "self_sparring", "double_thompson_plus", "rmed2fh", "winner_stays", "versatile_db", "ccb", "random",
+    "exp3_sparring", "scb", "ecw_rmed", "winner_stays_strong", "beat_the_mean_pac",
+)  # fmt: skip
 # What would say when, and by which version, a file was made.
 METADATA: dict[str, dict[str, None]] = {
     ".png": {"Software": None},
@@ -31,21 +39,19 @@ class Look(NamedTuple):
     """How one policy is drawn."""
 
     color: str
-    linestyle: str
+    linestyle: str | tuple[int, tuple[int, ...]]
     marker: str = ""  # tells apart the same policy with other parameters
     markevery: float | None = None
 
 
 def look_of(label: str) -> Look:
-    """Return the look of a policy: by its place among those of this package, whatever else is in the figure.
+    """Return the look of a policy: by its place in one list, whatever else is in the figure.
 
-    Parameters change the marker only. A policy from elsewhere gets a look by its name.
+    Parameters change the marker only. A policy that is not in the list gets a look by its name.
     """
     name, _, params = label.partition(":")
-    names = [policy.name for policy in POLICIES if policy.select.__module__.startswith("ltr_duel.")]
-    place = names.index(name) if name in names else _number(name)
-    # Neighbours in the alphabet get different colours.
-    colour, dashes = _COLOURS[place % len(_COLOURS)], _DASHES[place // len(_COLOURS) % len(_DASHES)]
+    place = _PLACES.index(name) if name in _PLACES else _number(name)
+    colour, dashes = COLOURS[place % len(COLOURS)], DASHES[place // len(COLOURS) % len(DASHES)]
     if not params:
         return Look(colour, dashes)
     return Look(colour, dashes, _MARKERS[_number(params) % len(_MARKERS)], 0.1)

@@ -37,6 +37,45 @@ def test_regret_against_arms_is_the_mean_for_each_size():
     assert mdb.get_ydata().tolist() == [5, 7] and rucb.get_color() == look_of("rucb").color
 
 
+def test_numbers_of_arms_are_written_out_where_there_is_room():
+    frame = final(rankers=[16, 64, 136] * 2, regret_average=1.0)
+    axes = plot_against_arms(frame).axes[0]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["16", "64", "136"]
+    crowded = plot_against_arms(final(rankers=[100, 101, 136] * 2, regret_average=1.0)).axes[0]
+    assert [text.get_text() for text in crowded.get_xticklabels()] == ["100", "136"]
+
+
+def ending_at(values):
+    rows = [{"policy": name, "repetition": 0, "t": t, "regret_average": v * t} for name, v in values for t in (1, 10)]
+    return pd.DataFrame(rows)
+
+
+def test_names_at_the_ends_stay_beside_the_axes():
+    frame = ending_at([("rucb", 1.0), ("mdb", 1.001), ("rmed1", 1.002), ("ccb", 1.003)])
+    axes = plot_regret(frame, bradley_terry(3)).axes[0]
+    low, high = axes.get_ylim()
+    heights = [text.xy[1] for text in axes.texts]
+    assert len(heights) == 5 and all(low <= height <= high * (1 + 1e-9) for height in heights)
+    assert np.diff(np.log(sorted(heights))).min() > 0.08 * np.log(high / low)
+
+
+def test_lines_of_one_colour_are_told_apart_in_a_legend():
+    frame = ending_at([("mdb:alpha=0.5", 1.0), ("mdb:alpha=1.0", 2.0)])
+    named = plot_regret(frame, bradley_terry(3)).axes[0].get_legend()
+    assert {text.get_text() for text in named.get_texts()} == {
+        "mdb:alpha=0.5",
+        "mdb:alpha=1.0",
+        "lower bound (asymptotic, pairs)",
+    }
+
+
+def test_many_policies_stand_in_a_legend_in_the_order_of_their_ends():
+    names = [f"rucb:alpha={k / 100}" for k in range(51, 81)]
+    figure = plot_regret(ending_at([(name, 1.0 + k) for k, name in enumerate(names)]), bradley_terry(3))
+    named = [text.get_text() for text in figure.axes[0].get_legend().get_texts() if "rucb" in text.get_text()]
+    assert named == names[::-1] and figure.get_figheight() > 6
+
+
 def test_the_band_is_quantiles_or_two_standard_errors():
     results = simulate(bradley_terry(4), "rucb", horizon=300, repetitions=4)
     last = results.to_frame().query("t == 300")["regret_average"]

@@ -11,6 +11,7 @@ import functools
 import hashlib
 import json
 import socket
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.core.home import cache_home
 from ltr_duel.data.cache import atomic_folder
 from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.rankers.metrics import ndcg
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.simulation.live import Live
 from ltr_duel.simulation.oracle import FromMatrix, OracleSource
@@ -43,7 +45,8 @@ class Problem:
         What the tidy table says of it: corpus, clicks, method, rankers and so on.
     matrix : PreferenceMatrix
     answers : dict
-        How an oracle is made: ``{"kind": "matrix"}``, ``{"kind": "live", ...}`` or ``{"kind": "utilities", ...}``.
+        How an oracle is made: ``{"kind": "matrix"}``, ``{"kind": "sweeps"}`` (the same coins, whole sweeps at once),
+        ``{"kind": "live", ...}`` or ``{"kind": "utilities", ...}``.
     rankings : Rankings, optional
         For live answers.
     """
@@ -62,7 +65,7 @@ class Problem:
     @property
     def measured_by(self) -> str:
         """The digest of the matrix, where the answers do not come from it."""
-        return "" if self.answers["kind"] == "matrix" else self.matrix.digest
+        return "" if self.answers["kind"] in ("matrix", "sweeps") else self.matrix.digest
 
     @functools.cached_property
     def digest(self) -> str:
@@ -70,11 +73,14 @@ class Problem:
         text = json.dumps([self.oracle.provenance, self.matrix.digest], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    @functools.cached_property
-    def values(self) -> dict[str, FloatVector]:
-        """The utilities, where there are any."""
-        means = self.answers.get("means")
-        return {} if means is None else {"utility": np.asarray(means, np.float64)}
+    def values(self, regrets: Collection[str]) -> dict[str, FloatVector]:
+        """Return what some regrets need beside the matrix: the utilities; the NDCG@10, where users are simulated."""
+        means, found = self.answers.get("means"), {}
+        if means is not None:
+            found["utility"] = np.asarray(means, np.float64)
+        if "ndcg" in regrets and self.rankings is not None:
+            found["ndcg"] = ndcg(self.rankings)
+        return found
 
     def save(self) -> Path:
         """Put the problem into the cache, unless it is there; return its folder."""
@@ -140,8 +146,8 @@ def _mapped(path: Path) -> Any:
 
 def _oracle(answers: dict[str, Any], matrix: PreferenceMatrix, rankings: Rankings | None) -> OracleSource:
     kind = answers["kind"]
-    if kind == "matrix":
-        return FromMatrix(matrix)
+    if kind in ("matrix", "sweeps"):
+        return FromMatrix(matrix, in_sweeps=kind == "sweeps")
     if kind == "utilities":
         if answers["model"] == "normal":
             return NormalScores(answers["means"], matrix.names)

@@ -40,6 +40,8 @@ class StudyResults:
     ----------
     folder : path
         The store.
+    plans : sequence of str, optional
+        Digests of the plans to read; by default all that were started there.
 
     Raises
     ------
@@ -47,10 +49,10 @@ class StudyResults:
         If the folder holds no results.
     """
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, plans: Sequence[str] = ()) -> None:
         self._store = Store(folder)
         self._store.require()
-        self._plans = read_plans(self._store.plans)
+        self._plans = [plan for plan in read_plans(self._store.plans) if not plans or plan.path.stem in plans]
         done = self._store.scan().done
         rows = [plan.runs.to_pandas().assign(plan=number) for number, plan in enumerate(self._plans)]
         self._rows = pd.concat(rows, ignore_index=True)
@@ -115,7 +117,7 @@ class StudyResults:
         problem : str
         rankers : int
             Arms of the problem, K.
-        source, corpus, clicks, method, outcome, top, answers, model
+        source, corpus, clicks, method, outcome, top, answers, model, family, size, gamma, gap, draw, subset
             What the problem is made of; only those that some problem has.
         policy : str
         horizon, repetition, t : int

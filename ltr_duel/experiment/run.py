@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 from ltr_duel.core.errors import InputError, unknown_name
 from ltr_duel.experiment.backends import Backend, WorkersDiedError, check_backend, run_tasks
 from ltr_duel.experiment.cluster import SchedulerGoneError
 from ltr_duel.experiment.drivers import Driver
 from ltr_duel.experiment.execute import Outcome
+from ltr_duel.experiment.fields import located
 from ltr_duel.experiment.plan import Plan, PlannedRun, Shard, Task
-from ltr_duel.experiment.plan_file import encode_plan
+from ltr_duel.experiment.plan_file import write_plan
 from ltr_duel.experiment.plugins import Plugin, load_plugin
 from ltr_duel.experiment.progress import Progress
 from ltr_duel.experiment.record import failure, manifest
@@ -23,6 +28,7 @@ from ltr_duel.experiment.sources import build_problems
 from ltr_duel.experiment.spec import read_spec
 from ltr_duel.experiment.store import Store, StoreFullError
 from ltr_duel.preferences.files import save_preferences
+from ltr_duel.simulation.simulate import check_fits
 
 ON_EXISTING = ("reuse", "overwrite", "error")
 _POLL = 0.5
@@ -36,12 +42,8 @@ class Report(NamedTuple):
     there: int  # before, or by another driver meanwhile
     failed: tuple[str, ...]  # digests, earlier failures that were not tried again included
     damaged: dict[str, str]  # files that are not trusted
+    left: int  # still to do
     interrupted: bool = False
-
-    @property
-    def left(self) -> int:
-        """Runs still to do."""
-        return self.planned - self.done - self.there - len(self.failed) - len(self.damaged)
 
 
 def make_plan(spec: str | Path, *, plugins: Sequence[str | Path] = (), jobs: int = -1) -> Plan:
@@ -63,7 +65,12 @@ def make_plan(spec: str | Path, *, plugins: Sequence[str | Path] = (), jobs: int
     """
     loaded: tuple[Plugin, ...] = tuple(load_plugin(path) for path in plugins)
     file = read_spec(spec)
-    return Plan(file, build_problems(file, jobs=jobs), loaded)
+    plan = Plan(file, build_problems(file, jobs=jobs), loaded)
+    for problem in plan.problems:
+        for policy in plan.policies:
+            with located(f"{file.path}: problem '{problem.name}'"):
+                check_fits(policy, problem.oracle)
+    return plan
 
 
 def run_experiment(
@@ -109,45 +116,62 @@ def run_experiment(
         raise unknown_name("way to treat existing runs", on_existing, ON_EXISTING)
     session = Session(plan, Store(folder), backend, shard, on_existing == "overwrite", retry)
     if on_existing == "error" and session.there:
-        raise InputError(f"{folder}: {len(session.there)} of the planned runs are there already (--on-existing error)")
+        raise InputError(f"{folder}: {session.there} of the planned runs are there already (--on-existing error)")
     return session.run()
 
 
 class Session:
-    """One go at a plan. See `run_experiment`."""
+    """One go at a plan. See `run_experiment`.
+
+    What is known of a run is a byte (and, where runs are done again, two times): only failures are kept by name.
+    """
 
     def __init__(
         self, plan: Plan, store: Store, backend: Backend, shard: Shard | None, overwrite: bool, retry: bool
     ) -> None:
         self.plan, self.store, self.backend, self.shard = plan, store, backend, shard
-        store.prepare()
-        planned = {run.digest for run in plan.shard(shard)}
-        self.planned, found = len(planned), store.scan()
-        self.there = found.done & planned
-        self.damaged = {} if retry or overwrite else {d: why for d, why in found.damaged.items() if d in planned}
-        failed = {path.stem for path in store.failed.glob("*.json")} & planned - self.there
-        self.failed = set() if retry or overwrite else failed - self.damaged.keys()
-        self.done = 0
-        self._todo = planned - self.failed - self.damaged.keys() - (set() if overwrite else self.there)
-        self._seen = self._changed_at(self._todo) if overwrite or retry else {}
-        if overwrite:
-            self.there = set()
+        self.planned = self.done = self.there = 0
+        self.failed: set[str] = set()
+        self.damaged: dict[str, str] = {}
+        self._todo = bytearray(len(plan))  # 1 for each run that is to be done, by its place in the plan
+        self._seen = np.zeros((len(plan), 2), np.int64)  # when the files of such a run were written, before
         self._underway: dict[str, PlannedRun] = {}
         self._stored: set[int] = set()
+        store.prepare()
+        self._look(overwrite, retry)
+
+    def _look(self, overwrite: bool, retry: bool) -> None:
+        """Find out what there is to do."""
+        failed = {path.stem for path in self.store.failed.glob("*.json")}
+        for run in self.plan.shard(self.shard):
+            self.planned += 1
+            wrong = self.store.look(run.digest)
+            if wrong == "" and not overwrite:
+                self.there += 1
+                continue
+            if not overwrite and not retry:
+                if wrong:
+                    self.damaged[run.digest] = wrong
+                    continue
+                if run.digest in failed:
+                    self.failed.add(run.digest)
+                    continue
+            self._todo[run.number] = 1
+            if wrong is not None or run.digest in failed:
+                self._seen[run.number] = self._changed_at(run)
 
     def run(self) -> Report:
         """Do what is to do."""
         interrupted = False
         self._write_plan()
         progress = Progress(self.planned)
-        for _ in range(self.planned - len(self._todo)):
-            progress.there()
+        progress.there(self.planned - self.left)
         about = {"jobs": self.backend.jobs, "backend": self.backend.name, "planned": self.planned}
         try:
             with Driver(self.store, about) as driver:
-                while self._todo:
+                while self.left:
                     self._pass(driver, progress)
-                    if self._todo:
+                    if self.left:
                         time.sleep(_POLL)
                         progress.tick()
         except KeyboardInterrupt:
@@ -156,7 +180,13 @@ class Session:
             raise _stopped(error, self) from None
         finally:
             progress.close()
-        return Report(self.planned, self.done, len(self.there), tuple(sorted(self.failed)), self.damaged, interrupted)
+        failed = tuple(sorted(self.failed))
+        return Report(self.planned, self.done, self.there, failed, self.damaged, self.left, interrupted)
+
+    @property
+    def left(self) -> int:
+        """Runs that are to be done, still."""
+        return self._todo.count(1)
 
     def _pass(self, driver: Driver, progress: Progress) -> None:
         """Go once through the plan, and do what nobody else is at."""
@@ -175,49 +205,55 @@ class Session:
     def _claimed(self, driver: Driver, progress: Progress) -> Iterator[Task]:
         """Yield tasks, each claimed at the moment it is asked for."""
         for run in self.plan.shard(self.shard):
-            if run.digest not in self._todo:
+            if not self._todo[run.number]:
                 continue
             if not driver.claim(run.digest):
                 continue  # another driver is at it; if that one dies, the next pass takes over
             if self._settled_meanwhile(run):
                 driver.release(run.digest)
-                progress.there()
+                progress.there(1)
             else:
                 self._store_problem(run.problem)
                 self._underway[run.digest] = run
                 yield self.plan.task(run)
 
-    def _changed_at(self, digests: set[str]) -> dict[Path, int]:
-        """Return when the files of runs that are to be done again were written: a later time means somebody did."""
-        paths = [path for digest in digests for path in self._files(digest)]
-        return {path: path.stat().st_mtime_ns for path in paths if path.exists()}
-
-    def _files(self, digest: str) -> tuple[Path, Path]:
-        return self.store.run_path(digest), self.store.failed / f"{digest}.json"
+    def _changed_at(self, run: PlannedRun) -> tuple[int, int]:
+        """Return when the run's file and its failure were written; 0 for what is not there."""
+        times = [0, 0]
+        for k, place in enumerate((("runs", f"{run.digest}.parquet"), ("failed", f"{run.digest}.json"))):
+            with suppress(FileNotFoundError):
+                times[k] = os.stat(self.store.place(*place)).st_mtime_ns  # noqa: PTH116
+        return times[0], times[1]
 
     def _settled_meanwhile(self, run: PlannedRun) -> bool:
-        """Whether another driver has done this run since the store was looked at."""
-        for path, known in zip(self._files(run.digest), (self.there, self.failed), strict=True):
-            if path.exists() and path.stat().st_mtime_ns != self._seen.get(path):
-                known.add(run.digest)
-                self._todo.discard(run.digest)
-                return True
-        return False
+        """Whether another driver has done this run since the store was looked at: a file is new, or newer."""
+        done, failed = (
+            now not in (0, before) for now, before in zip(self._changed_at(run), self._seen[run.number], strict=True)
+        )
+        if done:
+            self.there += 1
+        elif failed:
+            self.failed.add(run.digest)
+        if done or failed:
+            self._todo[run.number] = 0
+        return done or failed
 
     def _keep(self, outcome: Outcome) -> int:
         """Put an outcome into the store; the manifest first, so that no run is without."""
         store, run = self.store, outcome.digest
         planned = self._underway.pop(run)
-        failed = store.failed / f"{run}.json"
+        failed = store.place("failed", f"{run}.json")
         if outcome.error:
             store.write(failed, json.dumps(failure(self.plan, planned, outcome), indent=1).encode())
             self.failed.add(run)
         else:
-            store.write(store.manifest_path(run), json.dumps(manifest(self.plan, planned, outcome), indent=1).encode())
-            store.write(store.run_path(run), outcome.data)
-            failed.unlink(missing_ok=True)
+            about = json.dumps(manifest(self.plan, planned, outcome), indent=1)
+            store.write(store.place("runs", f"{run}.json"), about.encode())
+            store.write(store.place("runs", f"{run}.parquet"), outcome.data)
+            with suppress(FileNotFoundError):
+                os.unlink(failed)  # noqa: PTH108
             self.done += 1
-        self._todo.discard(run)
+        self._todo[planned.number] = 0
         return outcome.decisions
 
     def _write_plan(self) -> None:
@@ -232,14 +268,14 @@ class Session:
                     "name": p.name,
                     "digest": p.digest,
                     "facts": p.facts,
-                    "values": {k: list(v) for k, v in p.values.items()},
+                    "values": {k: list(v) for k, v in p.values(file.spec.regrets).items()},
                 }
                 for p in self.plan.problems
             ],
             "plugins": [plugin._asdict() for plugin in self.plan.plugins],
         }
-        path = self.store.plans / f"{self.plan.digest}.parquet"
-        self.store.write(path, encode_plan(about, self.plan))
+        with self.store.writing(self.store.place("plans", f"{self.plan.digest}.parquet")) as target:
+            write_plan(target, about, self.plan)
 
     def _store_problem(self, number: int) -> None:
         """Keep the matrix beside the results, so that they can be read where the sources are not."""
@@ -251,7 +287,7 @@ class Session:
 
 
 def _stopped(error: InputError, session: Session) -> InputError:
-    there = len(session.there) + session.done
+    there = session.there + session.done
     return InputError(
         f"{error}; {there:,} of {session.planned:,} runs are in {session.store.folder}, and are kept:"
         " the same command goes on from there"

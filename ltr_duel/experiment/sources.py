@@ -13,17 +13,21 @@ import numpy as np
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.home import cache_home
+from ltr_duel.data.dataset import Dataset
 from ltr_duel.experiment.fields import located
 from ltr_duel.experiment.manifest import sources_digest
 from ltr_duel.experiment.problem import Problem
-from ltr_duel.experiment.spec import CorpusSpec, MatrixSpec, SpecFile, UtilitySpec
+from ltr_duel.experiment.spec import CorpusSpec, MatrixSpec, SpecFile, Subsets, Synthetic, UtilitySpec
 from ltr_duel.experiment.subsets import draw_subset, submatrix
 from ltr_duel.preferences.estimate import estimate_preferences
+from ltr_duel.preferences.families import UTILITY_FAMILIES, members
 from ltr_duel.preferences.files import load_preferences, save_preferences
 from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.preferences.synthetic import UTILITY_SETS
+from ltr_duel.rankers.features import column_means
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.simulation.live import Live
-from ltr_duel.simulation.utility import MULTI_DUELING_UTILITIES, FromUtilities, NormalScores
+from ltr_duel.simulation.utility import FromUtilities, NormalScores
 
 
 def build_problems(file: SpecFile, *, jobs: int = -1) -> list[Problem]:
@@ -48,16 +52,34 @@ def build_problems(file: SpecFile, *, jobs: int = -1) -> list[Problem]:
 
 
 def _of_matrices(spec: MatrixSpec, folder: Path, jobs: int) -> Iterator[Problem]:
+    for name, facts, matrix in _matrices(spec, folder):
+        for words, more, picks in _chosen(spec.subsets, matrix):
+            part = matrix if len(picks) == len(matrix) else submatrix(matrix, picks)
+            for kind in spec.answers:
+                full = [name, *words, *([kind] if len(spec.answers) > 1 else [])]
+                about = {"source": "matrix", "rankers": len(picks), "answers": kind, **facts, **more, **_origin(spec)}
+                about |= {"clicks": spec.clicks} if spec.clicks else {}
+                yield Problem(" ".join(full), about, canonical(part), {"kind": kind})
+
+
+def _matrices(spec: MatrixSpec, folder: Path) -> Iterator[tuple[str, dict[str, Any], PreferenceMatrix]]:
+    """Yield each whole matrix with its name and what the tidy table says of it."""
     if spec.p is not None:
-        yield _from_matrix(PreferenceMatrix(np.array(spec.p)), spec.name)
+        yield spec.name, {}, PreferenceMatrix(np.array(spec.p))
     for file in spec.file:
         stem = Path(file).name.partition(".")[0]
         name = spec.name if spec.name and len(spec.file) == 1 else f"{spec.name} {stem}".strip()
-        yield _from_matrix(load_preferences(folder / file), name)
+        yield name, {}, load_preferences(folder / file)
+    for family in spec.family:
+        varied = members(family, size=spec.size, gamma=spec.gamma, gap=spec.gap, draws=spec.draws)
+        for words, facts, matrix in varied:
+            name = spec.name if spec.name and len(spec.family) == 1 else f"{spec.name} {family}".strip()
+            yield " ".join([name, *words]), {"family": family, **facts}, matrix
 
 
-def _from_matrix(matrix: PreferenceMatrix, name: str) -> Problem:
-    return Problem(name, {"source": "matrix", "rankers": len(matrix)}, canonical(matrix), {"kind": "matrix"})
+def _origin(spec: MatrixSpec | CorpusSpec | UtilitySpec) -> dict[str, str]:
+    """Return what the file says of where a problem comes from."""
+    return {key: text for key, text in (("source", spec.source), ("note", spec.note)) if text}
 
 
 def canonical(matrix: PreferenceMatrix) -> PreferenceMatrix:
@@ -70,30 +92,49 @@ def canonical(matrix: PreferenceMatrix) -> PreferenceMatrix:
 
 
 def _of_utilities(spec: UtilitySpec, folder: Path, jobs: int) -> Iterator[Problem]:
-    sets = {name: MULTI_DUELING_UTILITIES[name].tolist() for name in spec.set} or {spec.name: list(spec.means)}
-    for (name, means), model in product(sets.items(), spec.model):
+    for (name, facts, means), model in product(_means(spec, folder, jobs), spec.model):
         oracle = NormalScores(means) if model == "normal" else FromUtilities(means, link=model)
         full = f"{name} {model}" if len(spec.model) > 1 else name
-        facts = {"source": "utilities", "rankers": len(means), "model": model}
+        about = {"source": "utilities", "rankers": len(means), "model": model, **facts, **_origin(spec)}
         answers = {"kind": "utilities", "model": model, "means": means}
-        yield Problem(full, facts, canonical(oracle.preferences()), answers)
+        yield Problem(full, about, canonical(oracle.preferences()), answers)
+
+
+def _means(spec: UtilitySpec, folder: Path, jobs: int) -> Iterator[tuple[str, dict[str, Any], list[float]]]:
+    """Yield the name and the mean utilities of each set of arms."""
+    if spec.means:
+        yield spec.name, {}, list(spec.means)
+    for name in spec.set:
+        yield name, {}, list(UTILITY_SETS[name])
+    for family, size in product(spec.family, spec.size):
+        name = spec.name if spec.name and len(spec.family) == 1 else f"{spec.name} {family}".strip()
+        yield f"{name} K={size}", {"family": family, "size": size}, UTILITY_FAMILIES[family](size).tolist()
+    if spec.path or spec.synthetic:
+        dataset = _dataset(folder / spec.path if spec.path else None, spec.synthetic, jobs)
+        means = column_means(dataset)
+        for size in spec.size:
+            if size > len(means):
+                raise InputError(f"size: {dataset.name} has {len(means)} features, not {size}")
+            yield f"{spec.name} K={size}", {"corpus": spec.name, "size": size}, means[:size].tolist()
 
 
 def _of_corpus(spec: CorpusSpec, folder: Path, jobs: int) -> Iterator[Problem]:
     for path in spec.path or (None,):
         rankings = _rankings(spec, folder / path if path else None, jobs)
-        name = str(rankings.provenance.get("corpus", path))
+        name = spec.name if spec.name and len(spec.path) < 2 else str(rankings.provenance.get("corpus", path))
         for clicks, method, outcome, top in product(spec.clicks, spec.method, spec.outcome, spec.top):
             settings = {"clicks": clicks, "method": method, "outcome": outcome, "top": top}
-            varied = [str(settings[key]) for key in settings if len(getattr(spec, key)) > 1 or key == "clicks"]
+            always = () if spec.name else ("clicks",)
+            varied = [str(settings[key]) for key in settings if len(getattr(spec, key)) > 1 or key in always]
             for answers in spec.answers:
                 if answers == "live":  # refuse what does not fit before hours of estimating
                     Live(rankings, clicks, pairs=method, outcome=outcome, slates=spec.slates, top=top)
             matrix = estimated(rankings, settings, spec.comparisons, spec.seed, jobs)
-            for words, picks in _chosen(spec, matrix):
+            for words, more, picks in _chosen(spec.subsets, matrix):
                 for answers in spec.answers:
                     full = [name, *varied, *words, *([answers] if len(spec.answers) > 1 else [])]
                     facts = {"source": "corpus", "corpus": name, "rankers": len(picks), **settings, "answers": answers}
+                    facts |= more | _origin(spec)
                     yield _part(" ".join(full), facts, matrix, rankings, picks, settings, answers, spec.slates)
 
 
@@ -108,39 +149,44 @@ def _part(
     slates: str,
 ) -> Problem:
     part = submatrix(matrix, picks)
-    if answers == "matrix":
-        return Problem(name, facts, part, {"kind": "matrix"})
+    if answers != "live":
+        return Problem(name, facts, part, {"kind": answers})
     how = {"kind": "live", "clicks": settings["clicks"], "pairs": settings["method"], "slates": slates}
     how |= {"outcome": settings["outcome"], "top": settings["top"]}
     return Problem(name, facts, part, how, rankings if len(picks) == len(rankings) else rankings[picks])
 
 
-def _chosen(spec: CorpusSpec, matrix: PreferenceMatrix) -> Iterator[tuple[list[str], list[int]]]:
-    """Yield, for each set of rankers wanted, the words that name it and the positions."""
-    if spec.subsets is None:
-        yield [], list(range(len(matrix)))
+def _chosen(subsets: Subsets | None, matrix: PreferenceMatrix) -> Iterator[tuple[list[str], dict[str, Any], list[int]]]:
+    """Yield, for each set of rankers wanted, the words that name it, the same as facts, and the positions."""
+    if subsets is None:
+        yield [], {}, list(range(len(matrix)))
         return
-    for size, number in product(spec.subsets.size, range(spec.subsets.count)):
-        words = [f"K={size}", *([f"#{number + 1}"] if spec.subsets.count > 1 else [])]
-        yield words, draw_subset(matrix, size, number, spec.subsets.seed, condorcet=spec.subsets.condorcet)
+    for size, number in product(subsets.size, range(subsets.count)):
+        words = [f"K={size}", *([f"#{number + 1}"] if subsets.count > 1 else [])]
+        picks = draw_subset(matrix, size, number, subsets.seed, condorcet=subsets.condorcet)
+        yield words, {"size": size, "subset": number + 1}, picks
+
+
+def _dataset(
+    path: Path | None, made: Synthetic | None, jobs: int, split: str | None = None, fold: int | None = None
+) -> Dataset:
+    from ltr_duel.data.svmlight import load_dataset
+    from ltr_duel.data.synthetic import make_corpus
+
+    if path is not None:
+        return load_dataset(path, split=split, fold=fold, jobs=jobs)
+    if made is None:
+        raise InputError("give either 'path' or 'synthetic'")
+    return make_corpus(
+        queries=made.queries, documents=made.documents, features=made.features, grades=made.grades, seed=made.seed
+    )
 
 
 def _rankings(spec: CorpusSpec, path: Path | None, jobs: int) -> Rankings:
-    from ltr_duel.data.svmlight import load_dataset
-    from ltr_duel.data.synthetic import make_corpus
     from ltr_duel.rankers.features import feature_rankers
 
-    made = spec.synthetic
-    if path is None and made is not None:
-        dataset = make_corpus(
-            queries=made.queries, documents=made.documents, features=made.features, grades=made.grades, seed=made.seed
-        )
-    elif path is not None:
-        dataset = load_dataset(path, split=spec.split, fold=spec.fold, jobs=jobs)
-    else:
-        raise InputError("give either 'path' or 'synthetic'")
     return feature_rankers(
-        dataset,
+        _dataset(path, spec.synthetic, jobs, spec.split, spec.fold),
         features=spec.rankers or None,
         ties=spec.ties,  # type: ignore[arg-type]  # checked by the spec
         seed=spec.seed,

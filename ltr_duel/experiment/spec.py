@@ -33,9 +33,21 @@ def _regrets() -> Iterable[str]:
 
 
 def _utility_sets() -> Iterable[str]:
-    from ltr_duel.simulation.utility import MULTI_DUELING_UTILITIES
+    from ltr_duel.preferences.synthetic import UTILITY_SETS
 
-    return MULTI_DUELING_UTILITIES
+    return UTILITY_SETS
+
+
+def _families() -> Iterable[str]:
+    from ltr_duel.preferences.families import FAMILIES
+
+    return FAMILIES
+
+
+def _utility_families() -> Iterable[str]:
+    from ltr_duel.preferences.families import UTILITY_FAMILIES
+
+    return UTILITY_FAMILIES
 
 
 def _tie_rules() -> Iterable[str]:
@@ -102,9 +114,12 @@ class CorpusSpec:
     outcome: tuple[str, ...] = axis(text, default=("marginal_sign",))
     top: tuple[int, ...] = axis(whole(1, 1000), default=(10,))
     comparisons: int = value(whole(2, _NO_LIMIT), default=4000)
-    answers: tuple[str, ...] = axis(one_of("answers", lambda: ("matrix", "live")), default=("matrix",))
+    answers: tuple[str, ...] = axis(one_of("answers", lambda: ("matrix", "sweeps", "live")), default=("matrix",))
     slates: str = value(text, default="sosm")
     seed: int = value(whole(-_NO_LIMIT), default=0)
+    name: str = value(text, default="")  # in place of the corpus's own
+    source: str = value(text, default="")
+    note: str = value(text, default="")
 
     def __post_init__(self) -> None:
         if bool(self.path) == (self.synthetic is not None):
@@ -115,17 +130,31 @@ class CorpusSpec:
 
 @dataclass(frozen=True)
 class MatrixSpec:
-    """A preference matrix from a file, or written out."""
+    """A preference matrix from a file, or written out, or of a family that a rule makes."""
 
     file: tuple[str, ...] = axis(text, default=())
     p: tuple[tuple[float, ...], ...] | None = value(square, default=None)
+    family: tuple[str, ...] = axis(one_of("family of matrices", _families), default=())
+    size: tuple[int, ...] = axis(whole(2, 100_000), default=())
+    gamma: tuple[float, ...] = axis(number(1), default=())
+    gap: tuple[float, ...] = axis(number(0, 0.5), default=())
+    draws: int = value(whole(1, 100_000), default=1)  # of a family that is random
+    subsets: Subsets | None = table(Subsets, default=None)  # noqa: RUF009 -- declares a field
     name: str = value(text, default="")
+    answers: tuple[str, ...] = axis(one_of("answers", lambda: ("matrix", "sweeps")), default=("matrix",))
+    clicks: str = value(one_of("click model", _click_models), default="")  # that it was estimated with
+    source: str = value(text, default="")
+    note: str = value(text, default="")
 
     def __post_init__(self) -> None:
-        if bool(self.file) == (self.p is not None):
-            raise InputError("give either 'file' or 'p'")
+        if bool(self.file) + (self.p is not None) + bool(self.family) != 1:
+            raise InputError("give either 'file' or 'p' or 'family'")
         if self.p is not None and not self.name:
             raise InputError("a matrix that is written out needs a 'name'")
+        if bool(self.family) != bool(self.size):
+            raise InputError("'family' and 'size' go together")
+        if not self.family and (self.gamma or self.gap or self.draws > 1):
+            raise InputError("'gamma', 'gap' and 'draws' belong to a 'family'")
 
 
 @dataclass(frozen=True)
@@ -134,16 +163,25 @@ class UtilitySpec:
 
     set: tuple[str, ...] = axis(one_of("set of utilities", _utility_sets), default=())
     means: tuple[float, ...] = axis(number(-1e9, 1e9), default=())
+    family: tuple[str, ...] = axis(one_of("family of utilities", _utility_families), default=())
+    path: str = value(text, default="")  # of a corpus: the mean of each feature, scaled to 0..1 within its query
+    synthetic: Synthetic | None = table(Synthetic, default=None)  # noqa: RUF009 -- declares a field
+    size: tuple[int, ...] = axis(whole(2, 100_000), default=())  # arms of a family; how many features, the first ones
     model: tuple[str, ...] = axis(
         one_of("model of utilities", lambda: ("normal", "linear", "logistic", "natural")), default=("normal",)
     )
     name: str = value(text, default="")
+    source: str = value(text, default="")
+    note: str = value(text, default="")
 
     def __post_init__(self) -> None:
-        if bool(self.set) == bool(self.means):
-            raise InputError("give either 'set' or 'means'")
-        if self.means and not self.name:
-            raise InputError("means that are written out need a 'name'")
+        corpus = bool(self.path) + (self.synthetic is not None)
+        if bool(self.set) + bool(self.means) + bool(self.family) + corpus != 1:
+            raise InputError("give either 'set' or 'means' or 'family' or 'path' or 'synthetic'")
+        if not (self.set or self.family or self.name):
+            raise InputError("means that are written out, or come from a corpus, need a 'name'")
+        if bool(self.size) != bool(self.family or corpus):
+            raise InputError("'size' belongs to a 'family', a 'path' or a 'synthetic', which need it")
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,12 @@ def test_the_demo_leaves_its_five_files_and_says_who_won(ltr_duel, corpus, tmp_p
     assert "1 features are constant within each query" in answer.out
     assert "Condorcet winner: 1." in answer.out and "rucb paid" in answer.out and "mdb paid" in answer.out
     page = (out / "report.html").read_text()
-    assert "http" not in page and page.count("data:image/png;base64,") == 2 and "navigational" in page
+    assert (
+        "http://" not in page
+        and "https://" not in page
+        and page.count("data:image/png;base64,") == 2
+        and "navigational" in page
+    )
 
 
 def test_the_demo_makes_its_own_corpus_as_text(ltr_duel, tmp_path):
@@ -88,6 +93,10 @@ def test_policies_are_listed(ltr_duel):
     answer = ltr_duel("policies")
     assert answer.code == 0 and "rucb" in answer.out and "mdb" in answer.out and "alpha=0.51" in answer.out
     assert "@inproceedings{zoghi2014rucb" in ltr_duel("policies", "--bibtex").out
+    assert max(map(len, answer.out.splitlines())) <= 120
+    one = ltr_duel("policies", "savage").out
+    assert one.startswith("savage\n") and "the horizon" in one and "rucb" not in one
+    refused(ltr_duel("policies", "savege"), "did you mean 'savage'?")
 
 
 def refused(answer, *words):

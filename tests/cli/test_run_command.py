@@ -42,7 +42,11 @@ def test_an_experiment_from_its_file_to_its_tables(ltr_duel, spec, tmp_path):
     words = ("--csv", tmp_path / "t.csv", "--latex", tmp_path / "t.tex", "--plots", tmp_path / "figures")
     answer = ltr_duel("results", out, *words, "--format", "svg")
     assert answer.code == 0 and "rucb" in answer.out, answer.err
-    assert (tmp_path / "t.csv").read_text().startswith("problem,rankers,source,policy,horizon,repetition,t,regret_")
+    assert (
+        (tmp_path / "t.csv")
+        .read_text()
+        .startswith("problem,answers,rankers,source,policy,horizon,repetition,t,regret_")
+    )
     assert "\\toprule" in (tmp_path / "t.tex").read_text()
     assert len(list((tmp_path / "figures").glob("m-100-*.svg"))) == 3
 

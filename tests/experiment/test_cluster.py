@@ -208,3 +208,18 @@ def test_nothing_is_left_of_a_local_cluster(spec_file, awkward, tmp_path):
     finally:
         if process.poll() is None:
             kill_group(process)
+
+
+def test_a_local_cluster_does_not_mind_who_has_the_port_of_the_dashboard(spec_file, awkward, tmp_path):
+    import contextlib
+    import socket
+
+    from tests.experiment.conftest import start
+
+    with socket.socket() as other:
+        with contextlib.suppress(OSError):  # then somebody else has it, which is as good
+            other.bind(("127.0.0.1", 8787))
+            other.listen()
+        words = ("run", spec_file(matrix_spec(["slow"])), "--out", tmp_path / "out", "--plugin", awkward)
+        code, _, err = finish(start(*words, "--backend", "dask", "--jobs", 1), 60)
+    assert code == 0 and "8787" not in err, err

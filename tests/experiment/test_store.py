@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
+import tracemalloc
 
 import pytest
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.experiment.backends import Backend
 from ltr_duel.experiment.merge import merge_stores
-from ltr_duel.experiment.run import run_experiment
+from ltr_duel.experiment.plan_file import read_plans, write_plan
+from ltr_duel.experiment.run import Session, run_experiment
 from ltr_duel.experiment.status import read_status
-from ltr_duel.experiment.store import Store
+from ltr_duel.experiment.store import Store, StoreFullError
 from ltr_duel.experiment.verify import verify_store
 from tests.experiment.conftest import matrix_spec, plan_of, results_of
 
@@ -153,6 +156,38 @@ def test_a_driver_on_another_machine_is_believed_while_its_heart_beats(store, pl
     with Driver(store, {"jobs": 1, "backend": "threads"}) as driver:
         assert not driver.claim(digest)
         assert driver.claim("1" * 64) and not driver.claim("1" * 64)
+
+
+def test_a_driver_knows_a_planned_run_by_a_few_bytes(spec_file, tmp_path):
+    held = []
+    for number in (200, 2200):
+        plan = plan_of(spec_file(matrix_spec(["rucb"], repetitions=number, horizon=1)))
+        tracemalloc.start()
+        session = Session(plan, Store(tmp_path / str(number)), ONE, None, False, False)
+        assert session.left == session.planned == number
+        held.append(tracemalloc.get_traced_memory()[0])
+        tracemalloc.stop()
+    assert held[1] - held[0] < 30 * 2000
+
+
+def test_a_plan_is_written_piece_by_piece(spec_file, tmp_path):
+    plan = plan_of(spec_file(matrix_spec(["rucb"], repetitions=2200, horizon=1)))
+    with (tmp_path / "plan.parquet").open("wb") as file:
+        write_plan(file, {"name": "long"}, plan)
+    (stored,) = read_plans(tmp_path)
+    assert stored.runs["digest"].to_pylist() == [run.digest for run in plan] and stored.about["name"] == "long"
+    assert stored.runs["repetition"].to_pylist() == list(range(2200))
+
+
+def test_a_file_that_cannot_be_finished_is_not_there(store):
+    before = sorted(store.folder.rglob("*"))
+    with (
+        pytest.raises(StoreFullError, match="no space left"),
+        store.writing(store.place("runs", "0" * 64 + ".parquet")) as file,
+    ):
+        file.write(b"half")
+        raise OSError(errno.ENOSPC, "full")
+    assert sorted(store.folder.rglob("*")) == before
 
 
 def test_reading_a_store_unpickles_nothing(store, monkeypatch):

@@ -1,0 +1,150 @@
+"""``ltr-duel reproduce``: the figures and tables of the papers, from their files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ltr_duel.cli._options import jobs_option, print_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ltr_duel.experiment.figure_file import FigureFile
+    from ltr_duel.experiment.reproduce import Made
+
+_CLAIMS = "claims.toml"
+_STANDINGS = "state_of_the_art"  # the figure that has a page of its own
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="NAME...|all|claims")
+@click.option("--scale", default="quick", show_default=True, help="quick (minutes for all) or paper (as printed).")
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of the corpora and published matrices that you have; what is missing is made up, and said.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder of figures; what is there is not done again.")
+@jobs_option
+@click.option(
+    "--experiments",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of figure files, in place of this package's own.",
+)
+@click.option(
+    "--list", "only_list", is_flag=True, help="Print the figures: what they need, and about how long each takes."
+)
+def command(
+    names: tuple[str, ...],
+    scale: str,
+    data: Path | None,
+    out: Path | None,
+    jobs: int,
+    experiments: Path | None,
+    only_list: bool,
+) -> None:
+    """Make figures and tables of the papers again, check the papers' claims, and write a report of both.
+
+    ``reproduce all`` makes every figure, ``reproduce claims`` prints the ledger of claims for the figures that are
+    in the folder. Exit code: 0 all is done; 1 some figures could not be made; 2 bad input; 130 interrupted.
+    """
+    from ltr_duel.analysis.ledger import ledger_text
+    from ltr_duel.core.errors import unknown_name
+    from ltr_duel.experiment.figure_file import SCALES, figures_folder, list_figures
+
+    folder = experiments or figures_folder()
+    figures = list_figures(folder)
+    if only_list:
+        _print_figures(figures)
+        return
+    if scale not in SCALES:
+        raise unknown_name("scale", scale, SCALES)
+    for name in names:
+        if name not in (*figures, "all", "claims"):
+            raise unknown_name("figure", name, [*figures, "all", "claims"])
+    if not names or out is None:
+        raise click.UsageError("name figures (or all, or claims) and give --out DIR; --list shows what there is")
+    wanted = list(figures) if "all" in names else [name for name in dict.fromkeys(names) if name != "claims"]
+    failed = _make([figures[name] for name in wanted], out, scale, data, jobs)
+    ledger = _finish(folder, out, list(figures))
+    if "claims" in names:
+        click.echo(ledger_text(ledger), nl=False)
+    raise SystemExit(1 if failed else 0)
+
+
+def _make(files: list[FigureFile], out: Path, scale: str, data: Path | None, jobs: int) -> bool:
+    """Make figures one after the other; whether some could not be made. One that fails does not stop the others.
+
+    A figure whose data are not there and cannot be made up is left out, which is no failure.
+    """
+    from ltr_duel.core.errors import InputError
+    from ltr_duel.experiment.data_root import NoDataError
+    from ltr_duel.experiment.progress import duration
+    from ltr_duel.experiment.reproduce import make_figure
+
+    failed = False
+    for number, file in enumerate(files, 1):
+        click.echo(f"[{number}/{len(files)}] {file.row[1]}", err=True)
+        try:
+            made = make_figure(file, out, scale=scale, root=data, jobs=jobs)
+            _draw(made)
+        except InputError as error:
+            if len(files) == 1:
+                raise
+            failed = failed or not isinstance(error, NoDataError)
+            click.echo(f"left out: {file.name}: {error}", err=True)
+        except KeyboardInterrupt:
+            click.echo("the same command goes on from here", err=True)
+            raise
+        else:
+            sources = ", ".join(dict.fromkeys(one["source"] for one in made.about["sources"]))
+            click.echo(f"{made.folder}: {sources}; {duration(made.about['seconds'])}")
+    return failed
+
+
+def _draw(made: Made) -> None:
+    from ltr_duel.analysis.figures import DRAWINGS
+    from ltr_duel.analysis.style import save_figure
+
+    described = made.about["figure"]
+    figure = DRAWINGS[described["drawing"]](made.frame, made.about, **described.get("options", {}))
+    for suffix in ("png", "svg"):
+        save_figure(figure, made.folder / f"figure.{suffix}")
+
+
+def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
+    """Check the claims on all figures that are in OUT, and write the ledger and the report."""
+    from ltr_duel.analysis.claims import check_claims, read_claims
+    from ltr_duel.analysis.ledger import circumstances, save_ledger
+    from ltr_duel.analysis.pages import Reproduced, reproduction_page, state_of_the_art_markdown
+    from ltr_duel.core.files import replacing
+    from ltr_duel.experiment.reproduce import read_made
+
+    made = read_made(out)
+    frames = {name: one.frame for name, one in made.items()}
+    abouts = {name: one.about for name, one in made.items()}
+    ledger = check_claims(read_claims(folder / _CLAIMS), frames, abouts)
+    save_ledger(ledger, abouts, out)
+    for one in made.values():
+        if not (one.folder / "figure.png").is_file():  # an interrupt came between the table and its picture
+            _draw(one)
+    shown = [made[name] for name in [*order, *sorted(made.keys() - set(order))] if name in made]
+    pages = [Reproduced(one.about, one.frame, (one.folder / "figure.png").read_bytes()) for one in shown]
+    with replacing(out / "report.html") as temporary:
+        temporary.write_text(reproduction_page(pages, ledger, title="The papers, reproduced"), encoding="utf-8")
+    if _STANDINGS in made:
+        text = state_of_the_art_markdown(frames[_STANDINGS], circumstances({_STANDINGS: abouts[_STANDINGS]}))
+        with replacing(out / f"{_STANDINGS}.md") as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    click.echo(f"{out / 'report.html'}: {len(pages)} figures, {len(ledger)} claims", err=True)
+    return ledger
+
+
+def _print_figures(figures: dict[str, FigureFile]) -> None:
+    import pandas as pd
+
+    columns = ["name", "figure", "data it uses if there", "quick", "paper"]
+    print_table(pd.DataFrame([file.row for file in figures.values()], columns=columns))

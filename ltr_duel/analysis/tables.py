@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
@@ -73,8 +73,8 @@ def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "") -> s
     return "\n".join(lines) + "\n"
 
 
-def _row(cells: object) -> str:
-    return " & ".join(_escaped(cell) for cell in cells) + r" \\"  # type: ignore[attr-defined]
+def _row(cells: Iterable[str]) -> str:
+    return " & ".join(_escaped(cell) for cell in cells) + r" \\"
 
 
 def _cell(value: object) -> str:

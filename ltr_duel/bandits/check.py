@@ -91,14 +91,14 @@ def check_repeatable(given: Configured) -> None:
     """The same seed gives the same pulls, compiled or not, and global randomness is left alone."""
     label, policy, params = given
     p, steps = easy_matrix(4), 150
-    before = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002
+    before = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002 -- is to be left alone
     first, again = (play(policy, params, p, steps, seed=5) for _ in range(2))
     _demand(_first_difference(first, again) is None, label, "takes another path when run again with the same seed")
     plain = play(policy, params, p, steps, seed=5, compiled=False)
     where = _first_difference(first, plain)
     _demand(where is None, label, f"chooses otherwise as plain Python than compiled, in step {where}")
     _demand(_same_state(first.state, plain.state), label, "ends in another state as plain Python than compiled")
-    after = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002
+    after = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002 -- is to be left alone
     _demand(before == after, label, "draws from global randomness; draw from the rng it is given")
     other = play(policy, params, p, steps, seed=6)
     _demand(_first_difference(first, other) is not None, label, "takes the same path whatever the seed")

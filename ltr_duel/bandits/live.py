@@ -125,7 +125,7 @@ class LivePolicy:
         """Make a policy that goes on where another of the same name and parameters was at its `snapshot`."""
         self = cls.__new__(cls)
         self._label, self._policy, self._params = configure(policy)
-        fields = self._policy.state._fields  # type: ignore[attr-defined]
+        fields = self._policy.state._fields  # type: ignore[attr-defined]  # a NamedTuple
         missing = [
             name for name in (*(f"state.{f}" for f in fields), "n_arms", "t", "asked", "rng") if name not in arrays
         ]

@@ -25,7 +25,7 @@ class Part(click.ParamType):  # type: ignore[type-arg]  # generic only in new ve
         return int(number), int(of)
 
 
-class Names(click.ParamType):  # type: ignore[type-arg]
+class Names(click.ParamType):  # type: ignore[type-arg]  # as above
     """Several names, parted by commas."""
 
     name = "name,name"

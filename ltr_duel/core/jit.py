@@ -116,15 +116,15 @@ def _dispatched(stub: Callable[P, R], inline: str) -> Callable[P, R]:
     def resolve(*args: Any) -> Callable[..., Any]:
         return dispatch.find(getattr(args[0], "instance_class", None))
 
-    resolve.__signature__ = inspect.signature(stub)  # type: ignore[attr-defined]
+    resolve.__signature__ = inspect.signature(stub)  # type: ignore[attr-defined]  # functions have it
     overload(call, jit_options=KERNEL_FLAGS, inline=inline, strict=False)(resolve)
-    call.dispatch = dispatch  # type: ignore[attr-defined]
+    call.dispatch = dispatch  # type: ignore[attr-defined]  # where `implement` finds it
     return call
 
 
 def implement(stub: Callable[..., Any], kind: type, function: Callable[..., Any]) -> None:
     """Make ``function`` the implementation of a `dispatched` stub for first arguments of class ``kind``."""
-    stub.dispatch.implement(kind, function)  # type: ignore[attr-defined]
+    stub.dispatch.implement(kind, function)  # type: ignore[attr-defined]  # set by `dispatched`
 
 
 @functools.cache

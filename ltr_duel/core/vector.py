@@ -26,7 +26,7 @@ def larger(a: float, b: float) -> float:
     return a if a > b else b
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _llvm_maximum(typing: Any, a: Any, b: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         double = ir.DoubleType()
@@ -36,7 +36,7 @@ def _llvm_maximum(typing: Any, a: Any, b: Any) -> Any:
     return types.float64(types.float64, types.float64), generate
 
 
-@overload(larger, jit_options=KERNEL_FLAGS, inline="always", strict=False)  # type: ignore[untyped-decorator]
+@overload(larger, jit_options=KERNEL_FLAGS, inline="always", strict=False)
 def _larger(a: Any, b: Any) -> Any:
     return lambda a, b: _llvm_maximum(a, b)
 

@@ -152,7 +152,7 @@ class _Hashed(io.BufferedIOBase):
         self._digest.update(memoryview(data))
         return data
 
-    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]  # any buffer is one
         size = self._raw.readinto(buffer)
         self._digest.update(buffer[:size])
         return size

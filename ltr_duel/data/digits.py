@@ -38,7 +38,7 @@ def leading_digits(text: IntVector, at: int) -> tuple[int, int]:
     return number, count
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def load_word(typing: Any, text: Any, at: Any) -> Any:
     """Load eight bytes as one little-endian word."""
 
@@ -52,7 +52,7 @@ def load_word(typing: Any, text: Any, at: Any) -> Any:
     return types.uint64(text, types.int64), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def trailing_zeros(typing: Any, word: Any) -> Any:
     """Count the zeros below the lowest bit that is set; 64 if none is."""
 
@@ -63,7 +63,7 @@ def trailing_zeros(typing: Any, word: Any) -> Any:
 
 
 @njit(**INLINED)
-def digits_of(word):  # type: ignore[no-untyped-def]
+def digits_of(word):
     """Return the number that the first digits of eight bytes make, and how many there are."""
     word = word ^ _ZEROS
     others = ((word + _TEN_OR_MORE) | word) & _HIGH_BITS
@@ -75,7 +75,7 @@ def digits_of(word):  # type: ignore[no-untyped-def]
     return np.int64(word), np.int64(bits >> np.uint64(3))
 
 
-@overload(leading_digits, jit_options=INLINED, strict=False)  # type: ignore[untyped-decorator]
+@overload(leading_digits, jit_options=INLINED, strict=False)
 def _leading_digits(text: Any, at: Any) -> Any:
     def compiled(text: Any, at: Any) -> Any:
         if at + 8 > len(text):  # the last bytes, one by one

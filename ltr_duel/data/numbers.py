@@ -26,7 +26,7 @@ LARGEST = 3.4028235677973366e38  # halfway between the largest float32 and the n
 
 
 @kernel
-def parse_number(text, at):  # type: ignore[no-untyped-def]
+def parse_number(text, at):
     """Parse the number that starts at ``text[at]``; ``text`` must go on with a byte that ends it.
 
     Returns
@@ -58,7 +58,7 @@ def parse_number(text, at):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def parse_any_number(text, at):  # type: ignore[no-untyped-def]
+def parse_any_number(text, at):
     """Parse like `parse_number`: any number of digits, with or without an exponent."""
     negative = text[at] == 45
     if negative or text[at] == 43:
@@ -113,7 +113,7 @@ def parse_any_number(text, at):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def scaled(integer, kept, power):  # type: ignore[no-untyped-def]
+def scaled(integer, kept, power):
     """Return ``integer * 10**power`` and whether its float32 is certain. ``integer`` has ``kept`` digits."""
     if integer == 0 or power + kept < -50:
         return 0.0, EXACT

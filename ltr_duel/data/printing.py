@@ -18,7 +18,7 @@ MOST_BYTES = 40  # of "<id>:<value> "
 
 
 @kernel
-def print_row(features, row, sparse, out, at):  # type: ignore[no-untyped-def]
+def print_row(features, row, sparse, out, at):
     """Write `` <id>:<value>`` for each column; return the new position, or -1 if a number is out of reach."""
     for column in range(features.shape[1]):
         value = features[row, column]
@@ -34,9 +34,7 @@ def print_row(features, row, sparse, out, at):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def print_rows(  # type: ignore[no-untyped-def]
-    features, first, last, heads, head_ends, tails, tail_ends, sparse, out
-):
+def print_rows(features, first, last, heads, head_ends, tails, tail_ends, sparse, out):
     """Write the lines of rows ``first:last``; return their length, or -1 - row if a row is out of reach."""
     at = 0
     head = 0
@@ -59,7 +57,7 @@ def print_rows(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def print_number(value, out, at):  # type: ignore[no-untyped-def]
+def print_number(value, out, at):
     """Write one float32; NaN is ``NULL``. Return the new position, or -1 if the number is out of reach."""
     if value != value:
         out[at] = 78
@@ -81,7 +79,7 @@ def print_number(value, out, at):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def print_decimal(integer, decimals, out, at):  # type: ignore[no-untyped-def]
+def print_decimal(integer, decimals, out, at):
     """Write ``integer / 10**decimals``."""
     if decimals > _WRITTEN_OUT:
         at = print_integer(integer, out, at)
@@ -103,7 +101,7 @@ def print_decimal(integer, decimals, out, at):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def print_integer(integer, out, at):  # type: ignore[no-untyped-def]
+def print_integer(integer, out, at):
     """Write an integer that is not negative."""
     size = 1
     rest = integer // 10

@@ -31,7 +31,7 @@ def quick_token(text: IntVector, at: int) -> tuple[int, float, int]:
     return 0, 0.0, at
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _spaces(typing: Any, text: Any, at: Any) -> Any:
     """Compare 32 bytes with a space; bit k of the answer is that of byte k."""
 
@@ -47,7 +47,7 @@ def _spaces(typing: Any, text: Any, at: Any) -> Any:
     return types.int64(text, types.int64), generate
 
 
-@overload(quick_token, jit_options=INLINED, strict=False)  # type: ignore[untyped-decorator]
+@overload(quick_token, jit_options=INLINED, strict=False)
 def _quick_token(text: Any, at: Any) -> Any:
     def compiled(text: Any, at: Any) -> Any:
         if at + _REACH > len(text):

@@ -43,7 +43,7 @@ class Block(NamedTuple):
 
 
 @kernel
-def scan_lines(text, place, null_allowed, block):  # type: ignore[no-untyped-def]
+def scan_lines(text, place, null_allowed, block):
     """Parse ``text`` into ``block``; return the number of rows. Why it stopped is in ``block.state``.
 
     Parameters
@@ -198,7 +198,7 @@ def scan_lines(text, place, null_allowed, block):  # type: ignore[no-untyped-def
 
 
 @kernel
-def count_documents(text):  # type: ignore[no-untyped-def]
+def count_documents(text):
     """Count the lines that hold more than blanks or a comment."""
     documents = 0
     fresh = True  # nothing but blanks on this line so far
@@ -212,7 +212,7 @@ def count_documents(text):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def stop(state, code, at, feature, row, doubtful):  # type: ignore[no-untyped-def]
+def stop(state, code, at, feature, row, doubtful):
     """Write down why and where the scanner stopped, and return the number of finished rows."""
     state[0] = code
     state[1] = at
@@ -222,19 +222,19 @@ def stop(state, code, at, feature, row, doubtful):  # type: ignore[no-untyped-de
 
 
 @kernel
-def ends_token(byte):  # type: ignore[no-untyped-def]
+def ends_token(byte):
     """Whether this byte ends a number: space, line feed, carriage return, tab or ``#``."""
     return byte == 32 or byte == 10 or byte == 13 or byte == 9 or byte == 35
 
 
 @kernel
-def is_null(text, at):  # type: ignore[no-untyped-def]
+def is_null(text, at):
     """Whether ``NULL`` stands here. Four bytes further there may be no text: ask from left to right."""
     return text[at] == 78 and text[at + 1] == 85 and text[at + 2] == 76 and text[at + 3] == 76
 
 
 @kernel
-def mark_new_queries(text, spans, rows, new):  # type: ignore[no-untyped-def]
+def mark_new_queries(text, spans, rows, new):
     """Set ``new[row]`` where the bytes of the query differ from those of the row before."""
     for row in range(rows):
         new[row] = True
@@ -250,7 +250,7 @@ def mark_new_queries(text, spans, rows, new):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def query_from_comment(text, spans, rows):  # type: ignore[no-untyped-def]
+def query_from_comment(text, spans, rows):
     """Make the first word of each comment the query; return the first row without one, or -1."""
     for row in range(rows):
         at = spans[row, COMMENT]

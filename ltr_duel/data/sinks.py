@@ -117,7 +117,7 @@ class FileSink:
 
 
 @kernel
-def transpose(block, columns, first):  # type: ignore[no-untyped-def]
+def transpose(block, columns, first):
     """Copy ``block[row, column]`` to ``columns[column, first + row]``; columns there are not are left out.
 
     A cache line holds 16 values: 16 columns at a time, each line of the block is read once.

@@ -76,7 +76,7 @@ def joblib_backend(client: Any) -> Any:
     """Return joblib's own dask backend, made not to run things here while the cluster has but one worker."""
     dask_of_joblib: Any = importlib.import_module("joblib._dask")
 
-    class ClusterBackend(dask_of_joblib.DaskDistributedBackend):  # type: ignore[misc]
+    class ClusterBackend(dask_of_joblib.DaskDistributedBackend):  # type: ignore[misc]  # joblib has no types
         def effective_n_jobs(self, n_jobs: int) -> int:
             return max(2, int(super().effective_n_jobs(n_jobs)))
 

@@ -76,7 +76,7 @@ class Driver:
     def release(self, digest: str) -> None:
         """Give a claim up."""
         with suppress(FileNotFoundError):
-            os.unlink(self.store.place("claims", digest))  # noqa: PTH108
+            os.unlink(self.store.place("claims", digest))  # noqa: PTH108 -- see `Store.place`
 
     def _beat(self) -> None:
         while not self._stop.wait(_BEAT):

@@ -52,7 +52,8 @@ def read_table(cls: type[Spec], given: Any, where: str) -> Spec:
     """
     if not isinstance(given, dict):
         raise InputError(f"{where}: must be a table, not {_shown(given)}")
-    fields = {field.name: field for field in dataclasses.fields(cls) if "read" in field.metadata}  # type: ignore[arg-type]
+    declared = dataclasses.fields(cls)  # type: ignore[arg-type]  # only dataclasses are given
+    fields = {field.name: field for field in declared if "read" in field.metadata}
     inside = where if where.endswith(":") else f"{where}."
     for key in given:
         if key not in fields:

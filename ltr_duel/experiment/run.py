@@ -222,7 +222,7 @@ class Session:
         times = [0, 0]
         for k, place in enumerate((("runs", f"{run.digest}.parquet"), ("failed", f"{run.digest}.json"))):
             with suppress(FileNotFoundError):
-                times[k] = os.stat(self.store.place(*place)).st_mtime_ns  # noqa: PTH116
+                times[k] = os.stat(self.store.place(*place)).st_mtime_ns  # noqa: PTH116 -- see `Store.place`
         return times[0], times[1]
 
     def _settled_meanwhile(self, run: PlannedRun) -> bool:
@@ -251,7 +251,7 @@ class Session:
             store.write(store.place("runs", f"{run}.json"), about.encode())
             store.write(store.place("runs", f"{run}.parquet"), outcome.data)
             with suppress(FileNotFoundError):
-                os.unlink(failed)  # noqa: PTH108
+                os.unlink(failed)  # noqa: PTH108 -- see `Store.place`
             self.done += 1
         self._todo[planned.number] = 0
         return outcome.decisions

@@ -18,7 +18,7 @@ from ltr_duel.experiment.fields import located
 from ltr_duel.experiment.manifest import sources_digest
 from ltr_duel.experiment.problem import Problem
 from ltr_duel.experiment.spec import CorpusSpec, MatrixSpec, SpecFile, Subsets, Synthetic, UtilitySpec
-from ltr_duel.experiment.subsets import draw_subset, submatrix
+from ltr_duel.experiment.subsets import draw_subset
 from ltr_duel.preferences.estimate import estimate_preferences
 from ltr_duel.preferences.families import UTILITY_FAMILIES, members
 from ltr_duel.preferences.files import load_preferences, save_preferences
@@ -54,7 +54,7 @@ def build_problems(file: SpecFile, *, jobs: int = -1) -> list[Problem]:
 def _of_matrices(spec: MatrixSpec, folder: Path, jobs: int) -> Iterator[Problem]:
     for name, facts, matrix in _matrices(spec, folder):
         for words, more, picks in _chosen(spec.subsets, matrix):
-            part = matrix if len(picks) == len(matrix) else submatrix(matrix, picks)
+            part = matrix if len(picks) == len(matrix) else matrix[picks]
             for kind in spec.answers:
                 full = [name, *words, *([kind] if len(spec.answers) > 1 else [])]
                 about = {"source": "matrix", "rankers": len(picks), "answers": kind, **facts, **more, **_origin(spec)}
@@ -148,7 +148,7 @@ def _part(
     answers: str,
     slates: str,
 ) -> Problem:
-    part = submatrix(matrix, picks)
+    part = matrix[picks]
     if answers != "live":
         return Problem(name, facts, part, {"kind": answers})
     how = {"kind": "live", "clicks": settings["clicks"], "pairs": settings["method"], "slates": slates}

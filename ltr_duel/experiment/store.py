@@ -109,10 +109,10 @@ class Store:
         try:
             with open(temporary, "wb") as file:  # noqa: PTH123 -- see `place`
                 yield file
-            os.replace(temporary, path)  # noqa: PTH105
+            os.replace(temporary, path)  # noqa: PTH105 -- see `Store.place`
         except OSError as error:
             with suppress(FileNotFoundError):
-                os.unlink(temporary)  # noqa: PTH108
+                os.unlink(temporary)  # noqa: PTH108 -- see `Store.place`
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise StoreFullError(self.folder) from None
             raise InputError(f"{path}: cannot be written: {error.strerror}") from None

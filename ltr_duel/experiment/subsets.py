@@ -11,18 +11,6 @@ from ltr_duel.preferences.matrix import PreferenceMatrix
 _TRIES = 10_000
 
 
-def submatrix(matrix: PreferenceMatrix, picks: list[int]) -> PreferenceMatrix:
-    """Return the matrix of some of the rankers, in the order given."""
-    grid = np.ix_(picks, picks)
-    return PreferenceMatrix(
-        matrix.p[grid],
-        tuple(matrix.names[k] for k in picks),
-        matrix.standard_error[grid],
-        matrix.comparisons[grid],
-        matrix.provenance,
-    )
-
-
 def draw_subset(matrix: PreferenceMatrix, size: int, number: int, seed: int, *, condorcet: bool) -> list[int]:
     """Draw one subset: positions of the rankers, ascending.
 
@@ -48,6 +36,6 @@ def draw_subset(matrix: PreferenceMatrix, size: int, number: int, seed: int, *, 
     for _ in range(_TRIES):
         keys = np.array([rng.random() for _ in range(len(matrix))])
         picks = [int(k) for k in np.sort(np.argsort(keys, kind="stable")[:size])]
-        if not condorcet or submatrix(matrix, picks).condorcet_winner is not None:
+        if not condorcet or matrix[picks].condorcet_winner is not None:
             return picks
     raise InputError(f"none of {_TRIES:,} random subsets of {size} rankers has a Condorcet winner")

@@ -143,7 +143,8 @@ def solve_program(
     limit: ArrayLike | None = None,
 ) -> NDArray[np.float64] | None:
     """Minimise ``cost @ x`` over x >= 0 with ``equal @ x == right`` and ``upper @ x <= limit``; None if infeasible."""
-    result: Any = linprog(cost, A_ub=upper, b_ub=limit, A_eq=equal, b_eq=right, method="highs")  # type: ignore[call-overload]
+    solve: Any = linprog  # its types allow no missing bounds
+    result = solve(cost, A_ub=upper, b_ub=limit, A_eq=equal, b_eq=right, method="highs")
     return np.asarray(result.x) if result.success else None
 
 

@@ -149,7 +149,7 @@ def make_settings(
         raise InputError(f"preferences need at least two rankers; there is {len(rankings)} ('{rankings.names[0]}')")
     comparer = Comparer(rankings, model, method, outcome, top)
     require_pairs(comparer)
-    return Settings(comparer, seed, tuple(sorted(set(variance_reduction))))  # type: ignore[arg-type]
+    return Settings(comparer, seed, tuple(sorted(set(variance_reduction))))  # type: ignore[arg-type]  # names were checked
 
 
 def require_pairs(comparer: Comparer) -> None:

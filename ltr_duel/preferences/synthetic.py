@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -167,8 +168,13 @@ UTILITY_SETS: dict[str, list[float]] = {
     **{f"geom{size}": [0.8, *np.geomspace(0.7, 0.2, size - 1).tolist()] for size in (6, 51, 201)},
 }  # fmt: skip
 
+
+def _normal(name: str) -> PreferenceMatrix:
+    return from_utilities(utility_set(name), "normal")
+
+
 SYNTHETIC: dict[str, Callable[[], PreferenceMatrix]] = {
-    **{name: lambda name=name: from_utilities(utility_set(name), "normal") for name in UTILITY_SETS},  # type: ignore[misc]
+    **{name: partial(_normal, name) for name in UTILITY_SETS},
     "one_strong_arm": lambda: from_utilities(one_strong_arm(16), "linear"),
     "linear_list": lambda: from_utilities(linear_list(16), "linear"),
     "close_arms": lambda: from_utilities(close_arms(16), "linear"),

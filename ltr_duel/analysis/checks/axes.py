@@ -56,7 +56,7 @@ def after_peak(panel: pd.DataFrame, *, policy: Selection, along: str, column: st
 def _curve(panel: pd.DataFrame, policy: Selection, along: str, column: str) -> Curve:
     if along not in panel:
         raise Missing(f"there is no column '{along}'")
-    points = [(float(where), part) for where, part in panel.groupby(along, sort=True)]  # type: ignore[arg-type]
+    points = [(float(str(where)), part) for where, part in panel.groupby(along, sort=True)]
     if len(points) < 3:
         raise Missing(f"a curve along '{along}' needs three points, there are {len(points)}")
     groups = [side_by_side([select(part, policy)], column)[0] for _, part in points]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
@@ -58,11 +59,34 @@ def run_tasks(
             parallel = joblib.Parallel(n_jobs=workers, backend="threading", return_as="generator")
             yield from parallel(joblib.delayed(function)(task) for task in work[lead:])
 
-    answers = all_answers()
+    answers, line, done = all_answers(), PlainLine(), 0
     with tqdm(total=total, desc=label, unit=unit, unit_scale=True, disable=not progress_wanted()) as bar:
         for task, answer in zip(work, answers, strict=True):
             yield answer
-            bar.update(weight(task) if weight else 1)
+            step = weight(task) if weight else 1
+            bar.update(step)
+            done += step
+            if line.due():
+                line.show(f"{label}: {done / total:.0%}")
+
+
+class PlainLine:
+    """Where there is no terminal, a line now and then says how far long work is; ``LTR_DUEL_PROGRESS=0``: none."""
+
+    EVERY = 30.0  # seconds
+
+    def __init__(self) -> None:
+        self._wanted = os.environ.get("LTR_DUEL_PROGRESS", "1") != "0" and not progress_wanted()
+        self._shown = time.monotonic()
+
+    def due(self) -> bool:
+        """Whether it is time for a line."""
+        return self._wanted and time.monotonic() - self._shown >= self.EVERY
+
+    def show(self, sentence: str) -> None:
+        """Write a line."""
+        self._shown = time.monotonic()
+        print(f"{time.strftime('%H:%M:%S')} {sentence}", file=sys.stderr, flush=True)
 
 
 def checked_jobs(jobs: int) -> int:

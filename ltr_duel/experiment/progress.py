@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 
 from tqdm import tqdm
 
-from ltr_duel.core.parallel import progress_wanted
-
-_EVERY = 30.0  # seconds between two plain lines
+from ltr_duel.core.parallel import PlainLine, progress_wanted
 
 
 class Progress:
@@ -24,8 +20,8 @@ class Progress:
 
     def __init__(self, total: int) -> None:
         self._total, self._there, self._done, self._duels = total, 0, 0, 0
-        self._began = self._shown = time.monotonic()
-        self._plain = os.environ.get("LTR_DUEL_PROGRESS", "1") != "0" and not progress_wanted()
+        self._began = time.monotonic()
+        self._line = PlainLine()
         self._bar = tqdm(total=total, unit="run", disable=not progress_wanted(), bar_format="{l_bar}{bar}| {postfix}")
         self._show()
 
@@ -43,9 +39,8 @@ class Progress:
         """Look at the clock."""
         if not self._bar.disable:
             self._show()
-        elif self._plain and time.monotonic() - self._shown >= _EVERY:
-            self._shown = time.monotonic()
-            print(f"{time.strftime('%H:%M:%S')} {self.sentence()}", file=sys.stderr, flush=True)
+        elif self._line.due():
+            self._line.show(self.sentence())
 
     def sentence(self) -> str:
         """Say how far it is."""

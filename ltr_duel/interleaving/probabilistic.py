@@ -99,32 +99,48 @@ def first_free(method: Probabilistic, lists: Lists, ranker: int, start: int, pla
     return free
 
 
+@kernel
+def draw_document(
+    method: Probabilistic,
+    lists: Lists,
+    ranker: int,
+    place: int,
+    start: int,
+    documents: int,
+    u: float,
+    rng: np.random.Generator,
+) -> int:
+    """Draw a document that is not shown yet from a ranker's softmax, with ``u`` in [0, 1) for the first try.
+
+    Draws from all ranks from the first free one on; a document already shown is drawn again. The first free rank is
+    never one of those, so at least ``weight[free] / tail[free]``, for tau = 3 about ``2 / free``, of the draws succeed.
+    """
+    free = first_free(method, lists, ranker, start, place)
+    end = method.tail[documents + 1]
+    while True:
+        level = method.tail[free] - u * (method.tail[free] - end)
+        r = free
+        while r < documents and method.tail[r + 1] >= level:
+            r += 1
+        chosen = lists.order[ranker, start + r - 1]
+        if method.used[chosen] == 0:
+            return chosen
+        u = rng.random()
+
+
 def _draw_slate(
     method: Probabilistic, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: np.random.Generator
 ) -> int:
     start = lists.query_ptr[query]
     documents = lists.query_ptr[query + 1] - start
     length = min(method.top, documents)
-    end = method.tail[documents + 1]
     for a in range(size):
         method.free[a] = 1
     for k in range(length):
         u = size * rng.random()  # one draw for the contributor and the document
         place = int(u)
         u -= place
-        ranker = slate[place]
-        free = first_free(method, lists, ranker, start, place)
-        # Draw from all ranks >= free; a document already shown is drawn again. Rank `free` is never one, so at least
-        # weight[free] / tail[free], for tau = 3 about 2 / free, of the draws succeed.
-        while True:
-            level = method.tail[free] - u * (method.tail[free] - end)
-            r = free
-            while r < documents and method.tail[r + 1] >= level:
-                r += 1
-            chosen = lists.order[ranker, start + r - 1]
-            if method.used[chosen] == 0:
-                break
-            u = rng.random()
+        chosen = draw_document(method, lists, slate[place], place, start, documents, u, rng)
         page.shown[k] = chosen
         page.owner[k] = place
         method.used[chosen] = 1

@@ -15,7 +15,7 @@ import numpy as np
 from ltr_duel.core.arrays import FloatVector
 from ltr_duel.core.jit import implement, kernel
 from ltr_duel.interleaving.comparison import Comparison
-from ltr_duel.interleaving.probabilistic import first_free
+from ltr_duel.interleaving.probabilistic import draw_document
 from ltr_duel.preferences.blocks import evaluate
 from ltr_duel.preferences.integrated import Tree, mean_outcome
 
@@ -57,23 +57,12 @@ def draw_from_luck(
     method, lists, page = comparison.method, comparison.lists, comparison.page
     start = lists.query_ptr[query]
     documents = lists.query_ptr[query + 1] - start
-    end = method.tail[documents + 1]
     method.free[0] = 1
     method.free[1] = 1
     for k in range(length):
         place = int(luck[k])
-        u = luck[k] - place
         ranker = high if place == 1 else low
-        free = first_free(method, lists, ranker, start, place)
-        while True:
-            level = method.tail[free] - u * (method.tail[free] - end)
-            r = free
-            while r < documents and method.tail[r + 1] >= level:
-                r += 1
-            chosen = lists.order[ranker, start + r - 1]
-            if method.used[chosen] == 0:
-                break
-            u = rng.random()
+        chosen = draw_document(method, lists, ranker, place, start, documents, luck[k] - place, rng)
         page.shown[k] = chosen
         method.used[chosen] = 1
     for k in range(length):

@@ -13,11 +13,12 @@ from ltr_duel.data.svmlight import load_dataset
 from ltr_duel.data.synthetic import make_corpus
 from ltr_duel.data.write import write_svmlight
 from ltr_duel.experiment.measures import MEASURES
-from ltr_duel.experiment.measures.own_matrix import _parts, profile
+from ltr_duel.experiment.measures.own_matrix import QUANTILES, _compared, _parts, profile
 from ltr_duel.preferences.estimate import estimate_preferences
 from ltr_duel.preferences.files import save_preferences
 from ltr_duel.preferences.synthetic import arithmetic
 from ltr_duel.rankers.features import feature_rankers
+from ltr_duel.simulation.distortion import distortion_table, measure_distortion
 from tests.conftest import random_rankings
 
 TIES = ("fixed_random", "redraw_at_inference")
@@ -87,6 +88,22 @@ def test_the_error_is_that_of_drawing_the_queries_anew(tmp_path):
     assert table["standard_error"].max() < 1e-12, "there is only one query to draw"
 
 
+def test_parts_of_different_size_that_agree_leave_no_error():
+    p = arithmetic(4, 0.1).p
+    answers = _compared(np.array([0.7, 0.2, 0.1]), np.array([p, p, p]), p, seed=0)
+    assert [item for item, *_ in answers] == ["rmse", *(f"quantile {q:g}" for q in QUANTILES)]
+    assert max(error for _, _, error, _ in answers) < 1e-12
+    assert answers[0][1] < 1e-12 and all(value == pytest.approx(wanted) for _, value, _, wanted in answers[1:])
+
+
+def test_a_part_counts_by_its_share_as_often_as_it_is_drawn():
+    few, many = arithmetic(4, 0.1).p, arithmetic(4, 0.02).p  # the largest gaps are .3 and .06
+    *_, (item, value, error, _) = _compared(np.array([0.998, 0.001, 0.001]), np.array([many, few, few]), many, seed=0)
+    assert item == "quantile 1" and value == pytest.approx(0.06, abs=0.001)
+    without = (2 / 3) ** 3  # three draws of three parts miss the large one
+    assert error == pytest.approx(0.24 * np.sqrt(without * (1 - without)), rel=0.1)
+
+
 def test_the_number_of_workers_changes_nothing(corpus, tmp_path):
     entry = publish(corpus, tmp_path, "fixed_random")
     settings = {"comparisons": 100, "seed": 3, "variants": [{"clicks": "perfect", "ties": "redraw_at_inference"}]}
@@ -122,7 +139,12 @@ def test_distortion_has_a_row_for_each_cell_beside_the_printed_number():
         ["perfect", 2], ["perfect", 3], ["navigational", 2], ["navigational", 3],
     ]  # fmt: skip
     assert one["printed"].isna().tolist() == [True, True, False, False] and one["printed"].sum() == 2
-    assert one["value"].between(0, 100).all() and (one["clear"] <= one["value"]).all()
+    rankings = feature_rankers(make_corpus(**entry["synthetic"]))
+    asked = {key: settings[key] for key in ("clicks", "multileavings", "repetitions", "comparisons")}
+    frame = measure_distortion(rankings, methods=["sosm"], sizes=[2, 3], seed=0, **asked)
+    table = distortion_table(frame)[["percent", "standard_error", "percent_clear"]]
+    assert (table["percent"] > table["percent_clear"]).any(), "or the two could be confused here"
+    assert one[["value", "standard_error", "clear"]].to_numpy().tolist() == table.to_numpy().tolist()
     assert set(one["of"]) == {4} and set(one["source"]) == {"stand-in"} and set(one["corpus"]) == {"toy"}
 
 

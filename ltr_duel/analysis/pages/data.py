@@ -27,12 +27,12 @@ def data_csv(frame: pd.DataFrame, about: Mapping[str, Any]) -> tuple[bytes, str]
     options = about.get("figure", {}).get("options", {})
     table = means(frame, str(options.get("column", "regret_average")))
     lines = [name for name in _KEYS if name in table]
-    step, last = 1, table.groupby(lines, dropna=False)["t"].transform("max") == table["t"]
-    place = table.groupby(lines, dropna=False).cumcount(ascending=False)
+    step, place = 1, table.groupby(lines, dropna=False).cumcount(ascending=False)  # from the end, which is kept
     while (place % step == 0).sum() > MOST_ROWS and step < 1000:
         step += 1
-    chosen = table[(place % step == 0) | last]
-    return _text(chosen.head(MOST_ROWS)), "mean and spread" + (f", every {step}th checkpoint" if step > 1 else "")
+    return _text(table[place % step == 0].head(MOST_ROWS)), "mean and spread" + (
+        f", every {step}th checkpoint" if step > 1 else ""
+    )
 
 
 def means(frame: pd.DataFrame, column: str) -> pd.DataFrame:

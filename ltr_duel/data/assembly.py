@@ -13,7 +13,7 @@ from ltr_duel.data.complaints import complaint
 from ltr_duel.data.labels import check_labels
 from ltr_duel.data.options import ReadOptions
 from ltr_duel.data.parse import Parsed
-from ltr_duel.data.sinks import Sink
+from ltr_duel.data.sinks import Copy, Sink, nothing_to_copy
 
 
 class Assembly:
@@ -55,8 +55,8 @@ class Assembly:
         self._rows_before_file = self.rows
         self.part_starts.append(len(self.query_starts))
 
-    def add(self, parsed: Parsed) -> None:
-        """Take the next chunk.
+    def add(self, parsed: Parsed) -> Copy:
+        """Take the next chunk, and return what copies its features to their place; see `Sink.put`.
 
         Raises
         ------
@@ -68,7 +68,7 @@ class Assembly:
             self._add_queries(parsed)
         if parsed.state[0] != scan.DONE:
             raise complaint(self._file, parsed.text, self._lines, parsed.state)
-        rows = len(parsed.labels)
+        rows, copy = len(parsed.labels), nothing_to_copy
         if rows:
             if not parsed.finished and _shape(parsed) != self._last_shape:
                 raise self._cut(parsed)
@@ -77,10 +77,11 @@ class Assembly:
             nothing = np.zeros(rows, dtype="S1")
             self._comments.append(nothing if parsed.comments is None else parsed.comments)
             self._documents.append(nothing if parsed.documents is None else parsed.documents)
-            self._sink.put(parsed.features, len(parsed.text))
+            copy = self._sink.put(parsed.features, len(parsed.text))
         self.width = max(self.width, parsed.width)
         self.rows += rows
         self._lines += parsed.lines
+        return copy
 
     def end_file(self) -> None:
         """Check that the file held anything, and give the sizes of its queries their place."""

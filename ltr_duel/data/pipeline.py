@@ -1,9 +1,10 @@
 """Chunks through the parser on several cores, with a bounded number on the way.
 
-disk -> read_chunks -> parse_chunk -> add, in order          (threads; kernels hold no lock)
+disk -> read_chunks -> parse_chunk -> add, in order -> copy          (threads; kernels hold no lock)
 
 The thread that parsed a chunk also adds it, if it is the chunk's turn: the numbers are still in its core's cache. If it
-is not, whoever is adding takes it along, and the thread goes on parsing. So no thread ever waits for another.
+is not, whoever is adding takes it along, and the thread goes on parsing. So no thread ever waits for another. Adding
+only says where the numbers go, and takes little time; they are copied after it, beside other copies.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from ltr_duel.data.chunks import CHUNK_BYTES, Chunk, ChunkSize, Digest, read_chunks
 from ltr_duel.data.parse import Parsed, Room, Rules, parse_chunk
 from ltr_duel.data.scan import LAST_ID
+from ltr_duel.data.sinks import Copy
 
 _FIRST_BYTES = 2**16  # the first chunk shows how wide lines are
 
@@ -26,7 +28,7 @@ _FIRST_BYTES = 2**16  # the first chunk shows how wide lines are
 def parse_file(
     file: Path,
     rules: Rules,
-    add: Callable[[Parsed], None],
+    add: Callable[[Parsed], Copy],
     *,
     jobs: int = 1,
     columns: int = 1,
@@ -42,7 +44,8 @@ def parse_file(
     rules : Rules
         How to read.
     add : function
-        Takes a chunk; called in any thread, but never twice at once. What it raises ends the reading, and is raised.
+        Takes a chunk; called in any thread, but never twice at once. What it returns is called after it, maybe
+        beside others. What either raises ends the reading, and is raised.
     jobs : int
         Threads. The result does not depend on it.
     columns : int
@@ -63,7 +66,7 @@ def parse_file(
     chunks = read_chunks(file, digest, size)
     for chunk in chunks:
         parsed = parse_chunk(chunk, room, rules)
-        add(parsed)
+        add(parsed)()
         room = _better(room, parsed)
         size.bytes = _fitting(room, most)
         if jobs > 1:
@@ -99,7 +102,7 @@ class _Turns:
         Chunks on the way at a time: ``room`` is to be acquired for each before it is taken.
     """
 
-    def __init__(self, add: Callable[[Parsed], None], most: int) -> None:
+    def __init__(self, add: Callable[[Parsed], Copy], most: int) -> None:
         self.room = threading.Semaphore(most)
         self.stopped = False
         self._add = add
@@ -109,15 +112,18 @@ class _Turns:
         self._lock = threading.Lock()
 
     def take(self, number: int, chunk: Chunk, room: Room, rules: Rules) -> Room:
-        """Parse a chunk, add what can be added, and return a better guess of the room for the next ones."""
+        """Parse a chunk, add what can be added, copy that, and return a better guess of the room for the next ones."""
         try:
             parsed = parse_chunk(chunk, room, rules)
             with self._lock:
                 self._parsed[number] = parsed
                 mine = not self._busy and not self.stopped
                 self._busy = True
+            copies = []
             while mine and (turn := self._pop()) is not None:
-                self._add(turn)
+                copies.append(self._add(turn))
+            for copy in copies:
+                copy()
                 self.room.release()
         except BaseException:
             self.stop()

@@ -36,8 +36,9 @@ def uneven(monkeypatch):
 class Recorder:
     """Notes the first column, and that nobody else adds meanwhile; slow now and then, so that others get ahead."""
 
-    def __init__(self, fail_at=None):
+    def __init__(self, fail_at=None, fail_copy=None):
         self.values, self.chunks, self.fail_at, self.inside = [], 0, fail_at, threading.Lock()
+        self.copied, self.fail_copy = [], fail_copy
 
     def __call__(self, parsed):
         assert self.inside.acquire(blocking=False), "two at once"
@@ -48,7 +49,15 @@ class Recorder:
         if self.chunks % 3 == 0:
             time.sleep(0.005)
         self.values.extend(parsed.features[:, 0].tolist())
+        number = self.chunks
         self.inside.release()
+
+        def copy():
+            if number == self.fail_copy:
+                raise ValueError("enough")
+            self.copied.append(number)
+
+        return copy
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 4])
@@ -56,6 +65,7 @@ def test_chunks_come_in_order(text, jobs):
     add = Recorder()
     parse_file(text, Rules(), add, jobs=jobs, chunk_bytes=4096)
     assert add.chunks > 5 and np.array_equal(add.values, np.arange(LINES))
+    assert sorted(add.copied) == list(range(1, add.chunks + 1)), "each chunk is copied, once"
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 4])
@@ -65,3 +75,25 @@ def test_an_error_ends_the_reading(text, jobs, fail_at):
     with pytest.raises(ValueError, match="enough"):
         parse_file(text, Rules(), add, jobs=jobs, chunk_bytes=4096)
     assert add.chunks == fail_at and threading.active_count() == before
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 4])
+@pytest.mark.parametrize("fail_copy", [1, 2, 6])
+def test_an_error_while_copying_ends_the_reading(text, jobs, fail_copy):
+    add, before = Recorder(fail_copy=fail_copy), threading.active_count()
+    with pytest.raises(ValueError, match="enough"):
+        parse_file(text, Rules(), add, jobs=jobs, chunk_bytes=4096)
+    assert threading.active_count() == before
+
+
+def test_copies_are_made_side_by_side(text):
+    inside, most = [], []
+
+    def copy():
+        inside.append(1)
+        most.append(len(inside))
+        time.sleep(0.01)
+        inside.pop()
+
+    parse_file(text, Rules(), lambda parsed: copy, jobs=4, chunk_bytes=4096)
+    assert len(most) > 8 and max(most) > 1

@@ -111,8 +111,9 @@ def test_a_wrong_guess_of_the_length_makes_no_difference(expected: int, monkeypa
     rng = np.random.default_rng(0)
     sink = MemorySink(expected)
     blocks = [rng.random((3, width), dtype=np.float32) for width in (2, 2, 5, 4, 5, 5)]
-    for block in blocks:
-        sink.put(block, 30)
+    copies = [sink.put(block, 30) for block in blocks]
+    for place in rng.permutation(len(copies)):
+        copies[place]()
     wanted = np.vstack([np.pad(block, ((0, 0), (0, 7 - block.shape[1]))) for block in blocks])
     assert np.array_equal(sink.matrix(7), wanted)
 

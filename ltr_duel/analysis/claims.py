@@ -258,8 +258,8 @@ def _notes(table: pd.DataFrame, abouts: list[Mapping[str, Any]]) -> list[str]:
 
 
 def _reason(answers: Mapping[str, str], unmeasured: str) -> str:
-    if set(answers.values()) == {"yes"}:
-        return ""
+    if set(answers.values()) in ({"yes"}, {"no"}) and not unmeasured:
+        return ""  # the verdict says it
     words = {"yes": "holds", "weaker": "holds in a weaker form", "no": "does not hold", "open": "undecided"}
     named = {word: [name for name, one in answers.items() if one == word] for word in words}
     parts = [

@@ -37,7 +37,7 @@ def ledger_text(ledger: pd.DataFrame, width: int = 100) -> str:
 
 def ledger_sentence(ledger: pd.DataFrame) -> str:
     """Count the verdicts."""
-    counts = [f"{(ledger['verdict'] == one).sum()} {one}" for one in VERDICTS]
+    counts = [f"{one} {(ledger['verdict'] == one).sum()}" for one in VERDICTS]
     return f"{len(ledger)} claims: {', '.join(counts)}."
 
 

@@ -217,7 +217,7 @@ def test_the_ledger_is_written_for_people_and_programs(tmp_path):
     ledger = check_claims([CLAIM, Claim(**(vars(CLAIM) | {"id": "b", "figure": ("none",)}))], frames, about)
     text = ledger_text(ledger)
     assert "holds in part five | times less [Figure 4]" in text and "small: 8 (" in text
-    assert "2 claims: 0 holds, 1 holds in part, 0 does not hold, 1 needs data." in text
+    assert "2 claims: holds 0, holds in part 1, does not hold 0, needs data 1." in text
     page = ledger_markdown(ledger, about)
     assert "five \\| times less" in page and "two cores" in page and "2026-11-21" in page and "2 minutes" in page
     rows = json.loads(ledger_json(ledger))

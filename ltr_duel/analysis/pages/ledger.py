@@ -26,7 +26,7 @@ def verdict(words: str) -> Markup:
 def counts(ledger: pd.DataFrame) -> str:
     """Count the verdicts."""
     found = [(one, int((ledger["verdict"] == one).sum())) for one in VERDICTS]
-    return f"{len(ledger)} claims: " + ", ".join(f"{count} {one}" for one, count in found if count)
+    return f"{len(ledger)} claims: " + ", ".join(f"{one} {count}" for one, count in found if count)
 
 
 def ledger_table(ledger: pd.DataFrame, figures: Collection[str]) -> str:

@@ -20,8 +20,8 @@ from ltr_duel.data.svmlight import load_dataset
 from ltr_duel.data.synthetic import make_corpus
 from ltr_duel.data.write import write_svmlight
 
-DENSE = {"queries": 600, "documents": 100, "features": 136, "doc_ids": False}
-SPARSE = {"queries": 1000, "documents": 24, "features": 700, "sparsity": 0.7, "ties": 0.1, "doc_ids": False}
+DENSE = {"queries": 1500, "documents": 100, "features": 136, "doc_ids": False}
+SPARSE = {"queries": 2500, "documents": 24, "features": 700, "sparsity": 0.7, "ties": 0.1, "doc_ids": False}
 WEB10K = {"queries": 10_000, "documents": 120, "features": 136, "doc_ids": False}
 
 _CONVERT = """
@@ -63,7 +63,7 @@ def reading(folder: Path) -> None:
         cells += [""] * (2 - len(others))
         rows.append([title, *cells, f"{all_cores:.0f} ({all_cores / elapsed:.2f} x)"])
     header = ["reading, MB/s", "size", "one core", "scikit-learn", "xgboost", f"{os.cpu_count()} cores"]
-    table("Best of five; our digest of the bytes included; one core: all threads pinned to it, CPU time", header, rows)
+    table("Best of three; our digest of the bytes included; one core: all threads pinned to it, CPU time", header, rows)
 
 
 def converting(folder: Path, gigabytes: float) -> None:
@@ -132,9 +132,9 @@ def xgboost() -> Callable[[str], object] | None:
 
 
 def speed(size: int, work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    """Return MB/s, the best of five after one to warm up."""
+    """Return MB/s, the best of three after one to warm up."""
     work()
-    return size / min(timed(work, clock) for _ in range(5)) / 1e6
+    return size / min(timed(work, clock) for _ in range(3)) / 1e6
 
 
 def timed(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:

@@ -17,6 +17,7 @@ from ltr_duel.data.catalogue import corpus_named
 from ltr_duel.data.chunks import Chunk, read_chunks
 from ltr_duel.data.complaints import complaint
 from ltr_duel.data.dialects import dialect_named, read_sidecar, recognise_dialect
+from ltr_duel.data.memory import Pool
 from ltr_duel.data.parse import Parsed, Room, Rules, parse_chunk
 from ltr_duel.data.scan import DONE, IN_SIDECAR, LAST_ID, NUMBER
 
@@ -165,7 +166,7 @@ def _pieces(chunk: Chunk, rules: Rules, lines_before: int) -> Iterator[tuple[Par
     """Yield what can be parsed, starting anew behind each bad line, with the number of lines before each piece."""
     text = chunk.text
     while len(text):
-        parsed = parse_chunk(Chunk(text, chunk.finished), Room(), rules)
+        parsed = parse_chunk(Chunk(text, chunk.finished), Room(), rules, Pool())
         yield parsed, lines_before
         if parsed.state[0] == DONE:
             return

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core.errors import InputError
+from ltr_duel.data.memory import Pool
 
 CHUNK_BYTES = 2 * 2**20  # text of a chunk; small enough that text and numbers stay in a core's cache
 LONGEST_LINE = 64 * 2**20
@@ -107,9 +108,9 @@ def refuse_web_page(path: Path, head: bytes) -> None:
 
 
 def _whole_lines(path: Path, source: io.BufferedIOBase, size: ChunkSize) -> Iterator[Chunk]:
-    rest = np.empty(0, dtype=np.uint8)
+    rest, pool = np.empty(0, dtype=np.uint8), Pool()
     while True:
-        text = np.empty(len(rest) + size.bytes + 1, dtype=np.uint8)
+        text = pool.empty((len(rest) + size.bytes + 1,), np.uint8)
         text[: len(rest)] = rest
         end = len(rest)
         while end < len(text) - 1 and (read := source.readinto(text.data[end:-1])):

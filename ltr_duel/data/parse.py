@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ltr_duel.data import scan
 from ltr_duel.data.chunks import Chunk
+from ltr_duel.data.memory import Pool
 from ltr_duel.data.numbers import LARGEST
 
 MOST_FEATURES = 10_000  # an undeclared id above this is taken for a slip, not for a corpus
@@ -52,7 +53,7 @@ class Parsed(NamedTuple):
         return self.text[self.spans[row, scan.QUERY] : self.spans[row, scan.QUERY_END]].tobytes()
 
 
-def parse_chunk(chunk: Chunk, room: Room, rules: Rules) -> Parsed:
+def parse_chunk(chunk: Chunk, room: Room, rules: Rules, pool: Pool) -> Parsed:
     """Parse whole lines; never raises on bad text, but says in ``state`` where it stopped and why.
 
     Parameters
@@ -63,6 +64,8 @@ def parse_chunk(chunk: Chunk, room: Room, rules: Rules) -> Parsed:
         A guess; a bad one costs time, nothing else.
     rules : Rules
         How to read.
+    pool : Pool
+        Where the memory of the features comes from.
     """
     text = chunk.text
     limit = rules.features or MOST_FEATURES
@@ -71,7 +74,7 @@ def parse_chunk(chunk: Chunk, room: Room, rules: Rules) -> Parsed:
     unsure = 64
     while True:
         block = scan.Block(
-            features=np.zeros((rows_wanted, columns), dtype=np.float32),
+            features=pool.empty((rows_wanted, columns), np.float32),
             labels=np.empty(rows_wanted, dtype=np.float32),
             spans=np.empty((rows_wanted, 7), dtype=np.int32),
             unsure=np.empty((unsure, 3), dtype=np.int32),

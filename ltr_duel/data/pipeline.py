@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from ltr_duel.data.chunks import CHUNK_BYTES, Chunk, ChunkSize, Digest, read_chunks
+from ltr_duel.data.memory import Pool
 from ltr_duel.data.parse import Parsed, Room, Rules, parse_chunk
 from ltr_duel.data.scan import LAST_ID
 from ltr_duel.data.sinks import Copy
@@ -64,8 +65,9 @@ def parse_file(
     most = chunk_bytes or CHUNK_BYTES
     size = ChunkSize(min(most, _FIRST_BYTES))
     chunks = read_chunks(file, digest, size)
+    memory = Pool()
     for chunk in chunks:
-        parsed = parse_chunk(chunk, room, rules)
+        parsed = parse_chunk(chunk, room, rules, memory)
         add(parsed)()
         room = _better(room, parsed)
         size.bytes = _fitting(room, most)
@@ -73,7 +75,7 @@ def parse_file(
             break  # the scanner is compiled now (numba must not do that in two threads), and the room is known
     if jobs == 1:
         return
-    turns, waiting = _Turns(add, 2 * jobs + 2), deque[Future[Room]]()
+    turns, waiting = _Turns(add, memory, 2 * jobs + 2), deque[Future[Room]]()
     with ThreadPoolExecutor(jobs) as pool:
         try:
             for number, chunk in enumerate(chunks):
@@ -98,14 +100,17 @@ class _Turns:
     ----------
     add : function
         Takes a chunk.
+    memory : Pool
+        For what is parsed.
     most : int
         Chunks on the way at a time: ``room`` is to be acquired for each before it is taken.
     """
 
-    def __init__(self, add: Callable[[Parsed], Copy], most: int) -> None:
+    def __init__(self, add: Callable[[Parsed], Copy], memory: Pool, most: int) -> None:
         self.room = threading.Semaphore(most)
         self.stopped = False
         self._add = add
+        self._memory = memory
         self._parsed: dict[int, Parsed] = {}  # chunks that wait for their turn
         self._next = 0
         self._busy = False
@@ -114,7 +119,7 @@ class _Turns:
     def take(self, number: int, chunk: Chunk, room: Room, rules: Rules) -> Room:
         """Parse a chunk, add what can be added, copy that, and return a better guess of the room for the next ones."""
         try:
-            parsed = parse_chunk(chunk, room, rules)
+            parsed = parse_chunk(chunk, room, rules, self._memory)
             with self._lock:
                 self._parsed[number] = parsed
                 mine = not self._busy and not self.stopped

@@ -34,7 +34,7 @@ IN_TOKEN, IN_COMMENT, IN_SIDECAR = range(3)
 class Block(NamedTuple):
     """What the scanner writes: one row for each line that holds a document."""
 
-    features: NDArray[np.float32]  # (rows, columns), zero where the line says nothing
+    features: NDArray[np.float32]  # (rows, columns), made zero where the line says nothing
     labels: NDArray[np.float32]  # (rows,)
     spans: NDArray[np.int32]  # (rows, 7), see LINE ... NUMBER
     unsure: NDArray[np.int32]  # (n, 3): row, column (-1: the label), position of numbers left to Python
@@ -55,7 +55,7 @@ def scan_lines(text, place, null_allowed, block):
     null_allowed : bool
         Whether ``NULL`` is a value (it becomes NaN).
     block : Block
-        ``features`` and ``last_row`` are zero. Where it is too small, the scanner stops with NEED_ROOM.
+        ``last_row`` is zero. Where it is too small, the scanner stops with NEED_ROOM.
     """
     features, labels, spans, unsure, last_row, state = block
     columns = features.shape[1]
@@ -84,6 +84,8 @@ def scan_lines(text, place, null_allowed, block):
 
         if row == len(labels):
             return stop(state, NEED_ROOM, at, 0, row, doubtful)
+        for column in range(columns):  # here, and not for the whole block at once: now the row is in the cache
+            features[row, column] = 0.0
         value, end, code = parse_number(text, at)
         if code == NOT_A_NUMBER or not ends_token(text[end]):
             return stop(state, BAD_LABEL, at, 0, row, doubtful)

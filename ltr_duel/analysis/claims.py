@@ -208,7 +208,7 @@ def _judge(claim: Claim, frames: Mapping[str, pd.DataFrame], abouts: Mapping[str
         except Missing as missing:
             gaps[name] = str(missing)
     notes = _notes(table, [abouts.get(name, {}) for name in claim.figure])
-    names = list(dict.fromkeys(table["source"].dropna())) if "source" in table else []
+    names = list(table["source"].dropna().unique()) if "source" in table else []
     source = ", ".join(map(str, names)) + (f" ({'; '.join(notes)})" if notes else "")
     unmeasured = "; ".join(f"{name}: {why}" if name else why for name, why in gaps.items())
     if not readings:
@@ -250,8 +250,8 @@ def _unfit(panels: Mapping[str, pd.DataFrame], notes: list[str]) -> str:
 
 def _notes(table: pd.DataFrame, abouts: list[Mapping[str, Any]]) -> list[str]:
     """Return what is noted of the sources of these rows."""
-    problems = set(table["problem"]) if "problem" in table else set()
-    sources = set(table["source"]) if "source" in table else set()
+    problems = set(table["problem"].unique()) if "problem" in table else set()
+    sources = set(table["source"].unique()) if "source" in table else set()
     said = [one for about in abouts for one in about.get("sources", ()) if one.get("note")]
     fitting = [one["note"] for one in said if one.get("source") in sources and one.get("problem") in {"", *problems}]
     return list(dict.fromkeys(fitting if problems else [one["note"] for one in said if one.get("source") in sources]))

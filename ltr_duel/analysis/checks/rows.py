@@ -86,7 +86,7 @@ def at_the_end(frame: pd.DataFrame, column: str) -> pd.Series[float]:
     if len(labels) > 1:
         raise Missing(f"more than one policy fits: {', '.join(map(str, labels))}")
     last = frame[frame["t"] == frame["t"].max()]
-    if set(last["problem"]) != set(frame["problem"]):
+    if set(last["problem"].unique()) != set(frame["problem"].unique()):
         raise Missing("problems were run to different horizons")
     last = last.drop_duplicates(["problem", "repetition", column])  # figures may show the same run
     values = last.set_index(["problem", "repetition"])[column].astype(np.float64).sort_index()

@@ -25,7 +25,7 @@ def draw_times(axes: Axes, rows: pd.DataFrame, column: str, *, spread: str, star
     rows = shown(rows.assign(panel=0), ("panel",))
     start = min(start, float(rows["t"].max()) / 10)
     table = points(rows[rows["t"] >= start], ["policy", "t"], column)
-    separate = set(rows.loc[rows["separate"], "policy"])
+    separate = set(rows.loc[rows["separate"], "policy"].unique())
     if not linear:
         table = table[table["mean"] > 0]
     policies = list(dict.fromkeys(table["policy"]))

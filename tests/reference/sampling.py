@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
+
+from ltr_duel.core.jit import interpreted
+from ltr_duel.interleaving import probabilistic
 
 
 class Chooser:
@@ -100,5 +105,7 @@ def bisect_softmax(draw, page, used, length, size, shortest):
             if document >= 0:
                 extend([*prefix, low], (*shown, document), p * (high - low) / accepted[owner] / size)
 
-    extend([], (), 1.0)
+    # compiled text takes no scripted numbers
+    with patch.object(probabilistic, "draw_document", interpreted(probabilistic.draw_document)):
+        extend([], (), 1.0)
     return lists

@@ -17,8 +17,8 @@ from ltr_duel.data.catalogue import corpus_named
 from ltr_duel.data.chunks import Chunk, read_chunks
 from ltr_duel.data.complaints import complaint
 from ltr_duel.data.dialects import dialect_named, read_sidecar, recognise_dialect
-from ltr_duel.data.memory import Pool
 from ltr_duel.data.parse import Parsed, Room, Rules, parse_chunk
+from ltr_duel.data.pool import Pool
 from ltr_duel.data.scan import DONE, IN_SIDECAR, LAST_ID, NUMBER
 
 MOST_COMPLAINTS = 20

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.data.memory import Pool
+from ltr_duel.data.pool import Pool
 
 CHUNK_BYTES = 2 * 2**20  # text of a chunk; small enough that text and numbers stay in a core's cache
 LONGEST_LINE = 64 * 2**20

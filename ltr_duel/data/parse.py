@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ltr_duel.data import scan
 from ltr_duel.data.chunks import Chunk
-from ltr_duel.data.memory import Pool
 from ltr_duel.data.numbers import LARGEST
+from ltr_duel.data.pool import Pool
 
 MOST_FEATURES = 10_000  # an undeclared id above this is taken for a slip, not for a corpus
 

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from ltr_duel.data.chunks import CHUNK_BYTES, Chunk, ChunkSize, Digest, read_chunks
-from ltr_duel.data.memory import Pool
 from ltr_duel.data.parse import Parsed, Room, Rules, parse_chunk
+from ltr_duel.data.pool import Pool
 from ltr_duel.data.scan import LAST_ID
 from ltr_duel.data.sinks import Copy
 

@@ -1,52 +1,54 @@
-"""Memory of chunks is used again, and never while somebody still looks at it."""
+"""The memory cap holds while ``NULL`` is filled: the matrix may be larger than what the process shall have."""
 
-import threading
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
+import pytest
 
-from ltr_duel.data.memory import Pool
+from ltr_duel.data.store import open_converted
 
+ROWS, COLUMNS = 40_000, 700  # 112 MB of numbers from 1 MB of text
 
-def place(array):
-    return array.__array_interface__["data"][0]
+SCRIPT = """
+import sys
+from ltr_duel.data.convert import _resident_bytes, convert
+from ltr_duel.data.options import ReadOptions
 
+def peak():
+    return 1024 * int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
 
-def test_memory_is_used_again_when_nothing_refers_to_it():
-    pool = Pool()
-    first = pool.empty((100, 3), np.float32)
-    assert first.shape == (100, 3) and first.dtype == np.float32 and first.flags.c_contiguous
-    where = place(first)
-    view = first[50:, 1]
-    view[:] = 7
-    del first
-    other = pool.empty((100, 3), np.float32)
-    assert place(other) != where and (view == 7).all(), "a view still lies there"
-    del view
-    again = pool.empty((10, 30), np.uint8)
-    assert place(again) == where
-
-
-def test_what_is_too_small_is_not_used():
-    pool = Pool()
-    pool.empty((10,), np.uint8)
-    large = pool.empty((1000,), np.float64)
-    large[:] = 1
-    assert large.sum() == 1000 and pool.empty((0, 5), np.float32).shape == (0, 5)
+small, large, fill = sys.argv[1:]
+convert(small, ReadOptions(fill=fill))  # compile, load libraries
+open("/proc/self/clear_refs", "w").write("5")  # the peak so far does not count
+cap = _resident_bytes() + 40 * 2**20
+print(cap, convert(large, ReadOptions(fill=fill), memory=cap, jobs=2), peak(), sep="\\n")
+"""
 
 
-def test_threads_never_share_memory():
-    pool, wrong = Pool(), []
+def text(rows: int) -> str:
+    """Return lines with a ``NULL`` in each column in turn."""
+    ids = [(row % COLUMNS + 1, (row + 350) % COLUMNS + 1) for row in range(rows)]
+    return "".join(f"{row % 2} qid:{row // 7} {a}:NULL {b}:-{row}\n" for row, (a, b) in enumerate(ids))
 
-    def work(mark):
-        for size in range(1, 400):
-            array = pool.empty((size,), np.int64)
-            array[:] = mark
-            if not (array == mark).all():
-                wrong.append(mark)
 
-    threads = [threading.Thread(target=work, args=(mark,)) for mark in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux tells the peak of some time")
+@pytest.mark.parametrize("fill", ["min", "nan"])
+def test_the_cap_holds_though_every_column_is_filled(tmp_path: Path, fill: str) -> None:
+    (tmp_path / "small.txt").write_text(text(COLUMNS))
+    (tmp_path / "large.txt").write_text(text(ROWS))
+    answer = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path / "small.txt"), str(tmp_path / "large.txt"), fill],
+        env={**os.environ, "LTR_DUEL_HOME": str(tmp_path / "home")},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout.split("\n")
+    features = open_converted(Path(answer[1])).features
+    assert features.shape == (ROWS, COLUMNS)
+    assert np.isnan(features).any() == (fill == "nan")
+    assert int(answer[2]) < int(answer[0]) < int(answer[2]) + features.nbytes  # the matrix alone would not fit

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -139,6 +139,9 @@ def _check_settings(measure: str, settings: dict[str, Any], where: str) -> None:
         raise InputError(f"{where}: measure '{measure}': {error}") from None
 
 
+_MOST_NAMED = 6  # panels that one answer names
+
+
 class _Judged(NamedTuple):
     """What was found of one claim."""
 
@@ -263,9 +266,23 @@ def _reason(answers: Mapping[str, str], unmeasured: str) -> str:
     words = {"yes": "holds", "weaker": "holds in a weaker form", "no": "does not hold", "open": "undecided"}
     named = {word: [name for name, one in answers.items() if one == word] for word in words}
     parts = [
-        words[word] if names == [""] else f"{words[word]}: {', '.join(names)}" for word, names in named.items() if names
+        words[word] if names == [""] else f"{words[word]}: {_briefly(names, answers)}"
+        for word, names in named.items()
+        if names
     ]
     return "; ".join([*parts, *([f"not measured ({unmeasured})"] if unmeasured else [])])
+
+
+def _briefly(names: list[str], panels: Iterable[str]) -> str:
+    """Name panels by what all panels of a value have in common ("family equal_gaps"), the others by count if many."""
+    left, told_of = list(names), []
+    for piece in dict.fromkeys(piece for name in names for piece in name.split(", ")):
+        alike = [name for name in panels if piece in name.split(", ")]
+        if len(alike) > 1 and set(alike) <= set(names) and set(alike) & set(left):
+            told_of.append(piece)
+            left = [name for name in left if name not in alike]
+    rest = [f"({name})" if ", " in name else name for name in left]
+    return ", ".join([*told_of, *(rest if len(rest) <= _MOST_NAMED else [f"{len(rest)} panels"])])
 
 
 def _number(found: Reading) -> str:

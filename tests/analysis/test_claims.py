@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from ltr_duel.analysis.checks.measure import Reading
-from ltr_duel.analysis.claims import Claim, check_claims, read_claims
+from ltr_duel.analysis.claims import Claim, _briefly, check_claims, read_claims
 from ltr_duel.analysis.ledger import ledger_json, ledger_markdown, ledger_text, save_ledger
 from ltr_duel.analysis.verdicts import FAILS, HOLDS, IN_PART, NEEDS_DATA, Criterion, answer, hardest, verdict
 from ltr_duel.core.errors import InputError
@@ -226,3 +226,13 @@ def test_the_ledger_is_written_for_people_and_programs(tmp_path):
     assert pd.read_csv(tmp_path / "claims.csv")["verdict"].tolist() == [IN_PART, NEEDS_DATA]
     assert (tmp_path / "claims.json").read_text(encoding="utf-8") == ledger_json(ledger)
     assert (tmp_path / "claims.md").read_text(encoding="utf-8") == page
+
+
+def test_many_panels_of_one_answer_are_named_by_what_they_share():
+    panels = [f"family {family}, rankers {size}" for family in ("a", "b") for size in range(10)]
+    assert _briefly(panels[:10], panels) == "family a"
+    assert _briefly([*panels[:10], panels[12]], panels) == "family a, rankers 2"
+    assert _briefly(["family a, rankers 3", "family b, rankers 3"], panels) == "rankers 3"
+    assert _briefly([*panels[:4], *panels[11:14]], panels) == ("rankers 1, rankers 2, rankers 3, (family a, rankers 0)")
+    assert _briefly(panels[1:9], panels) == "8 panels"
+    assert _briefly(["small"], ["small", "large"]) == "small"

@@ -24,6 +24,7 @@ from ltr_duel.core.errors import InputError, unknown_name
 
 NEEDS = ("real data", "paper scale")
 REAL = ("real data", "published matrix", "as in the paper")
+_MOST_NAMED = 6  # panels that one answer names
 COLUMNS = (
     "claim", "paper", "where", "says", "figure", "measure", "measured", "low", "high", "criterion", "verdict",
     "panels", "reason", "source", "scale",
@@ -137,9 +138,6 @@ def _check_settings(measure: str, settings: dict[str, Any], where: str) -> None:
         inspect.signature(MEASURES[measure].run).bind(None, **settings)
     except TypeError as error:
         raise InputError(f"{where}: measure '{measure}': {error}") from None
-
-
-_MOST_NAMED = 6  # panels that one answer names
 
 
 class _Judged(NamedTuple):
@@ -261,7 +259,7 @@ def _notes(table: pd.DataFrame, abouts: list[Mapping[str, Any]]) -> list[str]:
 
 
 def _reason(answers: Mapping[str, str], unmeasured: str) -> str:
-    if set(answers.values()) in ({"yes"}, {"no"}) and not unmeasured:
+    if set(answers.values()) in ({"yes"}, {"no"}):
         return ""  # the verdict says it
     words = {"yes": "holds", "weaker": "holds in a weaker form", "no": "does not hold", "open": "undecided"}
     named = {word: [name for name, one in answers.items() if one == word] for word in words}

@@ -124,11 +124,11 @@ class _Turns:
                 self._parsed[number] = parsed
                 mine = not self._busy and not self.stopped
                 self._busy = True
-            copies = []
+            copies = deque[Copy]()
             while mine and (turn := self._pop()) is not None:
                 copies.append(self._add(turn))
-            for copy in copies:
-                copy()
+            while copies:
+                copies.popleft()()  # and nothing holds its chunk any more
                 self.room.release()
         except BaseException:
             self.stop()

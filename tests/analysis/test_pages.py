@@ -64,7 +64,7 @@ def test_a_figure_stands_with_all_that_is_known_of_it(report):
 def test_the_ledger_has_words_colours_intervals_and_links(report):
     assert '<span class="verdict holds">holds</span>' in report
     assert '<span class="verdict does-not-hold">does not hold</span>' in report
-    assert "5.25 [4.5, 6]" in report and "2 claims: holds 1, does not hold 1" in report
+    assert "5.25 [4.5, 6]" in report and "2 claims: holds 1, holds in part 0, does not hold 1, needs data 0." in report
     assert '<a href="#figure-rucb_figure_4">rucb_figure_4</a>' in report and 'id="figure-rucb_figure_4"' in report
     assert 'href="#figure-elsewhere"' not in report, "a figure that is not on the page has no link"
 

@@ -30,9 +30,8 @@ def data_csv(frame: pd.DataFrame, about: Mapping[str, Any]) -> tuple[bytes, str]
     step, place = 1, table.groupby(lines, dropna=False).cumcount(ascending=False)  # from the end, which is kept
     while (place % step == 0).sum() > MOST_ROWS and step < 1000:
         step += 1
-    return _text(table[place % step == 0].head(MOST_ROWS)), "mean and spread" + (
-        f", every {step}th checkpoint" if step > 1 else ""
-    )
+    thinned = f", every {step}th checkpoint" if step > 1 else ""
+    return _text(table[place % step == 0].head(MOST_ROWS)), f"mean and spread{thinned}"
 
 
 def means(frame: pd.DataFrame, column: str) -> pd.DataFrame:

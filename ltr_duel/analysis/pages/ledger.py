@@ -23,12 +23,6 @@ def verdict(words: str) -> Markup:
     return Markup(f'<span class="verdict {VERDICTS.get(words, "needs-data")}">{escape(words)}</span>')
 
 
-def counts(ledger: pd.DataFrame) -> str:
-    """Count the verdicts."""
-    found = [(one, int((ledger["verdict"] == one).sum())) for one in VERDICTS]
-    return f"{len(ledger)} claims: " + ", ".join(f"{one} {count}" for one, count in found if count)
-
-
 def ledger_table(ledger: pd.DataFrame, figures: Collection[str]) -> str:
     """Return the ledger, a row for each claim, with links to the figures that are on the page.
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from ltr_duel.analysis.ledger import ledger_sentence
 from ltr_duel.analysis.pages.data import data_csv
 from ltr_duel.analysis.pages.html import (
     Markup,
@@ -20,7 +21,7 @@ from ltr_duel.analysis.pages.html import (
     picture,
     section,
 )
-from ltr_duel.analysis.pages.ledger import counts, ledger_table, verdict
+from ltr_duel.analysis.pages.ledger import ledger_table, verdict
 from ltr_duel.analysis.pages.state_of_the_art import state_of_the_art_page
 from ltr_duel.analysis.papers import paper_title
 
@@ -75,7 +76,7 @@ def _head(figures: Sequence[Reproduced], ledger: pd.DataFrame, title: str) -> st
             lines.append(f"{words}: {', '.join(found)}")
     sources = [str(one["source"]) for about in abouts for one in about.get("sources", [])]
     data = ", ".join(f"{one}: {sources.count(one)}" for one in dict.fromkeys(sources))
-    answer = [counts(ledger)] if len(ledger) else []
+    answer = [ledger_sentence(ledger)] if len(ledger) else []
     answer += [f"Where the numbers of the problems come from: {data}."] if data else []
     return f'<h1>{escape(title)}</h1><p class="soft">{escape("; ".join(lines))}</p>' + section(
         "", paragraphs(answer), "answer"

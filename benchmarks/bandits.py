@@ -12,10 +12,8 @@ import time
 import numpy as np
 
 from benchmarks.timing import short, table
-from ltr_duel.bandits.parameters import configure
-from ltr_duel.bandits.policy import POLICIES
-from ltr_duel.bandits.trial import play_duels, play_slates
-from ltr_duel.core.random import stream
+from ltr_duel.bandits import POLICIES, configure, play_duels, play_slates
+from ltr_duel.core import stream
 from tests.reference.bandits import boxes, elimination, mdb, rmed, rucb, thompson
 from tests.reference.bandits.walk import walk, walk_slates
 

@@ -15,10 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.timing import table
-from ltr_duel.data.store import open_converted
-from ltr_duel.data.svmlight import load_dataset
-from ltr_duel.data.synthetic import make_corpus
-from ltr_duel.data.write import write_svmlight
+from ltr_duel.data import load_dataset, make_corpus, open_converted, write_svmlight
 
 DENSE = {"queries": 1500, "documents": 100, "features": 136, "doc_ids": False}
 SPARSE = {"queries": 2500, "documents": 24, "features": 700, "sparsity": 0.7, "ties": 0.1, "doc_ids": False}
@@ -26,7 +23,7 @@ WEB10K = {"queries": 10_000, "documents": 120, "features": 136, "doc_ids": False
 
 _CONVERT = """
 import re, sys, time
-from ltr_duel.data.convert import convert
+from ltr_duel.data.store.convert import convert
 memory = int(sys.argv[2]) or None
 began = time.perf_counter()
 folder = convert(sys.argv[1], memory=memory)
@@ -102,7 +99,7 @@ def convert_apart(file: Path, memory: int) -> tuple[float, int, str]:
 
 def ordering() -> None:
     """Time the orders and ranks of all features of a corpus as large as MSLR-WEB10K."""
-    from ltr_duel.rankers.features import feature_rankers
+    from ltr_duel.rankers import feature_rankers
 
     corpus = make_corpus(**WEB10K)
     seconds = timed(lambda: feature_rankers(corpus))

@@ -5,13 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.timing import rate, short, table
-from ltr_duel.clicks.model import click_model, simulate_clicks
-from ltr_duel.core.jit import kernel
-from ltr_duel.core.random import random_below, stream
-from ltr_duel.interleaving.comparison import Comparer, compare_slate
-from ltr_duel.interleaving.method import draw_slate
-from ltr_duel.interleaving.probabilistic import OUTCOMES
-from ltr_duel.interleaving.sosm import score_slate
+from ltr_duel.clicks import click_model, simulate_clicks
+from ltr_duel.core import kernel, random_below, stream
+from ltr_duel.interleaving import OUTCOMES, Comparer, compare_slate, draw_slate, score_slate
 from tests.conftest import random_rankings
 from tests.driving import fitting, pairs_often
 from tests.reference.interleaving import ownership_by_enumeration, softmax

@@ -8,10 +8,9 @@ import time
 import numpy as np
 
 from benchmarks.timing import short, table
-from ltr_duel.data.synthetic import make_corpus
-from ltr_duel.preferences.estimate import estimate_preferences
-from ltr_duel.rankers.features import feature_rankers
-from ltr_duel.rankers.rankings import Rankings
+from ltr_duel.data import make_corpus
+from ltr_duel.preferences import estimate_preferences
+from ltr_duel.rankers import Rankings, feature_rankers
 
 ALL = ("stratified", "integrated", "antithetic")
 WAYS: tuple[tuple[str, ...], ...] = (

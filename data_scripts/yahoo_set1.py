@@ -3,7 +3,7 @@
 python data_scripts/yahoo_set1.py --accept-terms [--archive FILE] [--folder DIR] [--run]
 """
 
-from ltr_duel.data.obtain import main
+from ltr_duel.data.corpora.fetch import main
 
 if __name__ == "__main__":
     main("yahoo-set1")

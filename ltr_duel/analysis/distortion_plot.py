@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from ltr_duel.analysis.method_style import method_look
 from ltr_duel.analysis.style import new_figure
-from ltr_duel.simulation.distortion import distortion_table
+from ltr_duel.simulation import distortion_table
 
 _BAND = "#f2f2f2"
 

@@ -7,7 +7,7 @@ from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 
 from ltr_duel.analysis.style import new_figure
-from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.preferences import PreferenceMatrix
 
 _MOST_LABELS = 40  # more names than this on an axis cannot be read
 

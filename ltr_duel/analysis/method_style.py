@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ltr_duel.analysis.style import COLOURS
-from ltr_duel.interleaving.method import METHODS
+from ltr_duel.interleaving import METHODS
 
 _MARKERS = ("o", "s", "^", "D", "v", "h", "*", "<", ">")
 _DASHES = ("-", "--", "-.", ":")

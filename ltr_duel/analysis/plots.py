@@ -11,9 +11,8 @@ from matplotlib.figure import Figure
 from pandas.core.groupby import SeriesGroupBy
 
 from ltr_duel.analysis.style import BOUND_COLOUR, look_of, new_figure
-from ltr_duel.core.errors import unknown_name
-from ltr_duel.preferences.bounds import lower_bound
-from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.core import unknown_name
+from ltr_duel.preferences import PreferenceMatrix, lower_bound
 
 BANDS = {"quantiles": "10th to 90th percentile", "standard error": "two standard errors of the mean"}
 _MOST_ENDS = 6  # more lines than this get a legend instead of a name at their end

@@ -6,10 +6,7 @@ import math
 
 import pandas as pd
 
-from ltr_duel.preferences.compare import Agreement
-from ltr_duel.preferences.confidence import condorcet_confidence
-from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.preferences.properties import properties
+from ltr_duel.preferences import Agreement, PreferenceMatrix, condorcet_confidence, matrix_properties
 
 
 def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
@@ -83,7 +80,7 @@ def search_sentence(matrix: PreferenceMatrix) -> str:
 
 def property_lines(matrix: PreferenceMatrix) -> list[str]:
     """Say in a few lines what kind of preferences a matrix holds."""
-    about = properties(matrix)
+    about = matrix_properties(matrix)
     copeland = ", ".join(about.copeland_winners[:5]) + (", ..." if len(about.copeland_winners) > 5 else "")
     mixture = ", ".join(f"{name} {weight:.3f}" for name, weight in list(about.von_neumann_winner.items())[:5])
     lines = [f"Copeland: {copeland}; Borda: {about.borda_winner}; von Neumann: {mixture}"]

@@ -8,13 +8,12 @@ from html import escape
 
 from matplotlib.figure import Figure
 
-from ltr_duel.analysis.pages.html import definitions, page, paragraphs, picture, section, table
+from ltr_duel.analysis.html import definitions, page, paragraphs, picture, section, table
 from ltr_duel.analysis.rankers import rankers_table
 from ltr_duel.analysis.style import METADATA
 from ltr_duel.analysis.tables import policies_table
-from ltr_duel.preferences.bounds import lower_bound
-from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.simulation.result import Results
+from ltr_duel.preferences import PreferenceMatrix, lower_bound
+from ltr_duel.simulation import Results
 
 
 def render_report(

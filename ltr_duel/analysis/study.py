@@ -10,9 +10,9 @@ from ltr_duel.analysis.plots import plot_regret
 from ltr_duel.analysis.rankers import winner_sentence
 from ltr_duel.analysis.report import render_report
 from ltr_duel.analysis.style import save_figure
-from ltr_duel.core.files import replacing
-from ltr_duel.preferences.files import save_preferences
-from ltr_duel.simulation.result import Results
+from ltr_duel.core import replacing
+from ltr_duel.preferences import save_preferences
+from ltr_duel.simulation import Results
 
 
 def study_answer(results: Results) -> list[str]:

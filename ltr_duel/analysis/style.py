@@ -10,8 +10,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ltr_duel.core.errors import InputError
-from ltr_duel.core.files import replacing
+from ltr_duel.core import InputError, replacing
 
 # Okabe and Ito's palette, without the yellow that vanishes on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

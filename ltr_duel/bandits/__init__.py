@@ -2,3 +2,7 @@
 
 A policy sees arms and outcomes, never queries, lists or clicks.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.core.arrays import FloatMatrix, IntMatrix, IntVector
-from ltr_duel.core.jit import kernel
-from ltr_duel.core.random import random_below, shuffle
+from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, random_below, shuffle
 
 BATCHES, STAGE, SINCE = 0, 1, 2  # in `clock`: number of batches; stage; the step before this stage began
 

@@ -11,10 +11,7 @@ from math import exp, log, sqrt
 
 import numpy as np
 
-from ltr_duel.core.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
-from ltr_duel.core.draws import beta_draw
-from ltr_duel.core.jit import kernel
-from ltr_duel.core.vector import larger, random_highest
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, beta_draw, kernel, larger, random_highest
 
 UNPLAYED = 1e9  # the mean reward of an arm that a UCB1 box has not yet played: such arms go first, in random order
 

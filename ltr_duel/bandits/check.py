@@ -14,8 +14,7 @@ import numpy as np
 from ltr_duel.bandits.parameters import Configured, configure
 from ltr_duel.bandits.policy import Policy
 from ltr_duel.bandits.trial import Played, play
-from ltr_duel.core.arrays import FloatMatrix, FloatVector
-from ltr_duel.core.jit import interpreted
+from ltr_duel.core import FloatMatrix, FloatVector, interpreted
 
 EASY_STEPS = 4000  # enough for every policy here to find the winner of an easy matrix
 LAW_RUNS = 300  # runs on each side of the relabelling test

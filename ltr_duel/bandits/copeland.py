@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.core.arrays import FloatVector, IntVector
-from ltr_duel.core.jit import kernel
-from ltr_duel.core.vector import smallest
+from ltr_duel.core import FloatVector, IntVector, kernel, smallest
 
 STALE = -1.0  # in `release`: the row must be read anew
 

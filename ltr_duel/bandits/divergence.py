@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.core.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
-from ltr_duel.core.jit import kernel
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 
 _RESUM = 1023  # a sum is taken anew after so many changes (a power of two, less one)
 

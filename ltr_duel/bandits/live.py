@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ltr_duel.bandits.parameters import configure
 from ltr_duel.bandits.policy import Policy
-from ltr_duel.core.errors import InputError, require_between
-from ltr_duel.core.random import stream
+from ltr_duel.core import InputError, require_between, stream
 
 
 class LivePolicy:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ltr_duel.core.arrays import IntVector
-from ltr_duel.core.jit import kernel
-from ltr_duel.core.random import random_below
+from ltr_duel.core import IntVector, kernel, random_below
 
 
 @kernel

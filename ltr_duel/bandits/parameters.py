@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ltr_duel.bandits.plugins import installed_policies
 from ltr_duel.bandits.policy import POLICIES, Policy, bind
-from ltr_duel.core.errors import InputError, unknown_name
+from ltr_duel.core import InputError, unknown_name
 
 
 class Configured(NamedTuple):

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ltr_duel.bandits.policy import POLICIES, Policy, bind
-from ltr_duel.core.errors import InputError
+from ltr_duel.core import InputError
 
 GROUP = "ltr_duel.policies"
 

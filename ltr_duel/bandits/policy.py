@@ -26,9 +26,18 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core.arrays import FloatMatrix, IntMatrix, IntVector, SignMatrix
-from ltr_duel.core.jit import dispatched, dispatched_call, implement, interpreted, uncached_kernel
-from ltr_duel.core.registry import Registry
+from ltr_duel.core import (
+    FloatMatrix,
+    IntMatrix,
+    IntVector,
+    Registry,
+    SignMatrix,
+    dispatched,
+    dispatched_call,
+    implement,
+    interpreted,
+    kernel_for,
+)
 
 NEVER = np.iinfo(np.int64).max
 
@@ -167,7 +176,7 @@ class Policy:
     compiled: bool = True
 
 
-POLICIES: Registry[Policy] = Registry("policy", "ltr_duel.bandits")
+POLICIES: Registry[Policy] = Registry("policy", "ltr_duel.bandits.policies")
 
 
 def register(policy: Policy) -> Policy:
@@ -193,15 +202,16 @@ def loop_for(policy: Policy, loop: Callable[..., Any]) -> Callable[..., Any]:
     """Return the form of a loop (a `kernel` that calls the functions above) that is right for a policy.
 
     The disk cache of compiled loops notices edits of this package only. So a policy from elsewhere gets a loop that
-    is compiled in this process and never stored, and one that numba cannot compile gets the loop's Python text.
+    is compiled in this process and never stored, and one that numba cannot compile gets the loop's Python text. A page
+    may take functions from another page: it imports them, so an edit there is noticed too.
     """
     if not policy.compiled:
         return interpreted(loop)
-    if policy.select.__module__.startswith("ltr_duel."):
-        return loop
-    return _uncached(policy.state, interpreted(loop))
+    parts = (policy.select, policy.update, policy.recommend, policy.idle_until, *(policy.sweeps or ()))
+    modules = {part.__module__ for part in (policy.state, *parts) if part is not None}
+    return _compiled(policy.state, tuple(sorted(modules)), interpreted(loop))
 
 
 @functools.cache
-def _uncached(state: type, loop: Callable[..., Any]) -> Callable[..., Any]:
-    return uncached_kernel(loop)
+def _compiled(state: type, modules: tuple[str, ...], loop: Callable[..., Any]) -> Callable[..., Any]:
+    return kernel_for(loop, *modules)

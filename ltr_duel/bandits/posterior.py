@@ -15,9 +15,7 @@ from math import exp, log
 
 import numpy as np
 
-from ltr_duel.core.arrays import FloatMatrix
-from ltr_duel.core.draws import beta_draw
-from ltr_duel.core.jit import kernel
+from ltr_duel.core import FloatMatrix, beta_draw, kernel
 
 
 def posterior_rows(n_arms: int) -> tuple[FloatMatrix, FloatMatrix]:

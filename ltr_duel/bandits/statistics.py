@@ -13,8 +13,7 @@ from math import ceil, exp, sqrt
 import numpy as np
 
 from ltr_duel.bandits.policy import NEVER
-from ltr_duel.core.arrays import FloatMatrix, IntMatrix
-from ltr_duel.core.jit import kernel
+from ltr_duel.core import FloatMatrix, IntMatrix, kernel
 
 
 @kernel

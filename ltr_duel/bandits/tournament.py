@@ -17,8 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core.arrays import FloatVector
-from ltr_duel.core.jit import kernel
+from ltr_duel.core import FloatVector, kernel
 
 OddsMatrix: TypeAlias = NDArray[np.uint16]
 WordVector: TypeAlias = NDArray[np.uint16]

@@ -15,9 +15,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from ltr_duel.bandits.policy import Policy, idle_until, loop_for, select, select_slate, update, update_slate
-from ltr_duel.core.arrays import FloatMatrix, IntMatrix, IntVector, SignMatrix
-from ltr_duel.core.jit import kernel
-from ltr_duel.core.random import stream
+from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, SignMatrix, kernel, stream
 
 
 class Played(NamedTuple):

@@ -43,7 +43,7 @@ seed_option = click.option("--seed", type=COUNT, default=0, show_default=True, h
 
 def end(code: int, *, at_once: bool = False) -> NoReturn:
     """End the process; at once if runs go on that nobody waits for: they would crash while Python tears itself down."""
-    backends = sys.modules.get("ltr_duel.experiment.backends")  # importing it takes longer than most commands
+    backends = sys.modules.get("ltr_duel.experiment.backends.backend")  # importing it takes longer than most commands
     if not at_once and not (backends is not None and backends.still_running()):
         sys.exit(code)
     sys.stdout.flush()

@@ -93,9 +93,9 @@ def estimate(
     Partial results are kept beside OUT until it is written: after a kill, the same command goes on where it was.
     Several machines with a common folder take shares: --share 1/2 on one, --share 2/2 on the other, then neither.
     """
-    from ltr_duel.data.svmlight import load_dataset
-    from ltr_duel.preferences.estimate import estimate_preferences
-    from ltr_duel.rankers.features import constant_features, feature_rankers
+    from ltr_duel.data import load_dataset
+    from ltr_duel.preferences import estimate_preferences
+    from ltr_duel.rankers import constant_features, feature_rankers
 
     dataset = load_dataset(path)
     constant = constant_features(dataset)
@@ -157,11 +157,10 @@ def extend(
     out: Path | None,
 ) -> None:
     """Add comparisons to the matrix in FILE, estimated on the corpus at PATH, under its own settings."""
-    from ltr_duel.core.errors import InputError
-    from ltr_duel.data.svmlight import load_dataset
-    from ltr_duel.preferences.estimate import extend_preferences
-    from ltr_duel.preferences.files import load_preferences
-    from ltr_duel.rankers.features import feature_rankers
+    from ltr_duel.core import InputError
+    from ltr_duel.data import load_dataset
+    from ltr_duel.preferences import extend_preferences, load_preferences
+    from ltr_duel.rankers import feature_rankers
 
     matrix = load_preferences(file)
     if matrix.tally is None:
@@ -193,8 +192,8 @@ def _parts_of(out: Path) -> Path:
 
 def _save(matrix: Any, out: Path, parts: Path) -> None:
     """Write the matrix, then forget the parts, and say who won."""
-    from ltr_duel.analysis.rankers import search_sentence, winner_sentence
-    from ltr_duel.preferences.files import save_preferences
+    from ltr_duel.analysis import search_sentence, winner_sentence
+    from ltr_duel.preferences import save_preferences
 
     save_preferences(matrix, out)
     shutil.rmtree(parts, ignore_errors=True)

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ltr_duel.core.errors import InputError
+from ltr_duel.core import InputError
 
 if TYPE_CHECKING:
-    from ltr_duel.data.dataset import Dataset
-    from ltr_duel.data.describe import Description
-    from ltr_duel.data.options import ReadOptions
+    from ltr_duel.data import Dataset, Description, ReadOptions
 
 _PATH = click.Path(path_type=Path)
 
@@ -43,8 +41,8 @@ def list_corpora() -> None:
     """Print the known corpora: size, grades, licence, how to get them, whether converted."""
     import json
 
-    from ltr_duel.core.home import cache_home
-    from ltr_duel.data.catalogue import CORPORA
+    from ltr_duel.core import cache_home
+    from ltr_duel.data import CORPORA
 
     present = set()
     for meta in (cache_home() / "corpora").glob("*/corpus.json"):
@@ -69,8 +67,7 @@ def info(path: Path, split: str | None, fold: int | None, **how: Any) -> None:
     """Print what is in PATH, a feature file or a folder with train, vali and test."""
     from dataclasses import asdict
 
-    from ltr_duel.data.describe import describe
-    from ltr_duel.data.svmlight import load_dataset
+    from ltr_duel.data import describe, load_dataset
 
     dataset = load_dataset(path, split=split, fold=fold, **asdict(_options(how)))
     for label, value in _facts(dataset, describe(dataset)):
@@ -93,10 +90,8 @@ def convert(
     **how: Any,
 ) -> None:
     """Convert PATH once, so that it opens in milliseconds ever after; prints where it is kept."""
-    from ltr_duel.data.catalogue import corpus_named
-    from ltr_duel.data.convert import convert as convert_corpus
-    from ltr_duel.data.folders import default_name
-    from ltr_duel.data.reading import Naming
+    from ltr_duel.data import Naming, corpus_named, default_name
+    from ltr_duel.data import convert as convert_corpus
 
     naming = None
     if corpus:
@@ -114,9 +109,7 @@ def convert(
 @click.option("--dialect", help="How the files are written; recognised if not given.")
 def check(path: Path, corpus: str | None, dialect: str | None) -> None:
     """Compare PATH with published checksums and counts, and name the lines that break the format."""
-    from ltr_duel.data.catalogue import corpus_named
-    from ltr_duel.data.check import check_file, count_problems, expected_digests
-    from ltr_duel.data.folders import feature_files
+    from ltr_duel.data import check_file, corpus_named, count_problems, expected_digests, feature_files
 
     known = corpus_named(corpus) if corpus else None
     reports = [check_file(f, dialect or (known.dialect if known else None)) for f in feature_files(path)]
@@ -144,8 +137,8 @@ def check(path: Path, corpus: str | None, dialect: str | None) -> None:
 @command.command()
 def where() -> None:
     """Print where everything that can be made again is kept, and how large it is."""
-    from ltr_duel.core.home import cache_home
-    from ltr_duel.data.cache import usage
+    from ltr_duel.core import cache_home
+    from ltr_duel.data import usage
 
     click.echo(cache_home())
     for kind, (count, size) in usage().items():
@@ -156,9 +149,9 @@ def where() -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def clear(yes: bool) -> None:
     """Delete all converted corpora and computed arrays. Feature files are not touched."""
-    from ltr_duel.core.home import cache_home
-    from ltr_duel.data.cache import KINDS, usage
-    from ltr_duel.data.cache import clear as clear_cache
+    from ltr_duel.core import cache_home
+    from ltr_duel.data import KINDS, usage
+    from ltr_duel.data import clear as clear_cache
 
     size = sum(usage()[kind][1] for kind in KINDS)
     if not yes:
@@ -167,7 +160,7 @@ def clear(yes: bool) -> None:
 
 
 def _options(how: dict[str, Any]) -> ReadOptions:
-    from ltr_duel.data.options import ReadOptions, fill_from_text
+    from ltr_duel.data import ReadOptions, fill_from_text
 
     return ReadOptions(how["dialect"], how["features"], fill_from_text(how["fill"]), how["labels"], how["unlabelled"])
 

@@ -50,13 +50,13 @@ def command(
     ranker for each feature, estimates all pairwise preferences, runs the policies on them, and writes report.html,
     regret.png, preferences.png, preferences.parquet and results.parquet.
     """
-    from ltr_duel.analysis.study import save_study
-    from ltr_duel.bandits.parameters import configure
-    from ltr_duel.core.parallel import checked_jobs
-    from ltr_duel.data.svmlight import load_dataset
-    from ltr_duel.preferences.estimate import estimate_preferences
-    from ltr_duel.rankers.features import constant_features, feature_rankers
-    from ltr_duel.simulation.simulate import checkpoints, simulate
+    from ltr_duel.analysis import save_study
+    from ltr_duel.bandits import configure
+    from ltr_duel.core import checked_jobs
+    from ltr_duel.data import load_dataset
+    from ltr_duel.preferences import estimate_preferences
+    from ltr_duel.rankers import constant_features, feature_rankers
+    from ltr_duel.simulation import checkpoints, simulate
 
     checked_jobs(jobs)
     checkpoints(horizon)
@@ -92,8 +92,7 @@ def command(
 
 def _made_up_corpus(out: Path, seed: int) -> Path:
     """Write a corpus of MSLR's shape as text, for the reader to read."""
-    from ltr_duel.data.synthetic import make_corpus
-    from ltr_duel.data.write import write_svmlight
+    from ltr_duel.data import make_corpus, write_svmlight
 
     path = out / "made-up corpus.txt.gz"
     write_svmlight(make_corpus(seed=seed, name="made-up corpus"), path)

@@ -44,9 +44,9 @@ def command(
     of the other rankers that beat the winner, its standard error over sets, and the percentage that beats it
     clearly, by more than two standard errors of a fair coin.
     """
-    from ltr_duel.data.svmlight import load_dataset
-    from ltr_duel.rankers.features import feature_rankers
-    from ltr_duel.simulation.distortion import distortion_table, measure_distortion
+    from ltr_duel.data import load_dataset
+    from ltr_duel.rankers import feature_rankers
+    from ltr_duel.simulation import distortion_table, measure_distortion
 
     wanted = [COUNT.convert(word.strip(), None, None) for word in sizes.split(",")]
     rankings = feature_rankers(load_dataset(path), seed=seed, drop_constant=True, jobs=jobs)
@@ -85,8 +85,8 @@ def _percent(value: float) -> str:
 
 
 def _save(frame: pd.DataFrame, out: Path, title: str) -> None:
-    from ltr_duel.analysis.distortion_plot import plot_distortion
-    from ltr_duel.core.files import replacing
+    from ltr_duel.analysis import plot_distortion
+    from ltr_duel.core import replacing
 
     with replacing(out / "distortion.parquet") as temporary:
         frame.to_parquet(temporary, index=False)

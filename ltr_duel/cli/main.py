@@ -10,7 +10,7 @@ import click
 
 import ltr_duel.cli
 from ltr_duel.cli._options import end
-from ltr_duel.core.errors import InputError
+from ltr_duel.core import InputError
 
 # Raised for a group without a command, by versions of click that do not simply print the help.
 _HELP_WANTED = getattr(click.exceptions, "NoArgsIsHelpError", ())

@@ -13,7 +13,7 @@ import click
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder to bring them together in.")
 def command(folders: tuple[Path, ...], out: Path) -> None:
     """Copy all runs of FOLDERS (shards of an experiment, for example) into one folder; they stay as they are."""
-    from ltr_duel.experiment.merge import merge_stores
+    from ltr_duel.experiment import merge_stores
 
     merged = merge_stores(out, folders)
     for path in merged.damaged:

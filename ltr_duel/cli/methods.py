@@ -14,7 +14,7 @@ def command(names: tuple[str, ...]) -> None:
 
     Parameters are written after the name, for example probabilistic:tau=1. The first outcome rule is the default.
     """
-    from ltr_duel.interleaving.method import METHODS
+    from ltr_duel.interleaving import METHODS
 
     for method in [METHODS[name] for name in names] or list(METHODS):
         facts = {

@@ -15,8 +15,7 @@ def command(names: tuple[str, ...], bibtex: bool) -> None:
 
     Parameters are written after the name, for example rucb:alpha=1.
     """
-    from ltr_duel.bandits.plugins import make_known
-    from ltr_duel.bandits.policy import POLICIES
+    from ltr_duel.bandits import POLICIES, make_known
 
     make_known(())
     chosen = [POLICIES[name] for name in names] or list(POLICIES)

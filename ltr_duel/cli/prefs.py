@@ -13,7 +13,7 @@ from ltr_duel.cli._options import COUNT, print_table, seed_option
 from ltr_duel.cli._prefs_estimate import Names, estimate, extend
 
 if TYPE_CHECKING:
-    from ltr_duel.preferences.matrix import PreferenceMatrix
+    from ltr_duel.preferences import PreferenceMatrix
 
 
 @click.group()
@@ -35,7 +35,7 @@ command.add_command(extend)
 @click.option("--rows", type=COUNT, default=10, show_default=True, help="Rankers to list.")
 def show(file: Path, as_json: bool, with_properties: bool, rows: int) -> None:
     """Print the winners and the best rankers of the matrix in FILE, and what kind of preferences it holds."""
-    from ltr_duel.analysis.rankers import property_lines, rankers_table, winner_sentence
+    from ltr_duel.analysis import property_lines, rankers_table, winner_sentence
 
     matrix = _read(file)
     if as_json:
@@ -49,9 +49,9 @@ def show(file: Path, as_json: bool, with_properties: bool, rows: int) -> None:
             "provenance": matrix.provenance,
         }
         if with_properties:
-            from ltr_duel.preferences.properties import properties
+            from ltr_duel.preferences import matrix_properties
 
-            content["properties"] = properties(matrix).as_dict()
+            content["properties"] = matrix_properties(matrix).as_dict()
         click.echo(json.dumps(content))
         return
     click.echo(f"{file}: {len(matrix)} rankers")
@@ -71,8 +71,8 @@ def show(file: Path, as_json: bool, with_properties: bool, rows: int) -> None:
 @click.option("--rows", type=COUNT, default=10, show_default=True, help="Pairs to list.")
 def compare(a: Path, b: Path, rows: int) -> None:
     """Compare the matrices in A and B on the rankers that both have."""
-    from ltr_duel.analysis.rankers import agreement_lines, agreement_table
-    from ltr_duel.preferences.compare import compare_matrices
+    from ltr_duel.analysis import agreement_lines, agreement_table
+    from ltr_duel.preferences import compare_matrices
 
     agreement = compare_matrices(_read(a), _read(b))
     for line in agreement_lines(agreement):
@@ -87,9 +87,8 @@ def compare(a: Path, b: Path, rows: int) -> None:
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The picture to write (.png, .svg, .pdf).")
 def plot(file: Path, title: str, out: Path) -> None:
     """Draw the matrix in FILE as a heat map, in Copeland order; grey where it is not known who is better."""
-    from ltr_duel.analysis.heatmap import plot_preferences
-    from ltr_duel.core.errors import InputError
-    from ltr_duel.core.files import replacing
+    from ltr_duel.analysis import plot_preferences
+    from ltr_duel.core import InputError, replacing
 
     figure = plot_preferences(_read(file), title)
     if out.suffix.lower() not in (".png", ".svg", ".pdf"):
@@ -112,10 +111,9 @@ def subset(
     file: Path, rankers: tuple[str, ...] | None, size: int | None, rename: tuple[str, ...], seed: int, out: Path
 ) -> None:
     """Write the matrix of some of the rankers in FILE, perhaps under other names, or in another format."""
-    from ltr_duel.analysis.rankers import winner_sentence
-    from ltr_duel.core.errors import InputError
-    from ltr_duel.preferences.files import save_preferences
-    from ltr_duel.preferences.subsets import random_condorcet_subset
+    from ltr_duel.analysis import winner_sentence
+    from ltr_duel.core import InputError
+    from ltr_duel.preferences import random_condorcet_subset, save_preferences
 
     matrix = _read(file)
     if rankers and size is not None:
@@ -135,9 +133,7 @@ def subset(
 
 def _read(file: Path) -> PreferenceMatrix:
     """Read a file, or make the matrix of that name."""
-    from ltr_duel.preferences.files import load_preferences
-    from ltr_duel.preferences.published import arxiv
-    from ltr_duel.preferences.synthetic import SYNTHETIC, synthetic_preferences
+    from ltr_duel.preferences import SYNTHETIC, arxiv, load_preferences, synthetic_preferences
 
     if not file.exists() and str(file) == "arxiv":
         return arxiv()

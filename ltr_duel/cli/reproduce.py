@@ -12,8 +12,7 @@ from ltr_duel.cli._options import jobs_option, print_table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ltr_duel.experiment.figure_file import FigureFile
-    from ltr_duel.experiment.reproduce import Made
+    from ltr_duel.papers import FigureFile, Made
 
 _CLAIMS = "claims.toml"
 _STANDINGS = "state_of_the_art"  # the figure that has a page of its own
@@ -51,9 +50,8 @@ def command(
     ``reproduce all`` makes every figure, ``reproduce claims`` prints the ledger of claims for the figures that are
     in the folder. Exit code: 0 all is done; 1 some figures could not be made; 2 bad input; 130 interrupted.
     """
-    from ltr_duel.analysis.ledger import ledger_text
-    from ltr_duel.core.errors import unknown_name
-    from ltr_duel.experiment.figure_file import SCALES, figures_folder, list_figures
+    from ltr_duel.core import unknown_name
+    from ltr_duel.papers import SCALES, figures_folder, ledger_text, list_figures
 
     folder = experiments or figures_folder()
     figures = list_figures(folder)
@@ -80,10 +78,9 @@ def _make(files: list[FigureFile], out: Path, scale: str, data: Path | None, job
 
     A figure whose data are not there and cannot be made up is left out, which is no failure.
     """
-    from ltr_duel.core.errors import InputError
-    from ltr_duel.experiment.data_root import NoDataError
-    from ltr_duel.experiment.progress import duration
-    from ltr_duel.experiment.reproduce import make_figure
+    from ltr_duel.core import InputError
+    from ltr_duel.experiment import duration
+    from ltr_duel.papers import NoDataError, make_figure
 
     failed = False
     for number, file in enumerate(files, 1):
@@ -106,8 +103,8 @@ def _make(files: list[FigureFile], out: Path, scale: str, data: Path | None, job
 
 
 def _draw(made: Made) -> None:
-    from ltr_duel.analysis.figures import DRAWINGS
-    from ltr_duel.analysis.style import save_figure
+    from ltr_duel.analysis import save_figure
+    from ltr_duel.papers import DRAWINGS
 
     described = made.about["figure"]
     figure = DRAWINGS[described["drawing"]](made.frame, made.about, **described.get("options", {}))
@@ -117,11 +114,17 @@ def _draw(made: Made) -> None:
 
 def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
     """Check the claims on all figures that are in OUT, and write the ledger and the report."""
-    from ltr_duel.analysis.claims import check_claims, read_claims
-    from ltr_duel.analysis.ledger import circumstances, save_ledger
-    from ltr_duel.analysis.pages import Reproduced, reproduction_page, state_of_the_art_markdown
-    from ltr_duel.core.files import replacing
-    from ltr_duel.experiment.reproduce import read_made
+    from ltr_duel.core import replacing
+    from ltr_duel.papers import (
+        Reproduced,
+        check_claims,
+        circumstances,
+        read_claims,
+        read_made,
+        reproduction_page,
+        save_ledger,
+        state_of_the_art_markdown,
+    )
 
     made = read_made(out)
     frames = {name: one.frame for name, one in made.items()}

@@ -12,7 +12,7 @@ from ltr_duel.cli._options import print_table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ltr_duel.experiment.results import Study, StudyResults
+    from ltr_duel.experiment import Study, StudyResults
 
 
 @click.command()
@@ -27,10 +27,9 @@ def command(
     folder: Path, regret: str, csv: Path | None, latex: Path | None, plots: Path | None, suffix: str, band: str
 ) -> None:
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
-    from ltr_duel.analysis.tables import latex_table, summary_table
-    from ltr_duel.core.errors import InputError
-    from ltr_duel.core.files import replacing
-    from ltr_duel.experiment.results import StudyResults
+    from ltr_duel.analysis import latex_table, summary_table
+    from ltr_duel.core import InputError, replacing
+    from ltr_duel.experiment import StudyResults
 
     results = StudyResults(folder)
     summary = results.summary(f"regret_{regret}")
@@ -52,9 +51,7 @@ def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: s
     """Draw all figures of all problems, and return where they are."""
     import re
 
-    from ltr_duel.analysis.comparisons import plot_accuracy, plot_against_arms, plot_identification
-    from ltr_duel.analysis.plots import plot_regret
-    from ltr_duel.analysis.style import save_figure
+    from ltr_duel.analysis import plot_accuracy, plot_against_arms, plot_identification, plot_regret, save_figure
 
     paths, column = [], f"regret_{regret}"
     final = results.final((regret,))

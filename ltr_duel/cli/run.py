@@ -10,7 +10,7 @@ import click
 from ltr_duel.cli._options import end, jobs_option
 
 if TYPE_CHECKING:
-    from ltr_duel.experiment.run import Report
+    from ltr_duel.experiment import Report
 
 
 @click.command()
@@ -48,11 +48,8 @@ def command(
 
     Exit code: 0 all is done; 1 some runs failed or some files are damaged; 2 bad input; 130 interrupted.
     """
-    from ltr_duel.core.errors import InputError
-    from ltr_duel.experiment.backends import Backend, check_backend
-    from ltr_duel.experiment.estimate import print_estimate
-    from ltr_duel.experiment.plan import parse_shard
-    from ltr_duel.experiment.run import make_plan, run_experiment
+    from ltr_duel.core import InputError
+    from ltr_duel.experiment import Backend, check_backend, make_plan, parse_shard, print_estimate, run_experiment
 
     part = parse_shard(shard) if shard else None
     where = Backend(backend, jobs, scheduler, time_limit)

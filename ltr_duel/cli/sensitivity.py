@@ -46,10 +46,10 @@ def command(
     which a method is right in 95 % of repetitions; the share of pairs for which it gets there; and its accuracy at the
     last impression, with the standard error over pairs.
     """
-    from ltr_duel.core.errors import require_between
-    from ltr_duel.data.svmlight import load_dataset
-    from ltr_duel.rankers.features import feature_rankers
-    from ltr_duel.simulation.sensitivity import measure_sensitivity, sensitivity_table
+    from ltr_duel.core import require_between
+    from ltr_duel.data import load_dataset
+    from ltr_duel.rankers import feature_rankers
+    from ltr_duel.simulation import measure_sensitivity, sensitivity_table
 
     require_between("the accuracy", accuracy, 0.5, 1)
     rankings = feature_rankers(load_dataset(path), seed=seed, drop_constant=True, jobs=jobs)
@@ -87,8 +87,8 @@ def command(
 
 
 def _save(frame: pd.DataFrame, out: Path, title: str, accuracy: float) -> None:
-    from ltr_duel.analysis.sensitivity_plot import plot_sensitivity
-    from ltr_duel.core.files import replacing
+    from ltr_duel.analysis import plot_sensitivity
+    from ltr_duel.core import replacing
 
     with replacing(out / "sensitivity.parquet") as temporary:
         frame.to_parquet(temporary, index=False)

@@ -46,13 +46,11 @@ def command(
 
     Writes results.parquet (policy, repetition, t, regret_average, ...), pulls.parquet, runs.json and regret.png.
     """
-    from ltr_duel.analysis.rankers import winner_sentence
-    from ltr_duel.analysis.tables import policies_table
-    from ltr_duel.bandits.plugins import make_known
-    from ltr_duel.bandits.policy import POLICIES
-    from ltr_duel.core.files import replacing
-    from ltr_duel.preferences.files import load_preferences
-    from ltr_duel.simulation.simulate import simulate
+    from ltr_duel.analysis import policies_table, winner_sentence
+    from ltr_duel.bandits import POLICIES, make_known
+    from ltr_duel.core import replacing
+    from ltr_duel.preferences import load_preferences
+    from ltr_duel.simulation import simulate
 
     matrix = load_preferences(file)
     make_known(plugins)

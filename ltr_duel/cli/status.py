@@ -18,8 +18,7 @@ def command(folder: Path, traceback: bool) -> None:
 
     Exit code 1 if runs failed or files are damaged.
     """
-    from ltr_duel.experiment.progress import duration
-    from ltr_duel.experiment.status import age, read_status
+    from ltr_duel.experiment import age, duration, read_status
 
     status = read_status(folder)
     click.echo(f"{folder}: {', '.join(status.names)}")

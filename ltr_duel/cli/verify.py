@@ -23,8 +23,7 @@ def command(folder: Path, sample: int, plugins: tuple[Path, ...], seed: int, job
 
     Exit code 1 if anything is not as it should be.
     """
-    from ltr_duel.experiment.plugins import load_plugin
-    from ltr_duel.experiment.verify import verify_store
+    from ltr_duel.experiment import load_plugin, verify_store
 
     loaded = [load_plugin(path) for path in plugins]
     verdict = verify_store(folder, sample=sample, seed=seed, plugins=loaded, jobs=jobs)

@@ -16,10 +16,16 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core.arrays import FloatVector, IntVector, SmallIntVector
-from ltr_duel.core.errors import InputError, require_between, unknown_name
-from ltr_duel.core.jit import kernel
-from ltr_duel.core.registry import Registry
+from ltr_duel.core import (
+    FloatVector,
+    InputError,
+    IntVector,
+    Registry,
+    SmallIntVector,
+    kernel,
+    require_between,
+    unknown_name,
+)
 
 STOP_RULES = ("click", "examine")
 

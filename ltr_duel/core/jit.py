@@ -4,23 +4,22 @@ Kernels are plain Python functions over arrays and NamedTuples of arrays. They a
 without numba's reference counter, which makes small steps several times faster. With ``NUMBA_DISABLE_JIT=1`` the
 same text runs interpreted and gives the same numbers.
 
-numba's disk cache does not notice an edit in another file, so the cache lies under a folder named by a hash
-of the package's sources: any edit anywhere starts a new folder.
+numba's disk cache does not notice an edit in another file, so the cache lies under a folder named by a digest of all
+source files that a kernel depends on (`ltr_duel.core.sources`).
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import inspect
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numba
 from numba.extending import overload
 
 from ltr_duel.core.home import cache_home
+from ltr_duel.core.sources import kernel_digest
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,7 +39,15 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     The function may only read and write what it is given: no allocation, no defaults, no checks, no global
     state. The plain Python text stays reachable as ``.py_func`` (see `interpreted`).
     """
-    directory = _cache_directory()
+    return kernel_for(function)
+
+
+def kernel_for(function: Callable[P, R], *modules: str) -> Callable[P, R]:
+    """Compile like `kernel` a function whose `dispatched` calls are implemented in ``modules``.
+
+    The modules' sources decide, beside those of the function itself, whether what was compiled before is still valid.
+    """
+    directory = _cache_directory(frozenset({function.__module__, *modules}))
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = directory
     try:
@@ -128,14 +135,11 @@ def implement(stub: Callable[..., Any], kind: type, function: Callable[..., Any]
 
 
 @functools.cache
-def _cache_directory() -> str:
-    """Return the folder for compiled code of exactly these sources, or ``""`` where none can be written."""
-    digest = hashlib.sha256()
-    root = Path(__file__).resolve().parent.parent
-    for source in sorted(root.rglob("*.py")):
-        digest.update(source.relative_to(root).as_posix().encode())
-        digest.update(source.read_bytes())
-    directory = cache_home() / "kernels" / digest.hexdigest()[:16]
+def _cache_directory(modules: frozenset[str]) -> str:
+    """Return the folder for compiled code of these modules as they are, or ``""`` where none can be written."""
+    if not all(module.startswith("ltr_duel.") for module in modules):
+        return ""  # only this package's sources are looked after
+    directory = cache_home() / "kernels" / kernel_digest(modules)[:16]
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError:

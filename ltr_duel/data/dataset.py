@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core.errors import InputError
+from ltr_duel.core import InputError
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,3 +4,7 @@ spec.toml -> Spec -> problems (matrices, rankings) -> Plan -> tasks -> backend -
 
 Nothing here draws pictures, and nothing here knows how a policy or a comparison works.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

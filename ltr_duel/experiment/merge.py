@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ltr_duel.core.errors import InputError
+from ltr_duel.core import InputError
 from ltr_duel.experiment.store import Store
 
 

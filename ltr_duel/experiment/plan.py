@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ltr_duel.bandits.parameters import Configured, configure
-from ltr_duel.core.errors import InputError
+from ltr_duel.bandits import Configured, configure
+from ltr_duel.core import InputError
 from ltr_duel.experiment.plugins import Plugin, source_of
 from ltr_duel.experiment.problem import Problem
 from ltr_duel.experiment.spec import SpecFile
-from ltr_duel.simulation.result import RunKey
+from ltr_duel.simulation import RunKey
 
 
 class Task(NamedTuple):

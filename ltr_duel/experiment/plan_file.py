@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ltr_duel.core.errors import InputError
+from ltr_duel.core import InputError
 
 FORMAT = "ltr_duel.plan/1"
 _KEY = b"ltr_duel"

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ltr_duel.bandits.plugins import load_policy_file
-from ltr_duel.bandits.policy import POLICIES
-from ltr_duel.core.errors import InputError
+from ltr_duel.bandits import POLICIES, load_policy_file
+from ltr_duel.core import InputError
 
 
 class Plugin(NamedTuple):

@@ -18,17 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core.arrays import FloatVector, IntVector
-from ltr_duel.core.errors import InputError
-from ltr_duel.core.home import cache_home
-from ltr_duel.data.cache import atomic_folder
-from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.rankers.metrics import ndcg
-from ltr_duel.rankers.rankings import Rankings
-from ltr_duel.simulation.live import Live
-from ltr_duel.simulation.oracle import FromMatrix, OracleSource
-from ltr_duel.simulation.regret import places
-from ltr_duel.simulation.utility import FromUtilities, NormalScores
+from ltr_duel.core import FloatVector, InputError, IntVector, cache_home
+from ltr_duel.data import atomic_folder
+from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.rankers import Rankings, ndcg
+from ltr_duel.simulation import FromMatrix, FromUtilities, Live, NormalScores, OracleSource, places
 
 _MOST_OPEN = 4  # problems that one process keeps open; runs come sorted by problem
 

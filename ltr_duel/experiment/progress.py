@@ -6,7 +6,7 @@ import time
 
 from tqdm import tqdm
 
-from ltr_duel.core.parallel import PlainLine, progress_wanted
+from ltr_duel.core import PlainLine, progress_wanted
 
 
 class Progress:

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core.errors import InputError, unknown_name
-from ltr_duel.core.files import replacing
+from ltr_duel.core import InputError, replacing, unknown_name
 from ltr_duel.experiment.plan_file import StoredPlan, read_plans
 from ltr_duel.experiment.run_file import read_run
 from ltr_duel.experiment.store import Store
-from ltr_duel.preferences.files import load_preferences
-from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.simulation.result import Results, settled
-from ltr_duel.simulation.summary import summarise
+from ltr_duel.preferences import PreferenceMatrix, load_preferences
+from ltr_duel.simulation import Results, settled, summarise
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

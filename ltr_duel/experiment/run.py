@@ -13,22 +13,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core.errors import InputError, unknown_name
-from ltr_duel.experiment.backends import Backend, WorkersDiedError, check_backend, run_tasks
-from ltr_duel.experiment.cluster import SchedulerGoneError
-from ltr_duel.experiment.drivers import Driver
-from ltr_duel.experiment.execute import Outcome
-from ltr_duel.experiment.fields import located
+from ltr_duel.core import InputError, unknown_name
+from ltr_duel.experiment.backends.backend import Backend, WorkersDiedError, check_backend, run_tasks
+from ltr_duel.experiment.backends.dask import SchedulerGoneError
+from ltr_duel.experiment.leases import Driver
 from ltr_duel.experiment.plan import Plan, PlannedRun, Shard, Task
 from ltr_duel.experiment.plan_file import write_plan
 from ltr_duel.experiment.plugins import Plugin, load_plugin
+from ltr_duel.experiment.problems import build_problems
 from ltr_duel.experiment.progress import Progress
-from ltr_duel.experiment.record import failure, manifest
-from ltr_duel.experiment.sources import build_problems
+from ltr_duel.experiment.run_manifest import failure, manifest
+from ltr_duel.experiment.schema import located
 from ltr_duel.experiment.spec import read_spec
 from ltr_duel.experiment.store import Store, StoreFullError
-from ltr_duel.preferences.files import save_preferences
-from ltr_duel.simulation.simulate import check_fits
+from ltr_duel.experiment.worker import Outcome
+from ltr_duel.preferences import save_preferences
+from ltr_duel.simulation import check_fits
 
 ON_EXISTING = ("reuse", "overwrite", "error")
 _POLL = 0.5

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ltr_duel.core.errors import InputError
-from ltr_duel.simulation.result import RunKey, RunResult
+from ltr_duel.core import InputError
+from ltr_duel.simulation import RunKey, RunResult
 
 FORMAT = "ltr_duel.run/1"
 _KEY = b"ltr_duel"

@@ -14,51 +14,51 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core.errors import InputError, unknown_name
-from ltr_duel.experiment.fields import axis, flag, number, one_of, read_table, square, table, tables, text, value, whole
+from ltr_duel.core import InputError, unknown_name
+from ltr_duel.experiment.schema import axis, flag, number, one_of, read_table, square, table, tables, text, value, whole
 
 _NO_LIMIT = 10**15
 
 
 def _click_models() -> Iterable[str]:
-    from ltr_duel.clicks.model import CLICK_MODELS
+    from ltr_duel.clicks import CLICK_MODELS
 
     return CLICK_MODELS.names()
 
 
 def _regrets() -> Iterable[str]:
-    from ltr_duel.simulation.regret import REGRETS
+    from ltr_duel.simulation import REGRETS
 
     return REGRETS
 
 
 def _utility_sets() -> Iterable[str]:
-    from ltr_duel.preferences.synthetic import UTILITY_SETS
+    from ltr_duel.preferences import UTILITY_SETS
 
     return UTILITY_SETS
 
 
 def _families() -> Iterable[str]:
-    from ltr_duel.preferences.families import FAMILIES
+    from ltr_duel.preferences import FAMILIES
 
     return FAMILIES
 
 
 def _utility_families() -> Iterable[str]:
-    from ltr_duel.preferences.families import UTILITY_FAMILIES
+    from ltr_duel.preferences import UTILITY_FAMILIES
 
     return UTILITY_FAMILIES
 
 
 def _tie_rules() -> Iterable[str]:
-    from ltr_duel.rankers.ties import TIE_RULES
+    from ltr_duel.rankers import TIE_RULES
 
     return TIE_RULES
 
 
 def policy(given: Any) -> tuple[str, ...]:
     """Read ``"rucb:alpha=0.51"``, or ``{name = "rucb", alpha = [0.51, 1.0]}``; the labels it stands for, checked."""
-    from ltr_duel.bandits.parameters import configure
+    from ltr_duel.bandits import configure
 
     if isinstance(given, str):
         labels: tuple[str, ...] = (text(given),)

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ltr_duel.core.parallel import checked_jobs
-from ltr_duel.experiment.drivers import claimed, living_drivers
+from ltr_duel.core import checked_jobs
+from ltr_duel.experiment.leases import claimed, living_drivers
 from ltr_duel.experiment.plan_file import read_plans
 from ltr_duel.experiment.store import Store
 

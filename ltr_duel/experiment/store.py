@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from ltr_duel.core.errors import InputError
+from ltr_duel.core import InputError
 
 _MAGIC = b"PAR1"
 _HEX = frozenset("0123456789abcdef")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ltr_duel.core.errors import InputError
-from ltr_duel.core.random import stream
-from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.core import InputError, stream
+from ltr_duel.preferences import PreferenceMatrix
 
 _TRIES = 10_000
 

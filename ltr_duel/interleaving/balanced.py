@@ -14,10 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core.arrays import MarkVector
-from ltr_duel.core.jit import implement, kernel
-from ltr_duel.core.random import random_below
-from ltr_duel.core.vector import sign
+from ltr_duel.core import MarkVector, implement, kernel, random_below, sign
 from ltr_duel.interleaving.method import METHODS, Lists, Method, NoParams, Page, Size, credit_pair, draw_pair
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.clicks.model import ClickModel
-from ltr_duel.core.random import stream
+from ltr_duel.clicks import ClickModel
+from ltr_duel.core import stream
 from ltr_duel.interleaving.comparison import Comparer, Comparison, compare_pair, compare_slate
 from ltr_duel.interleaving.method import Method, configure_method, draw_pair, draw_slate
-from ltr_duel.rankers.rankings import Rankings, inverse
+from ltr_duel.rankers import Rankings, inverse
 
 _CLICKS = ClickModel("of the check", (0.3, 0.9), (0.1, 0.5))
 _TIMES = 2000  # comparisons behind a mean; a mean of outcomes in -1..1 is then known to 1 / sqrt(2000) = .022

@@ -13,11 +13,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.clicks.model import ClickModel, Users, simulate_clicks, users_of
-from ltr_duel.core.arrays import IntVector, MarkMatrix, SignMatrix, SmallIntVector
-from ltr_duel.core.errors import InputError, unknown_name
-from ltr_duel.core.jit import dispatched_call, implement, kernel
-from ltr_duel.core.random import random_below
+from ltr_duel.clicks import ClickModel, Users, simulate_clicks, users_of
+from ltr_duel.core import (
+    InputError,
+    IntVector,
+    MarkMatrix,
+    SignMatrix,
+    SmallIntVector,
+    dispatched_call,
+    implement,
+    kernel,
+    random_below,
+    unknown_name,
+)
 from ltr_duel.interleaving.method import (
     ConfiguredMethod,
     Lists,
@@ -30,8 +38,7 @@ from ltr_duel.interleaving.method import (
     draw_pair,
     draw_slate,
 )
-from ltr_duel.rankers.rankings import Rankings
-from ltr_duel.rankers.ties import REDRAWING
+from ltr_duel.rankers import REDRAWING, Rankings
 
 FIXED, RESAMPLED, REDRAWN = range(3)  # what happens to ties
 

@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.core.arrays import IntVector, SignMatrix
-from ltr_duel.core.jit import implement
-from ltr_duel.core.vector import sign
+from ltr_duel.core import IntVector, SignMatrix, implement, sign
 from ltr_duel.interleaving.method import Lists, Method, Page, Size, credit_pair, credit_slate, draw_pair, draw_slate
 
 Draw = Callable[[list[list[int]], int, np.random.Generator], Sequence[int]]

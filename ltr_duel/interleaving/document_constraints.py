@@ -15,9 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core.arrays import MarkVector
-from ltr_duel.core.jit import implement, kernel
-from ltr_duel.core.vector import sign
+from ltr_duel.core import MarkVector, implement, kernel, sign
 from ltr_duel.interleaving.balanced import balanced_list
 from ltr_duel.interleaving.method import METHODS, Lists, Method, Page, Size, credit_pair, draw_pair
 

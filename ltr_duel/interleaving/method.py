@@ -17,10 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core.arrays import IntVector, SignMatrix, SmallIntMatrix
-from ltr_duel.core.errors import InputError, unknown_name
-from ltr_duel.core.jit import dispatched_call
-from ltr_duel.core.registry import Registry
+from ltr_duel.core import InputError, IntVector, Registry, SignMatrix, SmallIntMatrix, dispatched_call, unknown_name
 
 
 class Lists(NamedTuple):

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 
-from ltr_duel.core.jit import implement
-from ltr_duel.core.vector import sign
+from ltr_duel.core import implement, sign
 from ltr_duel.interleaving.method import METHODS, Lists, Method, Page, Size, credit_pair, draw_pair
 
 CREDITS = ("inverse", "linear", "binary")

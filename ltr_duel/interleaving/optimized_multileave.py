@@ -19,9 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core.arrays import IntVector, SignMatrix
-from ltr_duel.core.jit import implement
-from ltr_duel.core.random import random_below, stream
+from ltr_duel.core import IntVector, SignMatrix, implement, random_below, stream
 from ltr_duel.interleaving.method import METHODS, Lists, Method, Page, Size, credit_slate, draw_slate
 from ltr_duel.interleaving.optimized import pick, running_sums, solve_program
 

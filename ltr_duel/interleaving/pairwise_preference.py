@@ -16,10 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core.arrays import FloatVector, IntVector, MarkVector, SignMatrix
-from ltr_duel.core.jit import implement, kernel
-from ltr_duel.core.random import random_below
-from ltr_duel.core.vector import sign
+from ltr_duel.core import FloatVector, IntVector, MarkVector, SignMatrix, implement, kernel, random_below, sign
 from ltr_duel.interleaving.method import METHODS, Lists, Method, NoParams, Page, Size, credit_slate, draw_slate
 
 _EQUAL = 1e-12  # closer scores differ by rounding alone

@@ -29,9 +29,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector, MarkVector, SignMatrix
-from ltr_duel.core.jit import implement, kernel
-from ltr_duel.core.vector import sign
+from ltr_duel.core import (
+    FloatMatrix,
+    FloatVector,
+    IntMatrix,
+    IntVector,
+    MarkVector,
+    SignMatrix,
+    implement,
+    kernel,
+    sign,
+)
 from ltr_duel.interleaving.method import (
     METHODS,
     Lists,

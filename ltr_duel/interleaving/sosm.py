@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core.arrays import IntVector, SignMatrix
-from ltr_duel.core.jit import implement, kernel
+from ltr_duel.core import IntVector, SignMatrix, implement, kernel
 from ltr_duel.interleaving.method import METHODS, Lists, Method, Page, Size, credit_slate, draw_slate
 from ltr_duel.interleaving.team_draft import Draft, draft_list, new_draft, rank_scores
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
-from ltr_duel.core.arrays import FloatVector
-from ltr_duel.core.errors import InputError
+from ltr_duel.core import FloatVector, InputError
 from ltr_duel.preferences import synthetic
 from ltr_duel.preferences.matrix import PreferenceMatrix
 

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core.arrays import FloatMatrix, IntMatrix
-from ltr_duel.core.errors import InputError, unknown_name
-from ltr_duel.preferences.intervals import IntervalRule, effective_counts, interval
+from ltr_duel.core import FloatMatrix, InputError, IntMatrix, unknown_name
+from ltr_duel.preferences.properties.intervals import IntervalRule, effective_counts, interval
 from ltr_duel.preferences.tally import Tally, wins_and_ties
 
 SUM_TOLERANCE = 1e-9  # how far p + p.T may be from 1
@@ -146,7 +145,7 @@ class PreferenceMatrix:
         return wins_and_ties(self.tally, 2 if "stratified" in reductions else 1)
 
     def intervals(self, confidence: float = 0.95, rule: IntervalRule = "wilson") -> tuple[FloatMatrix, FloatMatrix]:
-        """Return the ends of a confidence interval for each entry (see `ltr_duel.preferences.intervals`)."""
+        """Return the ends of a confidence interval for each entry (see `ltr_duel.preferences.properties.intervals`)."""
         n = effective_counts(self.p, self.standard_error, self.comparisons)
         np.fill_diagonal(n, np.inf)
         return interval(self.p, n, confidence=confidence, rule=rule)

@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from ltr_duel.core.arrays import FloatMatrix, FloatVector
-from ltr_duel.core.errors import InputError, require_between, unknown_name
-from ltr_duel.core.random import stream
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, require_between, stream, unknown_name
 from ltr_duel.preferences.matrix import PreferenceMatrix
 
 Link = Literal["linear", "logistic", "normal"]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core.arrays import FloatMatrix, IntMatrix
+from ltr_duel.core import FloatMatrix, IntMatrix
 
 SCALE = 2.0**32
 MOST_COMPARISONS = 2**30  # for each pair: sums stay far below 2^63

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core.errors import InputError, unknown_name
-from ltr_duel.data.cache import cached_array
-from ltr_duel.data.dataset import Dataset
+from ltr_duel.core import InputError, unknown_name
+from ltr_duel.data import Dataset, cached_array
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
 from ltr_duel.rankers.ties import TieRule

@@ -15,8 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core.arrays import FloatMatrix, FloatVector
-from ltr_duel.core.errors import require_between
+from ltr_duel.core import FloatMatrix, FloatVector, require_between
 from ltr_duel.rankers.rankings import Rankings
 
 

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core.arrays import IntVector, MarkMatrix, SmallIntMatrix, SmallIntVector
-from ltr_duel.core.errors import InputError, unknown_name
+from ltr_duel.core import InputError, IntVector, MarkMatrix, SmallIntMatrix, SmallIntVector, unknown_name
 
 
 @dataclass(frozen=True, eq=False)

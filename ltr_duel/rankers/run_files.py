@@ -18,9 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ltr_duel.core.arrays import FloatVector
-from ltr_duel.core.errors import InputError
-from ltr_duel.data.dataset import Dataset
+from ltr_duel.core import FloatVector, InputError
+from ltr_duel.data import Dataset
 
 _GZIP = b"\x1f\x8b"
 _SHAPE = "'<query> Q0 <document> <rank> <score> <tag>'"

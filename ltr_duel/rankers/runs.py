@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ltr_duel.core.errors import InputError
-from ltr_duel.data.dataset import Dataset
+from ltr_duel.core import InputError
+from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.run_files import Run
 from ltr_duel.rankers.scores import rankings_from_scores

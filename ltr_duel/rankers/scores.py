@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core.errors import InputError, unknown_name
-from ltr_duel.core.parallel import run_tasks
-from ltr_duel.data.dataset import Dataset
+from ltr_duel.core import InputError, run_tasks, unknown_name
+from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings, inverse
 from ltr_duel.rankers.ties import REDRAWING, TIE_RULES, TieRule, document_keys, tie_breakers
 

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core.arrays import IntVector
+from ltr_duel.core import IntVector
 
 TieRule = Literal["fixed_random", "shared", "file", "resample", "redraw_at_inference"]
 TIE_RULES: tuple[TieRule, ...] = ("fixed_random", "shared", "file", "resample", "redraw_at_inference")

@@ -17,18 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ltr_duel.clicks.model import ClickModel, click_model
-from ltr_duel.core.arrays import IntVector
-from ltr_duel.core.errors import InputError, require_between
-from ltr_duel.core.jit import interpreted
-from ltr_duel.core.parallel import run_tasks
-from ltr_duel.core.random import Streams, stream
-from ltr_duel.interleaving.comparison import Comparer
-from ltr_duel.interleaving.method import METHODS
-from ltr_duel.preferences.estimate import estimate_preferences
-from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.preferences.winner_sets import draw_winner_set
-from ltr_duel.rankers.rankings import Rankings
+from ltr_duel.clicks import ClickModel, click_model
+from ltr_duel.core import InputError, IntVector, Streams, interpreted, require_between, run_tasks, stream
+from ltr_duel.interleaving import METHODS, Comparer
+from ltr_duel.preferences import PreferenceMatrix, draw_winner_set, estimate_preferences
+from ltr_duel.rankers import Rankings
 from ltr_duel.simulation.repeated import multileave_often
 
 KEYS = ["method", "clicks", "rankers"]

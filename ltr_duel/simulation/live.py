@@ -7,15 +7,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ltr_duel.clicks.model import ClickModel, click_model
-from ltr_duel.core.arrays import FloatVector, IntVector, SignMatrix
-from ltr_duel.core.errors import InputError, unknown_name
-from ltr_duel.core.jit import implement, kernel
-from ltr_duel.core.random import Streams, coin, random_below
-from ltr_duel.core.vector import sign
-from ltr_duel.interleaving.comparison import Comparer, Comparison, compare_pair, compare_slate
-from ltr_duel.interleaving.method import METHODS, Method, configure_method
-from ltr_duel.rankers.rankings import Rankings
+from ltr_duel.clicks import ClickModel, click_model
+from ltr_duel.core import (
+    FloatVector,
+    InputError,
+    IntVector,
+    SignMatrix,
+    Streams,
+    coin,
+    implement,
+    kernel,
+    random_below,
+    sign,
+    unknown_name,
+)
+from ltr_duel.interleaving import METHODS, Comparer, Comparison, Method, compare_pair, compare_slate, configure_method
+from ltr_duel.rankers import Rankings
 from ltr_duel.simulation.oracle import duel, multiduel
 
 TIE_RULES = ("coin", "half")

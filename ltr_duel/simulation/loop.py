@@ -10,10 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits.policy import idle_until, recommend, select, select_slate, sweep, update, update_slate
-from ltr_duel.core.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector, SignMatrix
-from ltr_duel.core.jit import kernel
-from ltr_duel.core.random import Streams
+from ltr_duel.bandits import idle_until, recommend, select, select_slate, sweep, update, update_slate
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, SignMatrix, Streams, kernel
 from ltr_duel.simulation.oracle import duel, multiduel
 
 

@@ -10,10 +10,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ltr_duel.core.arrays import FloatMatrix, IntVector, SignMatrix
-from ltr_duel.core.jit import dispatched, implement
-from ltr_duel.core.random import Streams
-from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.core import FloatMatrix, IntVector, SignMatrix, Streams, dispatched, implement
+from ltr_duel.preferences import PreferenceMatrix
 
 
 @dispatched

@@ -11,9 +11,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core.errors import unknown_name
-from ltr_duel.preferences.bounds import gaps
-from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.core import unknown_name
+from ltr_duel.preferences import PreferenceMatrix, gaps
 
 
 class Definition(NamedTuple):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from ltr_duel.core.arrays import FloatVector, IntVector, SignMatrix
-from ltr_duel.core.jit import kernel
-from ltr_duel.core.random import Streams, coin, random_below
-from ltr_duel.interleaving.comparison import Comparison, compare_pair, compare_slate
+from ltr_duel.core import FloatVector, IntVector, SignMatrix, Streams, coin, kernel, random_below
+from ltr_duel.interleaving import Comparison, compare_pair, compare_slate
 
 
 @kernel

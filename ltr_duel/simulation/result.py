@@ -14,10 +14,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ltr_duel.core.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
-from ltr_duel.core.errors import unknown_name
-from ltr_duel.core.files import replacing
-from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, replacing, unknown_name
+from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.regret import DEFAULT_REGRETS, REGRETS, cumulative_regret, loss_per_arm
 
 if TYPE_CHECKING:
@@ -227,7 +225,7 @@ class Results:
 
     def plot(self, **options: Any) -> Figure:
         """Draw cumulative regret against time (see `ltr_duel.analysis.plots.plot_regret` for the options)."""
-        from ltr_duel.analysis.plots import plot_regret
+        from ltr_duel.analysis import plot_regret
 
         return plot_regret(self.to_frame(), self.matrix, **options)
 

@@ -17,18 +17,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ltr_duel.clicks.model import ClickModel, click_model
-from ltr_duel.core.arrays import FloatVector, IntVector
-from ltr_duel.core.errors import InputError, require_between
-from ltr_duel.core.jit import interpreted
-from ltr_duel.core.parallel import run_tasks
-from ltr_duel.core.random import Streams, stream
-from ltr_duel.interleaving.comparison import Comparer
-from ltr_duel.interleaving.method import METHODS
-from ltr_duel.rankers.metrics import ndcg
-from ltr_duel.rankers.rankings import Rankings
+from ltr_duel.clicks import ClickModel, click_model
+from ltr_duel.core import FloatVector, InputError, IntVector, Streams, interpreted, require_between, run_tasks, stream
+from ltr_duel.interleaving import METHODS, Comparer
+from ltr_duel.rankers import Rankings, ndcg
 from ltr_duel.simulation.repeated import walk_pairs, walk_slates
-from ltr_duel.simulation.simulate import checkpoints
+from ltr_duel.simulation.run import checkpoints
 
 
 class _Task(NamedTuple):

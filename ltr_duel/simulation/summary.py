@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from ltr_duel.core.errors import unknown_name
+from ltr_duel.core import unknown_name
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 

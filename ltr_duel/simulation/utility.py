@@ -25,12 +25,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, ndtr
 
-from ltr_duel.core.arrays import FloatMatrix, FloatVector, IntVector, SignMatrix
-from ltr_duel.core.draws import normal_draw
-from ltr_duel.core.errors import InputError, unknown_name
-from ltr_duel.core.jit import implement, kernel
-from ltr_duel.core.random import Streams, coin, random_below
-from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.core import (
+    FloatMatrix,
+    FloatVector,
+    InputError,
+    IntVector,
+    SignMatrix,
+    Streams,
+    coin,
+    implement,
+    kernel,
+    normal_draw,
+    random_below,
+    unknown_name,
+)
+from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import duel, multiduel
 
 LINKS = ("linear", "logistic", "natural")

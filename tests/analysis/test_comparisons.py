@@ -10,7 +10,7 @@ from ltr_duel.analysis.comparisons import plot_accuracy, plot_against_arms, plot
 from ltr_duel.analysis.plots import plot_regret
 from ltr_duel.analysis.style import look_of, save_figure
 from ltr_duel.core.errors import InputError
-from ltr_duel.simulation.simulate import simulate
+from ltr_duel.simulation.run import simulate
 from tests.conftest import bradley_terry
 
 

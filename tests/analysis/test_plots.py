@@ -13,9 +13,9 @@ from ltr_duel.analysis.rankers import rankers_table, winner_sentence
 from ltr_duel.analysis.study import save_study, study_answer
 from ltr_duel.analysis.style import look_of
 from ltr_duel.analysis.tables import policies_table
-from ltr_duel.preferences.bounds import lower_bound
 from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.simulation.simulate import simulate
+from ltr_duel.preferences.properties.bounds import lower_bound
+from ltr_duel.simulation.run import simulate
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
 

@@ -92,6 +92,6 @@ def test_fast_policy_walks_the_literal_path_for_long(text, n_arms, seed):
 
 @pytest.mark.parametrize("gamma, epsilon, delta", [(1.0, 0.1, 0.1), (1.1, 0.2, 0.05)])
 def test_pac_duels_solve_equation_8_with_the_least_number(gamma, epsilon, delta):
-    from ltr_duel.bandits.beat_the_mean import pac_duels
+    from ltr_duel.bandits.policies.beat_the_mean import pac_duels
 
     assert pac_duels(10, gamma, epsilon, delta)[0] == elimination.least_pac_duels(10, gamma, epsilon, delta)

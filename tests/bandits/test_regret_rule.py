@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ltr_duel.bandits.double_thompson import cheapest_candidate, draw_row, toss_all
 from ltr_duel.bandits.parameters import configure
+from ltr_duel.bandits.policies.double_thompson import cheapest_candidate, draw_row, toss_all
 from ltr_duel.bandits.trial import play
 from ltr_duel.core.random import stream
 from tests.bandits.matrices import bradley_terry

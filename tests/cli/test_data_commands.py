@@ -12,9 +12,9 @@ from click.testing import CliRunner, Result
 
 from ltr_duel.cli.data import command
 from ltr_duel.core.errors import InputError
-from ltr_duel.data.catalogue import CORPORA
+from ltr_duel.data.corpora.catalogue import CORPORA
 from ltr_duel.data.synthetic import make_corpus
-from ltr_duel.data.write import write_svmlight
+from ltr_duel.data.text.write import write_svmlight
 from tests.data.test_reading import SHARED, needs_real_files
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.preferences.files import load_preferences, save_preferences
+from ltr_duel.preferences.io import load_preferences, save_preferences
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ltr_duel.preferences.files import load_preferences, save_preferences
+from ltr_duel.preferences.io import load_preferences, save_preferences
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
 FILES = ("report.html", "regret.png", "preferences.png", "preferences.parquet", "results.parquet")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.data.svmlight import load_dataset
+from ltr_duel.data.load import load_dataset
 
 GOOD = "1 qid:7 1:1 2:2 3:3\n"
 

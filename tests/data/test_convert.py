@@ -15,15 +15,16 @@ import numpy as np
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.data import cache, svmlight
-from ltr_duel.data.convert import convert
+from ltr_duel.data import load
 from ltr_duel.data.dataset import Dataset
-from ltr_duel.data.options import ReadOptions
-from ltr_duel.data.reading import Naming
-from ltr_duel.data.store import open_converted
-from ltr_duel.data.svmlight import load_dataset
+from ltr_duel.data.load import load_dataset
+from ltr_duel.data.store import cache
+from ltr_duel.data.store.convert import convert
+from ltr_duel.data.store.converted import open_converted
 from ltr_duel.data.synthetic import make_corpus
-from ltr_duel.data.write import write_svmlight
+from ltr_duel.data.text.options import ReadOptions
+from ltr_duel.data.text.reading import Naming
+from ltr_duel.data.text.write import write_svmlight
 from tests.conftest import hear_interrupts
 
 
@@ -80,7 +81,7 @@ def test_what_was_converted_is_opened_not_read(tmp_path: Path, monkeypatch: pyte
     file = text_file(tmp_path)
     before = load_dataset(file)
     folder = convert(file)
-    monkeypatch.setattr(svmlight, "read_files", None)
+    monkeypatch.setattr(load, "read_files", None)
     assert_same(load_dataset(file), before)
     assert_same(load_dataset(folder), before)
     assert load_dataset(file, name="other", grades=9).grades == 9
@@ -156,7 +157,7 @@ def test_a_kill_in_the_middle_leaves_no_corpus(tmp_path: Path, own_home: Path, k
     file = text_file(tmp_path)
     script = (
         "import sys, time\n"
-        "from ltr_duel.data import convert, store\n"
+        "from ltr_duel.data.store import convert, converted\n"
         "def wait(*a):\n    print('writing', flush=True); time.sleep(60)\n"
         "convert.write_tables = wait\n"
         "convert.convert(sys.argv[1])\n"
@@ -265,7 +266,7 @@ def test_folds_come_out_of_the_converted_corpus(
     folder = folds(tmp_path / "five")
     read = load_dataset(folder, fold=fold, split=split)
     convert(folder)
-    monkeypatch.setattr(svmlight, "read_files", None)  # no text is read any more
+    monkeypatch.setattr(load, "read_files", None)  # no text is read any more
     assert_same(load_dataset(folder, fold=fold, split=split), read)
 
 

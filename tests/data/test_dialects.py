@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.data.dialects import DIALECTS, recognise_dialect
-from ltr_duel.data.svmlight import load_dataset
+from ltr_duel.data.load import load_dataset
+from ltr_duel.data.text.dialects import DIALECTS, recognise_dialect
 from tests.data.test_reading import SHARED, needs_real_files
 
 RANKS = " ".join(f"{i}:{'NULL' if i % 3 else i}" for i in range(1, 22))

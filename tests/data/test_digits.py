@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ltr_duel.core.jit import kernel
-from ltr_duel.data.digits import leading_digits
+from ltr_duel.data.text.digits import leading_digits
 
 
 @kernel

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.data.svmlight import load_dataset
+from ltr_duel.data.load import load_dataset
 from tests.data import reference_reader
 
 BASES = [

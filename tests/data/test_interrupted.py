@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ltr_duel.data.convert import convert
-from ltr_duel.data.store import open_converted
-from ltr_duel.data.svmlight import load_dataset
+from ltr_duel.data.load import load_dataset
+from ltr_duel.data.store.convert import convert
+from ltr_duel.data.store.converted import open_converted
 
 SCRIPT = """
 import pathlib, sys, time
-from ltr_duel.data import convert
+from ltr_duel.data.store import convert
 
 def wait():
     print("waiting", flush=True)

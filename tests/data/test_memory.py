@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ltr_duel.data.store import open_converted
+from ltr_duel.data.store.converted import open_converted
 
 ROWS, COLUMNS = 40_000, 700  # 112 MB of numbers from 1 MB of text
 
 SCRIPT = """
 import sys
-from ltr_duel.data.convert import _resident_bytes, convert
-from ltr_duel.data.options import ReadOptions
+from ltr_duel.data.store.convert import _resident_bytes, convert
+from ltr_duel.data.text.options import ReadOptions
 
 def peak():
     return 1024 * int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])

@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ltr_duel.core.jit import interpreted
-from ltr_duel.data import numbers, printing
-from ltr_duel.data.numbers import EXACT, NOT_A_NUMBER, TOO_LARGE, UNSURE, parse_any_number, parse_number
+from ltr_duel.data.text import numbers, printing
+from ltr_duel.data.text.numbers import EXACT, NOT_A_NUMBER, TOO_LARGE, UNSURE, parse_any_number, parse_number
 
 digits = st.text("0123456789", max_size=30)
 written = st.builds(

@@ -6,9 +6,9 @@ import time
 import numpy as np
 import pytest
 
-from ltr_duel.data import pipeline
-from ltr_duel.data.parse import Rules
-from ltr_duel.data.pipeline import parse_file
+from ltr_duel.data.text import pipeline
+from ltr_duel.data.text.parse import Rules
+from ltr_duel.data.text.pipeline import parse_file
 
 LINES = 3000
 

@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 
-from ltr_duel.data.pool import Pool
+from ltr_duel.data.text.buffer_pool import Pool
 
 
 def place(array):

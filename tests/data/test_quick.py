@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ltr_duel.core.jit import kernel
-from ltr_duel.data.quick import quick_token
+from ltr_duel.data.text.fast_token import quick_token
 
 USUAL = re.compile(r"(\d{1,7}):([+-]?(?:\d{1,7}(?:\.\d{0,7})?|\.\d{1,7})) ")
 

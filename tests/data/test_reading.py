@@ -11,10 +11,10 @@ import pytest
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.data.dataset import Dataset
-from ltr_duel.data.sinks import MemorySink
-from ltr_duel.data.svmlight import load_dataset
+from ltr_duel.data.load import load_dataset
 from ltr_duel.data.synthetic import make_corpus
-from ltr_duel.data.write import write_svmlight
+from ltr_duel.data.text.feature_buffers import MemorySink
+from ltr_duel.data.text.write import write_svmlight
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 needs_real_files = pytest.mark.skipif(not SHARED.is_dir(), reason="the real corpora are not beside the repository")
@@ -96,9 +96,9 @@ def test_a_last_line_as_long_as_the_others_needs_no_line_end(tmp_path: Path) -> 
 def test_the_size_of_the_chunks_makes_no_difference(tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = make_corpus(queries=5, documents=4, features=7, seed=3)
     file = write_svmlight(corpus, tmp_path / "corpus.txt")
-    monkeypatch.setattr("ltr_duel.data.pipeline.CHUNK_BYTES", size)
-    monkeypatch.setattr("ltr_duel.data.pipeline._FIRST_BYTES", size)
-    monkeypatch.setattr("ltr_duel.data.pipeline._fitting", lambda room, most: most)
+    monkeypatch.setattr("ltr_duel.data.text.pipeline.CHUNK_BYTES", size)
+    monkeypatch.setattr("ltr_duel.data.text.pipeline._FIRST_BYTES", size)
+    monkeypatch.setattr("ltr_duel.data.text.pipeline._fitting", lambda room, most: most)
     again = load_dataset(file)
     assert np.array_equal(again.features, corpus.features)
     assert again.query_ids.tolist() == corpus.query_ids.tolist()

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.data.describe import describe
-from ltr_duel.data.svmlight import load_dataset
+from ltr_duel.data.description import describe
+from ltr_duel.data.load import load_dataset
 from ltr_duel.data.synthetic import make_corpus
-from ltr_duel.data.write import write_svmlight
+from ltr_duel.data.text.write import write_svmlight
 
 
 def test_the_shape_is_what_was_asked_for() -> None:
@@ -84,7 +84,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     def fail(*_: object) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr("ltr_duel.data.write._lines", fail)
+    monkeypatch.setattr("ltr_duel.data.text.write._lines", fail)
     with pytest.raises(OSError, match="no space"):
         write_svmlight(make_corpus(queries=1), file)
     assert file.read_text() == "old"

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.data.catalogue import Archive
-from ltr_duel.data.download import download
+from ltr_duel.data.corpora.catalogue import Archive
+from ltr_duel.data.corpora.download import download
 
 if TYPE_CHECKING:
     from tests.data_scripts.conftest import Server

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from ltr_duel.data import catalogue
-from ltr_duel.data.catalogue import CORPORA, Archive
-from ltr_duel.data.obtain import main
-from ltr_duel.data.svmlight import load_dataset
+from ltr_duel.data.corpora import catalogue
+from ltr_duel.data.corpora.catalogue import CORPORA, Archive
+from ltr_duel.data.corpora.fetch import main
+from ltr_duel.data.load import load_dataset
 from ltr_duel.data.synthetic import make_corpus
-from ltr_duel.data.write import write_svmlight
+from ltr_duel.data.text.write import write_svmlight
 
 if TYPE_CHECKING:
     from tests.data_scripts.conftest import Server
@@ -29,7 +29,7 @@ SCRIPTS = sorted((Path(__file__).resolve().parents[2] / "data_scripts").glob("*.
 @pytest.fixture
 def made_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """The members of archives made by these tests are not the published ones."""
-    monkeypatch.setattr("ltr_duel.data.check.published", dict)
+    monkeypatch.setattr("ltr_duel.data.corpora.check.published", dict)
 
 
 def part(tmp_path: Path, features: int, seed: int, first_query: int) -> bytes:
@@ -106,7 +106,7 @@ def test_mslr_goes_from_the_server_to_a_converted_corpus(
     publish(
         monkeypatch, "mslr-web10k", data, server.url("html", "MSLR-WEB10K.zip"), server.url("cut", "MSLR-WEB10K.zip")
     )
-    monkeypatch.setattr("ltr_duel.data.download.ATTEMPTS", 30)
+    monkeypatch.setattr("ltr_duel.data.corpora.download.ATTEMPTS", 30)
     monkeypatch.setattr("time.sleep", lambda _: None)
     assert run("mslr-web10k", "--accept-terms", "--folder", str(tmp_path / "c")) == 0
     dataset = load_dataset(converted(tmp_path))

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.data import unpack as unpacking
-from ltr_duel.data.unpack import unpack
+from ltr_duel.data.corpora import unpack as unpacking
+from ltr_duel.data.corpora.unpack import unpack
 
 TEXT = b"0 qid:1 1:1\n"
 

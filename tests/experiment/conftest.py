@@ -13,7 +13,7 @@ import pytest
 
 from ltr_duel.experiment.plan import Plan
 from ltr_duel.experiment.plugins import load_plugin
-from ltr_duel.experiment.sources import build_problems
+from ltr_duel.experiment.problems import build_problems
 from ltr_duel.experiment.spec import read_spec
 from tests.conftest import hear_interrupts
 

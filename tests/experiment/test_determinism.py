@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from ltr_duel.experiment.backends import Backend
+from ltr_duel.experiment.backends.backend import Backend
 from ltr_duel.experiment.merge import merge_stores
 from ltr_duel.experiment.plan import Shard
 from ltr_duel.experiment.run import run_experiment
 from ltr_duel.experiment.run_file import read_run
 from ltr_duel.experiment.store import Store
 from ltr_duel.experiment.verify import verify_store
-from ltr_duel.simulation.simulate import simulate
+from ltr_duel.simulation.run import simulate
 from tests.experiment.conftest import plan_of, results_of
 
 

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from ltr_duel.experiment.backends import Backend
+from ltr_duel.experiment.backends.backend import Backend
 from ltr_duel.experiment.run import run_experiment
 from ltr_duel.experiment.run_file import read_key
 from ltr_duel.experiment.status import read_status

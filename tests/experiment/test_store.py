@@ -10,7 +10,7 @@ import tracemalloc
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.experiment.backends import Backend
+from ltr_duel.experiment.backends.backend import Backend
 from ltr_duel.experiment.merge import merge_stores
 from ltr_duel.experiment.plan_file import read_plans, write_plan
 from ltr_duel.experiment.run import Session, run_experiment
@@ -146,7 +146,7 @@ def test_what_writers_that_died_have_left_is_swept_up(store, plan):
 
 
 def test_a_driver_on_another_machine_is_believed_while_its_heart_beats(store, plan):
-    from ltr_duel.experiment.drivers import Driver, is_alive
+    from ltr_duel.experiment.leases import Driver, is_alive
 
     about = {"machine": "elsewhere", "host": "x", "pid": 1, "start": "1", "jobs": 1, "backend": "threads", "began": 0}
     (store.folder / "drivers" / "far").write_text(json.dumps(about))

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ltr_duel.data.svmlight import load_dataset
-from ltr_duel.preferences.estimate import estimate_preferences
+from ltr_duel.data.load import load_dataset
+from ltr_duel.preferences.estimate.api import estimate_preferences
 from ltr_duel.rankers.features import constant_features, feature_rankers
 
 PUBLISHED = "preference_matrices/wolfenfeld_PMat_64.npy"

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.preferences import work
-from ltr_duel.preferences.blocks import BLOCK
-from ltr_duel.preferences.estimate import estimate_preferences, extend_preferences
-from ltr_duel.preferences.files import load_preferences, save_preferences
+from ltr_duel.preferences.estimate import sampling as work
+from ltr_duel.preferences.estimate.api import estimate_preferences, extend_preferences
+from ltr_duel.preferences.estimate.blocks import BLOCK
+from ltr_duel.preferences.io import load_preferences, save_preferences
 from tests.conftest import random_rankings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,9 +25,9 @@ ALL = ("stratified", "integrated", "antithetic")
 SCRIPT = """
 import sys
 from tests.conftest import random_rankings
-from ltr_duel.preferences import work
-from ltr_duel.preferences.estimate import estimate_preferences
-from ltr_duel.preferences.files import save_preferences
+from ltr_duel.preferences.estimate import sampling as work
+from ltr_duel.preferences.estimate.api import estimate_preferences
+from ltr_duel.preferences.io import save_preferences
 work._COMPARISONS_IN_A_PIECE = int(sys.argv[3])
 way = tuple(filter(None, sys.argv[4].split(",")))
 matrix = estimate_preferences(random_rankings(5, 8, 12), comparisons=int(sys.argv[2]), seed=3, jobs=2,

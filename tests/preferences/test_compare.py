@@ -7,7 +7,7 @@ import pytest
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.preferences.compare import compare_matrices, pool
-from ltr_duel.preferences.estimate import estimate_preferences, extend_preferences
+from ltr_duel.preferences.estimate.api import estimate_preferences, extend_preferences
 from ltr_duel.preferences.synthetic import equal_gaps
 from tests.conftest import bradley_terry, random_rankings
 

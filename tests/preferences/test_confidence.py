@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.preferences.confidence import borda_confidence, condorcet_confidence, copeland_confidence
-from ltr_duel.preferences.intervals import interval
 from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.preferences.properties.confidence import borda_confidence, condorcet_confidence, copeland_confidence
+from ltr_duel.preferences.properties.intervals import interval
 from ltr_duel.preferences.tally import SCALE, Tally, errors_of, preferences_of, wins_and_ties
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 

@@ -7,7 +7,7 @@ import pytest
 
 from ltr_duel.clicks.model import click_model
 from ltr_duel.core.errors import InputError
-from ltr_duel.preferences.estimate import estimate_preferences
+from ltr_duel.preferences.estimate.api import estimate_preferences
 from tests.conftest import make_rankings, random_rankings
 from tests.reference.interleaving import expected_outcome
 

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.preferences.estimate import estimate_preferences
-from ltr_duel.preferences.files import load_preferences, save_preferences
+from ltr_duel.preferences.estimate.api import estimate_preferences
+from ltr_duel.preferences.io import load_preferences, save_preferences
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from tests.conftest import bradley_terry, random_rankings
 

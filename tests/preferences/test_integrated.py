@@ -11,7 +11,7 @@ from ltr_duel.clicks.model import click_model
 from ltr_duel.core.random import stream
 from ltr_duel.interleaving.comparison import Comparer, draw_pair
 from ltr_duel.interleaving.method import credit_pair
-from ltr_duel.preferences.integrated import mean_outcome, open_tree
+from ltr_duel.preferences.estimate.integrated import mean_outcome, open_tree
 from tests.conftest import make_rankings
 from tests.reference.interleaving import click_patterns, ownership_by_enumeration
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.preferences.bounds import entropy_to_half, gaps, lower_bound
 from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.preferences.properties.bounds import entropy_to_half, gaps, lower_bound
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
 # Yue and Joachims 2011, Table 1 (arXiv), rows A to F, with row D column B corrected to -.06.
@@ -64,7 +64,7 @@ def test_the_entropy_is_accurate_near_a_half_and_finite_at_the_ends():
 
 
 def test_published_lower_bounds(real_data):
-    from ltr_duel.preferences.files import load_preferences
+    from ltr_duel.preferences.io import load_preferences
 
     folder = real_data / "preference_matrices"
     assert lower_bound(load_preferences(folder / "wolfenfeld_PMat_64.npy")) == pytest.approx(262.1, abs=0.05)

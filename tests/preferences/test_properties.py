@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.preferences.bounds import entropy_to_half, lower_bound, multiduel_bound
-from ltr_duel.preferences.files import load_preferences
+from ltr_duel.preferences.io import load_preferences
 from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.preferences.properties import gaps_table, properties
-from ltr_duel.preferences.published import arxiv
-from ltr_duel.preferences.subsets import condorcet_shares, random_condorcet_subset, total_order_share
-from ltr_duel.preferences.synthetic import arithmetic, cyclic, random_preferences
-from ltr_duel.preferences.transitivity import (
+from ltr_duel.preferences.properties.bounds import entropy_to_half, lower_bound, multiduel_bound
+from ltr_duel.preferences.properties.subsets import condorcet_shares, random_condorcet_subset, total_order_share
+from ltr_duel.preferences.properties.summary import gaps_table, matrix_properties
+from ltr_duel.preferences.properties.transitivity import (
     cyclic_triples,
     find_cycle,
     gamma_btm,
@@ -23,7 +21,9 @@ from ltr_duel.preferences.transitivity import (
     total_order,
     triangle_violations,
 )
-from ltr_duel.preferences.winners import von_neumann_winner
+from ltr_duel.preferences.properties.von_neumann import von_neumann_winner
+from ltr_duel.preferences.published import arxiv
+from ltr_duel.preferences.synthetic import arithmetic, cyclic, random_preferences
 from tests.conftest import ROCK_PAPER_SCISSORS
 from tests.reference import preferences as literal
 
@@ -118,15 +118,15 @@ def test_the_bound_for_sets_is_a_duel_for_two_arms_and_less_for_more():
 
 
 def test_everything_in_one_go():
-    about = properties(cyclic())
+    about = matrix_properties(cyclic())
     assert about.condorcet_winner == "0" and about.cyclic_triples == 1 and about.top_cycle == ("0",)
     assert about.gamma_btm == pytest.approx(4) and about.smallest_gap == pytest.approx(0.1)
     assert about.as_dict()["von_neumann_winner"] == {"0": 1.0}
-    none = properties(ROCK_PAPER_SCISSORS)
+    none = matrix_properties(ROCK_PAPER_SCISSORS)
     assert none.condorcet_winner is none.gamma_btm is none.lower_bound is none.smallest_gap is None
     assert none.top_cycle == ("0", "1", "2") and none.condorcet_confidence == {}
     assert gaps_table(arxiv())["ranker"].tolist() == ["D", "B", "C", "E", "F"]
-    assert properties(PreferenceMatrix(np.array([[0.5]]))).condorcet_winner == "0"
+    assert matrix_properties(PreferenceMatrix(np.array([[0.5]]))).condorcet_winner == "0"
 
 
 def test_a_random_subset_with_a_winner():

@@ -8,10 +8,10 @@ from scipy.stats import norm
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.preferences import synthetic
-from ltr_duel.preferences.bounds import gaps, lower_bound
-from ltr_duel.preferences.files import load_preferences
+from ltr_duel.preferences.io import load_preferences
+from ltr_duel.preferences.properties.bounds import gaps, lower_bound
+from ltr_duel.preferences.properties.transitivity import gamma_btm, total_order
 from ltr_duel.preferences.published import arxiv
-from ltr_duel.preferences.transitivity import gamma_btm, total_order
 
 
 def test_links_are_written_out():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.clicks.model import ClickModel, click_model
-from ltr_duel.preferences.estimate import estimate_preferences
+from ltr_duel.preferences.estimate.api import estimate_preferences
 from tests.conftest import random_rankings
 from tests.reference.preferences import exact_preferences
 

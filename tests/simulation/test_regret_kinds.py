@@ -13,7 +13,7 @@ from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.simulation.oracle import FromMatrix, duel, multiduel
 from ltr_duel.simulation.regret import REGRETS, loss_per_arm, places
 from ltr_duel.simulation.result import Results
-from ltr_duel.simulation.simulate import run_streams, simulate
+from ltr_duel.simulation.run import run_streams, simulate
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
 # The best arm stands last, so that an order of the arms by number would be wrong.

@@ -9,7 +9,7 @@ from scipy import stats
 
 from ltr_duel.analysis.tables import latex_table, summary_table
 from ltr_duel.core.errors import InputError
-from ltr_duel.simulation.simulate import simulate
+from ltr_duel.simulation.run import simulate
 from ltr_duel.simulation.summary import holm, paired_tests, summarise
 from tests.conftest import bradley_terry
 

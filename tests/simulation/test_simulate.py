@@ -16,7 +16,7 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.simulation.loop import new_record, run_duels, run_slates
 from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.result import RunKey
-from ltr_duel.simulation.simulate import checkpoints, run_streams, simulate
+from ltr_duel.simulation.run import checkpoints, run_streams, simulate
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
 POLICIES = ["rucb", "mdb"]
@@ -126,10 +126,10 @@ def test_a_process_without_a_compiler_gives_the_same_bytes(tmp_path):
 import sys
 sys.path.insert(0, sys.argv[2])
 from tests.conftest import random_rankings
-from ltr_duel.preferences.estimate import estimate_preferences
-from ltr_duel.preferences.files import save_preferences
+from ltr_duel.preferences.estimate.api import estimate_preferences
+from ltr_duel.preferences.io import save_preferences
 from ltr_duel.simulation.live import Live
-from ltr_duel.simulation.simulate import simulate
+from ltr_duel.simulation.run import simulate
 rankings = random_rankings(4, 5, 12)
 matrix = estimate_preferences(rankings, comparisons=50)
 simulate(matrix, ["rucb", "mdb"], horizon=300, repetitions=2).save(sys.argv[1])

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ltr_duel.bandits.beat_the_mean_sweeps import SweepState, sweep_arrays
 from ltr_duel.bandits.parameters import configure
+from ltr_duel.bandits.policies.beat_the_mean_sweeps import SweepState, sweep_arrays
 from ltr_duel.bandits.policy import NEVER
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.random import stream
@@ -20,7 +20,7 @@ from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.simulation.loop import new_record, run_sweeps
 from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.result import RunKey
-from ltr_duel.simulation.simulate import checkpoints, run_once, run_streams, simulate
+from ltr_duel.simulation.run import checkpoints, run_once, run_streams, simulate
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
 TWO = PreferenceMatrix(np.array([[0.5, 0.7], [0.3, 0.5]]))

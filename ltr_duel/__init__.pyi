@@ -1,0 +1,18 @@
+from .data import load_dataset as load_dataset
+from .preferences import (
+    PreferenceMatrix as PreferenceMatrix,
+)
+from .preferences import (
+    estimate_preferences as estimate_preferences,
+)
+from .preferences import (
+    load_preferences as load_preferences,
+)
+from .preferences import (
+    save_preferences as save_preferences,
+)
+from .rankers import feature_rankers as feature_rankers
+from .simulation import Live as Live
+from .simulation import simulate as simulate
+
+__version__: str

@@ -1,0 +1,294 @@
+"""Beat the Mean in whole sweeps: the same law as step by step, for horizons that single steps do not reach.
+
+Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithm 1, whose lines the comments give; see `beat_the_mean`.
+Outcomes must be independent coins of a known matrix. Nothing is drawn before it matters:
+
+- **Opponents.** The algorithm looks at the duels and wins of an arm, not at whom it met. Each opponent is uniform on
+  the remaining arms, so a duel is won with the mean probability over them. Given the outcome, and that it was not taken
+  back, the opponent is x with probability proportional to ``p[b, x]`` (won) or ``1 - p[b, x]`` (lost), independently
+  of all else. So duels against an arm are drawn when it leaves, all others at a checkpoint, and then they are fixed.
+- **Outcomes.** Duels of an arm are *open* while only their number is known. An arm with w wins and l losses drawn, and
+  at most n duels until some moment, has a mean from w / n to 1 - l / n until then. As long as the largest and the
+  smallest mean are sure to be closer than 2 c(n), all arms get duels, and nothing is drawn (`hop`). Else the outcomes
+  of those arms are drawn that may be the best or the worst (`draw_near`). Where it stays undecided, the arms are
+  served one by one, in random order, with the paper's test after each (`serve`).
+
+A run costs O(K^2) draws for its removals, and O(K^2) for each checkpoint while arms are left, however long it is.
+"""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, binomial_draw, kernel, random_below
+
+
+class SweepState(NamedTuple):
+    """What is known, and drawn, of K arms."""
+
+    n: IntVector  # (K,) duels recorded by each arm
+    drawn: IntMatrix  # (K, 2) lost and won ones; n less their sum is open
+    unnamed: IntMatrix  # (K, 2) those of `drawn` whose opponent is not drawn yet
+    named: IntMatrix  # (K, 2 K) lost to x in column 2 x, won in 2 x + 1: those whose opponent is
+    sum_p: FloatVector  # (K,) p[b, x], summed over the remaining arms x
+    active: IntVector  # (K,) the remaining arms, ascending, then whatever
+    waiting: IntVector  # (K,) scratch: remaining arms with the fewest duels
+    clock: IntVector  # (4,) see the constants below
+    bounds: FloatVector  # (6,) see the constants below
+
+
+class PacSweepState(SweepState):
+    """The same, for the PAC algorithm."""
+
+
+# In `clock`: remaining arms; N; the arm of line 23, or -1; duels of the last hop.
+ACTIVE, ENOUGH, BEST, HOP = 0, 1, 2, 3
+# In `bounds`: c(n) = FACTOR sqrt(LOG / n); smallest and largest mean drawn; until the next sweep ends the smallest mean
+# is at most WORST and the largest at least TOP.
+FACTOR, LOG, LOW, HIGH, WORST, TOP = 0, 1, 2, 3, 4, 5
+LOST, WON = 0, 1
+
+
+def sweep_arrays(n_arms: int, enough: int, factor: float, level: float) -> tuple[Any, ...]:
+    """Make the arrays of a `SweepState`."""
+    n, active, waiting = np.zeros((3, n_arms), np.int64)
+    active[:] = np.arange(n_arms)
+    drawn, unnamed = np.zeros((2, n_arms, 2), np.int64)
+    clock = np.array([n_arms, enough, 0 if n_arms == 1 else -1, 1])
+    bounds = np.array([factor, level, 0.5, 0.5, 0.5, 0.5])
+    return n, drawn, unnamed, np.zeros((n_arms, 2 * n_arms), np.int64), np.zeros(n_arms), active, waiting, clock, bounds
+
+
+def sweep(
+    state: SweepState, params: Any, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: np.random.Generator
+) -> int:
+    """Lines 10 to 23, until the step; then name all opponents."""
+    if t == 1:
+        for b in range(p.shape[0]):
+            for x in range(p.shape[0]):
+                state.sum_p[b] += p[b, x]
+    decisions = 0
+    while t <= until and state.clock[BEST] < 0:
+        decisions += 1
+        draw_near(state, rng)
+        steps = hop(state, until + 1 - t)
+        if steps == 0:
+            steps = serve(state, until + 1 - t, p, met, rng)
+        t += steps
+        if state.clock[ACTIVE] == 1 or fewest_duels(state) >= state.clock[ENOUGH]:  # line 10
+            draw_all(state, rng)
+            state.clock[BEST] = best_mean(state)
+    draw_all(state, rng)
+    for place in range(state.clock[ACTIVE]):
+        name_opponents(state, state.active[place], p, met, rng)
+    if t <= until:
+        met[state.clock[BEST], state.clock[BEST]] += until + 1 - t
+    return decisions
+
+
+@kernel
+def hop(state: SweepState, room: int) -> int:
+    """Give all arms the same number of duels, if nothing can happen on the way; return how many steps it took."""
+    fewest = fewest_duels(state)
+    more = min(2 * state.clock[HOP], state.clock[ENOUGH] - fewest)
+    while more > 0:
+        low, high, steps = inf, -inf, 0
+        for place in range(state.clock[ACTIVE]):
+            b = state.active[place]
+            n = max(state.n[b], fewest + more)
+            steps += n - state.n[b]
+            low = min(low, state.drawn[b, WON] / n)
+            high = max(high, (n - state.drawn[b, LOST]) / n)
+        if steps <= room and high - low + 1e-12 < 2.0 * radius(state, fewest + more):  # line 16; c* shrinks with n*
+            for place in range(state.clock[ACTIVE]):
+                b = state.active[place]
+                state.n[b] = max(state.n[b], fewest + more)
+            state.clock[HOP] = more
+            return steps
+        more //= 2
+    state.clock[HOP] = 1
+    return 0
+
+
+@kernel
+def draw_near(state: SweepState, rng: np.random.Generator) -> None:
+    """Draw the open outcomes of all arms that may be the best or the worst before they have two duels more."""
+    drawn = True
+    while drawn:
+        worst, top = inf, -inf
+        for place in range(state.clock[ACTIVE]):
+            b = state.active[place]
+            worst = min(worst, (state.n[b] + 1 - state.drawn[b, LOST]) / (state.n[b] + 1))
+            top = max(top, state.drawn[b, WON] / (state.n[b] + 1))
+        state.bounds[WORST] = worst
+        state.bounds[TOP] = top
+        drawn = False
+        for place in range(state.clock[ACTIVE]):
+            b = state.active[place]
+            if is_open(state, b) and is_near(state, b):
+                draw_outcomes(state, b, rng)
+                drawn = True
+
+
+@kernel
+def is_open(state: SweepState, b: int) -> bool:
+    """Tell whether some outcomes of an arm are not drawn."""
+    return state.n[b] > state.drawn[b, LOST] + state.drawn[b, WON]
+
+
+@kernel
+def is_near(state: SweepState, b: int) -> bool:
+    """Tell whether an arm may be the worst or the best, or tie with it, before it has two duels more."""
+    n = state.n[b] + 1
+    return state.drawn[b, WON] / n <= state.bounds[WORST] or (n - state.drawn[b, LOST]) / n >= state.bounds[TOP]
+
+
+@kernel
+def serve(state: SweepState, room: int, p: FloatMatrix, met: IntMatrix, rng: np.random.Generator) -> int:
+    """Serve the arms of fewest duels, until one is removed or there is no room; arms not near draw no outcome."""
+    fewest, waiting = fewest_duels(state), 0
+    for place in range(state.clock[ACTIVE]):
+        if state.n[state.active[place]] == fewest:
+            state.waiting[waiting] = state.active[place]
+            waiting += 1
+    find_range(state)
+    for place in range(min(waiting, room)):
+        other = place + random_below(waiting - place, rng)  # line 11
+        b = state.waiting[other]
+        state.waiting[other] = state.waiting[place]
+        near = is_near(state, b)
+        state.n[b] += 1  # line 14
+        if near:
+            draw_outcomes(state, b, rng)  # line 13
+            find_range(state)
+        c = radius(state, fewest + (place == waiting - 1))
+        if state.bounds[LOW] + c <= state.bounds[HIGH] - c:  # line 16
+            remove_worst(state, p, met, rng)
+            return place + 1
+    return min(waiting, room)
+
+
+@kernel
+def find_range(state: SweepState) -> None:
+    """Look up the smallest and the largest mean; an arm with open outcomes has neither."""
+    low, high = inf, -inf
+    for place in range(state.clock[ACTIVE]):
+        b = state.active[place]
+        if not is_open(state, b):
+            low = min(low, mean(state, b))
+            high = max(high, mean(state, b))
+    state.bounds[LOW] = low
+    state.bounds[HIGH] = high
+
+
+@kernel
+def remove_worst(state: SweepState, p: FloatMatrix, met: IntMatrix, rng: np.random.Generator) -> None:
+    """Lines 17 to 19. LOW is exact here."""
+    draw_all(state, rng)
+    ties = 0
+    for place in range(state.clock[ACTIVE]):
+        ties += mean(state, state.active[place]) == state.bounds[LOW]
+    skip = random_below(ties, rng)
+    worst = -1
+    for place in range(state.clock[ACTIVE]):
+        if mean(state, state.active[place]) == state.bounds[LOW]:
+            if skip == 0:
+                worst = state.active[place]  # line 17
+            skip -= 1
+    name_opponents(state, worst, p, met, rng)
+    left = 0
+    for place in range(state.clock[ACTIVE]):
+        b = state.active[place]
+        if b != worst:
+            for side in range(2):  # line 18
+                every = state.sum_p[b] if side == WON else state.clock[ACTIVE] - state.sum_p[b]
+                state.drawn[b, side] -= name_against(state, b, worst, side, every, p, met, rng)
+            state.n[b] = state.drawn[b, LOST] + state.drawn[b, WON]
+            state.sum_p[b] -= p[b, worst]
+            state.active[left] = b  # line 19
+            left += 1
+    state.clock[ACTIVE] = left
+
+
+@kernel
+def name_opponents(state: SweepState, b: int, p: FloatMatrix, met: IntMatrix, rng: np.random.Generator) -> None:
+    """Draw whom an arm met in all its duels, from the remaining arms."""
+    for side in range(2):
+        while state.unnamed[b, side] > 0:  # twice at most: rounding may leave something over
+            every = state.sum_p[b] if side == WON else state.clock[ACTIVE] - state.sum_p[b]
+            place = 0
+            while state.unnamed[b, side] > 0 and place < state.clock[ACTIVE]:
+                x = state.active[place]
+                name_against(state, b, x, side, every, p, met, rng)
+                every -= p[b, x] if side == WON else 1.0 - p[b, x]
+                place += 1
+
+
+@kernel
+def name_against(
+    state: SweepState, b: int, x: int, side: int, every: float, p: FloatMatrix, met: IntMatrix, rng: np.random.Generator
+) -> int:
+    """Draw how many lost, or won, duels were against x; ``every`` adds up the chances of all. Return all known ones."""
+    chance = p[b, x] if side == WON else 1.0 - p[b, x]
+    new = binomial_draw(state.unnamed[b, side], chance / every, rng)
+    state.unnamed[b, side] -= new
+    state.named[b, 2 * x + side] += new
+    met[b, x] += new
+    return state.named[b, 2 * x + side]
+
+
+@kernel
+def draw_outcomes(state: SweepState, b: int, rng: np.random.Generator) -> None:
+    """Draw the open outcomes of an arm."""
+    duels = state.n[b] - state.drawn[b, LOST] - state.drawn[b, WON]
+    won = binomial_draw(duels, state.sum_p[b] / state.clock[ACTIVE], rng)
+    state.drawn[b, WON] += won
+    state.drawn[b, LOST] += duels - won
+    state.unnamed[b, WON] += won
+    state.unnamed[b, LOST] += duels - won
+
+
+@kernel
+def draw_all(state: SweepState, rng: np.random.Generator) -> None:
+    """Draw all open outcomes."""
+    for place in range(state.clock[ACTIVE]):
+        draw_outcomes(state, state.active[place], rng)
+
+
+@kernel
+def fewest_duels(state: SweepState) -> int:
+    """Return n* (line 7)."""
+    fewest = state.n[state.active[0]]
+    for place in range(state.clock[ACTIVE]):
+        fewest = min(fewest, state.n[state.active[place]])
+    return fewest
+
+
+@kernel
+def radius(state: SweepState, n: int) -> float:
+    """Return c* (line 8)."""
+    return state.bounds[FACTOR] * sqrt(state.bounds[LOG] / n) if n > 0 else 1.0
+
+
+@kernel
+def mean(state: SweepState, b: int) -> float:
+    """Return the mean of an arm without open outcomes (line 6)."""
+    return state.drawn[b, WON] / state.n[b] if state.n[b] > 0 else 0.5
+
+
+@kernel
+def best_mean(state: SweepState) -> int:
+    """Line 23; at a checkpoint no outcome is open."""
+    best = state.active[0]
+    for place in range(state.clock[ACTIVE]):
+        if mean(state, state.active[place]) > mean(state, best):
+            best = state.active[place]
+    return best
+
+
+def recommend(state: SweepState, params: Any) -> int:
+    """Line 23."""
+    return best_mean(state)

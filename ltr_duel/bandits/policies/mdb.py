@@ -1,0 +1,114 @@
+"""MDB: Multi-Dueling Bandits.
+
+Compares whole sets of arms at once: as long as several arms may be the Condorcet winner, all arms that a wider bound
+still allows are compared together.
+
+Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016
+(extended: arXiv 1608.06253), Algorithm 1; comments give its lines. Assumes a Condorcet winner; needs no horizon; no
+regret bound is proven. The paper's grid search chose alpha = 0.5, beta = 1.5.
+
+A step in which one arm is left costs O(K), an exploring step O(|slate| K).
+"""
+
+from __future__ import annotations
+
+from math import log
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.statistics import last_step_before, most_victorious, record_points
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, SignMatrix, count_up_to, largest
+
+
+class Params(NamedTuple):
+    """Parameters of MDB."""
+
+    alpha: float = 0.5  # width of the narrow bound u
+    beta: float = 1.5  # how much wider the bound v is, under the root
+
+
+class State(NamedTuple):
+    """What MDB knows after some comparisons among K arms."""
+
+    points: IntMatrix  # (K, K) points[i, j]: two for each comparison in which arm i beat arm j, one for each tie
+    doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln t >= doubts[i, j]
+    doubt: FloatVector  # (K,)   row maxima: U_i >= 1/2 while alpha ln t >= doubt[i]
+
+
+def init(n_arms: int, horizon: int, params: Params) -> State:
+    """Line 1."""
+    return State(np.zeros((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms)), np.zeros(n_arms))
+
+
+def select(state: State, params: Params, t: int, slate: IntVector, rng: np.random.Generator) -> int:
+    """Lines 2 and 4 to 13."""
+    narrow = params.alpha * log(t)
+    champions = count_up_to(state.doubt, narrow)  # |E|, line 6
+    limit = np.inf  # lines 2 and 13: all arms
+    if t > 1 and champions == 1:
+        limit = narrow  # line 11: E itself
+    elif t > 1 and champions > 1:
+        limit = params.beta * narrow  # line 9: F
+    size = 0
+    for k in range(state.doubt.shape[0]):
+        if state.doubt[k] <= limit:
+            slate[size] = k
+            size += 1
+    return size
+
+
+def update(
+    state: State, params: Params, t: int, slate: IntVector, size: int, won: SignMatrix, rng: np.random.Generator
+) -> None:
+    """Count all pairs of the slate."""
+    if size == 1:
+        return
+    for a in range(size):
+        for b in range(a + 1, size):
+            record_points(state.points, state.doubts, slate[a], slate[b], won[a, b])
+    for a in range(size):
+        state.doubt[slate[a]] = largest(state.doubts[slate[a]])
+
+
+def idle_until(state: State, params: Params, t: int) -> int:
+    """A single arm stays alone in E until the next arm's doubt is overcome."""
+    narrow = params.alpha * log(t)
+    nearest = np.inf
+    for k in range(state.doubt.shape[0]):
+        if state.doubt[k] > narrow:
+            nearest = min(nearest, state.doubt[k])
+    return max(t, last_step_before(nearest / params.alpha))
+
+
+def recommend(state: State, params: Params) -> int:
+    """The arm that beats the most arms (the paper names none)."""
+    return most_victorious(state.points)
+
+
+register(
+    Policy(
+        name="mdb",
+        feedback="slate",
+        params=Params,
+        state=State,
+        init=init,
+        select=select,
+        update=update,
+        recommend=recommend,
+        idle_until=idle_until,
+        counts_ties=True,
+        limits={"alpha": (0.0, None), "beta": (1.0, None)},
+        assumes="a Condorcet winner",
+        regret="not proven",
+        cost="O(K) alone, O(|slate| K) exploring",
+        reference="Brost et al., Multi-Dueling Bandits, CIKM 2016 (arXiv 1608.06253), Algorithm 1",
+        bibtex="""@inproceedings{brost2016mdb,
+  title     = {Multi-Dueling Bandits and Their Application to Online Ranker Evaluation},
+  author    = {Brost, Brian and Seldin, Yevgeny and Cox, Ingemar J. and Lioma, Christina},
+  booktitle = {Proceedings of the 25th ACM International Conference on Information and Knowledge Management (CIKM)},
+  year      = {2016}
+}""",
+    )
+)

@@ -1,0 +1,151 @@
+"""MergeRUCB: RUCB within small batches of arms, which are thinned out and merged.
+
+Zoghi, Whiteson, de Rijke. MergeRUCB: A Method for Large-Scale Online Ranker Evaluation. WSDM 2015. Assumes a
+Condorcet winner and that few pairs tie; needs no horizon. Regret O(K log T), with large constants: its bounds use
+ln(t + C) with C = ((4 alpha - 1) K^2 / ((2 alpha - 1) delta))^(1 / (2 alpha - 1)), which starts near 15 for a hundred
+arms.
+
+As in the authors' program (Lerot) every arm starts with one win against every other, batches of one arm pass their
+turn, and a stage ends at K / 2^stage + 1 remaining arms. A step costs O(batch^2).
+"""
+
+from __future__ import annotations
+
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.bandits.batches import (
+    batch_of_step,
+    batch_rows,
+    batch_size,
+    drop_beaten,
+    is_decided,
+    merge_when_due,
+    most_victorious_left,
+    random_place,
+)
+from ltr_duel.bandits.policy import NEVER, Policy, register
+from ltr_duel.bandits.statistics import record_win
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, random_below, shuffle
+
+
+class Params(NamedTuple):
+    """Parameters of MergeRUCB."""
+
+    alpha: float = 1.01  # exploration
+    batch: int = 4  # arms in a batch, at first
+    delta: float = 0.01  # probability that the bounds fail after C steps
+
+
+class State(NamedTuple):
+    """What MergeRUCB knows after some duels among K arms."""
+
+    wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j, and one
+    doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln(t + C) >= doubts[i, j]
+    arms: IntVector  # (K,) the next four: see `batches`
+    ends: IntVector  # (K + 1,)
+    clock: IntVector  # (3,)
+    scratch: IntMatrix  # (3, K + 1)
+    head_start: FloatVector  # (1,) C
+
+
+def init(n_arms: int, horizon: int, params: Params) -> State:
+    """Every arm has won once against every other."""
+    odds = (4 * params.alpha - 1) * n_arms**2 / ((2 * params.alpha - 1) * params.delta)
+    head_start = odds ** (1 / (2 * params.alpha - 1))
+    square = (n_arms, n_arms)
+    rows = batch_rows(n_arms, params.batch)
+    return State(np.ones(square, np.int64), np.zeros(square), *rows, np.array([head_start]))
+
+
+def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+    """A random arm of the batch whose turn it is, and its most optimistic rival there."""
+    if t == 1:
+        shuffle(state.arms, rng)
+    m = batch_of_step(state, t)
+    if batch_size(state.ends, m) == 1:
+        return state.arms[state.ends[m]], state.arms[state.ends[m]]
+    bonus = params.alpha * log(t + state.head_start[0])
+    drop_beaten(state, m, bonus)
+    champion = state.arms[random_place(state, m, rng)]
+    if batch_size(state.ends, m) == 1:
+        return champion, champion
+    return champion, rival_in_batch(state, m, champion, bonus, rng)
+
+
+@kernel
+def rival_in_batch(state: State, m: int, champion: int, bonus: float, rng: np.random.Generator) -> int:
+    """Return the arm of the batch, not the champion, with the largest u_jc; one of several at random."""
+    best, ties, rival = -1.0, 0, champion
+    for place in range(state.ends[m], state.ends[m + 1]):
+        u = bound_against(state.wins, state.arms[place], champion, bonus)
+        if u > best:
+            best, ties, rival = u, 1, state.arms[place]
+        elif u == best:
+            ties += 1
+    if ties == 1:
+        return rival
+    skip = random_below(ties, rng)
+    for place in range(state.ends[m], state.ends[m + 1]):
+        if bound_against(state.wins, state.arms[place], champion, bonus) == best:
+            if skip == 0:
+                return state.arms[place]
+            skip -= 1
+    return champion
+
+
+@kernel
+def bound_against(wins: IntMatrix, j: int, champion: int, bonus: float) -> float:
+    """Return u_jc, and -2 for the champion itself."""
+    if j == champion:
+        return -2.0
+    n = wins[j, champion] + wins[champion, j]
+    return wins[j, champion] / n + sqrt(bonus / n)
+
+
+def update(
+    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
+) -> None:
+    """Count, and end the stage when it is due."""
+    if outcome != 0:
+        winner, loser = (first, second) if outcome > 0 else (second, first)
+        record_win(state.wins, state.doubts, winner, loser)
+    merge_when_due(state, params.batch, t, rng)
+
+
+def recommend(state: State, params: Params) -> int:
+    """The remaining arm that beats the most arms."""
+    return most_victorious_left(state.wins, state)
+
+
+def idle_until(state: State, params: Params, t: int) -> int:
+    """The last arm is played for ever."""
+    return NEVER if is_decided(state) else t
+
+
+register(
+    Policy(
+        name="merge_rucb",
+        feedback="duel",
+        params=Params,
+        state=State,
+        init=init,
+        select=select,
+        update=update,
+        recommend=recommend,
+        idle_until=idle_until,
+        limits={"alpha": (0.6, None), "batch": (2, None), "delta": (1e-12, 1.0)},
+        assumes="a Condorcet winner, few ties between arms",
+        regret="O(K log T)",
+        cost="O(1) in K, O(batch^2)",
+        reference="Zoghi et al., MergeRUCB, WSDM 2015",
+        bibtex="""@inproceedings{zoghi2015mergerucb,
+  title     = {{MergeRUCB}: A Method for Large-Scale Online Ranker Evaluation},
+  author    = {Zoghi, Masrour and Whiteson, Shimon and de Rijke, Maarten},
+  booktitle = {Proceedings of the 8th ACM International Conference on Web Search and Data Mining (WSDM)},
+  year      = {2015}
+}""",
+    )
+)

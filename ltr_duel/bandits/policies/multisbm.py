@@ -1,0 +1,86 @@
+"""MultiSBM: one bandit for each left arm; the right arm of a duel is the left arm of the next.
+
+Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014, Algorithm 2. Assumes utilities
+behind the preferences and a linear link; needs no horizon. Regret O(K log T) asymptotically, with boxes whose
+exploration constant is at least max(3, 2 + ln K / ln ln T). A step costs O(K).
+"""
+
+from __future__ import annotations
+
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.bandits.cardinal import ucb_feedback, ucb_rows
+from ltr_duel.bandits.policies.sparring import AILON, right_won
+from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, first_most, random_below, random_highest
+
+
+class Params(NamedTuple):
+    """Parameters of MultiSBM."""
+
+    alpha: float = 3.0  # exploration of the UCB1 boxes; the bound asks for at least 3
+
+
+class State(NamedTuple):
+    """K UCB1 boxes over K arms, that of left arm x in row x."""
+
+    mean: FloatMatrix  # (K, K) mean reward
+    width: FloatMatrix  # (K, K) 1 / sqrt(plays)
+    sums: FloatMatrix  # (K, K) summed reward
+    plays: IntMatrix  # (K, K)
+    total: IntVector  # (K,) plays of the box
+    scale: FloatVector  # (K,) sqrt(alpha ln N) of the box, so that nothing has to wait for it when the box is next
+    left: IntVector  # (1,) the arm that the next duel has on its left
+    chosen: IntVector  # (K,) how often each arm was on the right
+
+
+def init(n_arms: int, horizon: int, params: Params) -> State:
+    """Nothing has been played."""
+    return State(*ucb_rows(n_arms, n_arms), np.zeros(n_arms), np.zeros(1, np.int64), np.zeros(n_arms, np.int64))
+
+
+def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+    """The box of the last right arm advances."""
+    if t == 1:
+        state.left[0] = random_below(state.mean.shape[0], rng)  # arbitrary
+    left = state.left[0]
+    return left, random_highest(state.mean[left], state.width[left], state.scale[left], rng)
+
+
+def update(
+    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
+) -> None:
+    """Reward the box of the left arm with 1 if the right arm won."""
+    won = right_won(outcome, rng)
+    ucb_feedback(state.mean, state.width, state.sums, state.plays, state.total, first, second, won)
+    state.scale[first] = sqrt(params.alpha * log(state.total[first]))
+    state.left[0] = second
+    state.chosen[second] += 1
+
+
+def recommend(state: State, params: Params) -> int:
+    """The arm chosen most often (the paper names none)."""
+    return first_most(state.chosen)
+
+
+register(
+    Policy(
+        name="multisbm",
+        feedback="duel",
+        params=Params,
+        state=State,
+        init=init,
+        select=select,
+        update=update,
+        recommend=recommend,
+        limits={"alpha": (0.0, None)},
+        assumes="utilities behind the preferences, linear link",
+        regret="O(K log T) asymptotically",
+        cost="O(K)",
+        reference="Ailon et al., Reducing Dueling Bandits to Cardinal Bandits, ICML 2014, Algorithm 2",
+        bibtex=AILON,
+    )
+)

@@ -1,0 +1,129 @@
+"""The random policies that every paper compares with: a random pair, or a random set of arms, in each step.
+
+`random` draws two different arms uniformly; `random_slate` a uniformly random non-empty subset, as in Fig. 3 of the
+multi-dueling bandits paper (Brost et al., CIKM 2016). Linear regret. A step costs O(1), or O(K) for a subset.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.statistics import most_victorious
+from ltr_duel.core import IntMatrix, IntVector, SignMatrix, random_below
+
+
+class Params(NamedTuple):
+    """The random policies have no parameters."""
+
+
+class State(NamedTuple):
+    """What the random pairs have shown."""
+
+    wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
+
+
+class SlateState(NamedTuple):
+    """What the random slates have shown."""
+
+    wins: IntMatrix  # (K, K) wins[i, j]: comparisons in which arm i beat arm j
+
+
+def init(n_arms: int, horizon: int, params: Params) -> State:
+    """Nothing has been seen."""
+    return State(np.zeros((n_arms, n_arms), np.int64))
+
+
+def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Two different arms, uniformly; with one arm alone there is no choice."""
+    n_arms = state.wins.shape[0]
+    if n_arms == 1:
+        return 0, 0
+    first, second = random_below(n_arms, rng), random_below(n_arms - 1, rng)
+    return first, second + (second >= first)
+
+
+def update(
+    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
+) -> None:
+    """Count, for the recommendation alone."""
+    if outcome > 0:
+        state.wins[first, second] += 1
+    elif outcome < 0:
+        state.wins[second, first] += 1
+
+
+def recommend(state: State, params: Params) -> int:
+    """The arm that beats the most arms."""
+    return most_victorious(state.wins)
+
+
+def slate_init(n_arms: int, horizon: int, params: Params) -> SlateState:
+    """Nothing has been seen."""
+    return SlateState(np.zeros((n_arms, n_arms), np.int64))
+
+
+def slate_select(state: SlateState, params: Params, t: int, slate: IntVector, rng: np.random.Generator) -> int:
+    """Each arm with probability 1/2; again if none came."""
+    size = 0
+    while size == 0:
+        for k in range(state.wins.shape[0]):
+            if rng.random() < 0.5:
+                slate[size] = k
+                size += 1
+    return size
+
+
+def slate_update(
+    state: SlateState, params: Params, t: int, slate: IntVector, size: int, won: SignMatrix, rng: np.random.Generator
+) -> None:
+    """Count, for the recommendation alone."""
+    for a in range(size):
+        for b in range(a + 1, size):
+            if won[a, b] > 0:
+                state.wins[slate[a], slate[b]] += 1
+            else:
+                state.wins[slate[b], slate[a]] += 1
+
+
+def slate_recommend(state: SlateState, params: Params) -> int:
+    """The arm that beats the most arms."""
+    return most_victorious(state.wins)
+
+
+register(
+    Policy(
+        name="random",
+        feedback="duel",
+        params=Params,
+        state=State,
+        init=init,
+        select=select,
+        update=update,
+        recommend=recommend,
+        assumes="nothing",
+        regret="linear in T",
+        cost="O(1)",
+        reference="the baseline: two arms at random",
+        bibtex="",
+    )
+)
+register(
+    Policy(
+        name="random_slate",
+        feedback="slate",
+        params=Params,
+        state=SlateState,
+        init=slate_init,
+        select=slate_select,
+        update=slate_update,
+        recommend=slate_recommend,
+        assumes="nothing",
+        regret="linear in T",
+        cost="O(K^2)",
+        reference="the baseline of Brost et al., Multi-Dueling Bandits, CIKM 2016, Fig. 3: arms at random",
+        bibtex="",
+    )
+)

@@ -1,0 +1,120 @@
+"""RCS: Relative Confidence Sampling. As RUCB, but a sample from the posterior says who is champion.
+
+Zoghi, Whiteson, de Rijke, Munos. Relative Confidence Sampling for Efficient On-Line Ranker Evaluation. WSDM 2014;
+Algorithm 4 of Wolfenfeld's survey, whose lines the comments give. Assumes a Condorcet winner; needs no horizon; no
+bound is proven.
+
+Only the side of 1/2 matters of each theta_ij, so coins take the place of Beta draws (see `posterior`), and only those
+are tossed that decide whether an arm beats all others: a candidate walks along the arms until it loses, its victor
+walks on, and the last one is put against those that it has not met. At most 2 K coins; a step costs O(K).
+"""
+
+from __future__ import annotations
+
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.bandits.policies.rucb import strongest_rival
+from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.posterior import beats, posterior_rows, record_posterior
+from ltr_duel.bandits.statistics import bound_rows, most_victorious, record_bound
+from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, random_fewest
+
+
+class Params(NamedTuple):
+    """Parameters of RCS."""
+
+    alpha: float = 0.51  # exploration
+
+
+class State(NamedTuple):
+    """What RCS knows after some duels among K arms."""
+
+    wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
+    rate: FloatMatrix  # (K, K) u_jc = rate[c, j] + sqrt(alpha ln t) width[c, j], as in `rucb`
+    width: FloatMatrix  # (K, K)
+    prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2)
+    log_mass: FloatMatrix  # (K, K) see `posterior`
+    chosen: IntVector  # (K,) how often each arm was champion
+    last: IntVector  # (1,) the last champion, from which the walk starts
+
+
+def init(n_arms: int, horizon: int, params: Params) -> State:
+    """Line 2."""
+    wins, rate, width, _ = bound_rows(n_arms, 0)
+    return State(wins, rate, width, *posterior_rows(n_arms), np.zeros(n_arms, np.int64), np.zeros(1, np.int64))
+
+
+def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Lines 4 to 12."""
+    champion = beats_all(state.prefer, state.last[0], rng)  # lines 4 to 8
+    if champion < 0:
+        champion = random_fewest(state.chosen, rng)  # line 9
+    state.chosen[champion] += 1
+    state.last[0] = champion
+    return champion, strongest_rival(state.rate, state.width, champion, sqrt(params.alpha * log(t)), rng)
+
+
+@kernel
+def beats_all(prefer: FloatMatrix, start: int, rng: np.random.Generator) -> int:
+    """Return the arm that beats all others in a sampled tournament, or -1. No pair is tossed twice."""
+    n_arms = prefer.shape[0]
+    candidate, before, met = start, start, 0  # `candidate` beat `before` and everybody after place `met`
+    for place in range(1, n_arms):
+        arm = start + place
+        if arm >= n_arms:
+            arm -= n_arms
+        if not beats(prefer, candidate, arm, rng):
+            before, candidate, met = candidate, arm, place
+    for place in range(met):
+        arm = start + place
+        if arm >= n_arms:
+            arm -= n_arms
+        if arm != before and not beats(prefer, candidate, arm, rng):
+            return -1
+    return candidate
+
+
+def update(
+    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
+) -> None:
+    """Line 13."""
+    if outcome == 0:
+        return
+    winner, loser = (first, second) if outcome > 0 else (second, first)
+    state.wins[winner, loser] += 1
+    record_bound(state.wins, state.rate, state.width, winner, loser)
+    won = state.wins[winner, loser]
+    record_posterior(state.prefer, state.log_mass, winner, loser, won, won + state.wins[loser, winner])
+
+
+def recommend(state: State, params: Params) -> int:
+    """The arm that beats the most arms."""
+    return most_victorious(state.wins)
+
+
+register(
+    Policy(
+        name="rcs",
+        feedback="duel",
+        params=Params,
+        state=State,
+        init=init,
+        select=select,
+        update=update,
+        recommend=recommend,
+        limits={"alpha": (0.0, None)},
+        assumes="a Condorcet winner",
+        regret="not proven",
+        cost="O(K), at most 2K coins",
+        reference="Zoghi et al., Relative Confidence Sampling, WSDM 2014",
+        bibtex="""@inproceedings{zoghi2014rcs,
+  title     = {Relative Confidence Sampling for Efficient On-Line Ranker Evaluation},
+  author    = {Zoghi, Masrour and Whiteson, Shimon and de Rijke, Maarten and Munos, R{\\'e}mi},
+  booktitle = {Proceedings of the 7th ACM International Conference on Web Search and Data Mining (WSDM)},
+  year      = {2014}
+}""",
+    )
+)

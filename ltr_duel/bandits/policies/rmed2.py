@@ -1,0 +1,201 @@
+"""RMED2 and RMED2FH: RMED with the opponent that is cheapest for ruling an arm out. Their rate is the lower bound.
+
+Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
+Algorithms 1 and 2. Assume a Condorcet winner. The asymptotic regret is optimal, sum over i of min over j of (D_i +
+D_j) / (2 d(p_ij, 1/2)) times ln T.
+
+`rmed2` needs no horizon: before a pass it plays every pair that has met less than alpha ln ln t times. Only when that
+level passes an integer can there be such a pair, so it looks for them then alone. `rmed2fh` knows the horizon: it
+plays every pair alpha ln ln T times at first, and then fixes the opponents for good. A step costs O(K).
+"""
+
+from __future__ import annotations
+
+from math import ceil, exp, inf, log
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ltr_duel.bandits.policies.rmed import (
+    BIBTEX,
+    FIRST,
+    FORCED,
+    LEVEL,
+    PLACE,
+    ROUNDS,
+    SECOND,
+    SIZE,
+    UNSET,
+    State,
+    likely_winner,
+    recommend,
+    rmed_rows,
+    strongest_opponent,
+    update,
+)
+from ltr_duel.bandits.policies.rmed import idle_until as idle_until_joined
+from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.statistics import last_step_before
+from ltr_duel.core import kernel
+
+
+class Params(NamedTuple):
+    """Parameters of RMED2 and RMED2FH."""
+
+    alpha: float = 3.0  # every pair meets alpha ln ln t times
+    scale: float = 0.3  # f(K) = scale * K^power
+    power: float = 1.01
+
+
+class Rmed2State(State):
+    """As RMED1's."""
+
+
+class FixedState(State):
+    """As RMED1's, with the rivals fixed."""
+
+
+def init(n_arms: int, horizon: int, params: Params) -> Rmed2State:
+    """Every pair is to meet once."""
+    return Rmed2State(*rmed_rows(n_arms, 1, params.scale * n_arms**params.power))
+
+
+def fixed_init(n_arms: int, horizon: int, params: Params) -> FixedState:
+    """Every pair is to meet alpha ln ln T times."""
+    rounds = max(1, ceil(params.alpha * log(log(max(horizon, 3)))))
+    return FixedState(*rmed_rows(n_arms, rounds, params.scale * n_arms**params.power))
+
+
+def select(state: Rmed2State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+    """A pair that met too rarely; else the next arm of L_C, and its opponent."""
+    if state.clock[ROUNDS] > 0:
+        return state.clock[FIRST], state.clock[SECOND]
+    if state.clock[PLACE] == 0 and find_neglected(state, params.alpha, t):
+        state.clock[FORCED] = 1
+        return state.clock[FIRST], state.clock[SECOND]
+    first = state.current[state.clock[PLACE]]
+    winner = likely_winner(state, rng)
+    return first, opponent(state, first, winner, cheapest_rival(state, first, winner), t, rng)
+
+
+def fixed_select(state: FixedState, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+    """The next arm of L_C, and its opponent."""
+    if state.clock[ROUNDS] > 0:
+        return state.clock[FIRST], state.clock[SECOND]
+    if state.clock[UNSET]:
+        state.clock[UNSET] = 0
+        winner = likely_winner(state, rng)
+        for k in range(state.rival.shape[0]):
+            state.rival[k] = cheapest_rival(state, k, winner)
+    first = state.current[state.clock[PLACE]]
+    return first, opponent(state, first, likely_winner(state, rng), state.rival[first], t, rng)
+
+
+@kernel
+def level_at(alpha: float, t: int) -> int:
+    """Return how often every pair must have met in step t: n < alpha ln ln t is n < this."""
+    if t < 3:
+        return 0
+    return int(ceil(alpha * log(log(t))))
+
+
+@kernel
+def find_neglected(state: Any, alpha: float, t: int) -> bool:
+    """Move (FIRST, SECOND) on to the next pair that met less than alpha ln ln t times; return whether there is one.
+
+    When a search from the first pair to the last has brought all pairs to a level, LEVEL remembers it.
+    """
+    n_arms = state.share.shape[0]
+    level = level_at(alpha, t)
+    if level <= state.clock[LEVEL] or n_arms == 1:
+        return False
+    i, j = state.clock[FIRST], state.clock[SECOND]
+    fresh = i == 0 and j == 1
+    while True:
+        if state.wins[i, j] + state.wins[j, i] < level:
+            state.clock[FIRST] = i
+            state.clock[SECOND] = j
+            return True
+        j += 1
+        if j == n_arms:
+            i += 1
+            j = i + 1
+        if i == n_arms - 1:
+            if fresh:
+                state.clock[FIRST] = 0
+                state.clock[SECOND] = 1
+                state.clock[LEVEL] = level
+                return False
+            i, j, fresh = 0, 1, True
+
+
+@kernel
+def cheapest_rival(state: Any, arm: int, winner: int) -> int:
+    """Return b_l: least (D_l + D_j) / d+(phat_lj, 1/2), D being gaps to i*; -1 if the arm loses to nobody."""
+    best, rival = inf, -1
+    own = state.share[winner, arm] - 0.5 if winner != arm else 0.0
+    for j in range(state.share.shape[0]):
+        if state.terms[arm, j] > 0.0:
+            gap = state.share[winner, j] - 0.5 if winner != j else 0.0
+            cost = (own + gap) * (state.wins[arm, j] + state.wins[j, arm]) / state.terms[arm, j]
+            if cost < best:
+                best, rival = cost, j
+    return rival
+
+
+@kernel
+def opponent(state: Any, arm: int, winner: int, rival: int, t: int, rng: np.random.Generator) -> int:
+    """Return the cheapest rival, as long as the arm has met i* often enough; else RMED1's choice."""
+    if rival >= 0 and state.share[arm, rival] <= 0.5 and t >= 3:
+        met_winner = state.wins[arm, winner] + state.wins[winner, arm]
+        if met_winner * log(log(t)) >= state.wins[arm, rival] + state.wins[rival, arm]:
+            return rival
+    return strongest_opponent(state, arm, winner, rng)
+
+
+def idle_until(state: Rmed2State, params: Params, t: int) -> int:
+    """As RMED1, and no pair is due before the level passes the next integer."""
+    if state.clock[ROUNDS] > 0 or state.clock[SIZE] != 1:
+        return t
+    alone, nearest = state.current[0], inf
+    for k in range(state.evidence.shape[0]):
+        if k != alone:
+            nearest = min(nearest, state.evidence[k])
+    joined = last_step_before(nearest - state.evidence[alone] - state.slack[0])
+    return max(t, min(joined, last_step_at_level(params.alpha, level_at(params.alpha, t))))
+
+
+@kernel
+def last_step_at_level(alpha: float, level: int) -> int:
+    """Return a step, as late as is safe, up to which alpha ln ln t stays at most ``level``."""
+    power = level / alpha
+    if power > 3.75:  # ln ln of the largest 64-bit number is 3.77
+        power = 3.75
+    return last_step_before(exp(power))
+
+
+def _register(name: str, state: type, start: Any, choose: Any, idle: Any, needs_horizon: bool) -> None:
+    register(
+        Policy(
+            name=name,
+            feedback="duel",
+            params=Params,
+            state=state,
+            init=start,
+            select=choose,
+            update=update,
+            recommend=recommend,
+            idle_until=idle,
+            needs_horizon=needs_horizon,
+            limits={"alpha": (0.0, None), "scale": (0.0, None), "power": (0.0, None)},
+            assumes="a Condorcet winner",
+            regret="asymptotically optimal, O(K log T)",
+            cost="O(K)",
+            reference=f"Komiyama et al., Regret Lower Bound and Optimal Algorithm, COLT 2015, {name.upper()}",
+            bibtex=BIBTEX,
+        )
+    )
+
+
+_register("rmed2", Rmed2State, init, select, idle_until, needs_horizon=False)
+_register("rmed2fh", FixedState, fixed_init, fixed_select, idle_until_joined, needs_horizon=True)

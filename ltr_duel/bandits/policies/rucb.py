@@ -1,0 +1,167 @@
+"""RUCB: Relative Upper Confidence Bound.
+
+Champion: any arm that no rival confidently beats. Challenger: the arm that, optimistically, does best against the
+champion.
+
+Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem. ICML 2014,
+Algorithm 1 (in the arXiv version's form, without the hypothesised best arm); comments give its lines.
+Assumes a Condorcet winner; needs no horizon. Regret O(K^2 log T).
+
+A step costs O(K): the candidates follow from one threshold for each arm (`doubt`, see `statistics`), and the bounds of
+all arms against the champion from two stored rows, since u_jc = rate[c, j] + sqrt(alpha ln t) * width[c, j].
+"""
+
+from __future__ import annotations
+
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.statistics import bound_rows, last_step_before, most_victorious, record_bound
+from ltr_duel.core import (
+    FloatMatrix,
+    FloatVector,
+    IntMatrix,
+    count_at,
+    count_up_to,
+    highest,
+    kernel,
+    largest,
+    nth_at,
+    random_below,
+    random_up_to,
+)
+
+
+class Params(NamedTuple):
+    """Parameters of RUCB."""
+
+    alpha: float = 0.51  # exploration; the bound asks for alpha > 1/2
+    prior_wins: int = 0  # duels that each arm has won against each other before the first (1 in Lerot)
+
+
+class State(NamedTuple):
+    """What RUCB knows after some duels among K arms."""
+
+    wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
+    rate: FloatMatrix  # (K, K) rate[c, j]: share of duels with c that j won; 2 before the first, 1/2 on the diagonal
+    width: FloatMatrix  # (K, K) 1 / sqrt(duels of the pair); 0 before the first, and on the diagonal
+    doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln t >= doubts[i, j]
+    doubt: FloatVector  # (K,)   row maxima: arm i is a candidate while alpha ln t >= doubt[i]
+
+
+def init(n_arms: int, horizon: int, params: Params) -> State:
+    """Line 1, and line 3 for arms that met nobody."""
+    return State(*bound_rows(n_arms, params.prior_wins), np.zeros(n_arms))
+
+
+def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Lines 3 to 6."""
+    bonus = params.alpha * log(t)
+    candidates = count_up_to(state.doubt, bonus)
+    if candidates > 0:
+        champion = random_up_to(state.doubt, bonus, candidates, rng)  # line 5
+    else:
+        champion = random_below(state.doubt.shape[0], rng)  # line 5, no such c
+    return champion, strongest_rival(state.rate, state.width, champion, sqrt(bonus), rng)
+
+
+@kernel
+def strongest_rival(
+    rate: FloatMatrix, width: FloatMatrix, champion: int, scale: float, rng: np.random.Generator
+) -> int:
+    """Line 6: the arm with the largest u_jc, one of several at random, never the champion if another arm ties."""
+    row, widths = rate[champion], width[champion]
+    best = highest(row, widths, scale)
+    among = best == 0.5  # then the champion, whose own bound is 1/2, is one of those
+    ties = count_at(row, widths, scale, best) - among
+    if ties == 0:
+        return champion
+    n = random_below(ties, rng)
+    rival = nth_at(row, widths, scale, best, n)
+    if among and rival >= champion:
+        return nth_at(row, widths, scale, best, n + 1)
+    return rival
+
+
+def update(
+    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
+) -> None:
+    """Line 7, without a branch on the outcome: the processor would guess it wrong half of the time."""
+    if outcome == 0:
+        return
+    state.wins[first, second] += outcome > 0
+    state.wins[second, first] += outcome < 0
+    won, lost = state.wins[first, second], state.wins[second, first]
+    n, d = won + lost, won - lost
+    doubt = d * d / (4.0 * n)
+    set_doubt(state.doubts, state.doubt, first, second, doubt if d < 0 else 0.0)
+    set_doubt(state.doubts, state.doubt, second, first, doubt if d > 0 else 0.0)
+    record_bound(state.wins, state.rate, state.width, first, second)
+
+
+@kernel
+def set_doubt(doubts: FloatMatrix, doubt: FloatVector, i: int, j: int, level: float) -> None:
+    """Change a doubt, and the maximum of its row; the row is read only if that maximum may have fallen."""
+    before = doubts[i, j]
+    doubts[i, j] = level
+    if level >= doubt[i]:
+        doubt[i] = level
+    elif before == doubt[i]:
+        doubt[i] = largest(doubts[i])
+
+
+def idle_until(state: State, params: Params, t: int) -> int:
+    """The champion meets itself while no rival's bound against it reaches 1/2.
+
+    A rival becomes a candidate only after its bound against the champion has reached 1/2, so the first such crossing
+    is also the first moment at which there can be a second candidate.
+    """
+    bonus = params.alpha * log(t)
+    n_arms = state.doubt.shape[0]
+    if count_up_to(state.doubt, bonus) != 1:
+        return t
+    champion = 0
+    for k in range(n_arms):
+        if state.doubt[k] <= bonus:
+            champion = k
+    nearest = np.inf
+    for j in range(n_arms):
+        if j != champion:
+            nearest = min(nearest, state.doubts[j, champion])
+    return max(t, last_step_before(nearest / params.alpha))
+
+
+def recommend(state: State, params: Params) -> int:
+    """Return line: the arm that beats the most arms."""
+    return most_victorious(state.wins)
+
+
+BIBTEX = """@inproceedings{zoghi2014rucb,
+  title     = {Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem},
+  author    = {Zoghi, Masrour and Whiteson, Shimon and Munos, R{\\'e}mi and de Rijke, Maarten},
+  booktitle = {Proceedings of the 31st International Conference on Machine Learning (ICML)},
+  year      = {2014}
+}"""
+
+register(
+    Policy(
+        name="rucb",
+        feedback="duel",
+        params=Params,
+        state=State,
+        init=init,
+        select=select,
+        update=update,
+        recommend=recommend,
+        idle_until=idle_until,
+        limits={"alpha": (0.5, None), "prior_wins": (0, None)},
+        assumes="a Condorcet winner",
+        regret="O(K^2 log T)",
+        cost="O(K)",
+        reference="Zoghi et al., Relative Upper Confidence Bound, ICML 2014, Algorithm 1",
+        bibtex=BIBTEX,
+    )
+)

@@ -1,0 +1,88 @@
+"""RUCB with a hypothesised best arm: the form printed in the ICML proceedings.
+
+As `rucb`, and remembers as B the last arm that was the only candidate: while it stays a candidate it is champion half
+of the time. That takes K^2 out of the logarithmic term: regret O(K log T) + O(K^2).
+
+Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem. ICML 2014.
+Assumes a Condorcet winner; needs no horizon. A step costs O(K).
+"""
+
+from __future__ import annotations
+
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.bandits.policies.rucb import BIBTEX, Params, idle_until, recommend, strongest_rival, update
+from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.statistics import bound_rows
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, count_up_to, kernel, nth_up_to, random_below
+
+
+class State(NamedTuple):
+    """What RUCB knows after some duels among K arms, and its hypothesis."""
+
+    wins: IntMatrix  # (K, K) these five as in `rucb`
+    rate: FloatMatrix  # (K, K)
+    width: FloatMatrix  # (K, K)
+    doubts: FloatMatrix  # (K, K)
+    doubt: FloatVector  # (K,)
+    best: IntVector  # (1,) the arm in B, or -1
+
+
+def init(n_arms: int, horizon: int, params: Params) -> State:
+    """Nobody has met anybody, and B is empty."""
+    return State(*bound_rows(n_arms, params.prior_wins), np.zeros(n_arms), np.full(1, -1))
+
+
+def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+    """The hypothesised best arm or another candidate, and its most optimistic rival."""
+    bonus = params.alpha * log(t)
+    candidates = count_up_to(state.doubt, bonus)
+    best = state.best[0]
+    if candidates == 0:
+        state.best[0] = -1
+        champion = random_below(state.doubt.shape[0], rng)
+    elif candidates == 1:
+        champion = nth_up_to(state.doubt, bonus, 0)
+        state.best[0] = champion
+    elif best >= 0 and state.doubt[best] <= bonus:
+        champion = best
+        if rng.random() >= 0.5:
+            champion = another_candidate(state.doubt, bonus, candidates, best, rng)
+    else:
+        state.best[0] = -1
+        champion = nth_up_to(state.doubt, bonus, random_below(candidates, rng))
+    return champion, strongest_rival(state.rate, state.width, champion, sqrt(bonus), rng)
+
+
+@kernel
+def another_candidate(doubt: FloatVector, bonus: float, candidates: int, best: int, rng: np.random.Generator) -> int:
+    """Draw from the candidates without ``best``, which is one of them."""
+    n = random_below(candidates - 1, rng)
+    arm = nth_up_to(doubt, bonus, n)
+    if arm < best:
+        return arm
+    return nth_up_to(doubt, bonus, n + 1)
+
+
+register(
+    Policy(
+        name="rucb_icml",
+        feedback="duel",
+        params=Params,
+        state=State,
+        init=init,
+        select=select,
+        update=update,
+        recommend=recommend,
+        idle_until=idle_until,
+        limits={"alpha": (0.5, None), "prior_wins": (0, None)},
+        assumes="a Condorcet winner",
+        regret="O(K log T) + O(K^2)",
+        cost="O(K)",
+        reference="Zoghi et al., Relative Upper Confidence Bound, ICML 2014 (the printed version)",
+        bibtex=BIBTEX,
+    )
+)

@@ -1,0 +1,236 @@
+"""SCB: Scalable Copeland Bandits.
+
+An arm's reward is whether it beats a random other arm; which of two arms is better is found out once, by as many
+duels as that takes. A best-arm identification with divergence bounds on these rewards finds the Copeland winner; it
+is then played until the round ends, and everything begins anew in a round whose length is the square of the last one.
+
+Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithms 2 to 4. Needs no Condorcet winner
+and no horizon. Regret O(K log K log T) in its leading term. Round r has 2^(2^r) steps and failure probability delta =
+ln T_r / T_r.
+
+Both tests use the level ln(4 n k / delta) + 2 ln ln n after n observations, with k = K for rewards and k = K^2 for
+pairs; the paper leaves the one for pairs open. When all pairs of the remaining arms are settled, the scores are
+known, and the round decides. A step costs O(1) amortised while a pair is being settled.
+"""
+
+from __future__ import annotations
+
+from math import log
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.bandits.divergence import coin_divergence
+from ltr_duel.bandits.policy import NEVER, Policy, register
+from ltr_duel.bandits.statistics import most_victorious
+from ltr_duel.core import IntMatrix, IntVector, kernel, random_below, shuffle
+
+
+class Params(NamedTuple):
+    """SCB has no parameters."""
+
+
+class State(NamedTuple):
+    """What SCB knows in a round, about K arms."""
+
+    wins: IntMatrix  # (K, K) wins[i, j]: duels of this round that arm i won against arm j
+    settled: IntMatrix  # (K, K) +1 where i is known to beat j, -1 where it is known to lose, 0 where that is open
+    unsettled: IntVector  # (K,) open pairs of each arm
+    alive: IntVector  # (K,) the remaining arms, then whatever
+    rewards: IntVector  # (K,) how often each remaining arm beat its random opponent
+    clock: IntVector  # (8,) see the constants below
+
+
+# In `clock`. ALIVE, PLACE, SWEEPS: remaining arms, place of the next one in the sweep, finished sweeps; FIRST, SECOND:
+# the pair being settled (-1: none); START, LENGTH: of the round; BEST: the arm found, or -1.
+ALIVE, PLACE, SWEEPS, FIRST, SECOND, START, LENGTH, BEST = range(8)
+
+
+def init(n_arms: int, horizon: int, params: Params) -> State:
+    """Before the first round."""
+    square = (n_arms, n_arms)
+    unsettled, alive, rewards = np.zeros((3, n_arms), np.int64)
+    clock = np.array([0, 0, 0, -1, -1, 0, 1, -1])
+    return State(np.zeros(square, np.int64), np.zeros(square, np.int64), unsettled, alive, rewards, clock)
+
+
+def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+    """The pair being settled, or the arm found."""
+    if t - state.clock[START] >= state.clock[LENGTH]:
+        begin_round(state, t, rng)
+    if state.clock[BEST] < 0 and state.clock[FIRST] < 0:
+        next_pair(state, rng)
+    if state.clock[BEST] >= 0:
+        return state.clock[BEST], state.clock[BEST]
+    return state.clock[FIRST], state.clock[SECOND]
+
+
+@kernel
+def begin_round(state: State, t: int, rng: np.random.Generator) -> None:
+    """Forget everything; the first round has 4 steps. The sweeps of a round go through the arms in a random order."""
+    n_arms, length = state.alive.shape[0], state.clock[LENGTH]
+    for i in range(n_arms):
+        state.alive[i] = i
+        state.rewards[i] = 0
+        state.unsettled[i] = n_arms - 1
+        for j in range(n_arms):
+            state.wins[i, j] = 0
+            state.settled[i, j] = 0
+    shuffle(state.alive, rng)
+    state.clock[ALIVE] = n_arms
+    state.clock[PLACE] = 0
+    state.clock[SWEEPS] = 0
+    state.clock[FIRST] = -1
+    state.clock[START] = t
+    if length < 4:
+        state.clock[LENGTH] = 4
+    else:
+        state.clock[LENGTH] = length * length if length < 3_000_000_000 else NEVER
+    state.clock[BEST] = 0 if n_arms == 1 else -1
+
+
+@kernel
+def next_pair(state: State, rng: np.random.Generator) -> None:
+    """Draw opponents, arm by arm, until a pair has to be settled or the winner is found."""
+    n_arms = state.alive.shape[0]
+    while state.clock[BEST] < 0:
+        still_open = 0
+        for place in range(state.clock[ALIVE]):
+            still_open += state.unsettled[state.alive[place]]
+        if still_open == 0:
+            state.clock[BEST] = best_settled(state, rng)
+            return
+        arm = state.alive[state.clock[PLACE]]
+        other = random_below(n_arms - 1, rng)
+        other += other >= arm
+        if state.settled[arm, other] == 0:
+            state.clock[FIRST] = arm
+            state.clock[SECOND] = other
+            return
+        reward(state, arm, state.settled[arm, other] > 0)
+
+
+@kernel
+def best_settled(state: State, rng: np.random.Generator) -> int:
+    """Draw from the remaining arms with the largest known Copeland score."""
+    most, ties, best = -1, 0, 0
+    for place in range(state.clock[ALIVE]):
+        arm, score = state.alive[place], 0
+        for j in range(state.alive.shape[0]):
+            score += state.settled[arm, j] > 0
+        if score > most:
+            most, ties, best = score, 1, arm
+        elif score == most:
+            ties += 1
+            if random_below(ties, rng) == 0:
+                best = arm
+    return best
+
+
+@kernel
+def reward(state: State, arm: int, won: bool) -> None:
+    """Count a reward; after a sweep, drop the arms whose upper bound lies below the best lower bound."""
+    state.rewards[arm] += won
+    state.clock[PLACE] += 1
+    if state.clock[PLACE] < state.clock[ALIVE]:
+        return
+    state.clock[PLACE] = 0
+    state.clock[SWEEPS] += 1
+    n, n_arms = state.clock[SWEEPS], state.alive.shape[0]
+    limit = level(n, n_arms, state.clock[LENGTH]) / n
+    top = 0
+    for place in range(state.clock[ALIVE]):
+        top = max(top, state.rewards[state.alive[place]])
+    lower = divergence_bound(top / n, 0.0, limit)
+    left = 0
+    for place in range(state.clock[ALIVE]):
+        k = state.alive[place]
+        if divergence_bound(state.rewards[k] / n, 1.0, limit) >= lower:
+            state.alive[left] = k
+            left += 1
+    state.clock[ALIVE] = left
+    if left == 1:
+        state.clock[BEST] = state.alive[0]
+
+
+@kernel
+def level(n: int, k: int, length: int) -> float:
+    """Return ln(4 n k / delta) + 2 ln ln n, with delta = ln T / T."""
+    iterated = log(log(float(n))) if n > 3 else 0.0
+    return log(4.0 * n * k) + log(float(length)) - log(log(float(length))) + 2.0 * iterated
+
+
+@kernel
+def divergence_bound(mean: float, end: float, limit: float) -> float:
+    """Return the value between ``mean`` and ``end`` (0 or 1) whose divergence from the mean is ``limit``."""
+    near, far = mean, end
+    for _ in range(40):
+        middle = 0.5 * (near + far)
+        divergence = 0.0
+        if mean > 0.0:
+            divergence += mean * log(mean / middle)
+        if mean < 1.0:
+            divergence += (1.0 - mean) * log((1.0 - mean) / (1.0 - middle))
+        if divergence <= limit:
+            near = middle
+        else:
+            far = middle
+    return near
+
+
+def update(
+    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
+) -> None:
+    """Count a duel; settle the pair when it is clear who is better."""
+    if outcome == 0:
+        return
+    winner, loser = (first, second) if outcome > 0 else (second, first)
+    state.wins[winner, loser] += 1
+    won = state.wins[winner, loser]
+    n, n_arms = won + state.wins[loser, winner], state.alive.shape[0]
+    if 2 * won > n and n * coin_divergence(won / n) > level(n, n_arms * n_arms, state.clock[LENGTH]):
+        state.settled[winner, loser] = 1
+        state.settled[loser, winner] = -1
+        state.unsettled[winner] -= 1
+        state.unsettled[loser] -= 1
+        state.clock[FIRST] = -1
+        reward(state, first, winner == first)
+
+
+def recommend(state: State, params: Params) -> int:
+    """The arm found in this round; before that the one that beat the most arms in it."""
+    if state.clock[BEST] >= 0:
+        return state.clock[BEST]
+    return most_victorious(state.wins)
+
+
+def idle_until(state: State, params: Params, t: int) -> int:
+    """The arm found is played until the round ends."""
+    if state.clock[LENGTH] == NEVER:
+        return NEVER
+    return state.clock[START] + state.clock[LENGTH] - 1
+
+
+register(
+    Policy(
+        name="scb",
+        feedback="duel",
+        params=Params,
+        state=State,
+        init=init,
+        select=select,
+        update=update,
+        recommend=recommend,
+        idle_until=idle_until,
+        assumes="nothing: Copeland winners; no two arms tie",
+        regret="O(K log K log T)",
+        cost="O(1) amortised",
+        reference="Zoghi et al., Copeland Dueling Bandits, NIPS 2015, SCB",
+        bibtex="""@inproceedings{zoghi2015copeland,
+  title     = {Copeland Dueling Bandits},
+  author    = {Zoghi, Masrour and Karnin, Zohar S. and Whiteson, Shimon and de Rijke, Maarten},
+  booktitle = {Advances in Neural Information Processing Systems 28 (NIPS)},
+  year      = {2015}
+}""",
+    )
+)

@@ -1,0 +1,142 @@
+"""Self-Sparring: one Thompson sampler; as many independent samples as there are places, all of them compared.
+
+Sui, Zhuang, Burdick, Yue. Multi-dueling Bandits with Dependent Arms. UAI 2017, Algorithm 2 (IndSelfSparring). Assumes
+an approximately linear order of the arms; needs no horizon. Asymptotically no regret; no finite bound is proven.
+
+`self_sparring` compares two arms, `multi_self_sparring` a slate of m. An arm may be sampled more than once: against
+itself it wins and loses. A step costs O(m K) Beta draws.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ltr_duel.bandits.cardinal import thompson_advance
+from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.core import IntVector, SignMatrix
+
+
+class Params(NamedTuple):
+    """Self-Sparring of pairs has no parameters."""
+
+
+class SlateParams(NamedTuple):
+    """Parameters of Self-Sparring of slates."""
+
+    size: int = 5  # arms in a slate; all of them where there are fewer
+
+
+class State(NamedTuple):
+    """What Self-Sparring knows about K arms."""
+
+    good: IntVector  # (K,) comparisons won
+    bad: IntVector  # (K,) comparisons lost
+
+
+class SlateState(State):
+    """The same, for slates."""
+
+
+def init(n_arms: int, horizon: int, params: Params) -> State:
+    """Uniform priors."""
+    return State(np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64))
+
+
+def slate_init(n_arms: int, horizon: int, params: SlateParams) -> SlateState:
+    """Uniform priors."""
+    return SlateState(np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64))
+
+
+def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Two independent samples."""
+    first = thompson_advance(state.good, state.bad, rng)
+    return first, thompson_advance(state.good, state.bad, rng)
+
+
+def update(
+    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
+) -> None:
+    """One success, one failure; both for an arm that met itself."""
+    winner, loser = (first, second) if outcome > 0 else (second, first)
+    state.good[winner] += 1
+    state.bad[loser] += 1
+
+
+def slate_select(state: SlateState, params: SlateParams, t: int, slate: IntVector, rng: np.random.Generator) -> int:
+    """As many independent samples as there are places."""
+    size = min(params.size, state.good.shape[0])
+    for place in range(size):
+        slate[place] = thompson_advance(state.good, state.bad, rng)
+    return size
+
+
+def slate_update(
+    state: SlateState,
+    params: SlateParams,
+    t: int,
+    slate: IntVector,
+    size: int,
+    won: SignMatrix,
+    rng: np.random.Generator,
+) -> None:
+    """One success and one failure for each pair of places."""
+    for a in range(size):
+        for b in range(a + 1, size):
+            winner, loser = (slate[a], slate[b]) if won[a, b] > 0 else (slate[b], slate[a])
+            state.good[winner] += 1
+            state.bad[loser] += 1
+
+
+def recommend(state: State, params: Any) -> int:
+    """The arm that was compared most often (the paper names none)."""
+    best = 0
+    for k in range(state.good.shape[0]):
+        if state.good[k] + state.bad[k] > state.good[best] + state.bad[best]:
+            best = k
+    return best
+
+
+BIBTEX = """@inproceedings{sui2017multidueling,
+  title     = {Multi-dueling Bandits with Dependent Arms},
+  author    = {Sui, Yanan and Zhuang, Vincent and Burdick, Joel W. and Yue, Yisong},
+  booktitle = {Proceedings of the 33rd Conference on Uncertainty in Artificial Intelligence (UAI)},
+  year      = {2017}
+}"""
+
+register(
+    Policy(
+        name="self_sparring",
+        feedback="duel",
+        params=Params,
+        state=State,
+        init=init,
+        select=select,
+        update=update,
+        recommend=recommend,
+        assumes="an approximately linear order of the arms",
+        regret="no regret asymptotically",
+        cost="O(K), 2K Beta draws",
+        reference="Sui et al., Multi-dueling Bandits with Dependent Arms, UAI 2017, IndSelfSparring",
+        bibtex=BIBTEX,
+    )
+)
+register(
+    Policy(
+        name="multi_self_sparring",
+        feedback="slate",
+        params=SlateParams,
+        state=SlateState,
+        init=slate_init,
+        select=slate_select,
+        update=slate_update,
+        recommend=recommend,
+        limits={"size": (2, None)},
+        assumes="an approximately linear order of the arms",
+        regret="no regret asymptotically",
+        cost="O(size K) Beta draws",
+        reference="Sui et al., Multi-dueling Bandits with Dependent Arms, UAI 2017, IndSelfSparring",
+        bibtex=BIBTEX,
+    )
+)

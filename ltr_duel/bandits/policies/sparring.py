@@ -1,0 +1,237 @@
+"""Sparring: two bandits choose one arm each, and every duel rewards the one whose arm won.
+
+Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014; as Algorithms 6 (any box) and 7
+(Thompson boxes) of Wolfenfeld's survey. Assumes utilities behind the preferences (a linear or similar link); needs no
+horizon. The regret is conjectured, not proven, to be that of the two boxes together.
+
+`sparring` has UCB1 boxes, `thompson_sparring` Thompson boxes, `exp3_sparring` Exp3 boxes (for adversarial preferences;
+the mixing rate sqrt(K ln K / max(t, 10^4)) needs no horizon). A step costs O(K) for each box.
+"""
+
+from __future__ import annotations
+
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.bandits.cardinal import (
+    exp3_advance,
+    thompson_advance,
+    ucb_advance,
+    ucb_feedback,
+    ucb_rows,
+)
+from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, coin, first_most, kernel
+
+LEFT, RIGHT = 0, 1  # the rows of the two boxes
+
+
+class UcbParams(NamedTuple):
+    """Parameters of sparring with UCB1 boxes."""
+
+    alpha: float = 0.5  # exploration: 0.5 in Wolfenfeld's experiments, 2 in the textbook
+
+
+class UcbState(NamedTuple):
+    """Two UCB1 boxes over K arms, left in row 0 and right in row 1."""
+
+    mean: FloatMatrix  # (2, K) mean reward
+    width: FloatMatrix  # (2, K) 1 / sqrt(plays)
+    sums: FloatMatrix  # (2, K) summed reward
+    plays: IntMatrix  # (2, K)
+    total: IntVector  # (2,) plays of the box
+
+
+def ucb_init(n_arms: int, horizon: int, params: UcbParams) -> UcbState:
+    """Nothing has been played."""
+    return UcbState(*ucb_rows(2, n_arms))
+
+
+def ucb_select(state: UcbState, params: UcbParams, t: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Advance both boxes."""
+    left = ucb_advance(state.mean[LEFT], state.width[LEFT], state.total[LEFT], params.alpha, rng)
+    return left, ucb_advance(state.mean[RIGHT], state.width[RIGHT], state.total[RIGHT], params.alpha, rng)
+
+
+def ucb_update(
+    state: UcbState, params: UcbParams, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
+) -> None:
+    """Reward 1 for the box whose arm won; a coin where both chose the same arm."""
+    won = right_won(outcome, rng)
+    ucb_feedback(state.mean, state.width, state.sums, state.plays, state.total, LEFT, first, 1.0 - won)
+    ucb_feedback(state.mean, state.width, state.sums, state.plays, state.total, RIGHT, second, won)
+
+
+def ucb_recommend(state: UcbState, params: UcbParams) -> int:
+    """The arm that the right box played most (the papers name none)."""
+    return first_most(state.plays[RIGHT])
+
+
+@kernel
+def right_won(outcome: int, rng: np.random.Generator) -> int:
+    """Return the survey's b: 1 if the right arm won, else 0; a coin for an arm against itself."""
+    if outcome == 0:
+        outcome = coin(rng)
+    return 1 if outcome < 0 else 0
+
+
+class ThompsonParams(NamedTuple):
+    """Sparring with Thompson boxes has no parameters."""
+
+
+class ThompsonState(NamedTuple):
+    """Two Thompson boxes over K arms, left in row 0 and right in row 1."""
+
+    good: IntMatrix  # (2, K) duels won
+    bad: IntMatrix  # (2, K) duels lost
+
+
+def thompson_init(n_arms: int, horizon: int, params: ThompsonParams) -> ThompsonState:
+    """Uniform priors."""
+    return ThompsonState(np.zeros((2, n_arms), np.int64), np.zeros((2, n_arms), np.int64))
+
+
+def thompson_select(state: ThompsonState, params: ThompsonParams, t: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Draw theta for both boxes, and take the largest of each."""
+    left = thompson_advance(state.good[LEFT], state.bad[LEFT], rng)
+    return left, thompson_advance(state.good[RIGHT], state.bad[RIGHT], rng)
+
+
+def thompson_update(
+    state: ThompsonState,
+    params: ThompsonParams,
+    t: int,
+    first: int,
+    second: int,
+    outcome: int,
+    rng: np.random.Generator,
+) -> None:
+    """One success and one failure."""
+    won = right_won(outcome, rng)
+    state.good[LEFT, first] += 1 - won
+    state.bad[LEFT, first] += won
+    state.good[RIGHT, second] += won
+    state.bad[RIGHT, second] += 1 - won
+
+
+def thompson_recommend(state: ThompsonState, params: ThompsonParams) -> int:
+    """The arm that the right box played most."""
+    best, most = 0, -1
+    for k in range(state.good.shape[1]):
+        plays = state.good[RIGHT, k] + state.bad[RIGHT, k]
+        if plays > most:
+            best, most = k, plays
+    return best
+
+
+class Exp3Params(NamedTuple):
+    """Parameters of sparring with Exp3 boxes."""
+
+    settle: int = 10_000  # until this step the mixing rate stays what it is there
+
+
+class Exp3State(NamedTuple):
+    """Two Exp3 boxes over K arms, left in row 0 and right in row 1."""
+
+    log_weight: FloatMatrix  # (2, K) ln w_i
+    share: FloatMatrix  # (2, K) probability of each arm in the last step
+    plays: IntVector  # (K,) of the right box
+
+
+def exp3_init(n_arms: int, horizon: int, params: Exp3Params) -> Exp3State:
+    """All weights are 1."""
+    return Exp3State(np.zeros((2, n_arms)), np.zeros((2, n_arms)), np.zeros(n_arms, np.int64))
+
+
+def exp3_select(state: Exp3State, params: Exp3Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Draw one arm from each box."""
+    mixing = exp3_mixing(state.log_weight.shape[1], t, params.settle)
+    left = exp3_advance(state.log_weight[LEFT], state.share[LEFT], mixing, rng)
+    return left, exp3_advance(state.log_weight[RIGHT], state.share[RIGHT], mixing, rng)
+
+
+def exp3_update(
+    state: Exp3State, params: Exp3Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
+) -> None:
+    """The winner's box raises its weight by the importance-weighted reward."""
+    won = right_won(outcome, rng)
+    n_arms = state.log_weight.shape[1]
+    mixing = exp3_mixing(n_arms, t, params.settle)
+    box, arm = (RIGHT, second) if won else (LEFT, first)
+    state.log_weight[box, arm] += mixing / (n_arms * state.share[box, arm])
+    state.plays[second] += 1
+
+
+def exp3_recommend(state: Exp3State, params: Exp3Params) -> int:
+    """The arm that the right box played most."""
+    return first_most(state.plays)
+
+
+@kernel
+def exp3_mixing(n_arms: int, t: int, settle: int) -> float:
+    """Return the share of uniform exploration in step t."""
+    return min(1.0, sqrt(n_arms * log(n_arms) / max(t, settle)))
+
+
+AILON = """@inproceedings{ailon2014reducing,
+  title     = {Reducing Dueling Bandits to Cardinal Bandits},
+  author    = {Ailon, Nir and Karnin, Zohar and Joachims, Thorsten},
+  booktitle = {Proceedings of the 31st International Conference on Machine Learning (ICML)},
+  year      = {2014}
+}"""
+
+register(
+    Policy(
+        name="sparring",
+        feedback="duel",
+        params=UcbParams,
+        state=UcbState,
+        init=ucb_init,
+        select=ucb_select,
+        update=ucb_update,
+        recommend=ucb_recommend,
+        limits={"alpha": (0.0, None)},
+        assumes="utilities behind the preferences",
+        regret="conjectured: that of two UCB1, O(K log T)",
+        cost="O(K)",
+        reference="Ailon et al., Reducing Dueling Bandits to Cardinal Bandits, ICML 2014, Sparring",
+        bibtex=AILON,
+    )
+)
+register(
+    Policy(
+        name="thompson_sparring",
+        feedback="duel",
+        params=ThompsonParams,
+        state=ThompsonState,
+        init=thompson_init,
+        select=thompson_select,
+        update=thompson_update,
+        recommend=thompson_recommend,
+        assumes="utilities behind the preferences",
+        regret="conjectured: that of two Thompson samplers",
+        cost="O(K), 2K Beta draws",
+        reference="Wolfenfeld, Dueling Bandits, Algorithm 7 (Sparring of Ailon et al., ICML 2014)",
+        bibtex=AILON,
+    )
+)
+register(
+    Policy(
+        name="exp3_sparring",
+        feedback="duel",
+        params=Exp3Params,
+        state=Exp3State,
+        init=exp3_init,
+        select=exp3_select,
+        update=exp3_update,
+        recommend=exp3_recommend,
+        limits={"settle": (1, None)},
+        assumes="nothing; compares with the best fixed arm even when preferences change",
+        regret="O(sqrt(K T log K)) for each box",
+        cost="O(K), 2K exponentials",
+        reference="Ailon et al., Reducing Dueling Bandits to Cardinal Bandits, ICML 2014, with Exp3 boxes",
+        bibtex=AILON,
+    )
+)

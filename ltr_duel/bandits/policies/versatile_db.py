@@ -1,0 +1,127 @@
+"""Versatile-DB: both arms are drawn from Tsallis-INF; good for random and for adversarial preferences alike.
+
+Saha, Gaillard. Versatile Dueling Bandits: Best-of-both-World Analyses for Learning from Relative Preferences. ICML
+2022, after Zimmert and Seldin's Tsallis-INF (JMLR 2021). Assumes a Condorcet winner for the bound O(sum log T / D_i),
+nothing for O(sqrt(K T)); needs no horizon. A step costs O(K), with some Newton steps.
+
+The distribution is p_i = 4 / (eta_t (Lhat_i - x))^2 with x such that it sums to 1 and eta_t = 4 / sqrt(t). Both
+players share one Lhat: each adds half of its reduced-variance estimate, b_i + [i played] (loss - b_i) / p_i for every
+arm i, with b_i = 1/2 where p_i >= eta_t^2 and 0 elsewhere.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.bandits.policies.sparring import right_won
+from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.core import FloatVector, IntVector, first_most, kernel, smallest
+
+
+class Params(NamedTuple):
+    """Parameters of Versatile-DB."""
+
+    rate: float = 4.0  # eta_t = rate / sqrt(t)
+
+
+class State(NamedTuple):
+    """What Versatile-DB knows about K arms."""
+
+    loss: FloatVector  # (K,) Lhat, estimated cumulative losses
+    share: FloatVector  # (K,) p_t
+    normaliser: FloatVector  # (1,) x, from which the next search starts
+    plays: IntVector  # (K,)
+
+
+def init(n_arms: int, horizon: int, params: Params) -> State:
+    """No losses yet."""
+    loss, share = np.zeros((2, n_arms))
+    return State(loss, share, np.full(1, -1e9), np.zeros(n_arms, np.int64))
+
+
+def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Two independent draws from p_t."""
+    normalise(state, params.rate / sqrt(t))
+    first = draw(state.share, rng)
+    return first, draw(state.share, rng)
+
+
+@kernel
+def normalise(state: State, eta: float) -> None:
+    """Find p_t. The sum is convex and rises in x, so Newton's method comes down to the root from above."""
+    low = smallest(state.loss)
+    highest = low - 2.0 / eta  # there the best arm alone has probability 1
+    x = min(state.normaliser[0], highest)
+    x = max(x, low - 2.0 * sqrt(state.loss.shape[0]) / eta)  # there the sum is at most 1
+    for _ in range(100):
+        total, slope = 0.0, 0.0
+        for k in range(state.loss.shape[0]):
+            root = 2.0 / (eta * (state.loss[k] - x))
+            state.share[k] = root * root
+            total += state.share[k]
+            slope += state.share[k] * root
+        if abs(total - 1.0) < 1e-13:
+            break
+        x = min(x - (total - 1.0) / (eta * slope), highest)
+    state.normaliser[0] = x
+
+
+@kernel
+def draw(share: FloatVector, rng: np.random.Generator) -> int:
+    """Draw an arm from a distribution."""
+    left = rng.random()
+    for k in range(share.shape[0] - 1):
+        left -= share[k]
+        if left < 0.0:
+            return k
+    return share.shape[0] - 1
+
+
+def update(
+    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
+) -> None:
+    """Half of the estimate of each player."""
+    lost = float(right_won(outcome, rng))  # of the left player
+    level = params.rate * params.rate / t
+    for k in range(state.loss.shape[0]):
+        if state.share[k] >= level:
+            state.loss[k] += 0.5  # two halves of 1/2
+    left_base = 0.5 if state.share[first] >= level else 0.0
+    right_base = 0.5 if state.share[second] >= level else 0.0
+    state.loss[first] += 0.5 * (lost - left_base) / state.share[first]
+    state.loss[second] += 0.5 * (1.0 - lost - right_base) / state.share[second]
+    state.plays[first] += 1
+    state.plays[second] += 1
+
+
+def recommend(state: State, params: Params) -> int:
+    """The arm played most (the paper names none)."""
+    return first_most(state.plays)
+
+
+register(
+    Policy(
+        name="versatile_db",
+        feedback="duel",
+        params=Params,
+        state=State,
+        init=init,
+        select=select,
+        update=update,
+        recommend=recommend,
+        limits={"rate": (1e-6, None)},
+        assumes="a Condorcet winner; for the second bound nothing",
+        regret="O(sum of log T / gap) and O(sqrt(K T))",
+        cost="O(K)",
+        reference="Saha and Gaillard, Versatile Dueling Bandits, ICML 2022",
+        bibtex="""@inproceedings{saha2022versatile,
+  title     = {Versatile Dueling Bandits: Best-of-both World Analyses for Learning from Relative Preferences},
+  author    = {Saha, Aadirupa and Gaillard, Pierre},
+  booktitle = {Proceedings of the 39th International Conference on Machine Learning (ICML)},
+  year      = {2022}
+}""",
+    )
+)

@@ -1,0 +1,184 @@
+"""Winner Stays: the arm that is most duels ahead meets the next in line; who wins stays.
+
+Chen, Frazier. Dueling Bandits with Weak Regret. ICML 2017, Algorithms 1 (WS-W) and 2 (WS-S). Assume a Condorcet
+winner; need no horizon. `winner_stays` has weak regret O(K^2), with a total order O(K log K), whatever T;
+`winner_stays_strong` plays the winner of its round number l against itself for beta^l steps: strong regret O(K^2 + K
+log T).
+
+A round ends when one arm is l (K - 1) duels ahead and all others l behind; each iteration is a gambler's ruin between
+two arms, which the tie rule (the arms of the last duel come first) brings about by itself. A step costs O(K).
+"""
+
+from __future__ import annotations
+
+from math import floor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ltr_duel.bandits.policy import NEVER, Policy, register
+from ltr_duel.core import IntVector, first_most, kernel, random_below
+
+
+class Params(NamedTuple):
+    """Winner Stays for weak regret has no parameters."""
+
+
+class StrongParams(NamedTuple):
+    """Parameters of Winner Stays for strong regret."""
+
+    beta: float = 1.1  # exploitation after round l lasts beta^l steps
+
+
+class State(NamedTuple):
+    """What Winner Stays knows about K arms."""
+
+    ahead: IntVector  # (K,) duels won less duels lost
+    last: IntVector  # (2,) first and second arm of the last duel, -1 before it
+    clock: IntVector  # (2,) number of the round; last step of its exploitation
+
+
+class StrongState(State):
+    """The same, for strong regret."""
+
+
+ROUND, UNTIL = 0, 1  # in `clock`
+
+
+def init(n_arms: int, horizon: int, params: Params) -> State:
+    """Nobody is ahead."""
+    return State(np.zeros(n_arms, np.int64), np.full(2, -1), np.array([1, 0]))
+
+
+def strong_init(n_arms: int, horizon: int, params: StrongParams) -> StrongState:
+    """Nobody is ahead."""
+    return StrongState(np.zeros(n_arms, np.int64), np.full(2, -1), np.array([1, 0]))
+
+
+def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+    """The arm that is most ahead, and the next one."""
+    first = most_ahead(state, -1, rng)
+    if state.ahead.shape[0] == 1:
+        return first, first
+    return first, most_ahead(state, first, rng)
+
+
+@kernel
+def most_ahead(state: Any, without: int, rng: np.random.Generator) -> int:
+    """Return the arm that is most ahead; of several an arm of the last duel, else one at random."""
+    best, ties = NEVER, 0
+    for k in range(state.ahead.shape[0]):
+        if k != without and (ties == 0 or state.ahead[k] > best):
+            best, ties = state.ahead[k], 1
+        elif k != without and state.ahead[k] == best:
+            ties += 1
+    for k in state.last:
+        if k >= 0 and k != without and state.ahead[k] == best:
+            return k
+    skip = random_below(ties, rng)
+    for k in range(state.ahead.shape[0]):
+        if k != without and state.ahead[k] == best:
+            if skip == 0:
+                return k
+            skip -= 1
+    return 0
+
+
+def update(
+    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
+) -> None:
+    """Count."""
+    if outcome != 0:
+        state.ahead[first] += outcome
+        state.ahead[second] -= outcome
+        state.last[0] = first
+        state.last[1] = second
+
+
+def strong_select(state: StrongState, params: StrongParams, t: int, rng: np.random.Generator) -> tuple[int, int]:
+    """The winner of the round alone while its exploitation lasts, else as for weak regret."""
+    if t <= state.clock[UNTIL]:
+        best = first_most(state.ahead)
+        return best, best
+    first = most_ahead(state, -1, rng)
+    if state.ahead.shape[0] == 1:
+        return first, first
+    return first, most_ahead(state, first, rng)
+
+
+def strong_update(
+    state: StrongState,
+    params: StrongParams,
+    t: int,
+    first: int,
+    second: int,
+    outcome: int,
+    rng: np.random.Generator,
+) -> None:
+    """Count; see whether the round is over."""
+    if outcome == 0:
+        return
+    state.ahead[first] += outcome
+    state.ahead[second] -= outcome
+    state.last[0] = first
+    state.last[1] = second
+    goal = state.clock[ROUND] * (state.ahead.shape[0] - 1)
+    if state.ahead[first] == goal or state.ahead[second] == goal:
+        length = params.beta ** float(state.clock[ROUND])
+        state.clock[UNTIL] = t + int(floor(length)) if length < 4e18 else NEVER
+        state.clock[ROUND] += 1
+
+
+def recommend(state: State, params: Any) -> int:
+    """The arm that is most ahead."""
+    return first_most(state.ahead)
+
+
+def idle_until(state: StrongState, params: StrongParams, t: int) -> int:
+    """Exploitation ends at a known step."""
+    return max(t, state.clock[UNTIL])
+
+
+BIBTEX = """@inproceedings{chen2017dueling,
+  title     = {Dueling Bandits with Weak Regret},
+  author    = {Chen, Bangrui and Frazier, Peter I.},
+  booktitle = {Proceedings of the 34th International Conference on Machine Learning (ICML)},
+  year      = {2017}
+}"""
+
+register(
+    Policy(
+        name="winner_stays",
+        feedback="duel",
+        params=Params,
+        state=State,
+        init=init,
+        select=select,
+        update=update,
+        recommend=recommend,
+        assumes="a Condorcet winner",
+        regret="weak: O(K^2), with a total order O(K log K)",
+        cost="O(K)",
+        reference="Chen and Frazier, Dueling Bandits with Weak Regret, ICML 2017, WS-W",
+        bibtex=BIBTEX,
+    )
+)
+register(
+    Policy(
+        name="winner_stays_strong",
+        feedback="duel",
+        params=StrongParams,
+        state=StrongState,
+        init=strong_init,
+        select=strong_select,
+        update=strong_update,
+        recommend=recommend,
+        idle_until=idle_until,
+        limits={"beta": (1.000001, None)},
+        assumes="a Condorcet winner",
+        regret="O(K^2 + K log T)",
+        cost="O(K)",
+        reference="Chen and Frazier, Dueling Bandits with Weak Regret, ICML 2017, WS-S",
+        bibtex=BIBTEX,
+    )
+)

@@ -1,0 +1,233 @@
+"""Components: policies, comparison methods, click models, corpora. Each is one new file and no edit elsewhere.
+
+A component is registered by the file that defines it: a module of the package of its kind, a plug-in file that the user
+names (`load_plugin`), or a module that an installed package announces under the entry point group ``ltr_duel.plugins``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import math
+import pkgutil
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from ltr_duel.core.errors import InputError, unknown_name
+from ltr_duel.core.references import Reference, reference_of
+
+GROUP = "ltr_duel.plugins"
+
+
+class NoParams(NamedTuple):
+    """For components without parameters."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Component:
+    """What all kinds of components have.
+
+    Parameters
+    ----------
+    name : str
+        What users type.
+    params : type
+        A NamedTuple class; every field has a default.
+    limits : mapping of str to (low, high)
+        Legal closed range of each numeric parameter; None for no bound.
+    choices : mapping of str to tuple of str
+        Legal values of each parameter that is a word.
+    cite : str
+        The sources, the main one first: keys of ``references.bib`` separated by commas, or a BibTeX entry.
+    where : str
+        The place in the source: section, algorithm.
+    """
+
+    name: str
+    params: Callable[..., Any] = field(default=NoParams, repr=False)
+    limits: Mapping[str, tuple[float | None, float | None]] = field(
+        default_factory=lambda: MappingProxyType({}), repr=False
+    )
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    cite: str = field(default="", repr=False)
+    where: str = field(default="", repr=False)
+
+    @property
+    def sources(self) -> tuple[Reference, ...]:
+        """The works that describe it."""
+        keys = [self.cite] if self.cite.lstrip().startswith("@") else self.cite.split(",")
+        return tuple(reference_of(key.strip()) for key in keys if key)
+
+    @property
+    def parameters(self) -> str:
+        """The parameters with their defaults, as a user would write them."""
+        return ",".join(f"{key}={value}" for key, value in self.params()._asdict().items())
+
+    def facts(self) -> dict[str, str]:
+        """Return what a reader wants to know, by the words of a table's head."""
+        cited = [*map(str, self.sources[:1]), *([self.where] if self.where else [])]
+        return {"parameters": self.parameters or "none", "source": ", ".join(cited) or "none"}
+
+
+Item = TypeVar("Item", bound=Component)
+
+
+class Configured(NamedTuple, Generic[Item]):
+    """A component with its parameters; the label is how the user named it, without spaces."""
+
+    label: str
+    component: Item
+    params: Any
+
+
+class Registry(Generic[Item]):
+    """The components of one kind, by name.
+
+    The modules of the kind's package, and of installed plug-ins, are imported on the first look-up, not before.
+
+    Parameters
+    ----------
+    kind : str
+        What an item is called in errors, for example ``"policy"``.
+    package : str
+        The package whose modules register items, for example ``"ltr_duel.bandits.policies"``.
+    bind : callable, optional
+        Called with each item before it is first used.
+    """
+
+    def __init__(self, kind: str, package: str, bind: Callable[[Item], None] | None = None) -> None:
+        self.kind = kind
+        self._package = package
+        self._bind = bind or (lambda item: None)
+        self._items: dict[str, Item] = {}
+        self._complete = False
+        REGISTRIES.append(self)
+
+    def add(self, item: Item) -> Item:
+        """Register a component; a name is given once.
+
+        Raises
+        ------
+        InputError
+            If there is another component of that name.
+        """
+        if item.name in self._items:
+            raise InputError(f"there is a {self.kind} '{item.name}' already; give yours another name")
+        self._bind(item)
+        self._items[item.name] = item
+        return item
+
+    def remove(self, name: str) -> None:
+        """Forget a component: that of a plug-in that turned out to be no good."""
+        del self._items[name]
+
+    def names(self) -> list[str]:
+        """All names, sorted."""
+        self._import_modules()
+        return sorted(self._items)
+
+    def __getitem__(self, name: str) -> Item:
+        """Return the component called ``name``; an unknown name raises `InputError` with the legal ones."""
+        self._import_modules()
+        try:
+            return self._items[name]
+        except KeyError:
+            raise unknown_name(self.kind, name, self.names()) from None
+
+    def __contains__(self, name: object) -> bool:
+        self._import_modules()
+        return name in self._items
+
+    def __iter__(self) -> Iterator[Item]:
+        return (self[name] for name in self.names())
+
+    def configure(self, text: str | Item) -> Configured[Item]:
+        """Parse ``name`` or ``name:key=value,key=value``, or take a component as it is, with its defaults.
+
+        A component that is given need not be registered.
+
+        Raises
+        ------
+        InputError
+            For a name that does not exist, a parameter that the component does not have, one that is given twice, or a
+            value that is not legal.
+        """
+        if not isinstance(text, str):
+            self._bind(text)
+            return Configured(text.name, text, self._checked(text.name, text, text.params()))
+        label = "".join(text.split())
+        name, _, rest = label.partition(":")
+        item = self[name]
+        defaults = item.params()._asdict()
+        given: dict[str, Any] = {}
+        for part in filter(None, rest.split(",")):
+            key, equals, value = part.partition("=")
+            if key not in defaults:
+                raise unknown_name(f"parameter of {self.kind} {name} called", key, defaults)
+            if key in given:
+                raise InputError(f"{self.kind} '{label}': {key} is given twice")
+            if not equals:
+                raise InputError(f"{self.kind} '{label}': '{key}' needs a value, as in '{name}:{key}={defaults[key]}'")
+            given[key] = self._converted(label, key, value, defaults[key])
+        return Configured(label, item, self._checked(label, item, item.params(**given)))
+
+    def _converted(self, label: str, key: str, value: str, default: Any) -> Any:
+        """Read a value as the type of its default."""
+        if isinstance(default, bool):
+            flags = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+            if value.lower() not in flags:
+                raise InputError(f"{self.kind} '{label}': {key} must be true or false, not '{value}'")
+            return flags[value.lower()]
+        try:
+            return type(default)(value)
+        except ValueError:
+            number = "a whole number" if isinstance(default, int) else "a number"
+            raise InputError(f"{self.kind} '{label}': {key} must be {number}, not '{value}'") from None
+
+    def _checked(self, label: str, item: Item, params: Any) -> Any:
+        for key, value in params._asdict().items():
+            if key in item.choices:
+                if value not in item.choices[key]:
+                    raise unknown_name(f"{key} for {self.kind} {item.name} called", value, item.choices[key])
+                continue
+            low, high = item.limits.get(key, (None, None))
+            if isinstance(value, str) or (
+                math.isfinite(value) and (low is None or value >= low) and (high is None or value <= high)
+            ):
+                continue
+            if low is not None and high is not None:
+                legal = f"between {low:g} and {high:g}"
+            else:
+                legal = (
+                    f"at least {low:g}" if low is not None else f"at most {high:g}" if high is not None else "finite"
+                )
+            raise InputError(f"{self.kind} '{label}': {key} must be {legal}, not {value}")
+        return params
+
+    def _import_modules(self) -> None:
+        if self._complete:
+            return
+        self._complete = True
+        package = importlib.import_module(self._package)
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{self._package}.{module.name}")
+        _import_installed()
+
+
+REGISTRIES: list[Registry[Any]] = []
+_installed: set[str] = set()
+
+
+def _import_installed() -> None:
+    """Import the modules that installed packages announce; one that fails is named in a warning and left out."""
+    for point in importlib.metadata.entry_points(group=GROUP):
+        if point.value in _installed:
+            continue
+        _installed.add(point.value)
+        try:
+            point.load()
+        except Exception as error:
+            warnings.warn(f"plug-in '{point.name}' ({point.value}) is left out: {error}", stacklevel=2)

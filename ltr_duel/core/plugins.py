@@ -1,0 +1,98 @@
+"""Plug-in files: a Python file of the user's that registers components of any kind."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from ltr_duel.core.components import REGISTRIES
+from ltr_duel.core.errors import InputError
+
+
+class Plugin(NamedTuple):
+    """A plug-in file that was loaded."""
+
+    path: str
+    sha256: str
+    components: tuple[tuple[str, str], ...]  # kind and name
+
+    def defines(self, kind: str, name: str) -> bool:
+        """Whether the component comes from this file."""
+        return (kind, name) in self.components
+
+
+_loaded: dict[str, Plugin] = {}  # by digest: in one process a file is run once
+
+
+def load_plugin(path: str | Path) -> Plugin:
+    """Run a Python file that registers components, so that they are known by their names.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file as it could stand in the package.
+
+    Returns
+    -------
+    Plugin
+
+    Raises
+    ------
+    InputError
+        If the file does not exist, fails, registers nothing, or gives a name that is taken.
+    """
+    path = Path(path).resolve()
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such plug-in file")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if digest in _loaded:
+        return _loaded[digest]
+    name = f"ltr_duel_plugin_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{path}: a plug-in is a Python file and ends in .py")
+    before = {registry.kind: set(registry.names()) for registry in REGISTRIES}
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        _forget(before)
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        said = error if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+        raise InputError(f"{path}: {said}") from error
+    added = _added(before)
+    if not added:
+        raise InputError(f"{path}: registers no component; call register(...) in it")
+    _loaded[digest] = Plugin(str(path), digest, added)
+    return _loaded[digest]
+
+
+def reload_plugin(plugin: Plugin) -> None:
+    """Make a plug-in known in a worker; refuse a file that is not the one that the plan was made with.
+
+    Raises
+    ------
+    InputError
+        If the file changed, or cannot be used.
+    """
+    if plugin.sha256 not in _loaded and load_plugin(plugin.path).sha256 != plugin.sha256:
+        raise InputError(f"{plugin.path}: changed since the experiment was started")
+
+
+def _added(before: dict[str, set[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (registry.kind, name)
+        for registry in REGISTRIES
+        for name in registry.names()
+        if name not in before.get(registry.kind, set())
+    )
+
+
+def _forget(before: dict[str, set[str]]) -> None:
+    for kind, name in _added(before):
+        next(registry for registry in REGISTRIES if registry.kind == kind).remove(name)

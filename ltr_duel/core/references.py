@@ -1,0 +1,76 @@
+"""The works that this package follows: one list in BibTeX, ``references.bib``, and how an entry reads in a sentence."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+
+from ltr_duel.core.errors import unknown_name
+
+_FIELD = re.compile(r"^\s*(\w+)\s*=\s*\{(.*?)\},?\s*$", re.M | re.S)
+_VENUE = re.compile(r"\((\w[\w ]*)\)\s*$")  # the short name at the end: "... Machine Learning (ICML)"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One entry."""
+
+    key: str
+    bibtex: str
+    author: str
+    title: str
+    venue: str
+    year: str
+
+    def __str__(self) -> str:
+        """Return authors, title, venue and year in one line."""
+        names = [name.split(",")[0] for name in self.author.split(" and ")]
+        authors = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+        return _plain(f"{authors}, {self.title}, {self.venue} {self.year}")
+
+
+def reference_of(cite: str) -> Reference:
+    """Return the entry with this key, or read the entry that is given.
+
+    Raises
+    ------
+    InputError
+        If there is no such key.
+    """
+    if cite.lstrip().startswith("@"):
+        return _read(cite)
+    known = _known()
+    if cite not in known:
+        raise unknown_name("reference", cite, known)
+    return known[cite]
+
+
+@functools.cache
+def _known() -> dict[str, Reference]:
+    text = files("ltr_duel.core").joinpath("references.bib").read_text(encoding="utf-8")
+    entries = [_read("@" + entry) for entry in re.split(r"^@", text, flags=re.M)[1:]]
+    return {entry.key: entry for entry in entries}
+
+
+def _read(entry: str) -> Reference:
+    key = re.match(r"\s*@\w+\{\s*([^,\s]+)", entry)
+    fields = {name.lower(): value for name, value in _FIELD.findall(entry)}
+    long = fields.get("booktitle") or fields.get("journal") or fields.get("school") or fields.get("note", "")
+    short = _VENUE.search(long)
+    return Reference(
+        key[1] if key else "",
+        entry.strip(),
+        fields.get("author", ""),
+        fields.get("title", ""),
+        short[1] if short else long,
+        fields.get("year", ""),
+    )
+
+
+def _plain(text: str) -> str:
+    """Return LaTeX text as it is read."""
+    for accent, letter in (("{\\'e}", "é"), ("{\\'a}", "á"), ('{\\"o}', "ö"), ('{\\"u}', "ü")):
+        text = text.replace(accent, letter)
+    return " ".join(text.replace("{", "").replace("}", "").split())

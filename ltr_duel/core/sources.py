@@ -1,0 +1,95 @@
+"""Which source files compiled code depends on, so that its cache is renewed when, and only when, one of them changes.
+
+numba's disk cache notices an edit of the file that a kernel stands in, but not of the files that it imports. What a
+file imports from this package is read from its text; nothing is imported here.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+_IMPORT = re.compile(r"^\s*from (ltr_duel[\w.]*|\.+[\w.]*) import (\([^)]*\)|[^\n]*)", re.M)
+_STUB = re.compile(r"^@dispatched", re.M)
+_IMPLEMENTS = re.compile(r"^\s*implement\(", re.M)
+# One policy's loop depends on that policy's page alone: `kernel_for` names it.
+_PAGES = ROOT / "bandits" / "policies"
+
+
+@functools.cache
+def sources_digest() -> str:
+    """Return the SHA-256 of all Python files of the package."""
+    return _digest(ROOT.rglob("*.py"))
+
+
+@functools.cache
+def kernel_digest(modules: frozenset[str]) -> str:
+    """Return the SHA-256 of every source file that kernels of these modules depend on.
+
+    That is the modules with all that they import. Where a dispatched stub is among it, any module of the package that
+    implements one may be compiled in; they are added, but for the pages of policies.
+    """
+    files = _closure(filter(None, map(_file, modules)))
+    if any(_STUB.search(_text(file)) for file in files):
+        files |= _closure(file for file in _implementing() if _PAGES not in file.parents)
+    return _digest(files)
+
+
+def _digest(files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        digest.update(file.relative_to(ROOT).as_posix().encode())
+        digest.update(_text(file).encode())
+    return digest.hexdigest()
+
+
+def _closure(files: Iterable[Path]) -> set[Path]:
+    found: set[Path] = set()
+    ahead = list(files)
+    while ahead:
+        file = ahead.pop()
+        if file not in found:
+            found.add(file)
+            ahead += _imported(file)
+    return found
+
+
+@functools.cache
+def _imported(file: Path) -> tuple[Path, ...]:
+    """Return the files that a file imports by ``from ... import ...``; a name of a package is looked up in its stub."""
+    found = []
+    for module, listed in _IMPORT.findall(_text(file)):
+        for name in re.findall(r"\w+", re.sub(r"#.*|\bas \w+", "", listed)):
+            found.append(_file(f"{module}.{name}") or _exported(module, name) or _file(module))
+    return tuple(filter(None, found))
+
+
+def _exported(module: str, name: str) -> Path | None:
+    """Return the file that a package takes a name from."""
+    stub = ROOT.joinpath(*module.split(".")[1:], "__init__.pyi")
+    if not stub.is_file():
+        return None
+    for inner, listed in _IMPORT.findall(_text(stub)):
+        if re.search(rf"\b{name}\b", listed):
+            return _file(module + inner)
+    return None
+
+
+@functools.cache
+def _file(module: str) -> Path | None:
+    path = ROOT.joinpath(*module.split(".")[1:])
+    return next((one for one in (path.with_suffix(".py"), path / "__init__.py") if one.is_file()), None)
+
+
+@functools.cache
+def _implementing() -> tuple[Path, ...]:
+    return tuple(file for file in ROOT.rglob("*.py") if _IMPLEMENTS.search(_text(file)))
+
+
+@functools.cache
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8")

@@ -1,0 +1,220 @@
+"""Is this what was published? Checksums, counts, and the lines that break the format."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files as package_files
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from tqdm import tqdm
+
+from ltr_duel.core import progress_wanted
+from ltr_duel.data.corpora.catalogue import corpus_named
+from ltr_duel.data.text.buffer_pool import Pool
+from ltr_duel.data.text.chunks import Chunk, read_chunks
+from ltr_duel.data.text.dialects import dialect_named, read_sidecar, recognise_dialect
+from ltr_duel.data.text.parse import Parsed, Room, Rules, parse_chunk
+from ltr_duel.data.text.parse_errors import complaint
+from ltr_duel.data.text.scan import DONE, IN_SIDECAR, LAST_ID, NUMBER
+
+MOST_COMPLAINTS = 20
+
+
+class FileReport(NamedTuple):
+    """What was found out about one file."""
+
+    file: Path
+    documents: int
+    queries: int
+    known_as: tuple[str, ...]  # "corpus path" of every published file with this content
+    complaints: tuple[str, ...]  # one sentence for each line that breaks the format, the first ones only
+
+
+def check_file(file: Path, dialect: str | None = None) -> FileReport:
+    """Read a whole file, go on after bad lines, and compare its digests with the published ones.
+
+    Parameters
+    ----------
+    file : Path
+        Plain or gzipped.
+    dialect : str, optional
+        Default: recognised.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read at all.
+    """
+    chosen = dialect_named(dialect) if dialect else recognise_dialect(file)
+    rules = Rules(chosen.place, True, chosen.features)
+    digests = _Digests(file)
+    seen = _Seen(file, dense=chosen.name in ("letor", "letor-agg", "mslr"))
+    lines = 0
+    with tqdm(unit="B", unit_scale=True, desc="check", disable=not progress_wanted()) as bar:
+        for chunk in read_chunks(file, digests.raw):
+            digests.update(chunk)
+            for parsed, before in _pieces(chunk, rules, lines):
+                seen.add(parsed, before, queries=chosen.place != IN_SIDECAR, floats=chosen.name == "imat2009")
+            lines += int(np.count_nonzero(chunk.text == 10))
+            bar.update(len(chunk.text))
+    queries = len(read_sidecar(file)) if chosen.place == IN_SIDECAR else len(seen.queries)
+    complaints = tuple(seen.complaints[:MOST_COMPLAINTS])
+    return FileReport(file, seen.documents, queries, digests.known_as(), complaints)
+
+
+class _Seen:
+    """What has been found in a file so far."""
+
+    def __init__(self, file: Path, *, dense: bool) -> None:
+        self.documents = 0
+        self.queries: set[bytes] = set()
+        self.complaints: list[str] = []
+        self._file = file
+        self._dense = dense
+        self._width = 0
+        self._last_query = b""
+
+    def add(self, parsed: Parsed, lines_before: int, *, queries: bool, floats: bool) -> None:
+        """Take the next piece."""
+        self.documents += len(parsed.labels)
+        numbers = lines_before + parsed.spans[:, NUMBER]
+        if queries:
+            for row in np.flatnonzero(parsed.new).tolist():
+                query = parsed.query(row)
+                if query != self._last_query and query in self.queries:
+                    self._complain(numbers[row], f"query '{query.decode('utf-8', 'replace')}' comes back")
+                self.queries.add(query)
+                self._last_query = query
+        if not floats:
+            for row in np.flatnonzero(parsed.labels != np.floor(parsed.labels))[:MOST_COMPLAINTS].tolist():
+                self._complain(numbers[row], f"label {parsed.labels[row]:g} is not a whole number")
+        if self._dense and len(parsed.spans):
+            last = parsed.spans[:, LAST_ID]
+            self._width = self._width or int(last[0])
+            for row in np.flatnonzero(last != self._width)[:MOST_COMPLAINTS].tolist():
+                self._complain(numbers[row], f"the last feature is {last[row]}, on the first line it is {self._width}")
+        if parsed.state[0] != DONE and len(self.complaints) < MOST_COMPLAINTS:
+            self.complaints.append(str(complaint(self._file, parsed.text, lines_before, parsed.state)))
+
+    def _complain(self, line: int, what: str) -> None:
+        if len(self.complaints) < MOST_COMPLAINTS:
+            self.complaints.append(f"{self._file}:{line}: {what}")
+
+
+def expected_digests(file: Path, corpus: str | None = None) -> dict[str, str]:
+    """Return the published digests for a file of this place, by its path; of any corpus, if none is named.
+
+    A path such as ``.../MQ2008/Fold1/train.txt.gz`` stands for ``Fold1/train.txt`` of a corpus that is named in it.
+    """
+    parts = file.resolve().parts
+    plain = "/".join(parts).removesuffix(".gz").lower()
+    found = {}
+    for digest, places in published().items():
+        for place in places:
+            name, path = place.split(" ", 1)
+            if plain.endswith("/" + path.lower()) and (name == corpus or (not corpus and name in plain)):
+                found[digest] = place
+    return found
+
+
+def count_problems(reports: Sequence[FileReport], corpus: str | None = None) -> list[str]:
+    """Compare the sums over the files of a whole corpus with its published numbers.
+
+    Parameters
+    ----------
+    reports : sequence of FileReport
+        The files. Whether they are a whole corpus is told from what they are known as: one fold's three parts, or
+        five test parts.
+    corpus : str, optional
+        Name in the catalogue; then the files are taken for the whole corpus.
+
+    Returns
+    -------
+    list of str
+        A sentence for each number that differs.
+    """
+    names = {place.split(" ")[0] for report in reports for place in report.known_as}
+    whole = len(reports) in (3, 5) and all(report.known_as for report in reports) and len(names) == 1
+    if corpus is None and not whole:
+        return []
+    known = corpus_named(corpus or names.pop())
+    found = {"queries": sum(r.queries for r in reports), "documents": sum(r.documents for r in reports)}
+    published = {"queries": known.queries, "documents": known.documents}
+    return [
+        f"{known.name}: {found[what]:,} {what} found, published are {published[what]:,}"
+        for what in found
+        if published[what] and found[what] != published[what]
+    ]
+
+
+@cache
+def published() -> dict[str, list[str]]:
+    """Return every published digest and the places, "corpus path", that have it."""
+    answer: dict[str, list[str]] = {}
+    text = package_files("ltr_duel.data.corpora").joinpath("checksums.tsv").read_text()
+    for line in text.splitlines()[1:]:
+        corpus, path, digest = line.split("\t")
+        answer.setdefault(digest, []).append(f"{corpus} {path}")
+    return answer
+
+
+def _pieces(chunk: Chunk, rules: Rules, lines_before: int) -> Iterator[tuple[Parsed, int]]:
+    """Yield what can be parsed, starting anew behind each bad line, with the number of lines before each piece."""
+    text = chunk.text
+    while len(text):
+        parsed = parse_chunk(Chunk(text, chunk.finished), Room(), rules, Pool())
+        yield parsed, lines_before
+        if parsed.state[0] == DONE:
+            return
+        at = int(parsed.state[1])
+        rest = text[at:]
+        end = at + int(np.argmax(rest == 10)) + 1
+        lines_before += int(np.count_nonzero(text[:end] == 10))
+        text = text[end:]
+
+
+class _Digests:
+    """The digests under which a file may have been published: of its bytes, or of its text with either line end."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._text = hashlib.sha256()
+        self._size = 0
+        self._returns = 0
+        self.raw = hashlib.sha256()
+
+    def update(self, chunk: Chunk) -> None:
+        """Take the text of the next chunk."""
+        text = chunk.text if chunk.finished else chunk.text[:-1]
+        self._text.update(text.data)
+        self._size += len(text)
+        self._returns += int(np.count_nonzero(text == 13))
+
+    def known_as(self) -> tuple[str, ...]:
+        """Return the places that are published with one of the digests."""
+        digests = {f"sha256:{self.raw.hexdigest()}", f"sha256:{self._text.hexdigest()}"}
+        if not digests & published().keys():
+            digests |= self._git_blobs()
+        return tuple(sorted({place for d in digests for place in published().get(d, [])}))
+
+    def _git_blobs(self) -> set[str]:
+        """Read the file again: git's digest begins with the size, which was not known before."""
+        raw = _git_blob(self._file.stat().st_size)
+        text = _git_blob(self._size)
+        unix = _git_blob(self._size - self._returns)  # with LF for CR LF
+        with self._file.open("rb") as source:
+            while data := source.read(2**20):
+                raw.update(data)
+        for chunk in read_chunks(self._file):
+            data = chunk.text.tobytes() if chunk.finished else chunk.text[:-1].tobytes()
+            text.update(data)
+            unix.update(data.replace(b"\r\n", b"\n"))
+        return {f"git:{digest.hexdigest()}" for digest in (raw, text, unix)}
+
+
+def _git_blob(size: int) -> hashlib._Hash:
+    return hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)

@@ -1,0 +1,168 @@
+"""Download one archive: resume what was cut, try again, try the mirrors, check the digest.
+
+pooch keeps the file and checks its digest; the downloader given to it here can also go on where a transfer broke off.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pooch
+import requests
+from tqdm import tqdm
+
+from ltr_duel.core import InputError, progress_wanted
+from ltr_duel.data.corpora.catalogue import Archive
+
+ATTEMPTS = 5
+MOST_BYTES = 50 * 10**9  # of an archive whose size nobody has published
+_TIMEOUT = 30.0  # seconds without a byte
+_PIECE = 2**20
+
+
+class _UselessAddressError(Exception):
+    """An address that will not do, however often it is tried."""
+
+
+def download(archive: Archive, folder: Path, *, pause: float = 1.0) -> Path:
+    """Get an archive, unless it is there already.
+
+    Parameters
+    ----------
+    archive : Archive
+        Its addresses are tried in order.
+    folder : Path
+        Where it is kept. What a broken transfer leaves there (``<name>.part``) is gone on with next time.
+    pause : float
+        Seconds before the first repetition; doubled each time.
+
+    Returns
+    -------
+    Path
+        The archive, its digest checked if one was published.
+
+    Raises
+    ------
+    InputError
+        If no address gives the right file; the sentence says what happened at each.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    failures = []
+    pooch.get_logger().setLevel(logging.WARNING)
+    for url in archive.urls:
+        try:
+            fetched = pooch.retrieve(
+                url,
+                archive.digest,
+                fname=archive.name,
+                path=folder,
+                downloader=_Downloader(folder / f"{archive.name}.part", archive, pause),
+            )
+            return Path(fetched)
+        except (_UselessAddressError, requests.RequestException) as error:
+            failures.append(f"{url}: {error}")
+        except ValueError:  # what pooch raises; some of requests' errors are ValueErrors too
+            failures.append(f"{url}: the checksum differs from the published {archive.digest}")
+    raise InputError(f"{archive.name} could not be downloaded; " + "; ".join(failures))
+
+
+class _Downloader:
+    """What pooch calls to fill a file; goes on with a part that an earlier call has left."""
+
+    def __init__(self, part: Path, archive: Archive, pause: float) -> None:
+        self._part = part
+        self._archive = archive
+        self._pause = pause
+
+    def __call__(self, url: str, output_file: str, _: object) -> None:
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                time.sleep(self._pause * 2 ** (attempt - 1))
+            try:
+                if self._transfer(url):
+                    self._part.replace(output_file)
+                    self._tag_file().unlink(missing_ok=True)
+                    return
+                trouble = "the transfer was cut"
+            except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
+                trouble = f"no connection ({type(error).__name__})"
+        raise _UselessAddressError(f"{trouble}, {ATTEMPTS} times; what has come is kept, run this again to go on")
+
+    def _transfer(self, url: str) -> bool:
+        """Get the rest of the file; return whether it is complete."""
+        have = self._part.stat().st_size if self._part.is_file() else 0
+        headers = {"Accept-Encoding": "identity"}
+        tag = self._tag_file().read_text().strip() if self._tag_file().is_file() else ""
+        if have and tag.startswith(url + "\n"):
+            headers["Range"] = f"bytes={have}-"
+            if name := tag.removeprefix(url + "\n").strip():
+                headers["If-Range"] = name
+        else:
+            have = 0
+        with requests.get(url, headers=headers, stream=True, timeout=_TIMEOUT) as answer:
+            if answer.status_code == 416:  # there is no such range: what we have is not the start of this file
+                self._part.unlink(missing_ok=True)
+                return False
+            if answer.status_code >= 500:
+                return False
+            if answer.status_code not in (200, 206):
+                raise _UselessAddressError(f"the server answers {answer.status_code} {answer.reason}")
+            if answer.status_code == 200 or not _continues(answer, have):
+                if answer.status_code == 206:
+                    self._part.unlink(missing_ok=True)
+                    return False
+                have = 0  # the server ignores ranges: from the start
+            self._refuse_other_things(answer, have)
+            strong = answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
+            self._tag_file().write_text(f"{url}\n{'' if strong.startswith('W/') else strong}")
+            return self._receive(answer, have)
+
+    def _receive(self, answer: requests.Response, have: int) -> bool:
+        length = answer.headers.get("Content-Length")
+        total = have + int(length) if length is not None else None
+        limit = self._archive.size or MOST_BYTES
+        with (
+            self._part.open("ab" if have else "wb") as out,
+            tqdm(
+                total=total, initial=have, unit="B", unit_scale=True, desc=self._archive.name, disable=_quiet()
+            ) as bar,
+        ):
+            for piece in _pieces(answer):
+                have += len(piece)
+                if have > limit:
+                    raise _UselessAddressError(f"more than {limit:,} bytes come, this is not {self._archive.name}")
+                out.write(piece)
+                bar.update(len(piece))
+        return total is None or have == total
+
+    def _refuse_other_things(self, answer: requests.Response, have: int) -> None:
+        if "text/html" in answer.headers.get("Content-Type", "").lower():
+            raise _UselessAddressError("a web page comes instead of the archive; the link has moved, or wants a login")
+        length = answer.headers.get("Content-Length")
+        total = have + int(length) if length else None
+        if self._archive.size and total and total != self._archive.size:
+            raise _UselessAddressError(f"the file has {total:,} bytes there, the published one {self._archive.size:,}")
+
+    def _tag_file(self) -> Path:
+        return self._part.with_name(self._part.name + ".from")
+
+
+def _continues(answer: requests.Response, have: int) -> bool:
+    """Whether the server sends what follows the bytes we have."""
+    return answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
+
+
+def _pieces(answer: requests.Response) -> Iterator[bytes]:
+    """Yield what comes; a cut ends it like an end, the length tells the difference."""
+    answer.raw.enforce_content_length = False  # or urllib3 drops what came last before the cut
+    try:
+        yield from answer.iter_content(_PIECE)
+    except (requests.exceptions.ChunkedEncodingError, requests.ConnectionError):
+        return
+
+
+def _quiet() -> bool:
+    return not progress_wanted()

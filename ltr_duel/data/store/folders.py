@@ -1,0 +1,123 @@
+"""Which files a path means: a file itself, the train, vali and test parts in a folder, or five folds of them.
+
+In the corpora with five folds, the test parts of the folds are the whole corpus, each document once; fold k
+validates on the test part of fold k - 1 and trains on those of the other three. So the five test parts are read,
+never fifteen files.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ltr_duel.core import InputError, unknown_name
+
+PARTS = ("train", "vali", "test")
+FOLDS = (1, 2, 3, 4, 5)
+
+_WORDS = {
+    "train": "train|training|trainingset|learning",
+    "vali": "vali|valid|validation|validationset|dev",
+    "test": "test|testset",
+}
+_SUFFIX = r"(\.txt|\.dat|\.svm|\.svmlight|\.libsvm)?(\.gz)?"
+_LOOKED_FOR = "train.txt, vali.txt, test.txt (also .gz; trainingset, validationset, testset, valid, learning)"
+
+
+def feature_files(path: Path, split: str | None = None, fold: int | None = None) -> list[Path]:
+    """Return the feature files that a path means.
+
+    Parameters
+    ----------
+    path : Path
+        A feature file, a folder that holds some of the three parts, or one that holds Fold1 to Fold5; or what the
+        names of the parts begin with: ``ltrc/set1`` for set1.train.txt, set1.valid.txt and set1.test.txt.
+    split : {"train", "vali", "test"}, optional
+        Only this part.
+    fold : int, optional
+        Only this fold of five.
+
+    Raises
+    ------
+    InputError
+        If there is nothing at the path, no part (or not the one asked for), one part in two files, or if the folds
+        are not complete or not the usual rotation.
+    """
+    if split is not None and split not in PARTS:
+        raise unknown_name("split", split, PARTS)
+    if not path.exists() and path.parent.is_dir() and _by_prefix(path):
+        return [file for part, file in _by_prefix(path).items() if split in (None, part)]
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file or folder")
+    if path.is_file():
+        if split is not None or fold is not None:
+            raise InputError(f"{path}: a split or a fold can be chosen from a folder, this is one file")
+        return [path]
+    if any((path / f"Fold{k}").is_dir() for k in FOLDS):
+        return _of_folds(path, split, fold)
+    if fold is not None:
+        raise InputError(f"{path}: no folds here; looked for Fold1, Fold2, Fold3, Fold4, Fold5")
+    files = [file for part in PARTS if split in (None, part) and (file := _part(path, part))]
+    if not files:
+        wanted = f"no '{split}' part" if split else "no feature file"
+        raise InputError(f"{path}: {wanted} in this folder; looked for {_LOOKED_FOR}")
+    return files
+
+
+def default_name(path: Path, split: str | None = None, fold: int | None = None) -> str:
+    """Return a readable name: of the file without its suffixes, or of the folder, and what was chosen from it."""
+    path = path.resolve()
+    stem = path.name if path.is_dir() else path.name.split(".txt")[0].removesuffix(".gz")
+    if stem.lower().startswith(("fold", "train", "vali", "test")) and path.parent.name:
+        stem = f"{path.parent.name}/{stem}"
+    chosen = [f"Fold{fold}"] * (fold is not None) + [split or ""] * (split is not None)
+    return "/".join([stem, *chosen])
+
+
+def _of_folds(path: Path, split: str | None, fold: int | None) -> list[Path]:
+    if fold is not None and fold not in FOLDS:
+        raise InputError(f"{path}: no fold {fold}; legal are 1, 2, 3, 4, 5")
+    if split is not None and fold is None:
+        raise InputError(f"{path}: a split is a part of one fold here; say which fold, 1 to 5")
+    tests = {k: _part(path / f"Fold{k}", "test") if (path / f"Fold{k}").is_dir() else None for k in FOLDS}
+    absent = [f"Fold{k}" for k in FOLDS if tests[k] is None]
+    if absent:
+        raise InputError(
+            f"{path}: the whole corpus needs the test parts of five folds, but there is none in {', '.join(absent)};"
+            " to read one fold, give its folder"
+        )
+    _check_rotation(path, tests)
+    if fold is None:
+        numbers = list(FOLDS)
+    else:
+        members = {"train": (fold, fold + 1, fold + 2), "vali": (fold - 2,), "test": (fold - 1,)}
+        numbers = [k % 5 + 1 for part in PARTS if split in (None, part) for k in members[part]]
+    return [file for k in numbers if (file := tests[k])]
+
+
+def _check_rotation(path: Path, tests: dict[int, Path | None]) -> None:
+    """Refuse folds in which the vali part of one is not as long as the test part of the fold before."""
+    for k in FOLDS:
+        vali, test = _part(path / f"Fold{k}", "vali"), tests[(k - 2) % 5 + 1]
+        if not vali or not test or vali.suffix != test.suffix or vali.suffix == ".gz":
+            continue
+        if vali.stat().st_size != test.stat().st_size:
+            raise InputError(f"{path}: {vali} is not {test}, so these are not the usual five folds; read each alone")
+
+
+def _by_prefix(path: Path) -> dict[str, Path]:
+    """Return the parts whose names begin with the last part of the path and a dot."""
+    found = {part: _part(path.parent, part, path.name + ".") for part in PARTS}
+    return {part: file for part, file in found.items() if file}
+
+
+def _part(folder: Path, part: str, prefix: str = "") -> Path | None:
+    start = re.escape(prefix) if prefix else "(.*[._-])?"
+    files: list[Path] = []
+    for rest in ("", "[_-][^.]*"):  # train.txt; only where there is no such file, train_sample.txt
+        pattern = re.compile(rf"{start}({_WORDS[part]}){rest}{_SUFFIX}", re.IGNORECASE)
+        files = files or sorted(f for f in folder.iterdir() if f.is_file() and pattern.fullmatch(f.name))
+    if len(files) > 1:
+        names = ", ".join(f.name for f in files)
+        raise InputError(f"{folder}: more than one {part} file ({names}); give the path of one file")
+    return files[0] if files else None

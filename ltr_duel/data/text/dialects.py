@@ -1,0 +1,110 @@
+"""The written forms of feature files: what differs from corpus to corpus, as a table, and how to tell them apart."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from ltr_duel.core import InputError, unknown_name
+from ltr_duel.data.corpora.feature_names import RANK_LISTS
+from ltr_duel.data.text.chunks import ChunkSize, read_chunks
+from ltr_duel.data.text.scan import IN_COMMENT, IN_SIDECAR, IN_TOKEN
+
+
+class Dialect(NamedTuple):
+    """How one family of files is written."""
+
+    name: str
+    about: str
+    place: int = IN_TOKEN  # where the query is written
+    features: int | None = None  # columns, where lines need not show them all
+    lower_is_better: bool = False  # values are ranks
+
+
+DIALECTS = {
+    dialect.name: dialect
+    for dialect in (
+        Dialect("svmlight", "any line with qid:, dense or sparse, ids in any order"),
+        Dialect("letor", "LETOR 3.0 and 4.0: dense, '#docid = ...' in the comment, NULL in some versions"),
+        Dialect("letor-agg", "LETOR rank lists: a value is a rank, NULL is not retrieved", lower_is_better=True),
+        Dialect("mslr", "MSLR-WEB10K and 30K: dense, 136 features", features=136),
+        Dialect("yahoo", "Yahoo LTRC: sparse, ids up to 700", features=700),
+        Dialect("imat2009", "Yandex IMAT2009: sparse, the query in the comment", IN_COMMENT, features=245),
+        Dialect("istella", "Istella: 220 features", features=220),
+        Dialect("lightgbm", "no query on the line, sizes of the queries in a file .query", IN_SIDECAR),
+    )
+}
+
+_QUERY_COMMENT = re.compile(rb"\s*\S+\s*")
+_RANK = re.compile(rb"\d+:(NULL|\d+(\.0*)?)")
+
+
+def dialect_named(name: str) -> Dialect:
+    """Return a dialect by its name; `InputError` names the legal ones."""
+    if name not in DIALECTS:
+        raise unknown_name("dialect", name, DIALECTS)
+    return DIALECTS[name]
+
+
+def recognise_dialect(file: Path) -> Dialect:
+    """Tell the dialect from the first line of a file that holds a document.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    """
+    for chunk in read_chunks(file, size=ChunkSize(2**16)):
+        for line in chunk.text.tobytes().splitlines():
+            if line.strip() and not line.lstrip().startswith(b"#"):
+                return _of_line(line, file)
+    return DIALECTS["svmlight"]  # nothing but comments, or a line too long: reading it will say so
+
+
+def _of_line(line: bytes, file: Path) -> Dialect:
+    body, _, comment = line.partition(b"#")
+    words = body.split()[1:]
+    if not any(word.startswith(b"qid:") for word in words):
+        if sidecar_of(file):
+            return DIALECTS["lightgbm"]
+        return DIALECTS["imat2009" if _QUERY_COMMENT.fullmatch(comment) else "svmlight"]
+    values = words[1:]
+    if comment.lstrip().startswith(b"docid"):
+        ranks = len(values) in RANK_LISTS and all(map(_RANK.fullmatch, values))
+        return DIALECTS["letor-agg" if ranks else "letor"]
+    mslr = len(values) == DIALECTS["mslr"].features and values[-1].startswith(b"136:")
+    return DIALECTS["mslr" if mslr else "svmlight"]
+
+
+def sidecar_of(file: Path) -> Path | None:
+    """Return the file with the sizes of the queries: ``x.query`` beside ``x``, ``x.txt`` or ``x.gz``."""
+    plain = file.with_name(file.name.removesuffix(".gz"))
+    stem = plain.with_name(plain.name.removesuffix(".txt"))
+    for candidate in (plain, stem):
+        sidecar = candidate.with_name(candidate.name + ".query")
+        if sidecar.is_file():
+            return sidecar
+    return None
+
+
+def read_sidecar(file: Path) -> list[int]:
+    """Return the sizes of the queries of a feature file.
+
+    Raises
+    ------
+    InputError
+        If there is no sidecar, or a line is not a whole number from 1 on.
+    """
+    sidecar = sidecar_of(file)
+    if sidecar is None:
+        raise InputError(f"{file}: no line has a query, and there is no file {file.name}.query with their sizes")
+    sizes = []
+    for number, line in enumerate(sidecar.read_bytes().splitlines(), start=1):
+        word = line.strip()
+        if word:
+            if not word.isdigit() or int(word) < 1:
+                shown = word[:40].decode("utf-8", "replace")
+                raise InputError(f"{sidecar}:{number}: '{shown}' is not the size of a query; legal is 1, 2, ...")
+            sizes.append(int(word))
+    return sizes

@@ -1,0 +1,191 @@
+"""Where the features go while a corpus is read: into memory, or straight into a file that memory need not hold."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core import kernel
+
+Copy = Callable[[], None]
+
+
+def nothing_to_copy() -> None:
+    """Copy nothing."""
+
+
+class Sink(Protocol):
+    """Takes blocks of rows, in order, and gives one column-major matrix."""
+
+    def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
+        """Give the next rows, shape (rows, columns so far), their place; ``text_bytes`` is how much text they were.
+
+        What is returned copies them there. It may be called in any thread, beside other copies, before `matrix`.
+        """
+
+    def matrix(self, columns: int) -> NDArray[np.float32]:
+        """Return everything, shape (all rows, columns), column-major; columns that no block had are 0."""
+
+
+class MemorySink:
+    """Puts each block to its place at once, while it is still in the core's cache.
+
+    How many rows there will be is guessed from the first blocks, and a little more room is made; room that is not
+    used costs no memory, as nobody touches it. So columns are contiguous, but need not follow each other closely.
+    Where the guess was too small, more room is made elsewhere, and what lies in the old room follows at the end.
+
+    Parameters
+    ----------
+    text_bytes : int
+        About how much text will come.
+    """
+
+    _LOOK_AT = 2**20  # bytes of text before the guess
+    _SLACK = 1.06
+
+    def __init__(self, text_bytes: int) -> None:
+        self._expected = text_bytes
+        self._seen = 0
+        self._rows = 0
+        self._waiting: list[tuple[NDArray[np.float32], int]] = []  # blocks without a place yet, and their first rows
+        self._columns = np.zeros((0, 0), dtype=np.float32)
+        self._begins = 0  # first row that lies in `_columns`
+        self._before: list[tuple[NDArray[np.float32], int, int]] = []  # old room, and the rows in it
+        transpose(self._columns, self._columns, 0)  # is compiled here: numba must not do that in two threads
+
+    def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
+        """Find room for the rows; the first ones wait until there is a guess."""
+        self._seen += text_bytes
+        self._waiting.append((block, self._rows))
+        self._rows += len(block)
+        if self._seen < self._LOOK_AT:
+            return nothing_to_copy
+        return self._place(int(self._SLACK * self._expected / self._seen * self._rows))
+
+    def matrix(self, columns: int) -> NDArray[np.float32]:
+        """Return the rows."""
+        self._place(0)()
+        if columns > self._columns.shape[0]:
+            self._make_room(self._rows, columns, self._rows)
+        for old, first, end in self._before:
+            self._columns[: old.shape[0], first:end] = old[:, first:end]
+        self._before.clear()
+        return self._columns[:columns, : self._rows].T
+
+    def _place(self, rows_expected: int) -> Copy:
+        blocks, self._waiting = self._waiting, []
+        width = max((block.shape[1] for block, _ in blocks), default=0)
+        before = self._columns.shape[1]
+        if self._rows > before or width > self._columns.shape[0]:
+            more = before + before // 2 if self._rows > before else 0
+            self._make_room(max(self._rows, rows_expected, more), width, blocks[0][1] if blocks else 0)
+        columns = self._columns
+
+        def copy() -> None:
+            for block, first in blocks:
+                transpose(block, columns, first)
+
+        return copy
+
+    def _make_room(self, rows: int, columns: int, begins: int) -> None:
+        """Put rows from ``begins`` on into new room."""
+        old = self._columns
+        if begins > self._begins:
+            self._before.append((old, self._begins, begins))
+        self._columns = np.zeros((max(columns, old.shape[0]), max(rows, old.shape[1])), dtype=np.float32)
+        self._begins = begins
+
+
+class FileSink:
+    """Writes each block to its place in a column-major ``.npy`` file; the number of rows is known before.
+
+    Parameters
+    ----------
+    path : Path
+        The file to make.
+    rows : int
+        How many there will be.
+    """
+
+    HEADER = 128
+
+    def __init__(self, path: Path, rows: int) -> None:
+        self.path = path
+        self.rows = rows
+        self.written = 0
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
+
+    def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
+        """Give the rows their place in the file; the part of each column is contiguous."""
+        first = self.written
+        self.written += len(block)
+
+        def copy() -> None:
+            columns = np.empty(block.shape[::-1], dtype=np.float32)
+            transpose(block, columns, 0)
+            for number, column in enumerate(columns):
+                _write_all(self._file, column, self.HEADER + 4 * (number * self.rows + first))
+
+        return copy
+
+    def matrix(self, columns: int) -> NDArray[np.float32]:
+        """Write the header and return the file as a memory map that may be changed."""
+        os.ftruncate(self._file, self.HEADER + 4 * columns * self.rows)
+        _write_all(self._file, np.frombuffer(npy_header((self.rows, columns), "<f4", self.HEADER), np.uint8), 0)
+        self.close()
+        return np.asarray(np.load(self.path, mmap_mode="r+", allow_pickle=False))
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+@kernel
+def transpose(block, columns, first):
+    """Copy ``block[row, column]`` to ``columns[column, first + row]``; columns there are not are left out.
+
+    Four columns at a time: so few places to write to that the core follows all of them; the other columns of a cache
+    line are still near when their turn comes.
+    """
+    rows = block.shape[0]
+    width = min(block.shape[1], columns.shape[0])
+    whole = width - width % 4
+    for start in range(0, whole, 4):
+        for row in range(rows):
+            for k in range(4):
+                columns[start + k, first + row] = block[row, start + k]
+    for column in range(whole, width):
+        for row in range(rows):
+            columns[column, first + row] = block[row, column]
+
+
+def give_back(array: NDArray[np.float32]) -> None:
+    """Let the system have the memory of a map of a shared file; what was written stays in the file."""
+    base: object = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)
+
+
+def npy_header(shape: tuple[int, ...], kind: str, size: int) -> bytes:
+    """Return the header of a column-major ``.npy`` file (format 1.0), padded to ``size`` bytes."""
+    numbers = tuple(int(n) for n in shape)
+    text = f"{{'descr': '{kind}', 'fortran_order': True, 'shape': {numbers}, }}"
+    return b"\x93NUMPY\x01\x00" + (size - 10).to_bytes(2, "little") + text.ljust(size - 11).encode() + b"\n"
+
+
+def _write_all(file: int, data: NDArray[np.generic], offset: int) -> None:
+    view = data.data.cast("B")
+    while view:
+        written = os.pwrite(file, view, offset)
+        view = view[written:]
+        offset += written

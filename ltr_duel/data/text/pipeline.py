@@ -1,0 +1,165 @@
+"""Chunks through the parser on several cores, with a bounded number on the way.
+
+disk -> read_chunks -> parse_chunk -> add, in order -> copy          (threads; kernels hold no lock)
+
+The thread that parsed a chunk also adds it, if it is the chunk's turn: the numbers are still in its core's cache. If it
+is not, whoever is adding takes it along, and the thread goes on parsing. So no thread ever waits for another. Adding
+only says where the numbers go, and takes little time; they are copied after it, beside other copies.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from ltr_duel.data.text.buffer_pool import Pool
+from ltr_duel.data.text.chunks import CHUNK_BYTES, Chunk, ChunkSize, Digest, read_chunks
+from ltr_duel.data.text.feature_buffers import Copy
+from ltr_duel.data.text.parse import Parsed, Room, Rules, parse_chunk
+from ltr_duel.data.text.scan import LAST_ID
+
+_FIRST_BYTES = 2**16  # the first chunk shows how wide lines are
+
+
+def parse_file(
+    file: Path,
+    rules: Rules,
+    add: Callable[[Parsed], Copy],
+    *,
+    jobs: int = 1,
+    columns: int = 1,
+    digest: Digest | None = None,
+    chunk_bytes: int = 0,
+) -> None:
+    """Hand over the parsed chunks of a file, one at a time and in order.
+
+    Parameters
+    ----------
+    file : Path
+        Plain or gzipped.
+    rules : Rules
+        How to read.
+    add : function
+        Takes a chunk; called in any thread, but never twice at once. What it returns is called after it, maybe
+        beside others. What either raises ends the reading, and is raised.
+    jobs : int
+        Threads. The result does not depend on it.
+    columns : int
+        Guess of the number of columns.
+    digest : hash object, optional
+        Fed with the file's bytes.
+    chunk_bytes : int
+        Text to take at a time; 0: the usual.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read. What is wrong in a line is in ``state`` of the last chunk handed over.
+    """
+    room = Room(columns)
+    most = chunk_bytes or CHUNK_BYTES
+    size = ChunkSize(min(most, _FIRST_BYTES))
+    chunks = read_chunks(file, digest, size)
+    memory = Pool()
+    for chunk in chunks:
+        parsed = parse_chunk(chunk, room, rules, memory)
+        add(parsed)()
+        room = _better(room, parsed)
+        size.bytes = _fitting(room, most)
+        if jobs > 1:
+            break  # the scanner is compiled now (numba must not do that in two threads), and the room is known
+    if jobs == 1:
+        return
+    turns, waiting = _Turns(add, memory, 2 * jobs + 2), deque[Future[Room]]()
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            for number, chunk in enumerate(chunks):
+                turns.room.acquire()
+                waiting.append(pool.submit(turns.take, number, chunk, room, rules))
+                while waiting[0].done() and len(waiting) > 1:
+                    room = waiting.popleft().result()
+                    size.bytes = _fitting(room, most)
+                if turns.stopped:
+                    break
+            while waiting:
+                waiting.popleft().result()
+        except BaseException:
+            turns.stop()
+            raise
+
+
+class _Turns:
+    """Adds parsed chunks in order, in whatever thread is at hand.
+
+    Parameters
+    ----------
+    add : function
+        Takes a chunk.
+    memory : Pool
+        For what is parsed.
+    most : int
+        Chunks on the way at a time: ``room`` is to be acquired for each before it is taken.
+    """
+
+    def __init__(self, add: Callable[[Parsed], Copy], memory: Pool, most: int) -> None:
+        self.room = threading.Semaphore(most)
+        self.stopped = False
+        self._add = add
+        self._memory = memory
+        self._parsed: dict[int, Parsed] = {}  # chunks that wait for their turn
+        self._next = 0
+        self._busy = False
+        self._lock = threading.Lock()
+
+    def take(self, number: int, chunk: Chunk, room: Room, rules: Rules) -> Room:
+        """Parse a chunk, add what can be added, copy that, and return a better guess of the room for the next ones."""
+        try:
+            parsed = parse_chunk(chunk, room, rules, self._memory)
+            with self._lock:
+                self._parsed[number] = parsed
+                mine = not self._busy and not self.stopped
+                self._busy = True
+            copies = deque[Copy]()
+            while mine and (turn := self._pop()) is not None:
+                copies.append(self._add(turn))
+            while copies:
+                copies.popleft()()  # and nothing holds its chunk any more
+                self.room.release()
+        except BaseException:
+            self.stop()
+            raise
+        return _better(room, parsed)
+
+    def stop(self) -> None:
+        """Add nothing more, and let nobody wait for room."""
+        self.stopped = True
+        self.room.release(1_000_000)
+
+    def _pop(self) -> Parsed | None:
+        """Return the next chunk if it is there; whoever gets none is not adding any more."""
+        with self._lock:
+            parsed = None if self.stopped else self._parsed.pop(self._next, None)
+            self._next += parsed is not None
+            self._busy = parsed is not None
+        return parsed
+
+
+def _better(room: Room, parsed: Parsed) -> Room:
+    """Return the guess for the next chunk after seeing this one; lines that end differently may yet grow."""
+    rows = len(parsed.labels)
+    if not rows:
+        return room
+    columns = max(room.columns, parsed.width)
+    if columns > room.columns and np.any(parsed.spans[:, LAST_ID] != parsed.width):
+        columns += columns // 16 + 4
+    return Room(columns, len(parsed.text) / rows)
+
+
+def _fitting(room: Room, most: int) -> int:
+    """Return how much text gives a matrix of about the same size: sparse lines become many more bytes than they are."""
+    return max(4096, min(most, int(most * room.bytes_per_row / (4 * max(room.columns, 1)))))

@@ -1,0 +1,77 @@
+"""What an experiment will cost: each policy is tried for a moment on each size of problem."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ltr_duel.core import checked_jobs
+from ltr_duel.experiment.backends.backend import Backend
+from ltr_duel.experiment.plan import Plan, PlannedRun, Shard
+from ltr_duel.experiment.progress import duration, short
+from ltr_duel.experiment.run_file import encode_run
+from ltr_duel.experiment.store import Store
+from ltr_duel.simulation import checkpoints, places, run_once
+
+_LONG_ENOUGH = 0.1  # seconds of a trial
+_FIRST = 2_000
+_MANIFEST = 4_000  # bytes
+
+
+class Cost(NamedTuple):
+    """Of one step, and of one checkpoint in the file."""
+
+    seconds: float
+    bytes: float
+
+
+def print_estimate(plan: Plan, shard: Shard | None, folder: Path | None, backend: Backend) -> Iterator[str]:
+    """Yield the lines of the plan: what there is to run, and what it will cost."""
+    there = Store(folder).scan().done if folder is not None and Store(folder).exists() else set()
+    spec, runs, steps, seconds, disk, done = plan.file.spec, 0, 0, 0.0, 0.0, 0
+    costs: dict[tuple[str, int], Cost] = {}
+    for run in plan.shard(shard):
+        runs += 1
+        if run.digest in there:
+            done += 1
+            continue
+        key = (run.label, run.problem)
+        if key not in costs:
+            costs[key] = _try(plan, run)
+        steps += run.horizon
+        seconds += costs[key].seconds * run.horizon
+        disk += costs[key].bytes * len(checkpoints(run.horizon, spec.checkpoints_per_decade)) + _MANIFEST
+    yield f"{len(plan.problems)} problems: {_listed([problem.name for problem in plan.problems])}"
+    yield f"{len(plan.policies)} policies: {_listed(list(spec.labels))}"
+    horizons = ", ".join(f"{horizon:,}" for horizon in spec.horizon)
+    yield f"horizons {horizons}; {spec.repetitions:,} repetitions; seed {spec.seed}"
+    yield f"{runs:,} runs" + (f", {done:,} of them done" if done else "") + f"; {short(steps)} duels to do"
+    jobs = checked_jobs(backend.jobs)
+    yield (
+        f"about {duration(seconds / jobs)} on {jobs} cores (from short trials; jumps make long horizons cheaper),"
+        f" {short(disk)}B of disk"
+    )
+
+
+def _try(plan: Plan, run: PlannedRun) -> Cost:
+    """Measure a run that is long enough to be measured, and not longer than the real one."""
+    problem = plan.problems[run.problem]
+    (policy,) = (one for one in plan.policies if one.label == run.label)
+    place, horizon = places(problem.matrix), min(_FIRST, run.horizon)
+    key = plan.key(problem, policy, horizon, 0)
+    run_once(policy, key, problem.oracle, checkpoints(1), place)
+    while True:
+        times = checkpoints(horizon, plan.file.spec.checkpoints_per_decade)
+        began = time.perf_counter()
+        result = run_once(policy, plan.key(problem, policy, horizon, 0), problem.oracle, times, place)
+        seconds = time.perf_counter() - began
+        if seconds > _LONG_ENOUGH or horizon == run.horizon:
+            return Cost(seconds / horizon, len(encode_run(result)) / len(times))
+        horizon = min(run.horizon, horizon * 8)
+
+
+def _listed(names: list[str], most: int = 6) -> str:
+    rest = f", and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest

@@ -1,0 +1,160 @@
+"""Read a TOML table into a frozen dataclass: every error names the key path and what is legal.
+
+A dataclass says how each of its fields is read by `value`, `axis` (one value or a list of them), `table` and `tables`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from ltr_duel.core import InputError, require_between, unknown_name
+
+Spec = TypeVar("Spec")
+Reader = Callable[[Any], Any]
+
+
+def value(read: Reader, **default: Any) -> Any:
+    """Declare a field that holds one value."""
+    return dataclasses.field(metadata={"read": lambda given, where: _one(read, given, where)}, **default)
+
+
+def axis(read: Reader, **default: Any) -> Any:
+    """Declare a field that holds a tuple; one value may be written without the brackets. Lists mean a product."""
+    return dataclasses.field(metadata={"read": lambda given, where: _several(read, given, where)}, **default)
+
+
+def table(cls: type, **default: Any) -> Any:
+    """Declare a field that is a table of its own."""
+    return dataclasses.field(metadata={"read": lambda given, where: read_table(cls, given, where)}, **default)
+
+
+def tables(cls: type, **default: Any) -> Any:
+    """Declare a field that is an array of tables, written ``[[name]]``."""
+
+    def read(given: Any, where: str) -> tuple[Any, ...]:
+        if not isinstance(given, list):
+            raise InputError(f"{where}: must be written as [[{where.rpartition(' ')[2]}]]")
+        return tuple(read_table(cls, one, f"{where}[{k}]") for k, one in enumerate(given))
+
+    return dataclasses.field(metadata={"read": read}, **default)
+
+
+def read_table(cls: type[Spec], given: Any, where: str) -> Spec:
+    """Build a dataclass from a TOML table.
+
+    Raises
+    ------
+    InputError
+        For an unknown or missing key, or a value that is not legal; the sentence begins with the key path.
+    """
+    if not isinstance(given, dict):
+        raise InputError(f"{where}: must be a table, not {_shown(given)}")
+    declared = dataclasses.fields(cls)  # type: ignore[arg-type]  # only dataclasses are given
+    fields = {field.name: field for field in declared if "read" in field.metadata}
+    inside = where if where.endswith(":") else f"{where}."
+    for key in given:
+        if key not in fields:
+            with located(where.rstrip(":")):
+                raise unknown_name("key", key, fields)
+    for name, field in fields.items():
+        required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        if required and name not in given:
+            raise InputError(f"{where.rstrip(':')}: the key '{name}' is missing")
+    space = " " if where.endswith(":") else ""
+    read = {key: fields[key].metadata["read"](one, f"{inside}{space}{key}") for key, one in given.items()}
+    with located(where.rstrip(":")):
+        return cls(**read)
+
+
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Put the key path before the message of an `InputError` that has none."""
+    try:
+        yield
+    except InputError as error:
+        message = str(error)
+        raise InputError(message if message.startswith(where) else f"{where}: {message}") from None
+
+
+def whole(low: int, high: int | None = None) -> Reader:
+    """Read a whole number, also written as 1e6."""
+
+    def read(given: Any) -> int:
+        number = isinstance(given, (int, float)) and not isinstance(given, bool)
+        if not number or given != given or abs(given) == float("inf") or int(given) != given:
+            raise InputError(f"must be a whole number, not {_shown(given)}")
+        require_between("the value", int(given), low, high)
+        return int(given)
+
+    return read
+
+
+def number(low: float, high: float | None = None) -> Reader:
+    """Read a number."""
+
+    def read(given: Any) -> float:
+        if not isinstance(given, (int, float)) or isinstance(given, bool):
+            raise InputError(f"must be a number, not {_shown(given)}")
+        require_between("the value", given, low, high)
+        return float(given)
+
+    return read
+
+
+def flag(given: Any) -> bool:
+    """Read true or false."""
+    if not isinstance(given, bool):
+        raise InputError(f"must be true or false, not {_shown(given)}")
+    return given
+
+
+def text(given: Any) -> str:
+    """Read a string that is not empty."""
+    if not isinstance(given, str) or not given.strip():
+        raise InputError(f"must be a text, not {_shown(given)}")
+    return given
+
+
+def one_of(kind: str, legal: Callable[[], Iterable[str]]) -> Reader:
+    """Read one of several names. The names are asked for when they are needed."""
+
+    def read(given: Any) -> str:
+        name, names = text(given), list(legal())
+        if name not in names:
+            raise unknown_name(kind, name, names)
+        return name
+
+    return read
+
+
+def square(given: Any) -> tuple[tuple[float, ...], ...]:
+    """Read a square of numbers, row by row."""
+    rows = given if isinstance(given, list) else []
+    entry = number(0, 1)
+    if not rows or not all(isinstance(row, list) and len(row) == len(rows) for row in rows):
+        raise InputError("must be a square of numbers, [[0.5, 0.6], [0.4, 0.5]]")
+    return tuple(tuple(entry(one) for one in row) for row in rows)
+
+
+def _one(read: Reader, given: Any, where: str) -> Any:
+    with located(where):
+        return read(given)
+
+
+def _several(read: Reader, given: Any, where: str) -> tuple[Any, ...]:
+    if not isinstance(given, list):
+        return (_one(read, given, where),)
+    if not given:
+        raise InputError(f"{where}: the list is empty")
+    read_all = tuple(_one(read, one, f"{where}[{k}]") for k, one in enumerate(given))
+    for k, one in enumerate(read_all):
+        if one in read_all[:k]:
+            raise InputError(f"{where}[{k}]: {_shown(given[k])} is there twice")
+    return read_all
+
+
+def _shown(given: Any) -> str:
+    return repr(given) if isinstance(given, str) else str(given).lower() if isinstance(given, bool) else str(given)

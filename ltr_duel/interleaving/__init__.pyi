@@ -1,0 +1,16 @@
+from .check import check_method as check_method
+from .comparison import Comparer as Comparer
+from .comparison import Comparison as Comparison
+from .comparison import compare_pair as compare_pair
+from .comparison import compare_slate as compare_slate
+from .method import METHODS as METHODS
+from .method import Method as Method
+from .method import configure_method as configure_method
+from .method import credit_pair as credit_pair
+from .method import draw_pair as draw_pair
+from .method import draw_slate as draw_slate
+from .probabilistic import OUTCOMES as OUTCOMES
+from .probabilistic import Probabilistic as Probabilistic
+from .probabilistic import draw_document as draw_document
+from .probabilistic import trace_clicks as trace_clicks
+from .sosm import score_slate as score_slate

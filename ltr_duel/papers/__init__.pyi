@@ -1,0 +1,17 @@
+from .claims import check_claims as check_claims
+from .claims import read_claims as read_claims
+from .figure_file import SCALES as SCALES
+from .figure_file import FigureFile as FigureFile
+from .figure_file import figures_folder as figures_folder
+from .figure_file import list_figures as list_figures
+from .figures import DRAWINGS as DRAWINGS
+from .find_data import NoDataError as NoDataError
+from .ledger import circumstances as circumstances
+from .ledger import ledger_text as ledger_text
+from .ledger import save_ledger as save_ledger
+from .pages import Reproduced as Reproduced
+from .pages import reproduction_page as reproduction_page
+from .pages import state_of_the_art_markdown as state_of_the_art_markdown
+from .reproduce import Made as Made
+from .reproduce import make_figure as make_figure
+from .reproduce import read_made as read_made

@@ -1,0 +1,152 @@
+"""What a measure is, and the errors that all measures share.
+
+Errors are 95 % intervals by bootstrap: 2,000 times as many repetitions are drawn with replacement as there are, within
+each problem. Where several problems are put together that are themselves random draws (of a family of matrices, of the
+rankers of a corpus), problems are drawn and not repetitions. Few repetitions make percentile intervals too narrow, so
+their ends are taken further out, as far as Student's t is wider than the normal law (expanded percentile intervals:
+Hesterberg, What Teachers Should Know About the Bootstrap, The American Statistician 2015, section 5.3). The seed is
+fixed: the same table gives the same numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, Registry, stream
+
+DRAWS = 2000
+_OUTSIDE = 0.05  # share of the law that may lie outside an interval
+
+
+class Missing(Exception):  # noqa: N818  # not an error: the table cannot answer
+    """The table does not hold what a measure needs; the message says what."""
+
+
+class Reading(NamedTuple):
+    """What a measure found in one panel."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Measure(NamedTuple):
+    """A registered measure: ``run(panel, **settings)``, and how it measures.
+
+    In the words {settings} stand in braces; what stands in brackets is said only if its setting is given.
+    """
+
+    run: Callable[..., Reading]
+    words: str
+
+
+MEASURES: Registry[Measure] = Registry("measure", "ltr_duel.papers.checks")
+
+
+def measured_by(name: str, words: str) -> Callable[[Callable[..., Reading]], Callable[..., Reading]]:
+    """Register a function as the measure of that name."""
+
+    def register(run: Callable[..., Reading]) -> Callable[..., Reading]:
+        MEASURES.add(name, Measure(run, words))
+        return run
+
+    return register
+
+
+def in_words(name: str, settings: Mapping[str, Any]) -> str:
+    """Say how a claim is measured."""
+    measure = MEASURES[name]
+    all_of = {**(measure.run.__kwdefaults__ or {}), **settings}
+    words = re.sub(
+        r"\[(.*?\{(\w+)\}.*?)\]", lambda found: found[1] if all_of[found[2]] is not None else "", measure.words
+    )
+    return words.format_map({key: told(value) for key, value in all_of.items()})
+
+
+def told(value: Any) -> str:
+    """Write a setting for people: a selection as ``rucb at rankers 64``."""
+    if isinstance(value, Mapping):
+        if not value:
+            return "each"
+        if value.keys() <= {"at_least", "at_most"}:
+            return " and ".join(f"{key.replace('_', ' ')} {told(one)}" for key, one in value.items())
+        others = ", ".join(f"{key} {told(one)}" for key, one in value.items() if key != "policy")
+        return " at ".join(filter(None, (told(value["policy"]) if "policy" in value else "", others)))
+    if isinstance(value, list | tuple):
+        return ", ".join(map(told, value))
+    if isinstance(value, float):
+        return f"{value:g}"
+    name = str(value)
+    return f"{name[7:]} regret".replace("average regret", "regret") if name.startswith("regret_") else name
+
+
+class Group(NamedTuple):
+    """Runs that are put together."""
+
+    values: FloatMatrix  # (runs, columns); the columns of a run stay together
+    problem: IntVector  # (runs,) ascending: which problem a run is of
+    drawn: bool  # whether the problems are random draws
+
+    @property
+    def units(self) -> int:
+        """How many independent things the error is known from."""
+        problems = len(np.unique(self.problem))
+        return problems if self.drawn and problems > 1 else len(self.values) - problems + 1
+
+
+def resampled(groups: Sequence[Group], statistic: Callable[[FloatMatrix], FloatVector]) -> list[FloatVector]:
+    """Apply a statistic to the groups and to their bootstrap samples.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+    statistic : callable
+        Takes (..., runs, columns), returns (..., columns): the mean, or the standard deviation, over runs.
+
+    Returns
+    -------
+    list of array
+        For each group (1 + `DRAWS`, columns): first the group itself, then the samples.
+    """
+    if any(group.units < 2 for group in groups):
+        raise Missing("one repetition gives no error")
+    rng = stream(0, "claims")
+    return [
+        np.concatenate([statistic(group.values)[None], statistic(group.values[_picks(group, rng)])]) for group in groups
+    ]
+
+
+def _picks(group: Group, rng: np.random.Generator) -> IntMatrix:
+    """Return the places of the runs of each sample."""
+    blocks = [np.flatnonzero(group.problem == one) for one in np.unique(group.problem)]
+    if not group.drawn or len(blocks) == 1:
+        return np.concatenate([block[rng.integers(len(block), size=(DRAWS, len(block)))] for block in blocks], axis=1)
+    if len({len(block) for block in blocks}) > 1:
+        raise Missing("problems have different numbers of runs")
+    return np.stack(blocks)[rng.integers(len(blocks), size=(DRAWS, len(blocks)))].reshape(DRAWS, -1)
+
+
+def mean(values: FloatMatrix) -> FloatVector:
+    """Over runs."""
+    return np.asarray(values.mean(axis=-2))
+
+
+def deviation(values: FloatMatrix) -> FloatVector:
+    """Over runs, n - 1."""
+    return np.asarray(values.std(axis=-2, ddof=1))
+
+
+def reading(found: NDArray[np.float64], units: int) -> Reading:
+    """Turn a statistic (first of the data, then of its samples) into a number with its interval."""
+    if not np.isfinite(found[0]):
+        raise Missing("the number is not finite")
+    wide = stats.t.isf(_OUTSIDE / 2, units - 1) * np.sqrt(units / (units - 1))
+    tail = float(stats.norm.sf(wide))
+    low, high = np.nanquantile(found[1:], [tail, 1 - tail])
+    return Reading(float(found[0]), float(min(low, found[0])), float(max(high, found[0])))

@@ -1,0 +1,127 @@
+"""Which rows of a table a measure is about.
+
+A *selection* names columns and what they must hold: a value, a list of values, ``{ at_least = 51 }``,
+``{ at_most = 51 }``, or ``"greatest"`` or ``"least"`` of those there are. A policy is matched by its name and by the
+parameters that are given, whatever its label leaves to the defaults; a selection that is only a word is a policy.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ltr_duel.bandits import Configured, configure
+from ltr_duel.core import InputError
+from ltr_duel.papers.checks.measure import Group, Missing, told
+
+Selection = Mapping[str, Any] | str
+
+
+def select(frame: pd.DataFrame, wanted: Selection) -> pd.DataFrame:
+    """Return the selected rows.
+
+    Raises
+    ------
+    Missing
+        If a column does not exist, or no row is left.
+    """
+    wanted = {"policy": wanted} if isinstance(wanted, str) else wanted
+    for column, value in wanted.items():
+        if column not in frame:
+            raise Missing(f"there is no column '{column}'")
+        frame = frame[_marks(frame, column, value)]
+        if frame.empty:
+            raise Missing(f"there are no rows with {column} {told(value)}")
+    return frame
+
+
+def _marks(frame: pd.DataFrame, column: str, value: Any) -> Any:
+    held = frame[column]
+    if column == "policy":
+        names = value if isinstance(value, list) else [value]
+        return held.map({label: any(is_policy(label, name) for name in names) for label in held.unique()})
+    if isinstance(value, Mapping):
+        return (held >= value.get("at_least", -np.inf)) & (held <= value.get("at_most", np.inf))
+    if value in ("greatest", "least"):
+        return held == (held.max() if value == "greatest" else held.min())
+    if isinstance(value, list):
+        return held.isin(value)
+    if isinstance(value, float):
+        return np.isclose(held.astype(float), value)
+    return held == value
+
+
+def is_policy(label: str, wanted: str) -> bool:
+    """Tell whether a label of a table is the policy that a claim names."""
+    asked, _, parameters = "".join(wanted.split()).partition(":")
+    if label.partition(":")[0] != asked:
+        return False
+    had, like = _configured(label), _configured(wanted)
+    if had is None or like is None:
+        return label == wanted
+    keys = [part.partition("=")[0] for part in parameters.split(",") if part]
+    return all(getattr(had.params, key) == getattr(like.params, key) for key in keys)
+
+
+@functools.cache
+def _configured(label: str) -> Configured | None:
+    try:
+        return configure(label)
+    except InputError:
+        return None
+
+
+def at_the_end(frame: pd.DataFrame, column: str) -> pd.Series[float]:
+    """Return the value of each run of one policy at the last step of its longest horizon.
+
+    The index is (problem, repetition). All the problems of a panel must have been run equally far.
+    """
+    if column not in frame:
+        raise Missing(f"there is no column '{column}'")
+    labels = frame["policy"].unique()
+    if len(labels) > 1:
+        raise Missing(f"more than one policy fits: {', '.join(map(str, labels))}")
+    last = frame[frame["t"] == frame["t"].max()]
+    if set(last["problem"].unique()) != set(frame["problem"].unique()):
+        raise Missing("problems were run to different horizons")
+    last = last.drop_duplicates(["problem", "repetition", column])  # figures may show the same run
+    values = last.set_index(["problem", "repetition"])[column].astype(np.float64).sort_index()
+    if not values.index.is_unique:
+        raise Missing("runs of the same name differ")
+    if values.isna().any():
+        raise Missing(f"'{column}' is not known, as there is no best ranker")
+    return values
+
+
+def side_by_side(sides: Sequence[pd.DataFrame], column: str) -> list[Group]:
+    """Return final values: one group, runs by sides; or a group of one column for each side if runs cannot be paired.
+
+    A side is the rows of one policy.
+
+    Runs with the same problem and repetition belong together; where the sides are different problems (click models,
+    say), those with the same repetition, which had the same luck.
+    """
+    ends = {int(rows["t"].max()) for rows in sides}
+    if len(ends) > 1:
+        raise Missing(f"not run equally far, but to {', '.join(f'{end:,}' for end in sorted(ends))}")
+    values = [at_the_end(rows, column) for rows in sides]
+    if all(one.index.equals(values[0].index) for one in values):
+        return [grouped(sides[0], values)]
+    bare = [one.index.get_level_values("repetition") for one in values]
+    if all(one.is_unique and one.equals(bare[0]) for one in bare):
+        return [grouped(sides[0], values)]
+    return [grouped(rows, [one]) for rows, one in zip(sides, values, strict=True)]
+
+
+def grouped(rows: pd.DataFrame, columns: list[pd.Series[float]]) -> Group:
+    """Put the columns of the same runs into a group.
+
+    Problems are random draws if the table numbers them so: by ``draw`` of a family, or by ``subset`` of the rankers.
+    """
+    problem = pd.factorize(columns[0].index.get_level_values("problem"), sort=True)[0]
+    numbered = [rows[name].nunique() > 1 for name in ("draw", "subset") if name in rows]
+    return Group(np.column_stack(columns), problem.astype(np.int64), any(numbered))

@@ -1,0 +1,69 @@
+"""``frontier``: every policy on every problem, its regret as a multiple of the best one's or of the lower bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+
+from ltr_duel.core import unknown_name
+from ltr_duel.papers.figures import DRAWINGS
+from ltr_duel.papers.figures.panels import finish, safe
+from ltr_duel.papers.standings import standings
+
+REFERENCES = {"best": "the best policy's", "bound": "the asymptotic lower bound for pairs"}
+
+
+def frontier(
+    frame: pd.DataFrame, about: Mapping[str, Any], *, reference: str = "best", column: str = "regret_average"
+) -> Figure:
+    """Draw a row for each problem and a column for each policy, best policies first.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As for `standings`.
+    about : mapping
+    reference : {"best", "bound"}
+        What the regret is divided by.
+    column : str
+        Which regret.
+    """
+    if reference not in REFERENCES:
+        raise unknown_name("reference", reference, REFERENCES)
+    table = standings(frame, column)
+    wide = table.pivot(index="problem", columns="policy", values=f"to_{reference}")
+    wide = wide.loc[list(dict.fromkeys(table["problem"]))]
+    wide = wide[np.exp(np.log(wide.where(wide > 0)).mean()).sort_values(kind="stable").index]
+    facts = table.groupby("problem", sort=False)[["rankers", "source"]].first()
+    names = [f"{name}\nK = {facts.loc[name, 'rankers']} · {facts.loc[name, 'source']}" for name in wide.index]
+    height = 0.5 * len(wide) + 2.6
+    figure = Figure(figsize=(max(6.4, 3.0 + 0.52 * wide.shape[1]), height), dpi=150, layout="constrained")
+    axes = figure.add_subplot()
+    values = wide.to_numpy(np.float64)
+    least, top = min(1.0, float(np.nanmin(values, initial=1.0))), max(10.0, float(np.nanmax(values, initial=1.0)))
+    axes.pcolormesh(
+        np.ma.masked_invalid(values), cmap="cividis_r", norm=LogNorm(least, top), edgecolors="white", lw=1
+    )  # fmt: skip
+    for row, column_number in np.argwhere(np.isfinite(values)):
+        value = values[row, column_number]
+        dark = np.log(max(value, 1.0)) > 0.45 * np.log(top)
+        axes.text(
+            column_number + 0.5, row + 0.5, f"{value:.2f}" if value < 9.95 else f"{value:,.0f}", ha="center",
+            va="center", fontsize=8, color="white" if dark else "#1c1f23", weight="bold" if value == 1 else "normal",
+        )  # fmt: skip
+    axes.set_yticks(np.arange(len(wide)) + 0.5, [safe(name) for name in names], fontsize=8)
+    axes.set_xticks(np.arange(wide.shape[1]) + 0.5, [safe(str(name)) for name in wide], fontsize=8, rotation=40)
+    for label in axes.get_xticklabels():
+        label.set(ha="right", rotation_mode="anchor")
+    axes.invert_yaxis()
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    return finish(figure, [], about, f"regret at the horizon divided by {REFERENCES[reference]}; blank: not run")
+
+
+DRAWINGS.add("frontier", frontier)

@@ -1,0 +1,160 @@
+"""Panels side by side, as in the papers. Where the numbers come from stands on the picture's face."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
+
+from ltr_duel.papers.bibliography import paper_title
+
+_SOFT, _WARN = "#5d6670", "#a04000"
+_WIDTHS = {1: 7.0, 2: 4.6, 3: 3.6}
+
+
+BOUND = "lower bound (asymptotic, pairs)"
+
+
+class Panel(NamedTuple):
+    """One pair of axes: its title, where its numbers come from, and its rows."""
+
+    title: str
+    about: str
+    source: str
+    rows: pd.DataFrame
+
+
+def split(frame: pd.DataFrame, about: Mapping[str, Any], by: str, titles: Sequence[str] = ()) -> list[Panel]:
+    """Return a panel for each value of a column, in order of appearance.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    about : mapping
+    by : str
+        The column; if the table has none of that name, there is one panel.
+    titles : sequence of str
+        The panels' titles; by default the values.
+    """
+    if by not in frame:
+        return [Panel(titles[0] if titles else "", "", source_of(frame, about), frame)]
+    if by == "study" and frame[by].nunique() == 1 and not titles:
+        titles = [""]
+    panels = []
+    for place, (value, rows) in enumerate(frame.groupby(by, sort=False)):
+        title = titles[place] if place < len(titles) else _title(by, value)
+        sizes = sorted(rows["rankers"].unique()) if "rankers" in rows else []
+        said = by == "rankers" or title.endswith(f"K={sizes[0] if sizes else ''}")
+        size = f"K = {sizes[0]}" if len(sizes) == 1 and not said else ""
+        panels.append(Panel(title, size, source_of(rows, about), rows))
+    return panels
+
+
+def source_of(rows: pd.DataFrame, about: Mapping[str, Any]) -> str:
+    """Return where these rows come from, in words: the column ``source``, else what ``about`` says of the problems."""
+    if "source" in rows:
+        words = [str(one) for one in rows["source"].dropna().unique()]
+    else:
+        names = set(rows["problem"].unique()) if "problem" in rows else set()
+        entries = [one for one in about.get("sources", []) if not names or one.get("problem") in names]
+        words = list(dict.fromkeys(str(one["source"]) for one in entries))
+    return " and ".join(dict.fromkeys(words)) or "source not recorded"
+
+
+def grid(panels: int, *, rows: int = 1, columns: int | None = None, height: float = 3.0) -> tuple[Figure, Any]:
+    """Return a figure and its axes, ``rows`` for each panel one below the other; what is left over is not drawn."""
+    across = min(columns or (2 if panels == 4 else 3), panels)
+    down = -(-panels // across) * rows
+    width = _WIDTHS.get(across, 3.2)
+    figure = Figure(figsize=(width * across, height * down + 0.9), dpi=150, layout="constrained")
+    axes = figure.subplots(down, across, squeeze=False)
+    for place, pair in enumerate(axes.flat):
+        pair.spines[["top", "right"]].set_visible(False)
+        pair.grid(which="major", color="#e6e6e6", lw=0.7)
+        pair.set_axisbelow(True)
+        pair.tick_params(labelsize=8)
+        if rows == 1 and place >= panels:
+            pair.remove()
+    return figure, axes
+
+
+def face(axes: Axes, panel: Panel, width: int = 44) -> None:
+    """Write a panel's title, and below it how many rankers there are and where the numbers come from."""
+    plain = {"stand-in": _WARN}.get(panel.source, _SOFT)
+    below = " · ".join(one for one in (panel.about, panel.source) if one)
+    axes.set_title(safe("\n".join(textwrap.wrap(panel.title, width))), loc="left", fontsize=9, pad=17)
+    axes.annotate(
+        safe(below), (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", fontsize=8, color=plain
+    )
+
+
+def finish(figure: Figure, axes: Sequence[Axes], about: Mapping[str, Any], below: str = "") -> Figure:
+    """Give a figure its title, one legend for all panels, and a line on scale, runs and what stands in for what."""
+    heading = about.get("figure", about)
+    paper = str(heading.get("paper", ""))
+    name = ", ".join(filter(None, dict.fromkeys((paper_title(paper), str(heading.get("number", ""))))))
+    width = int(figure.get_figwidth() * 12)
+    title = ": ".join(one for one in (name, str(heading.get("title", ""))) if one)
+    if title:
+        figure.suptitle(safe("\n".join(textwrap.wrap(title, width))), fontsize=11, x=0.01, ha="left")
+    scale = f"{about['scale']} scale" if about.get("scale") else ""
+    notes = dict.fromkeys(str(one["note"]) for one in about.get("sources", []) if one.get("note"))
+    line = "; ".join(one for one in (scale, below, *notes) if one)
+    line = safe("\n".join(textwrap.wrap(line, int(width * 1.3))))
+    handles: dict[str, Any] = {}
+    for pair in axes:
+        for handle, label in zip(*pair.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    names = sorted(handles, key=lambda label: label == BOUND)  # the bound comes last
+    if len(names) > 1:
+        across = int(np.clip(figure.get_figwidth() * 12.5 / (max(map(len, names)) + 7), 1, len(names)))
+        legend = figure.legend(
+            [handles[one] for one in names], [safe(one) for one in names], title=line, title_fontsize=8,
+            loc="outside lower center", ncols=across, fontsize=8, frameon=False, handlelength=3,
+        )  # fmt: skip
+        legend.get_title().set_color(_SOFT)
+    elif line:
+        figure.supxlabel(line, fontsize=8, color=_SOFT, x=0.01, ha="left")
+    return figure
+
+
+def outer_labels(axes: Any, panels: int, x: str, y: str) -> None:
+    """Name the axes once: x below the lowest panel of each column, y beside the first column."""
+    down, across = axes.shape
+    for place in range(panels):
+        row, column = divmod(place, across)
+        if row == down - 1 or place + across >= panels:
+            axes[row, column].set_xlabel(x, fontsize=9)
+        if column == 0:
+            axes[row, column].set_ylabel(y, fontsize=9)
+
+
+def plain_numbers(axis: Axis) -> None:
+    """Name large numbers on a linear axis in place, as 250k or 2M, with no power of ten in a corner."""
+    large = max(abs(end) for end in axis.get_view_interval()) >= 1e4
+    axis.set_major_formatter(EngFormatter(sep="") if large else "{x:g}")
+
+
+def same_ordinate(axes: Sequence[Axes]) -> None:
+    """Give these axes the least ordinate that holds what all of them show."""
+    limits = [pair.get_ylim() for pair in axes]
+    for pair in axes:
+        pair.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+
+
+def safe(text: str) -> str:
+    """Return a text in which matplotlib sees no formula."""
+    return text.replace("$", r"\$")
+
+
+def _title(by: str, value: object) -> str:
+    if by == "rankers":
+        return f"K = {value}"
+    return str(value) if isinstance(value, str) else f"{by} {value}"

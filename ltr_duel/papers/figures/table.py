@@ -1,0 +1,106 @@
+"""``table``: a table as a picture, what was measured beside what is printed in the paper."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ltr_duel.analysis import BOUND_COLOUR
+from ltr_duel.papers.figures import DRAWINGS
+from ltr_duel.papers.figures.panels import finish, safe, source_of
+
+_MOST_ROWS = 60
+_WIDEST = 34  # letters in a cell before it is broken
+
+
+def table(
+    frame: pd.DataFrame,
+    about: Mapping[str, Any],
+    *,
+    rows: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    value: str = "value",
+    digits: int = 3,
+) -> Figure:
+    """Draw a table: as it is, or with the values of ``rows`` down and those of ``columns`` across.
+
+    The items of several problems stand across by default.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A measure's table. In a cell stand the value, its standard_error and what the paper ``printed``, where the table
+        has columns of these names.
+    about : mapping
+    rows, columns : sequence of str
+        Columns of the frame.
+    value : str
+        The column that fills the cells.
+    digits : int
+        Significant digits.
+    """
+    if not rows and {"problem", "item"} <= set(frame.columns) and frame["problem"].nunique() > 1:
+        rows, columns = ["problem", "rankers"], ["item"]
+    texts = _crossed(frame, list(rows), list(columns), value, digits) if rows and columns else _plain(frame, digits)
+    left_out = max(0, len(texts) - _MOST_ROWS)
+    texts = texts.head(_MOST_ROWS)
+    cells = [[textwrap.fill(str(name), _WIDEST) for name in texts.columns]]
+    cells += [[textwrap.fill(one, _WIDEST) for one in row] for row in texts.itertuples(index=False)]
+    widths = [max(len(part) for row in cells for part in row[k].split("\n")) + 3 for k in range(len(cells[0]))]
+    heights = [max(cell.count("\n") + 1 for cell in row) + 0.55 for row in cells]
+    figure = Figure(figsize=(max(6.0, sum(widths) * 0.088), 0.19 * sum(heights) + 1.3), dpi=150, layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_axis_off()
+    axes.set(xlim=(0, sum(widths)), ylim=(sum(heights), 0))
+    top = 0.0
+    for place, (row, height) in enumerate(zip(cells, heights, strict=True)):
+        left = 0
+        for cell, width in zip(row, widths, strict=True):
+            weight = "bold" if place == 0 else "normal"
+            axes.text(left + 0.5, top + height / 2, safe(cell), va="center", fontsize=8.5, weight=weight)
+            left += width
+        top += height
+        axes.axhline(top, color="#1c1f23" if place == 0 else "#e3e6ea", lw=0.9)
+    axes.set_title(safe(source_of(frame, about)), loc="left", fontsize=9, color=BOUND_COLOUR)
+    printed = "in brackets: as printed in the paper" if "printed" in frame and rows else ""
+    return finish(figure, [], about, "; ".join(filter(None, [printed, f"{left_out} rows left out" * bool(left_out)])))
+
+
+def number(value: object, digits: int = 3) -> str:
+    """Return a cell as text: numbers with some significant digits, nothing where nothing is known."""
+    if isinstance(value, float):
+        if math.isnan(value):
+            return ""
+        return f"{value:,.0f}" if value == round(value) or abs(value) >= 10**digits else f"{value:.{digits}g}"
+    return str(value)
+
+
+def _plain(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
+    names = [name for name in frame if name != "source" and frame[name].notna().any()]
+    texts = {str(name).replace("_", " "): [number(one, digits) for one in frame[name]] for name in names}
+    return pd.DataFrame(texts)
+
+
+def _crossed(frame: pd.DataFrame, rows: list[str], columns: list[str], value: str, digits: int) -> pd.DataFrame:
+    cells = []
+    for _, entry in frame.iterrows():
+        error = float(entry.get("standard_error", math.nan))
+        printed = number(entry.get("printed", math.nan), digits)
+        cells.append(
+            number(entry[value], digits)
+            + (f" ± {number(error, 2)}" if error > 0 else "")
+            + (f" ({printed})" if printed else "")
+        )
+    named = frame[rows + columns].astype(str).assign(
+        cell=cells, column=[", ".join(map(str, one)) for one in frame[columns].itertuples(index=False)]
+    )  # fmt: skip
+    wide = named.pivot_table(index=rows, columns="column", values="cell", aggfunc=", ".join, sort=False, fill_value="")
+    return wide.reset_index()
+
+
+DRAWINGS.add("table", table)

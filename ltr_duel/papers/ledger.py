@@ -1,0 +1,119 @@
+"""The ledger of claims for people and programs: a text, CSV, JSON, and a table for a page in Markdown."""
+
+from __future__ import annotations
+
+import json
+import math
+import textwrap
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ltr_duel.core import replacing
+from ltr_duel.papers.bibliography import paper_title
+from ltr_duel.papers.verdicts import VERDICTS
+
+_MOST_PANELS = 6  # that a line can hold
+
+
+def ledger_text(ledger: pd.DataFrame, width: int = 100) -> str:
+    """Write the ledger for a terminal: for each claim its verdict and what it says, then its numbers, then why."""
+    lines = []
+    for paper, rows in ledger.groupby("paper", sort=False):
+        lines += [paper_title(str(paper)), ""]
+        for row in rows.to_dict("records"):
+            head = f"{row['verdict']:<14}{row['says']} [{row['where']}]"
+            details = [f"{row['measure']}: {_brief(row)}; claimed: {row['criterion']}"]
+            details += [row["reason"]] if row["reason"] else []
+            details += [f"{row['figure']}, {row['source'] or 'no data'}, {row['scale'] or 'not run'} ({row['claim']})"]
+            lines += textwrap.wrap(head, width, subsequent_indent=" " * 14)
+            for detail in details:
+                lines += textwrap.wrap(detail, width, initial_indent=" " * 14, subsequent_indent=" " * 16)
+        lines.append("")
+    return "\n".join([*lines, ledger_sentence(ledger)]) + "\n"
+
+
+def ledger_sentence(ledger: pd.DataFrame) -> str:
+    """Count the verdicts."""
+    counts = [f"{one} {(ledger['verdict'] == one).sum()}" for one in VERDICTS]
+    return f"{len(ledger)} claims: {', '.join(counts)}."
+
+
+def ledger_json(ledger: pd.DataFrame) -> str:
+    """Write the ledger as a list of objects; numbers with all their digits, null where nothing was measured."""
+    rows = [
+        {key: None if isinstance(one, float) and not math.isfinite(one) else one for key, one in row.items()}
+        for row in ledger.to_dict("records")
+    ]
+    return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
+
+
+def save_ledger(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]], folder: str | Path) -> list[Path]:
+    """Write claims.json, claims.csv and claims.md into a folder, and return their paths."""
+    texts = {
+        "claims.json": ledger_json(ledger),
+        "claims.csv": ledger.to_csv(index=False, lineterminator="\n"),
+        "claims.md": ledger_markdown(ledger, abouts),
+    }
+    paths = [Path(folder) / name for name in texts]
+    for path, text in zip(paths, texts.values(), strict=True):
+        with replacing(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    return paths
+
+
+def ledger_markdown(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]]) -> str:
+    """Write the ledger as Markdown: what it was run on, how many claims hold, and a table for each paper.
+
+    Parameters
+    ----------
+    ledger : DataFrame
+    abouts : mapping of str to mapping
+        The ``about.json`` of each figure; machine, date, scale and seconds are told.
+    """
+    lines = [f"{ledger_sentence(ledger)} {circumstances(abouts)}".rstrip(), ""]
+    for paper, rows in ledger.groupby("paper", sort=False):
+        lines += [f"### {paper_title(str(paper))}", ""]
+        lines += [
+            "| claim | where | measured | claimed | verdict | figure, data, scale |",
+            "| --- | --- | --- | --- | --- | --- |",
+        ]
+        for row in rows.to_dict("records"):
+            verdict = f"**{row['verdict']}**" + (f" ({row['reason']})" if row["reason"] else "")
+            measured = f"{row['measure']}: {_brief(row)}"
+            origin = ", ".join(filter(None, (row["figure"], row["source"], row["scale"])))
+            cells = (row["says"], row["where"], measured, row["criterion"], verdict, origin)
+            lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _brief(row: Mapping[Hashable, Any]) -> str:
+    """Return the numbers of all panels, or of the one furthest from the claim, where there are many."""
+    panels = row["panels"].split("; ") if row["panels"] else []
+    if len(panels) <= _MOST_PANELS:
+        return row["panels"] or "not measured"
+    hardest = f"{row['measured']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
+    return f"{hardest}, furthest from the claim of {len(panels)} panels"
+
+
+def circumstances(abouts: Mapping[str, Mapping[str, Any]]) -> str:
+    """Say at what scale, on what machine and when the figures were made, and how long that took."""
+
+    def all_of(key: str) -> str:
+        return ", ".join(dict.fromkeys(str(one[key]) for one in abouts.values() if one.get(key)))
+
+    seconds = sum(float(one.get("seconds", 0)) for one in abouts.values())
+    parts = [
+        f"{word} {all_of(key)}"
+        for word, key in (("Scale:", "scale"), ("machine:", "machine"), ("date:", "date"))
+        if all_of(key)
+    ]
+    parts += [f"computed in {seconds / 60:.0f} minutes"] if seconds else []
+    return "; ".join(parts) + ("." if parts else "")
+
+
+def _cell(text: str) -> str:
+    return " ".join(str(text).split()).replace("|", "\\|")

@@ -1,0 +1,148 @@
+"""How RUCB's own preference matrix was made: estimate it anew in several ways, and see which comes near.
+
+Rankers are not named in the published matrix, so profiles are compared that do not need them: the sorted row means, and
+the quantiles of ``|p - 1/2|``. The corpus at hand may hold only some of the paper's queries; so the estimate is made
+query by query, and the error of each number is that of drawing the queries anew (bootstrap).
+
+Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 6: probabilistic interleave, 4,000 comparisons of each pair
+of the 64 feature rankers of NP2004. Neither the click model nor the treatment of ties is named there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, run_tasks, stream
+from ltr_duel.data import load_dataset
+from ltr_duel.papers.measures import MEASURES
+from ltr_duel.preferences import estimate_preferences, load_preferences
+from ltr_duel.rankers import Rankings, feature_rankers
+
+if TYPE_CHECKING:
+    from ltr_duel.papers.find_data import Found
+
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+_BOOTSTRAPS = 400
+
+
+def own_matrix(settings: dict[str, Any], *, found: Found, jobs: int) -> pd.DataFrame:
+    """Return how near each variant comes to the published matrix.
+
+    Parameters
+    ----------
+    settings : dict
+        ``variants``: tables with ``clicks``, ``ties``, and if wanted ``outcome`` and ``top``. ``comparisons`` of each
+        pair, spread evenly over the queries; ``seed``.
+    found : Found
+        Both a corpus, ``path``, and the published matrix, ``file``.
+    jobs : int
+
+    Returns
+    -------
+    DataFrame
+        ``clicks``, ``ties``, ``outcome``, ``top``, ``rankers``, ``item`` ("rmse" of the sorted row means, and
+        "quantile q" of ``|p - 1/2|``), ``value``, ``standard_error``, ``printed`` (the published matrix's) and
+        ``source``.
+
+    Raises
+    ------
+    InputError
+        If the corpus or the published matrix is not there, or they have different numbers of rankers.
+    """
+    if "path" not in found.entry or "file" not in found.entry:
+        raise InputError("this measure needs both the feature files of NP2004 and the published matrix of its rankers")
+    published = load_preferences(found.entry["file"]).p
+    dataset = load_dataset(found.entry["path"], jobs=jobs)
+    if dataset.n_features != len(published):
+        raise InputError(
+            f"{found.entry['path']} has {dataset.n_features} features; the published matrix is of {len(published)}"
+        )
+    seed, rows = settings.get("seed", 0), []
+    for variant in settings["variants"]:
+        choice = {"outcome": "marginal_sign", "top": 10, **variant}
+        rankings = feature_rankers(dataset, ties=choice["ties"], seed=seed, jobs=jobs)
+        shares, matrices = _by_query(rankings, choice, settings["comparisons"], seed, jobs)
+        for item, value, error, printed in _compared(shares, matrices, published, seed):
+            rows.append({**choice, "rankers": len(published), "item": item, "value": value, "standard_error": error,
+                         "printed": printed})  # fmt: skip
+    columns = ["clicks", "ties", "outcome", "top", "rankers", "item", "value", "standard_error", "printed"]
+    return pd.DataFrame(rows, columns=columns).assign(source=found.source)
+
+
+def _by_query(
+    rankings: Rankings, choice: dict[str, Any], comparisons: int, seed: int, jobs: int
+) -> tuple[FloatVector, NDArray[np.float64]]:
+    """Return the share of the queries that each part holds, and its matrix; shapes (parts,) and (parts, K, K)."""
+    parts = _parts(rankings)
+    shares = np.array([part.n_queries / rankings.n_queries for part in parts])
+
+    def estimate(number: int) -> FloatMatrix:
+        return estimate_preferences(
+            parts[number],
+            clicks=choice["clicks"],
+            outcome=choice["outcome"],
+            top=choice["top"],
+            comparisons=max(2, ceil(comparisons * shares[number])),
+            seed=int(stream(seed, "own matrix", number).integers(2**62)),
+            jobs=1,
+        ).p
+
+    tasks, label = range(len(parts)), f"{choice['clicks']}, {choice['ties']}"
+    return shares, np.array(list(run_tasks(estimate, tasks, total=len(parts), jobs=jobs, label=label, unit="query")))
+
+
+def _parts(rankings: Rankings) -> list[Rankings]:
+    """Cut the corpus into its queries; one without relevant documents goes with the query before it."""
+    ptr = rankings.query_ptr
+    relevant = np.maximum.reduceat(rankings.relevance, ptr[:-1]) > 0
+    first = np.append(np.flatnonzero(relevant), rankings.n_queries)
+    first[0] = 0
+    return [_queries(rankings, int(low), int(high)) for low, high in pairwise(first)]
+
+
+def _queries(rankings: Rankings, low: int, high: int) -> Rankings:
+    ptr = rankings.query_ptr[low : high + 1]
+    here = slice(ptr[0], ptr[-1])
+    return replace(
+        rankings,
+        order=np.ascontiguousarray(rankings.order[:, here]),
+        rank=np.ascontiguousarray(rankings.rank[:, here]),
+        relevance=np.ascontiguousarray(rankings.relevance[here]),
+        query_ptr=ptr - ptr[0],
+        tied=np.ascontiguousarray(rankings.tied[:, here]) if rankings.tied.size else rankings.tied,
+    )
+
+
+def _compared(
+    shares: FloatVector, matrices: NDArray[np.float64], published: FloatMatrix, seed: int
+) -> list[tuple[str, float, float, float]]:
+    """Return item, value, standard error and the published matrix's value."""
+    rng = stream(seed, "own matrix", "bootstrap")
+    size, wanted = len(published), profile(published)
+    drawn = rng.multinomial(len(shares), np.full(len(shares), 1 / len(shares)), _BOOTSTRAPS) * shares
+    values = profile(np.tensordot(shares, matrices, 1))
+    again = np.array([profile(np.tensordot(weights / weights.sum(), matrices, 1)) for weights in drawn])
+
+    def distance(one: FloatVector) -> float:
+        return float(np.sqrt(np.mean((one[:size] - wanted[:size]) ** 2)))
+
+    answers = [("rmse", distance(values), float(np.std([distance(one) for one in again], ddof=1)), np.nan)]
+    for number, q in enumerate(QUANTILES, size):
+        answers.append((f"quantile {q:g}", float(values[number]), float(again[:, number].std(ddof=1)), wanted[number]))
+    return answers
+
+
+def profile(p: FloatMatrix) -> FloatVector:
+    """Return what does not depend on the order of the rankers: sorted row means, then the quantiles of |p - 1/2|."""
+    gaps = np.abs(p[np.triu_indices(len(p), 1)] - 0.5)
+    return np.concatenate([np.sort(p.mean(axis=1)), np.quantile(gaps, QUANTILES)])
+
+
+MEASURES.add("own_matrix", own_matrix)

@@ -1,0 +1,49 @@
+"""The data of a figure as text to be saved: what is drawn, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from ltr_duel.papers.figures.points import points, shown
+
+MOST_ROWS = 2000
+_KEYS = ("problem", "rankers", "size", "gamma", "clicks", "source", "study", "policy", "horizon")
+
+
+def data_csv(frame: pd.DataFrame, about: Mapping[str, Any]) -> tuple[bytes, str]:
+    """Return a figure's data as CSV, and what it is.
+
+    Of runs: mean, standard deviation, least and largest for each problem, policy, horizon and checkpoint, and the share
+    of runs that name the winner. If that is more than `MOST_ROWS` rows, only every n-th checkpoint and the last.
+    """
+    if not {"policy", "t", "repetition"} <= set(frame.columns):
+        table, words = frame.head(MOST_ROWS), "the table"
+        if len(frame) > len(table):
+            words = f"the first {len(table):,} of {len(frame):,} rows"
+        return _text(table), words
+    options = about.get("figure", {}).get("options", {})
+    table = means(frame, str(options.get("column", "regret_average")))
+    lines = [name for name in _KEYS if name in table]
+    step, place = 1, table.groupby(lines, dropna=False).cumcount(ascending=False)  # from the end, which is kept
+    while (place % step == 0).sum() > MOST_ROWS and step < 1000:
+        step += 1
+    thinned = f", every {step}th checkpoint" if step > 1 else ""
+    return _text(table[place % step == 0].head(MOST_ROWS)), f"mean and spread{thinned}"
+
+
+def means(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return mean, sd, least and largest of a column over the runs, and the accuracy, for each line and checkpoint."""
+    rows = shown(frame, ("problem",))
+    keys = [name for name in _KEYS if name in rows and rows[name].notna().any()]
+    table = points(rows, [*keys, "t"], column).rename(columns={"mean": column})
+    if "correct" in rows:
+        share = rows.groupby([*keys, "t"], sort=False, dropna=False)["correct"].mean().rename("accuracy").reset_index()
+        table = table.merge(share, on=[*keys, "t"], how="left")
+    return table
+
+
+def _text(table: pd.DataFrame) -> bytes:
+    return table.to_csv(index=False, float_format="%.6g", lineterminator="\n").encode()

@@ -1,0 +1,193 @@
+"""Make what a figure shows: resolve its file, do the runs that are not there yet, and leave one tidy table.
+
+OUT/NAME/study-1.toml ...          the experiments, runnable by ``ltr-duel run``
+OUT/NAME/store/                    the runs; OUT/STORE/store/ where figures share them
+OUT/NAME/data.parquet, data.csv    the table
+OUT/NAME/about.json                the figure, the scale, where the data came from, what it took
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ltr_duel.core import InputError, replacing
+from ltr_duel.experiment import Backend, Plan, StudyResults, environment, make_plan, run_experiment
+from ltr_duel.papers.figure_file import RUNS, SCALES, FigureFile
+from ltr_duel.papers.find_data import first_present
+from ltr_duel.papers.resolve import at_scale, resolve
+from ltr_duel.papers.toml_text import toml_text
+from ltr_duel.preferences import lower_bound
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A figure's data."""
+
+    folder: Path
+    frame: pd.DataFrame
+    about: dict[str, Any]
+
+
+@dataclass
+class _Work:
+    """What was done for a figure in this call."""
+
+    frame: pd.DataFrame
+    sources: list[dict[str, str]]
+    horizon: int = 0
+    runs: int = 0
+    new: int = 0
+
+
+def make_figure(file: FigureFile, out: Path, *, scale: str, root: Path | None, jobs: int = -1) -> Made:
+    """Do what a figure needs and is not in OUT yet.
+
+    Parameters
+    ----------
+    file : FigureFile
+    out : Path
+        The folder of all figures.
+    scale : {"quick", "paper"}
+    root : Path, optional
+        The user's data.
+    jobs : int
+
+    Raises
+    ------
+    InputError
+        If something is not legal, is missing, or a run failed. What is done stays done.
+    KeyboardInterrupt
+        After Ctrl-C; the same call goes on.
+    """
+    if scale not in SCALES:
+        raise InputError(f"the scale must be {' or '.join(SCALES)}, not '{scale}'")
+    folder, began = out / file.name, time.monotonic()
+    work = (_run if file.figure.kind == RUNS else _measure)(file, out, scale, root, jobs)
+    seconds = time.monotonic() - began
+    earlier = _earlier(folder)
+    if earlier and earlier["scale"] == scale and not work.new and earlier["runs"] == work.runs:
+        seconds, date = earlier["seconds"], earlier["date"]  # everything was there: what it took, it took then
+    else:
+        date = datetime.date.today().isoformat()
+    running = environment()
+    about = {
+        "name": file.name,
+        "figure": file.about,
+        "scale": scale,
+        "sources": work.sources,
+        "seconds": round(seconds, 1),
+        "runs": work.runs,
+        "horizon": work.horizon,
+        "machine": f"{running['processor']}, {os.cpu_count()} cores",
+        "date": date,
+        "versions": running["versions"] | {"python": running["python"]},
+    }
+    _write(folder, work.frame, about)
+    return Made(folder, work.frame, about)
+
+
+def read_made(out: Path) -> dict[str, Made]:
+    """Return all figures that are in OUT, by name.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    made = {}
+    for path in sorted(out.glob("*/about.json")):
+        about = json.loads(path.read_text(encoding="utf-8"))
+        made[path.parent.name] = Made(path.parent, pd.read_parquet(path.parent / "data.parquet"), about)
+    if not made:
+        raise InputError(f"{out}: no reproduced figures are here; 'ltr-duel reproduce all' makes them")
+    return made
+
+
+def _run(file: FigureFile, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
+    folder, store = out / file.name, out / (file.figure.store or file.name) / "store"
+    plans, planned, new = [], 0, 0
+    for number, study in enumerate(resolve(file, scale, root), 1):
+        path = folder / f"study-{number}.toml"
+        with replacing(path) as temporary:
+            temporary.write_text(toml_text(study), encoding="utf-8")
+        plan = make_plan(path, jobs=jobs)
+        report = run_experiment(plan, store, backend=Backend(jobs=jobs))
+        if report.interrupted:
+            raise KeyboardInterrupt
+        if report.failed or report.damaged:
+            count = len(report.failed) + len(report.damaged)
+            raise InputError(
+                f"{file.name}: {count:,} of {report.planned:,} runs failed or are damaged; 'ltr-duel status {store}'"
+                f" says why, 'ltr-duel run {path} --out {store} --retry' does them again"
+            )
+        plans.append(plan)
+        planned, new = planned + report.planned, new + report.done
+    horizon = max(max(plan.file.spec.horizon) for plan in plans)
+    return _Work(_table(store, plans), _origins(plans), horizon, planned, new)
+
+
+def _table(store: Path, plans: Sequence[Plan]) -> pd.DataFrame:
+    """Join the tidy tables of the studies.
+
+    ``study`` counts them from 1; ``lower_bound`` is the constant c of the asymptotic bound c ln t on the average
+    regret.
+    """
+    parts = []
+    for number, plan in enumerate(plans, 1):
+        frame = StudyResults(store, plans=[plan.digest]).to_frame().drop(columns="note", errors="ignore")
+        frame.insert(0, "study", number)
+        bounds = {problem.name: lower_bound(problem.matrix) for problem in plan.problems}
+        frame["lower_bound"] = frame["problem"].map(bounds).astype(float)
+        parts.append(frame)
+    return pd.concat(parts, ignore_index=True)
+
+
+def _origins(plans: Sequence[Plan]) -> list[dict[str, str]]:
+    """Say of each problem where it comes from."""
+    said = {
+        problem.name: {
+            "problem": problem.name,
+            "source": problem.facts["source"],
+            "note": problem.facts.get("note", ""),
+        }
+        for plan in plans
+        for problem in plan.problems
+    }
+    return list(said.values())
+
+
+def _measure(file: FigureFile, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
+    from ltr_duel.papers.measures import MEASURES
+
+    frames, sources = [], []
+    for given in file.measures:
+        settings = at_scale(given, scale)
+        found = first_present(settings.pop("any_of", []), root)
+        frames.append(MEASURES[file.figure.kind](settings, found=found, jobs=jobs))
+        sources.append({"problem": settings.get("corpus", ""), "source": found.source, "note": found.note})
+    return _Work(pd.concat(frames, ignore_index=True), sources)
+
+
+def _earlier(folder: Path) -> dict[str, Any]:
+    path = folder / "about.json"
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return found
+
+
+def _write(folder: Path, frame: pd.DataFrame, about: Mapping[str, Any]) -> None:
+    """Write the table in both forms, and last what says that the figure is there."""
+    with replacing(folder / "data.parquet") as temporary:
+        frame.to_parquet(temporary, index=False, compression="zstd")
+    with replacing(folder / "data.csv") as temporary:
+        frame.to_csv(temporary, index=False, lineterminator="\n")
+    with replacing(folder / "about.json") as temporary:
+        temporary.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

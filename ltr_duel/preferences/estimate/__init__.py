@@ -1,0 +1,1 @@
+"""Preferences estimated from simulated clicks: settings, samplers, variance reduction, resumable pieces."""

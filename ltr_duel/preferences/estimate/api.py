@@ -1,0 +1,239 @@
+"""Estimate a preference matrix off-line: simulated comparisons of each pair of rankers, as many as wanted.
+
+pairs x blocks --cut--> pieces --all workers--> whole-number counts --add up--> p, standard errors
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ltr_duel.clicks import ClickModel
+from ltr_duel.core import InputError, IntVector, require_between
+from ltr_duel.preferences.estimate.blocks import BLOCK
+from ltr_duel.preferences.estimate.pieces import Store
+from ltr_duel.preferences.estimate.sampling import Labour, Share
+from ltr_duel.preferences.estimate.settings import Settings, make_settings
+from ltr_duel.preferences.estimate.until_winner import search_winner
+from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.preferences.tally import Tally
+from ltr_duel.rankers import Rankings
+
+MOST_IN_A_SEARCH = 4_000_000  # comparisons of a pair after which a search gives up: identical rankers never part
+
+
+def estimate_preferences(
+    rankings: Rankings,
+    *,
+    clicks: str | ClickModel = "navigational",
+    method: str = "probabilistic",
+    outcome: str = "",
+    comparisons: int = 4000,
+    top: int = 10,
+    seed: int = 0,
+    jobs: int = -1,
+    against: str | None = None,
+    target_error: float | None = None,
+    until_winner: float | None = None,
+    at_most: int = MOST_IN_A_SEARCH,
+    variance_reduction: Sequence[str] = (),
+    store: str | Path | None = None,
+    share: tuple[int, int] | None = None,
+) -> PreferenceMatrix:
+    """Compare each pair of rankers on simulated users, and return how often each one wins.
+
+    A comparison draws a query uniformly with replacement, shows a list interleaved from the two rankers, lets the click
+    model click, and credits the clicks. Each block of each pair has its own random stream, named by the two
+    rankers: the result does not depend on the number of workers, nor on which other rankers are in the set, and
+    more comparisons later continue where fewer ended.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        At least two rankers.
+    clicks : str or ClickModel
+        Name of a click model, or your own table.
+    method, outcome : str
+        How two rankers are compared, and who is said to have won (see `ltr_duel.interleaving`); the method's own
+        default rule if none is given.
+    comparisons : int
+        For each pair, at least 2. With ``target_error`` or ``until_winner``, the number to begin with.
+    top : int
+        Documents shown.
+    seed : int
+    jobs : int
+        Threads; -1 for all cores.
+    against : str, optional
+        Compare only pairs with this ranker. The others stay at 1/2 with an infinite error.
+    target_error : float, optional
+        Go on until each pair's standard error is at most this.
+    until_winner : float, optional
+        A confidence, for example .99: go on, where it is in doubt, until the Condorcet winner is known, or known not
+        to exist (see `until_winner`).
+    at_most : int
+        Comparisons of a pair after which ``target_error`` and ``until_winner`` give up.
+    variance_reduction : sequence of {"common", "stratified", "integrated"}
+        Fewer lists for the same error; see `ltr_duel.preferences.estimate.settings`.
+    store : path, optional
+        Folder for partial results: after a kill, the same call goes on where it was. It may be deleted once the matrix
+        is saved.
+    share : (int, int), optional
+        ``(2, 5)``: count only the second fifth of the pieces into the store, for a call without ``share`` to add up.
+        The matrix returned holds that part alone.
+
+    Returns
+    -------
+    PreferenceMatrix
+        ``p[i, j]`` counts a tie as half a win.
+
+    Raises
+    ------
+    InputError
+        For fewer than two rankers, an unknown name, or a click model that does not fit the corpus.
+    """
+    settings = make_settings(rankings, clicks, method, outcome, top, seed, variance_reduction)
+    settings.check_count(comparisons)
+    labour = _labour(settings, jobs, store, share)
+    tally = Tally.empty(len(rankings))
+    return _grown(settings, labour, tally, comparisons, against, target_error, until_winner, at_most)
+
+
+def extend_preferences(
+    matrix: PreferenceMatrix,
+    rankings: Rankings,
+    *,
+    comparisons: int = 0,
+    clicks: ClickModel | None = None,
+    jobs: int = -1,
+    target_error: float | None = None,
+    until_winner: float | None = None,
+    at_most: int = MOST_IN_A_SEARCH,
+    store: str | Path | None = None,
+) -> PreferenceMatrix:
+    """Add comparisons to an estimated matrix, under its own settings.
+
+    Extending 4,000 comparisons to 8,000 gives the bytes of 8,000 at once.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+        From `estimate_preferences`, perhaps read from a file.
+    rankings : Rankings
+        The same rankers on the same corpus.
+    comparisons : int
+        For each pair, in all; pairs that have as many already are left alone.
+    clicks : ClickModel, optional
+        Needed only if the matrix was estimated with a table of your own.
+    jobs, target_error, until_winner, at_most, store
+        As for `estimate_preferences`.
+
+    Raises
+    ------
+    InputError
+        If the matrix has no counts, or the corpus, the rankers or the tie rule are not the same.
+    """
+    about = matrix.provenance
+    if matrix.tally is None:
+        raise InputError("this matrix has no counts to add to: it was not estimated here")
+    if "pooled" in about:
+        raise InputError("a pooled matrix has no stream of its own to go on with; extend its parts, then pool them")
+    settings = _settings_of(matrix, rankings, clicks)
+    for key, value in settings.provenance.items():
+        if about.get(key) != value:
+            raise InputError(
+                f"the matrix was estimated with {key} = {about.get(key)}, not {value}; they must not be mixed"
+            )
+    if comparisons:
+        settings.check_count(comparisons)
+    labour = _labour(settings, jobs, store, None)
+    against = about.get("against")
+    tally = Tally(*(part.copy() for part in matrix.tally))
+    before = int(about.get("comparisons", 0))
+    return _grown(settings, labour, tally, max(comparisons, before), against, target_error, until_winner, at_most)
+
+
+def _settings_of(matrix: PreferenceMatrix, rankings: Rankings, clicks: ClickModel | None) -> Settings:
+    """Rebuild the settings of a matrix from its provenance."""
+    about = matrix.provenance
+    if matrix.names != rankings.names:
+        raise InputError("the matrix and the rankings hold different rankers, or the same in another order")
+    parameters = ",".join(f"{key}={value}" for key, value in about.get("method_parameters", {}).items())
+    model = clicks or ClickModel(
+        about["clicks"],
+        tuple(about["p_click"]),
+        tuple(about["p_stop"]),
+        stop_on=about.get("stop_on", "click"),
+        position_bias=about.get("position_bias", 0.0),
+    )
+    return make_settings(
+        rankings,
+        model,
+        about["method"] + (f":{parameters}" if parameters else ""),
+        about["outcome"],
+        about["top"],
+        about["seed"],
+        about.get("variance_reduction", ()),
+    )
+
+
+def _grown(
+    settings: Settings,
+    labour: Labour,
+    tally: Tally,
+    comparisons: int,
+    against: str | None,
+    target_error: float | None,
+    until_winner: float | None,
+    at_most: int,
+) -> PreferenceMatrix:
+    """Add comparisons to a tally as asked for, and return the matrix."""
+    if target_error is not None:
+        require_between("the target of the standard error", target_error, 1e-5, 0.5)
+    if until_winner is not None:
+        require_between("the confidence", until_winner, 0.5, 0.999999)
+    if target_error is not None or until_winner is not None:
+        settings.check_count(at_most)
+    if until_winner is not None and against is not None:
+        raise InputError("the Condorcet winner cannot be found from comparisons with one ranker alone")
+    first, second = _pairs(settings, against)
+    labour.add(tally, first, second, np.full(len(first), comparisons))
+    said = {"comparisons": comparisons, **({"against": against} if against is not None else {})}
+    if target_error is not None:
+        _reach_error(settings, labour, tally, (first, second), target_error, at_most)
+        said["target_error"] = target_error
+    if until_winner is not None:
+        said["until_winner"] = until_winner
+        said["search"] = search_winner(settings, labour, tally, until_winner, at_most)
+    return settings.matrix(tally, said)
+
+
+def _pairs(settings: Settings, against: str | None) -> tuple[IntVector, IntVector]:
+    names = settings.rankings.names
+    first, second = np.triu_indices(len(names), 1)
+    if against is None:
+        return first, second
+    one = PreferenceMatrix(np.full((len(names),) * 2, 0.5), names).index(against)
+    with_it = (first == one) | (second == one)
+    return first[with_it], second[with_it]
+
+
+def _reach_error(
+    settings: Settings, labour: Labour, tally: Tally, pairs: tuple[IntVector, IntVector], target: float, at_most: int
+) -> None:
+    """Add blocks to the pairs whose error is above the target, as many as their spread so far asks for."""
+    while True:
+        error = settings.matrix(tally, {}).standard_error[pairs]
+        lists = tally.lists[pairs]
+        open_ = (error > target) & (lists < at_most)
+        if not open_.any():
+            return
+        wanted = lists[open_] * np.minimum((error[open_] / target) ** 2, 8.0)
+        blocks = np.maximum(np.ceil(wanted / BLOCK).astype(np.int64), lists[open_] // BLOCK + 1)
+        labour.add(tally, pairs[0][open_], pairs[1][open_], np.minimum(blocks * BLOCK, at_most))
+
+
+def _labour(settings: Settings, jobs: int, store: str | Path | None, share: tuple[int, int] | None) -> Labour:
+    place = Store(Path(store), settings.digest) if store is not None else None
+    return Labour(settings, jobs, place, Share(share[0] - 1, share[1]) if share else None)

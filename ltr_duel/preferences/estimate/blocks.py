@@ -1,0 +1,169 @@
+"""Comparisons in blocks: block b of a pair holds its comparisons number 4,000 b to 4,000 (b + 1), whoever makes them.
+
+Each block of each pair has its own random stream, named by the two rankers and the number of the block. So the
+first n comparisons of a pair are the same whether they were made at once, in pieces, after a kill, or on other
+machines, and whichever other rankers are in the set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ltr_duel.core import (
+    IntMatrix,
+    IntVector,
+    dispatched,
+    implement,
+    interpreted,
+    kernel,
+    random_below,
+    shuffle,
+    stream,
+)
+from ltr_duel.interleaving import Comparison, compare_pair
+from ltr_duel.preferences.estimate.settings import Settings
+from ltr_duel.preferences.tally import SCALE
+
+BLOCK = 4000  # lists; a multiple of every size of a unit
+
+
+@dispatched
+def evaluate(evaluator: Any, query: int, first: int, second: int, rng: np.random.Generator) -> float:
+    """Show one list interleaved from two rankers for a query: the outcome, from -1 (``second`` won) to +1."""
+    raise TypeError("this evaluates no lists")
+
+
+class Played(NamedTuple):
+    """One user sees the list and clicks."""
+
+    comparison: Comparison
+    n_queries: int
+
+
+def _play(evaluator: Played, query: int, first: int, second: int, rng: np.random.Generator) -> float:
+    return compare_pair(evaluator.comparison, query, first, second, rng, rng)
+
+
+implement(evaluate, Played, _play)
+
+
+class Worker:
+    """What one thread needs to count comparisons: scratch arrays, made once.
+
+    Parameters
+    ----------
+    settings : Settings
+    open_evaluator : callable
+        Allocates the evaluator that the settings ask for.
+    """
+
+    def __init__(self, settings: Settings, open_evaluator: Callable[[Settings], Any]) -> None:
+        self._settings = settings
+        self._evaluator = open_evaluator(settings)
+        self._count = count_block if settings.comparer.compiled else interpreted(count_block)
+
+    def count(self, first: int, second: int, begin: int, end: int, row: IntVector) -> None:
+        """Add comparisons number ``begin`` to ``end`` of a pair to (lists, total, square, within)."""
+        names, seed = self._settings.rankings.names, self._settings.seed
+        for block in range(begin // BLOCK, -(-end // BLOCK)):
+            offset = block * BLOCK
+            rng = stream(seed, "preferences", names[first], names[second], block)
+            self._count(
+                self._evaluator,
+                queries_of(block, self._settings),
+                self._settings.lists_of_an_evaluation,
+                self._settings.evaluations_of_a_unit,
+                first,
+                second,
+                max(begin - offset, 0),
+                min(end - offset, BLOCK),
+                rng,
+                row,
+            )
+
+
+def queries_of(block: int, settings: Settings) -> IntVector:
+    """Return the queries of a block, one for each unit; empty where each pair draws its own.
+
+    Stratified: the units of a pair go through all queries in an order shuffled anew for each pass.
+    """
+    return _queries(block, settings.seed, settings.rankings.n_queries, settings.lists_of_a_unit, settings.queries)
+
+
+@lru_cache(maxsize=64)
+def _queries(block: int, seed: int, n_queries: int, lists_of_a_unit: int, how: str) -> IntVector:
+    if how == "drawn":
+        return np.zeros(0, np.int64)
+    size = BLOCK // lists_of_a_unit
+    if how == "common":
+        rng = stream(seed, "preferences", "queries", block)
+        return (rng.random(size) * n_queries).astype(np.int64)
+    units = np.arange(block * size, (block + 1) * size)
+    passes = range(units[0] // n_queries, units[-1] // n_queries + 1)
+    orders = np.stack([_shuffled(number, seed, n_queries) for number in passes])
+    return orders[units // n_queries - passes[0], units % n_queries]
+
+
+def _shuffled(number: int, seed: int, n_queries: int) -> IntVector:
+    order = np.arange(n_queries)
+    shuffle(order, stream(seed, "preferences", "pass", number))
+    return order
+
+
+@kernel
+def count_block(
+    evaluator: Any,
+    queries: IntVector,
+    lists_of_an_evaluation: int,
+    evaluations_of_a_unit: int,
+    first: int,
+    second: int,
+    begin: int,
+    end: int,
+    rng: np.random.Generator,
+    row: IntVector,
+) -> None:
+    """Go through the first ``end`` comparisons of a block, and add those from ``begin`` on to ``row``."""
+    lists = lists_of_an_evaluation * evaluations_of_a_unit
+    for unit in range(end // lists):
+        if queries.shape[0] == 0:
+            query = random_below(evaluator.n_queries, rng)
+        else:
+            query = queries[unit]
+        mean = evaluate(evaluator, query, first, second, rng)
+        spread = 0.0
+        if evaluations_of_a_unit == 2:
+            other = evaluate(evaluator, query, first, second, rng)
+            spread = (mean - other) * (mean - other) / 2.0
+            mean = (mean + other) / 2.0
+        if unit * lists >= begin:
+            row[0] += lists
+            row[1] += int(np.floor(lists * mean * SCALE + 0.5))
+            row[2] += int(np.floor(mean * mean * SCALE + 0.5))
+            row[3] += int(np.floor(spread * SCALE + 0.5))
+
+
+class Piece(NamedTuple):
+    """Comparisons ``begin`` to ``end`` of some pairs: what one worker does in one go."""
+
+    first: IntVector
+    second: IntVector
+    begin: IntVector
+    end: IntVector
+
+    @property
+    def size(self) -> int:
+        """How many comparisons these are."""
+        return int((self.end - self.begin).sum())
+
+
+def count_piece(worker: Worker, piece: Piece) -> IntMatrix:
+    """Return a row (lists, total, square, within) for each pair of a piece."""
+    rows = np.zeros((len(piece.first), 4), np.int64)
+    for row, i, j, begin, end in zip(rows, *(column.tolist() for column in piece), strict=True):
+        worker.count(i, j, begin, end, row)
+    return rows

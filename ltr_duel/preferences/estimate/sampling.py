@@ -1,0 +1,102 @@
+"""Do the comparisons: cut them into pieces, look up what is known, count the rest on all workers, add everything up."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.core import InputError, IntMatrix, IntVector, run_tasks
+from ltr_duel.preferences.estimate.blocks import Piece, Worker, count_piece
+from ltr_duel.preferences.estimate.evaluators import open_evaluator
+from ltr_duel.preferences.estimate.pieces import Store
+from ltr_duel.preferences.estimate.settings import Settings
+from ltr_duel.preferences.tally import MOST_COMPARISONS, Tally
+
+_COMPARISONS_IN_A_PIECE = 400_000  # a fraction of a second: progress moves, Ctrl-C is heard, a kill costs little
+
+
+class Share(NamedTuple):
+    """Which part of the work is ours: pieces number, number + of, number + 2 of, ..."""
+
+    number: int = 0
+    of: int = 1
+
+
+class Labour:
+    """Counts comparisons for one estimate, on some threads, with or without a store.
+
+    Parameters
+    ----------
+    settings : Settings
+    jobs : int
+        Threads; -1 for all cores.
+    store : Store, optional
+        Where pieces are kept and looked up.
+    share : Share
+        For several machines that fill one store: only every ``of``-th piece is counted, the rest is left alone.
+    """
+
+    def __init__(self, settings: Settings, jobs: int, store: Store | None = None, share: Share | None = None) -> None:
+        self._settings = settings
+        self._jobs = jobs
+        self._store = store
+        self._share = share or Share()
+        self._local = threading.local()
+        if self._share.of < 1 or not 0 <= self._share.number < self._share.of:
+            raise InputError(f"share {self._share.number + 1} of {self._share.of} does not exist")
+        if self._share.of > 1 and store is None:
+            raise InputError("a share of the work needs a store, where the shares meet")
+        if store is not None:
+            store.check()
+
+    def add(self, tally: Tally, first: IntVector, second: IntVector, upto: IntVector) -> None:
+        """Make comparisons of pairs ``first[n] < second[n]`` until each pair has ``upto[n]``; add them to ``tally``."""
+        begin = tally.lists[first, second]
+        if upto.size and upto.max() > MOST_COMPARISONS:
+            raise InputError(f"at most {MOST_COMPARISONS:,} comparisons of a pair are possible, not {upto.max():,}")
+        more = upto > begin
+        pieces = list(_pieces(first[more], second[more], begin[more], upto[more]))
+        ours = pieces[self._share.number :: self._share.of]
+        answers = run_tasks(
+            self._count,
+            ours,
+            total=sum(len(piece.first) for piece in ours),
+            weight=lambda piece: len(piece.first),
+            jobs=self._jobs,
+            label="preferences",
+            unit="pair",
+        )
+        for piece, rows in zip(ours, answers, strict=True):
+            tally.add(piece.first, piece.second, rows)
+
+    def _count(self, piece: Piece) -> IntMatrix:
+        known = self._store.get(piece) if self._store else None
+        if known is not None:
+            return known
+        if not hasattr(self._local, "worker"):
+            self._local.worker = Worker(self._settings, open_evaluator)
+        rows = count_piece(self._local.worker, piece)
+        if self._store:
+            self._store.put(piece, rows)
+        return rows
+
+
+def _pieces(first: IntVector, second: IntVector, begin: IntVector, end: IntVector) -> Iterator[Piece]:
+    """Cut the comparisons into pieces of about equal size; a pair is cut only if it is larger than a piece."""
+    sizes = end - begin
+    before = np.concatenate([[0], np.cumsum(sizes)])
+    start = 0
+    while start < len(first):
+        if sizes[start] > _COMPARISONS_IN_A_PIECE:
+            cuts = np.arange(begin[start], end[start], _COMPARISONS_IN_A_PIECE)
+            for cut in cuts:
+                stop = min(cut + _COMPARISONS_IN_A_PIECE, end[start])
+                yield Piece(first[start : start + 1], second[start : start + 1], np.array([cut]), np.array([stop]))
+            start += 1
+            continue
+        stop = int(np.searchsorted(before, before[start] + _COMPARISONS_IN_A_PIECE, side="right")) - 1
+        yield Piece(first[start:stop], second[start:stop], begin[start:stop], end[start:stop])
+        start = stop

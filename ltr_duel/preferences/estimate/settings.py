@@ -1,0 +1,163 @@
+"""What determines an estimate, apart from how many comparisons: the key under which partial results may be reused."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from ltr_duel.clicks import ClickModel, click_model
+from ltr_duel.core import InputError, unknown_name
+from ltr_duel.interleaving import METHODS, Comparer
+from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.preferences.tally import Tally, errors_of, preferences_of
+from ltr_duel.rankers import REDRAWING, Rankings
+
+Reduction = Literal["common", "stratified", "integrated", "antithetic"]
+REDUCTIONS: dict[str, str] = {
+    "common": "all pairs meet the same sequence of queries",
+    "stratified": "queries are visited in turn, in an order common to all pairs, with two evaluations each",
+    "integrated": "the mean outcome of each list over its users, instead of the outcome of one user",
+    "antithetic": "lists in mirrored pairs; for probabilistic interleave, with 'integrated'",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """How rankers are compared, and how the simulation spends its comparisons.
+
+    Parameters
+    ----------
+    comparer : Comparer
+        For a method that compares pairs.
+    seed : int
+    reductions : tuple of str
+        Names in `REDUCTIONS`.
+    """
+
+    comparer: Comparer = field(repr=False)
+    seed: int
+    reductions: tuple[Reduction, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in self.reductions:
+            if name not in REDUCTIONS:
+                raise unknown_name("variance reduction", name, REDUCTIONS)
+        if {"common", "stratified"} <= set(self.reductions):
+            raise InputError("stratified queries are common to all pairs already; leave out 'common'")
+        if self.integrated and self.rankings.provenance.get("ties") in REDRAWING:
+            raise InputError(
+                "the variance reduction 'integrated' needs rankings whose ties are ordered once and for all"
+            )
+        if self.antithetic and not (self.integrated and self.comparer.configured.method.name == "probabilistic"):
+            raise InputError("the variance reduction 'antithetic' needs 'integrated' and probabilistic interleave")
+
+    @property
+    def rankings(self) -> Rankings:
+        """The rankers and their corpus."""
+        return self.comparer.rankings
+
+    @property
+    def queries(self) -> str:
+        """How queries are chosen: drawn, common or stratified."""
+        return next((how for how in ("common", "stratified") if how in self.reductions), "drawn")
+
+    @property
+    def lists_of_an_evaluation(self) -> int:
+        """Two where lists come in mirrored pairs, else one."""
+        return 2 if self.antithetic else 1
+
+    @property
+    def evaluations_of_a_unit(self) -> int:
+        """Two where queries are stratified, to know the variance within a query; else one."""
+        return 2 if self.queries == "stratified" else 1
+
+    @property
+    def lists_of_a_unit(self) -> int:
+        """Lists shown for one choice of a query."""
+        return self.lists_of_an_evaluation * self.evaluations_of_a_unit
+
+    @property
+    def integrated(self) -> bool:
+        """Whether an outcome is the mean over the users of a list."""
+        return "integrated" in self.reductions
+
+    @property
+    def antithetic(self) -> bool:
+        """Whether lists come in mirrored pairs."""
+        return "antithetic" in self.reductions
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Everything that determines the law and the numbers of an estimate but its size, as JSON."""
+        reduced = {"variance_reduction": sorted(self.reductions)} if self.reductions else {}
+        return {
+            **self.comparer.provenance,
+            **reduced,
+            "seed": self.seed,
+            "versions": _versions(),
+        }
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the provenance and of the rankings themselves."""
+        digest = hashlib.sha256(json.dumps(self.provenance, sort_keys=True).encode())
+        digest.update("\x1f".join(self.rankings.names).encode())
+        for array in (self.rankings.order, self.rankings.tied, self.rankings.relevance, self.rankings.query_ptr):
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
+    def check_count(self, comparisons: int) -> None:
+        """Refuse a number of comparisons that cannot be made."""
+        if comparisons < 2:
+            raise InputError(f"the number of comparisons must be at least 2, not {comparisons}")
+        if comparisons % self.lists_of_a_unit:
+            raise InputError(
+                f"with the variance reduction {', '.join(self.reductions)} comparisons come in groups of"
+                f" {self.lists_of_a_unit}; their number must be a multiple of that, not {comparisons}"
+            )
+
+    def matrix(self, tally: Tally, comparisons: dict[str, Any]) -> PreferenceMatrix:
+        """Return the matrix that a tally says, with what ``comparisons`` says of its size in the provenance."""
+        queries = self.rankings.n_queries if self.queries == "stratified" else 0
+        error = errors_of(tally, self.lists_of_a_unit, queries)
+        counts = tally.lists + tally.lists.T
+        provenance = {**self.provenance, **comparisons}
+        return PreferenceMatrix(preferences_of(tally), self.rankings.names, error, counts, provenance, tally)
+
+
+def make_settings(
+    rankings: Rankings,
+    clicks: str | ClickModel,
+    method: str,
+    outcome: str,
+    top: int,
+    seed: int,
+    variance_reduction: Sequence[str],
+) -> Settings:
+    """Check the choices of a user and put them together."""
+    model = click_model(clicks, rankings.grades) if isinstance(clicks, str) else clicks
+    if len(rankings) < 2:
+        raise InputError(f"preferences need at least two rankers; there is {len(rankings)} ('{rankings.names[0]}')")
+    comparer = Comparer(rankings, model, method, outcome, top)
+    require_pairs(comparer)
+    return Settings(comparer, seed, tuple(sorted(set(variance_reduction))))  # type: ignore[arg-type]  # names were checked
+
+
+def require_pairs(comparer: Comparer) -> None:
+    """Refuse a method that compares sets of rankers only."""
+    chosen = comparer.configured.method
+    if not chosen.pairs:
+        able = ", ".join(name for name in METHODS.names() if METHODS[name].pairs)
+        raise InputError(f"'{chosen.name}' compares sets of rankers, not pairs; methods for pairs: {able}")
+
+
+@functools.cache
+def _versions() -> dict[str, str]:
+    return {name: importlib.metadata.version(name) for name in ("ltr-duel", "numba", "numpy")}

@@ -1,0 +1,64 @@
+"""Confidence intervals for a probability that was estimated, from the estimate and its standard error."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from scipy import special
+
+from ltr_duel.core import FloatMatrix, IntMatrix, require_between, unknown_name
+
+IntervalRule = Literal["wilson", "exact", "normal"]
+INTERVAL_RULES = ("wilson", "exact", "normal")
+
+
+def effective_counts(p: FloatMatrix, error: FloatMatrix, counts: IntMatrix) -> FloatMatrix:
+    """Return how many plain coin tosses would know p as well: ``p (1 - p) / error^2``.
+
+    Where the error is zero (every comparison ended alike) it is the number of comparisons; infinite for a matrix known
+    exactly, zero for a pair never compared.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        n = np.where(error > 0, p * (1 - p) / error**2, np.where(counts > 0, counts, np.inf))
+    alike = (p <= 0) | (p >= 1)
+    return np.where(alike & (counts > 0), counts, n)
+
+
+def interval(
+    p: FloatMatrix, n: FloatMatrix, *, confidence: float = 0.95, rule: IntervalRule = "wilson"
+) -> tuple[FloatMatrix, FloatMatrix]:
+    """Return the lower and upper ends of two-sided intervals, element by element.
+
+    Parameters
+    ----------
+    p : ndarray of float64
+    n : ndarray of float64
+        Effective number of comparisons, see `effective_counts`; infinite where p is exact.
+    confidence : float
+        Between 0 and 1.
+    rule : {"wilson", "exact", "normal"}
+        Wilson (Probable Inference, the Law of Succession, and Statistical Inference, JASA 1927); Clopper and Pearson
+        (Biometrika 1934), exact for comparisons without ties and cautious with them; or p plus and minus z errors.
+    """
+    require_between("confidence", confidence, 0, 1)
+    if rule not in INTERVAL_RULES:
+        raise unknown_name("interval rule", rule, INTERVAL_RULES)
+    exact = np.isinf(n)
+    n = np.where(exact, 1.0, n)
+    unknown = n <= 0
+    n = np.where(unknown, 1.0, n)
+    if rule == "exact":
+        tail, won = (1 - confidence) / 2, p * n
+        low = np.where(won > 0, special.betaincinv(np.maximum(won, 1e-9), n - won + 1, tail), 0.0)
+        high = np.where(won < n, special.betaincinv(won + 1, np.maximum(n - won, 1e-9), 1 - tail), 1.0)
+    else:
+        z = special.ndtri((1 + confidence) / 2)
+        if rule == "wilson":
+            centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+            reach = z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+        else:
+            centre, reach = p, z * np.sqrt(p * (1 - p) / n)
+        low, high = np.maximum(centre - reach, 0), np.minimum(centre + reach, 1)
+    low, high = np.where(unknown, 0.0, low), np.where(unknown, 1.0, high)
+    return np.where(exact, p, low), np.where(exact, p, high)

@@ -1,0 +1,149 @@
+"""Everything that can be said about a preference matrix, in one go."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.preferences.properties.bounds import gaps, lower_bound, multiduel_bound
+from ltr_duel.preferences.properties.confidence import borda_confidence, condorcet_confidence, copeland_confidence
+from ltr_duel.preferences.properties.subsets import condorcet_shares
+from ltr_duel.preferences.properties.transitivity import (
+    cyclic_triples,
+    find_cycle,
+    gamma_btm,
+    gamma_rucb,
+    strong_violations,
+    top_cycle,
+    total_order,
+    triangle_violations,
+)
+from ltr_duel.preferences.properties.von_neumann import von_neumann_winner
+
+
+@dataclass(frozen=True)
+class Properties:
+    """Winners, order and hardness of a matrix. What needs a Condorcet winner is None without one.
+
+    Parameters
+    ----------
+    condorcet_winner : str or None
+    condorcet_confidence : dict of str to float
+        Pr(it truly is the Condorcet winner), for those above one in a thousand.
+    copeland_winners, borda_winner
+        See `PreferenceMatrix`.
+    copeland_confidence, borda_confidence : dict of str to float
+        Share of plausible matrices in which a ranker wins, for those above one in a thousand.
+    von_neumann_winner : dict of str to float
+        Rankers with positive weight.
+    top_cycle : tuple of str
+        The smallest set of rankers that all beat every one outside it.
+    even_pairs : int
+        Pairs at exactly 1/2: neither beats the other.
+    total_order : bool
+    cyclic_triples : int
+    cycle : tuple of str or None
+        One of them.
+    strong_violations, strong_triples : int
+        Triples that break strong stochastic transitivity, out of how many.
+    gamma_btm, gamma_rucb : float or None
+        Two readings of relaxed transitivity.
+    triangle_violations : int or None
+        Pairs of rivals that break the stochastic triangle inequality.
+    smallest_gap, smallest_gap_error : float or None
+        Of the winner over its strongest rival.
+    lower_bound, multiduel_bound : float or None
+        Constants of ``ln T``; see `ltr_duel.preferences.properties.bounds`.
+    least_condorcet_share : float
+        The smallest P_K: how rarely a random subset has a Condorcet winner, at worst.
+    """
+
+    condorcet_winner: str | None
+    condorcet_confidence: dict[str, float]
+    copeland_winners: tuple[str, ...]
+    copeland_confidence: dict[str, float]
+    borda_winner: str
+    borda_confidence: dict[str, float]
+    von_neumann_winner: dict[str, float]
+    top_cycle: tuple[str, ...]
+    even_pairs: int
+    total_order: bool
+    cyclic_triples: int
+    cycle: tuple[str, ...] | None
+    strong_violations: int
+    strong_triples: int
+    gamma_btm: float | None
+    gamma_rucb: float | None
+    triangle_violations: int | None
+    smallest_gap: float | None
+    smallest_gap_error: float | None
+    lower_bound: float | None
+    multiduel_bound: float | None
+    least_condorcet_share: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as JSON."""
+        return asdict(self)
+
+
+def matrix_properties(matrix: PreferenceMatrix) -> Properties:
+    """Work out everything that can be said about a matrix.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+
+    Returns
+    -------
+    Properties
+    """
+    weights = von_neumann_winner(matrix)
+    gap, triangle = gaps_table(matrix), triangle_violations(matrix)
+    strong, triples = strong_violations(matrix)
+    sure = dict(zip(matrix.names, condorcet_confidence(matrix).tolist(), strict=True))
+    multi = multiduel_bound(matrix)
+    return Properties(
+        condorcet_winner=matrix.condorcet_winner,
+        condorcet_confidence=_likely(sure),
+        copeland_winners=matrix.copeland_winners,
+        copeland_confidence=_likely(copeland_confidence(matrix)),
+        borda_winner=matrix.borda_winner,
+        borda_confidence=_likely(borda_confidence(matrix)),
+        von_neumann_winner={matrix.names[k]: float(weights[k]) for k in np.argsort(-weights) if weights[k] > 0},
+        top_cycle=top_cycle(matrix),
+        even_pairs=int(np.triu(matrix.p == 0.5, 1).sum()),
+        total_order=total_order(matrix) is not None,
+        cyclic_triples=cyclic_triples(matrix),
+        cycle=find_cycle(matrix),
+        strong_violations=strong,
+        strong_triples=triples,
+        gamma_btm=gamma_btm(matrix),
+        gamma_rucb=gamma_rucb(matrix),
+        triangle_violations=None if triangle is None else len(triangle),
+        smallest_gap=None if gap is None or gap.empty else float(gap["gap"].iloc[0]),
+        smallest_gap_error=None if gap is None or gap.empty else float(gap["standard_error"].iloc[0]),
+        lower_bound=lower_bound(matrix),
+        multiduel_bound=None if multi is None else multi.constant,
+        least_condorcet_share=float(condorcet_shares(matrix).min()),
+    )
+
+
+def gaps_table(matrix: PreferenceMatrix) -> pd.DataFrame | None:
+    """Return the Condorcet winner's gaps, smallest first: columns ranker, gap, standard_error; None without one."""
+    gap = gaps(matrix)
+    if gap is None:
+        return None
+    winner = matrix.index(str(matrix.condorcet_winner))
+    table = pd.DataFrame(
+        {"ranker": list(matrix.names), "gap": gap, "standard_error": matrix.standard_error[winner]}
+    ).drop(index=winner)
+    return table.sort_values("gap", kind="stable", ignore_index=True)
+
+
+def _likely(shares: dict[str, float]) -> dict[str, float]:
+    chosen = sorted(((name, share) for name, share in shares.items() if share > 0.001), key=lambda item: -item[1])
+    return dict(chosen)

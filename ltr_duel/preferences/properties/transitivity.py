@@ -1,0 +1,126 @@
+"""Whether there is an order behind the preferences, and how far from transitive they are.
+
+With e[i, j] = p[i, j] - 1/2, the Condorcet winner written 1:
+
+- total order: the beats relation is transitive, and no pair is even;
+- strong stochastic transitivity: e[i, k] >= max(e[i, j], e[j, k]) wherever i beats j and j beats k;
+- relaxed, relative to the winner: gamma e[1, k] >= max(e[1, j], e[j, k]) wherever j beats k;
+- stochastic triangle inequality, relative to the winner: e[1, k] <= e[1, j] + e[j, k] wherever k does not beat j.
+
+Yue, Joachims. Beat the Mean Bandit. ICML 2011, section 3.1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.sparse.csgraph import connected_components
+
+from ltr_duel.core import FloatMatrix, FloatVector
+from ltr_duel.preferences.matrix import PreferenceMatrix
+
+_ROUNDING = 1e-12  # differences this small come from the floating point
+
+
+def total_order(matrix: PreferenceMatrix) -> tuple[str, ...] | None:
+    """Return the rankers from best to worst if the preferences are a total order, else None.
+
+    A tournament is transitive exactly if its sorted scores are 0, 1, ..., K - 1.
+    """
+    wins = (matrix.p > 0.5).sum(axis=1)
+    order = np.argsort(-wins, kind="stable")
+    if (wins[order] != np.arange(len(matrix))[::-1]).any():
+        return None
+    return tuple(matrix.names[k] for k in order)
+
+
+def gamma_btm(matrix: PreferenceMatrix) -> float | None:
+    """Return the smallest gamma >= 1 of relaxed stochastic transitivity, over j that beat k; None without a winner."""
+    return _gamma(matrix, every_pair=False)
+
+
+def gamma_rucb(matrix: PreferenceMatrix) -> float | None:
+    """Return gamma over all ordered pairs (j, k) of rivals, whether or not j beats k; None without a winner.
+
+    This is what the values 4.85, 11.6 and 47.3 reported by Zoghi et al. (RUCB, ICML 2014, appendix) are; there the
+    inequality is printed with p in place of p - 1/2.
+    """
+    return _gamma(matrix, every_pair=True)
+
+
+def _gamma(matrix: PreferenceMatrix, *, every_pair: bool) -> float | None:
+    split = _without_winner(matrix)
+    if split is None:
+        return None
+    row, rest = split
+    if len(row) < 2:
+        return 1.0
+    counted = ~np.eye(len(row), dtype=bool) if every_pair else rest > 0
+    ratio = np.maximum(row[:, None], rest) / row[None, :]
+    return max(1.0, float(ratio[counted].max(initial=1.0)))
+
+
+def triangle_violations(matrix: PreferenceMatrix) -> pd.DataFrame | None:
+    """Return where the stochastic triangle inequality fails: columns j, k, excess (largest first).
+
+    None without a Condorcet winner. ``excess`` is e[1, k] - e[1, j] - e[j, k].
+    """
+    split = _without_winner(matrix)
+    if split is None:
+        return None
+    row, rest = split
+    others = [name for name in matrix.names if name != matrix.condorcet_winner]
+    excess = row[None, :] - row[:, None] - rest
+    counted = (rest >= 0) & ~np.eye(len(row), dtype=bool) & (excess > _ROUNDING)
+    found = sorted(((excess[j, k], others[j], others[k]) for j, k in np.argwhere(counted)), key=lambda v: -v[0])
+    return pd.DataFrame([(j, k, amount) for amount, j, k in found], columns=["j", "k", "excess"])
+
+
+def strong_violations(matrix: PreferenceMatrix) -> tuple[int, int]:
+    """Return how many triples break strong stochastic transitivity, and how many there are where i beats j beats k."""
+    e = matrix.p - 0.5
+    broken = triples = 0
+    for j in range(len(e)):
+        before, after = np.flatnonzero(e[:, j] > 0), np.flatnonzero(e[j] > 0)
+        needed = np.maximum(e[before, j][:, None], e[j, after][None, :])
+        broken += int((e[np.ix_(before, after)] < needed - _ROUNDING).sum())
+        triples += len(before) * len(after)
+    return broken, triples
+
+
+def cyclic_triples(matrix: PreferenceMatrix) -> int:
+    """Return how many sets of three rankers beat each other in a circle."""
+    beats = (matrix.p > 0.5).astype(np.float64)
+    return round(float(((beats @ beats) * beats.T).sum()) / 3)
+
+
+def find_cycle(matrix: PreferenceMatrix) -> tuple[str, ...] | None:
+    """Return three rankers, each of which beats the next and the last the first; None if there are none such."""
+    beats = matrix.p > 0.5
+    paths = (beats.astype(np.float64) @ beats) * beats.T  # [i, k]: ways from i to k over one other, while k beats i
+    if not paths.any():
+        return None
+    i, k = np.argwhere(paths > 0)[0]
+    j = int(np.flatnonzero(beats[i] & beats[:, k])[0])
+    return matrix.names[i], matrix.names[j], matrix.names[k]
+
+
+def top_cycle(matrix: PreferenceMatrix) -> tuple[str, ...]:
+    """Return the smallest set of rankers that all beat every ranker outside it (the Smith set), in Copeland order."""
+    at_least_even = matrix.p >= 0.5
+    count, label = connected_components(at_least_even, directed=True, connection="strong")
+    for component in range(count):
+        inside = label == component
+        if (matrix.p[np.ix_(inside, ~inside)] > 0.5).all():
+            return tuple(matrix.names[k] for k in matrix.copeland_order if inside[k])
+    raise AssertionError("some component of a complete graph comes first")  # the condensation is a chain
+
+
+def _without_winner(matrix: PreferenceMatrix) -> tuple[FloatVector, FloatMatrix] | None:
+    """Return the winner's gaps to the others, and the gaps among them; None without a Condorcet winner."""
+    if matrix.condorcet_winner is None:
+        return None
+    winner = matrix.index(matrix.condorcet_winner)
+    others = np.delete(np.arange(len(matrix)), winner)
+    e = matrix.p - 0.5
+    return e[winner, others], e[np.ix_(others, others)]

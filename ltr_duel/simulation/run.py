@@ -1,0 +1,187 @@
+"""Run policies against an oracle, in repetitions, on all cores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.bandits import POLICIES, Configured, configure, loop_for
+from ltr_duel.core import InputError, IntVector, Streams, interpreted, run_tasks, stream
+from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.simulation.loop import new_record, run_duels, run_slates, run_sweeps
+from ltr_duel.simulation.oracle import FromMatrix, OracleSource
+from ltr_duel.simulation.regret import places
+from ltr_duel.simulation.result import Results, RunKey, RunResult
+
+_LONGEST = 10**15  # pulls of 2 T must fit in 64 bits with room to spare
+
+
+def simulate(
+    source: PreferenceMatrix | OracleSource,
+    policies: str | Sequence[str],
+    *,
+    horizon: int = 1_000_000,
+    repetitions: int = 10,
+    seed: int = 0,
+    jobs: int = -1,
+    preferences: PreferenceMatrix | None = None,
+    checkpoints_per_decade: int = 20,
+    compiled: bool = True,
+) -> Results:
+    """Let each policy compare arms for ``horizon`` steps, ``repetitions`` times.
+
+    Parameters
+    ----------
+    source : PreferenceMatrix or OracleSource
+        Who answers: the coins of a matrix, or for example simulated users (`ltr_duel.simulation.live.Live`), or the
+        coins of a matrix in whole sweeps, ``FromMatrix(matrix, in_sweeps=True)`` (`ltr_duel.simulation.oracle`).
+    policies : str or sequence of str
+        Names with parameters, for example ``["rucb", "mdb:alpha=0.5,beta=1.5"]``.
+    horizon : int
+        Steps, up to 10^15. Where a policy knows that nothing can change, the loop jumps.
+    repetitions : int
+    seed : int
+        Repetition r of every policy meets the same coins, users and queries.
+    jobs : int
+        Threads; -1 for all cores.
+    preferences : PreferenceMatrix, optional
+        What regret is measured by; needed where ``source`` is not a matrix.
+    checkpoints_per_decade : int
+        How densely, on a logarithmic scale, pulls are recorded.
+    compiled : bool
+        False runs the same text as plain Python: the same bytes, some hundred times slower.
+
+    Returns
+    -------
+    Results
+
+    Raises
+    ------
+    InputError
+        For an unknown policy or parameter, or numbers out of range. Nothing has run then.
+    """
+    matrix = source if isinstance(source, PreferenceMatrix) else preferences
+    if matrix is None:
+        raise InputError("regret of a live simulation is measured by a preference matrix: give preferences=")
+    oracle: OracleSource = FromMatrix(source) if isinstance(source, PreferenceMatrix) else source
+    if tuple(oracle.names) != tuple(matrix.names):
+        raise InputError("the preference matrix has other rankers, or another order of them, than the oracle")
+    wanted = [configure(text) for text in ([policies] if isinstance(policies, str) else policies)]
+    if not wanted:
+        raise InputError("there is no policy to simulate")
+    if len({one.label for one in wanted}) < len(wanted):
+        raise InputError("a policy is named twice")
+    for one in wanted:
+        check_fits(one, oracle)
+    times = checkpoints(horizon, checkpoints_per_decade)
+    if repetitions < 1:
+        raise InputError(f"the number of repetitions must be at least 1, not {repetitions}")
+
+    place = places(matrix)
+    tasks = [
+        _Task(
+            one,
+            RunKey(
+                oracle.provenance,
+                one.policy.name,
+                one.params._asdict(),
+                horizon,
+                repetition,
+                seed,
+                checkpoints_per_decade,
+                "" if isinstance(source, PreferenceMatrix) else matrix.digest,
+            ),
+        )
+        for one in wanted
+        for repetition in range(repetitions)
+    ]
+    for task in tasks[::repetitions]:  # a step of each policy here: two threads must not compile one loop at once
+        run_once(task.configured, task.key, oracle, checkpoints(1), place, compiled=compiled)
+    runs = run_tasks(
+        lambda task: run_once(task.configured, task.key, oracle, times, place, compiled=compiled),
+        tasks,
+        total=len(tasks),
+        jobs=jobs,
+        label="simulate",
+        unit="run",
+        first_alone=False,
+    )
+    return Results(list(runs), matrix)
+
+
+def check_fits(configured: Configured, oracle: OracleSource) -> None:
+    """Refuse a policy that the oracle is not for.
+
+    Raises
+    ------
+    InputError
+    """
+    policy, label = configured.policy, configured.label
+    if getattr(oracle, "leaves_ties", False) and policy.feedback == "slate" and not policy.counts_ties:
+        raise InputError(f"policy '{label}' cannot count ties as half a win: let the oracle toss coins (ties='coin')")
+    if getattr(oracle, "in_sweeps", False) and policy.sweeps is None:
+        able = ", ".join(name for name in POLICIES.names() if POLICIES[name].sweeps is not None)
+        raise InputError(f"policy '{label}' cannot take whole sweeps at once; those that can are {able}")
+
+
+class _Task(NamedTuple):
+    configured: Configured
+    key: RunKey
+
+
+def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
+    """Return log-spaced steps 1..horizon, both included; int64, ascending."""
+    if not 1 <= horizon <= _LONGEST:
+        raise InputError(f"the horizon must be between 1 and {_LONGEST:.0e} steps, not {horizon}")
+    if per_decade < 1:
+        raise InputError(f"the number of checkpoints per decade must be at least 1, not {per_decade}")
+    count = math.ceil(math.log10(horizon) * per_decade) + 1
+    spaced = np.rint(10 ** np.linspace(0, math.log10(horizon), count)).astype(np.int64)
+    return np.unique(np.concatenate([spaced[spaced < horizon], [horizon]]))
+
+
+def run_once(
+    configured: Configured,
+    key: RunKey,
+    oracle: OracleSource,
+    times: IntVector,
+    place: IntVector | None = None,
+    *,
+    compiled: bool = True,
+) -> RunResult:
+    """Run one policy once. ``place`` tells which arm of a slate is the best, see `places`."""
+    policy, params = configured.policy, configured.params
+    compiled = compiled and getattr(oracle, "compiled", True)
+    size = len(oracle.names)
+    sweeps = policy.sweeps if getattr(oracle, "in_sweeps", False) else None
+    state = (sweeps or policy).init(size, key.horizon if policy.needs_horizon else 0, params)
+    record = new_record(len(times), size, place)
+    run = (state, params, oracle.open(), run_streams(key), times, True, record)
+    if sweeps is not None:
+        met = np.zeros((size, size), np.int64)
+        (loop_for(policy, run_sweeps) if compiled else interpreted(run_sweeps))(*run[:-2], record, met)
+    elif policy.feedback == "duel":
+        (loop_for(policy, run_duels) if compiled else interpreted(run_duels))(*run)
+    else:
+        slate, won = np.zeros(size, np.int64), np.zeros((size, size), np.int8)
+        (loop_for(policy, run_slates) if compiled else interpreted(run_slates))(*run, slate, won)
+    return RunResult(
+        key,
+        configured.label,
+        times,
+        record.pulls,
+        record.exposure,
+        record.recommended,
+        int(record.decisions[0]),
+        record.best,
+        record.worst,
+    )
+
+
+def run_streams(key: RunKey) -> Streams:
+    """Return the streams of a run. All but the policy's own are common to all policies of a repetition."""
+    own = {"policy": stream(key.seed, key.repetition, "policy", key.configuration)}
+    return Streams(**own, **{name: stream(key.seed, key.repetition, name) for name in Streams._fields[1:]})

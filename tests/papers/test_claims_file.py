@@ -1,0 +1,94 @@
+"""Every claim of the ledger, put to made-up results on both sides of it."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from ltr_duel.papers.checks.measure import MEASURES
+from ltr_duel.papers.claims import PAPERS, check_claims, read_claims
+from ltr_duel.papers.resolve import KINDS
+from ltr_duel.papers.verdicts import FAILS, HOLDS, NEEDS_DATA
+from tests.papers.claim_tables import BUILDERS, frames_for
+
+FILE = Path(__file__).resolve().parents[2] / "experiments" / "claims.toml"
+CLAIMS = read_claims(FILE)
+claims = pytest.mark.parametrize("claim", CLAIMS, ids=[one.id for one in CLAIMS])
+
+
+def judged(claim, frames, scale="paper"):
+    return check_claims([claim], frames, {name: {"scale": scale} for name in frames}).iloc[0]
+
+
+@claims
+def test_a_claim_holds_where_it_is_true(claim):
+    row = judged(claim, frames_for(claim, truth=True))
+    assert row.verdict == HOLDS, (row.panels, row.reason)
+
+
+@claims
+def test_a_claim_does_not_hold_where_it_is_false(claim):
+    row = judged(claim, frames_for(claim, truth=False))
+    assert row.verdict == FAILS, (row.panels, row.reason)
+
+
+@claims
+def test_a_claim_needs_its_figure(claim):
+    assert judged(claim, {}).verdict == NEEDS_DATA
+
+
+@claims
+def test_a_claim_names_figures_that_there_are(claim):
+    for name in claim.figure:
+        with (FILE.parent / f"{name}.toml").open("rb") as file:
+            assert tomllib.load(file)["figure"]["paper"] == claim.paper
+
+
+@claims
+def test_only_real_data_decide_what_is_about_real_data(claim):
+    row = judged(claim, frames_for(claim, truth=True, source="stand-in"))
+    assert row.verdict == (NEEDS_DATA if "real data" in claim.needs else HOLDS)
+    assert row.low <= row.measured <= row.high
+
+
+@claims
+def test_only_the_printed_horizon_decides_what_is_about_it(claim):
+    row = judged(claim, frames_for(claim, truth=False), scale="quick")
+    assert row.verdict == (NEEDS_DATA if "paper scale" in claim.needs else FAILS)
+    assert row.low <= row.measured <= row.high
+
+
+def test_there_are_claims_of_all_papers_in_numbers():
+    papers = [one.paper for one in CLAIMS]
+    assert all(papers.count(paper) >= 8 for paper in ("beat_the_mean", "rucb", "multi_dueling", "wolfenfeld"))
+
+
+def test_every_figure_of_a_paper_has_a_claim():
+    """Three have none: a table of settings, a figure of which the text says nothing, and the one that no paper has."""
+    files = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in FILE.parent.glob("*.toml")}
+    figures = {name for name, file in files.items() if file.get("figure", {}).get("paper") in PAPERS}
+    claimed = {name for one in CLAIMS for name in one.figure}
+    assert figures - claimed == {"multi_dueling_table_1", "wolfenfeld_figure_9", "state_of_the_art"}
+
+
+def test_every_measure_is_used_and_has_a_builder():
+    assert set(MEASURES.names()) == {one.measure for one in CLAIMS} == set(BUILDERS)
+
+
+def test_a_claim_about_a_corpus_is_put_to_whatever_stands_in_for_it():
+    """An alternative may have a name of its own; rows are selected by name."""
+    checked = 0
+    for claim in CLAIMS:
+        wanted = claim.rows.get("corpus")
+        names = wanted if isinstance(wanted, list) else [wanted] if wanted else []
+        for figure in claim.figure if names else ():
+            file = tomllib.loads((FILE.parent / f"{figure}.toml").read_text(encoding="utf-8"))
+            parts = [one for study in file.get("study", ()) for kind in KINDS for one in study.get(kind, ())]
+            for part in parts:
+                given = {one.get("name", part.get("name")) for one in part.get("any_of", ()) if not one.get("skip")}
+                if given & set(names):
+                    checked += 1
+                    assert given <= set(names), f"{claim.id}: {figure} may call it {sorted(given - set(names))}"
+    assert checked > 10

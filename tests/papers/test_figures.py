@@ -1,0 +1,189 @@
+"""Drawings: the lines are the table's means, and every panel says where its numbers come from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ltr_duel.analysis.style import look_of, save_figure
+from ltr_duel.core.errors import InputError
+from ltr_duel.papers.figures import DRAWINGS
+from ltr_duel.papers.figures.panels import BOUND
+from ltr_duel.papers.standings import standings
+from tests.papers.synthetic_tables import about, runs
+
+RUCB = "rucb:alpha=0.51"
+
+
+def texts(figure) -> str:
+    """Return all that is written on a figure."""
+    parts = [figure._suptitle, figure._supxlabel, *(legend.get_title() for legend in figure.legends)]
+    written = [part.get_text() for part in parts if part is not None]
+    for axes in figure.axes:
+        written += [axes.get_title(loc="left"), *(text.get_text() for text in axes.texts)]
+    return "\n".join(written)
+
+
+def line(axes, label):
+    return next(one for one in axes.get_lines() if one.get_label() == label)
+
+
+def table() -> pd.DataFrame:
+    cells = [("MSLR", clicks, size, size / 7, size / 8) for clicks in ("perfect", "noisy") for size in (3, 10)]
+    columns = ["data", "clicks", "rankers", "value", "printed"]
+    return pd.DataFrame(cells, columns=columns).assign(standard_error=0.25, source="stand-in")
+
+
+SAMPLES = {
+    "regret": (runs(lower_bound=8.0), {}),
+    "accuracy": (runs(), {}),
+    "regret_and_accuracy": (runs(separate=("savage",)), {}),
+    "size": (runs([(f"made K={k}", k) for k in (5, 50, 500)]).assign(study=1), {}),
+    "gamma": (pd.concat([runs([(f"g{g}", 50)], gamma=g, source="stand-in") for g in (1.0, 1.5)]), {}),
+    "curves": (table(), {"line": "clicks"}),
+    "table": (table(), {"rows": ["data"], "columns": ["clicks", "rankers"]}),
+    "frontier": (runs(), {}),
+}
+
+
+def test_every_drawing_has_a_sample():
+    assert set(SAMPLES) == set(DRAWINGS.names())
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_drawing_says_its_source_and_scale_and_is_the_same_bytes_each_time(name, tmp_path):
+    frame, options = SAMPLES[name]
+    for suffix in ("png", "svg"):
+        one, two = (
+            save_figure(DRAWINGS[name](frame, about(), **options), tmp_path / f"{k}.{suffix}").read_bytes()
+            for k in "ab"
+        )
+        assert one == two
+        assert b"Software" not in one and b"dc:date" not in one
+    written = texts(DRAWINGS[name](frame, about(), **options)).replace("\n", " ")
+    if name == "frontier":
+        figure = DRAWINGS[name](frame, about())
+        written += "".join(label.get_text() for label in figure.axes[0].get_yticklabels())
+    assert "stand-in" in written and "quick scale" in written and "a made-up corpus stands in for NP2004" in written
+    assert "RUCB (Zoghi et al. 2014), Figure 4" in written
+
+
+def test_each_panel_names_its_own_source():
+    first, second = DRAWINGS["regret"](runs(), about()).axes
+    assert "published matrix" in first.texts[0].get_text() and "stand-in" not in first.texts[0].get_text()
+    assert "stand-in" in second.texts[0].get_text()
+
+
+def test_without_the_column_the_source_is_what_is_said_of_the_problem():
+    frame = runs().drop(columns="source")
+    said = [{"problem": "sixteen", "source": "real data"}, {"problem": "sixty-four", "source": "stand-in"}]
+    first, second = DRAWINGS["regret"](frame, about(sources=said)).axes
+    assert "real data" in first.texts[0].get_text() and "stand-in" in second.texts[0].get_text()
+
+
+def test_a_line_is_the_mean_over_the_runs_and_a_policy_told_the_horizon_has_one_marker_for_each():
+    frame = runs(separate=("savage",))
+    axes = DRAWINGS["regret"](frame, about(), start=1000).axes[0]
+    mine = frame[(frame["problem"] == "sixteen") & (frame["t"] >= 1000)]
+    mean = mine[mine["policy"] == RUCB].groupby("t")["regret_average"].mean()
+    drawn = line(axes, RUCB)
+    assert list(drawn.get_xdata()) == list(mean.index) and drawn.get_ydata() == pytest.approx(mean.to_numpy())
+    ends = mine[(mine["policy"] == "savage") & (mine["t"] == mine["horizon"])].groupby("horizon")["regret_average"]
+    drawn = line(axes, "savage")
+    assert list(drawn.get_xdata()) == [1000, 10_000, 100_000]
+    assert drawn.get_ydata() == pytest.approx(ends.mean().to_numpy())
+
+
+def test_dotted_lines_are_the_best_and_the_worst_run():
+    frame = runs(policies=(RUCB,))
+    axes = DRAWINGS["regret"](frame, about(), spread="range", start=1).axes[0]
+    _, low, high = axes.get_lines()
+    by_time = frame[frame["problem"] == "sixteen"].groupby("t")["regret_average"]
+    assert low.get_ydata() == pytest.approx(by_time.min().to_numpy())
+    assert high.get_ydata() == pytest.approx(by_time.max().to_numpy())
+
+
+def test_the_bound_is_drawn_where_the_table_carries_it():
+    axes = DRAWINGS["regret"](runs(lower_bound=8.0), about()).axes[0]
+    bound = line(axes, BOUND)
+    assert bound.get_ydata() == pytest.approx(8 * np.log(bound.get_xdata()))
+    for frame, options in ((runs(), {}), (runs(lower_bound=8.0), {"bound": False})):
+        labels = [one.get_label() for one in DRAWINGS["regret"](frame, about(), **options).axes[0].get_lines()]
+        assert BOUND not in labels
+
+
+@pytest.mark.parametrize("problems, columns, shape", [(15, 3, (5, 3)), (3, None, (1, 3)), (4, None, (2, 2))])
+def test_panels_stand_as_in_the_papers(problems, columns, shape):
+    frame = runs([(f"problem {k}", 6) for k in range(problems)], policies=(RUCB,), runs=2)
+    figure = DRAWINGS["regret"](frame, about(), columns=columns)
+    places = [axes.get_subplotspec() for axes in figure.axes]
+    assert len(places) == problems
+    assert (1 + max(one.rowspan.stop - 1 for one in places), 1 + max(one.colspan.stop - 1 for one in places)) == shape
+
+
+def test_regret_stands_above_accuracy():
+    figure = DRAWINGS["regret_and_accuracy"](runs([(f"{k}", k) for k in (16, 32, 64)]), about())
+    assert len(figure.axes) == 6
+    assert figure.axes[0].get_yscale() == "log" and figure.axes[3].get_yscale() == "linear"
+    share = line(figure.axes[3], RUCB).get_ydata()
+    assert share.min() >= 0 and share.max() == 1
+
+
+def test_where_there_is_no_winner_accuracy_says_so():
+    figure = DRAWINGS["accuracy"](runs(correct=np.nan), about())
+    assert "no Condorcet winner" in texts(figure)
+
+
+def test_size_takes_the_end_of_the_longest_runs():
+    frame = runs([(f"made K={k}", k) for k in (5, 50)], separate=("savage",)).assign(study=1)
+    axes = DRAWINGS["size"](frame, about()).axes[0]
+    for policy in (RUCB, "savage"):
+        ends = frame[(frame["policy"] == policy) & (frame["t"] == 100_000) & (frame["horizon"] == 100_000)]
+        expected = ends.groupby("rankers")["regret_average"].mean()
+        assert line(axes, policy).get_ydata() == pytest.approx(expected.to_numpy())
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["5", "50"]
+
+
+def test_policies_that_meet_in_a_paper_differ_in_colour():
+    for meeting in (
+        ("beat_the_mean", "interleaved_filter"),
+        ("rucb:alpha=0.51", "beat_the_mean", "savage"),
+        ("mdb", "rucb", "merge_rucb", "rmed1", "random_slate"),
+        ("sparring", "rcs", "doubler", "improved_doubler", "thompson_doubler", "thompson_sparring"),
+    ):
+        assert len({look_of(policy).color for policy in meeting}) == len(meeting)
+
+
+def test_every_policy_of_the_package_has_its_own_look():
+    from ltr_duel.bandits.policy import POLICIES
+
+    names = [policy.name for policy in POLICIES if policy.select.__module__.startswith("ltr_duel.")]
+    assert len({look_of(name)[:2] for name in names}) == len(names)
+
+
+def test_names_are_not_formulas(tmp_path):
+    frame = runs([("a $x^$ b", 4)], policies=("rucb", "their_own:x=$1$"))
+    for name in ("regret", "frontier", "size"):
+        save_figure(
+            DRAWINGS[name](frame, about(), **({"titles": ["$_$"]} if name == "size" else {})), tmp_path / "a.png"
+        )
+
+
+def test_measured_stands_beside_printed():
+    figure = DRAWINGS["table"](table(), about(), rows=["data"], columns=["clicks", "rankers"])
+    assert "0.429 ± 0.25 (0.375)" in texts(figure) and "in brackets: as printed" in texts(figure)
+
+
+def test_the_frontier_divides_by_the_best_of_each_problem():
+    frame = runs(lower_bound=8.0)
+    ranked = standings(frame)
+    figure = DRAWINGS["frontier"](frame, about())
+    cells = [text.get_text() for text in figure.axes[0].texts]
+    assert sorted(cells) == sorted(f"{one:.2f}" if one < 9.95 else f"{one:,.0f}" for one in ranked["to_best"])
+    assert cells.count("1.00") == 2
+
+
+def test_an_unknown_spread_is_named():
+    with pytest.raises(InputError, match="no spread 'variance'"):
+        DRAWINGS["regret"](runs(), about(), spread="variance")

@@ -1,0 +1,158 @@
+"""The report of a reproduction: complete, escaped, alone, and readable at any width."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+
+import pandas as pd
+import pytest
+
+from ltr_duel.analysis.html import page, section
+from ltr_duel.analysis.study import save_study
+from ltr_duel.papers.figures import DRAWINGS
+from ltr_duel.papers.pages import Reproduced, reproduction_page, state_of_the_art_markdown
+from ltr_duel.papers.pages.data import MOST_ROWS, data_csv
+from ltr_duel.simulation.run import simulate
+from tests.conftest import bradley_terry
+from tests.papers.browser import look_at
+from tests.papers.synthetic_tables import about, runs
+
+NASTY = '<img src=https://example.com/x.png onerror=alert(1)> & "quotes" \''
+
+
+def png(frame) -> bytes:
+    data = io.BytesIO()
+    DRAWINGS["regret"](frame, about()).savefig(data, format="png")
+    return data.getvalue()
+
+
+def figure(name="rucb_figure_4", frame=None, **described) -> Reproduced:
+    said = about(name=name)
+    said["figure"] |= described
+    frame = runs() if frame is None else frame
+    return Reproduced(said, frame, png(frame))
+
+
+def ledger(**more) -> pd.DataFrame:
+    claim = {
+        "claim": "rucb-less", "paper": "rucb", "where": "Section 5", "says": "RUCB pays less.",
+        "figure": "rucb_figure_4", "measure": "ratio of final regret", "measured": 5.25, "low": 4.5, "high": 6.0,
+        "criterion": "at least 5", "verdict": "holds", "panels": "", "reason": "", "source": "stand-in",
+        "scale": "quick", **more,
+    }  # fmt: skip
+    lost = {**claim, "claim": "x", "verdict": "does not hold", "figure": "elsewhere", "measured": None, "low": None}
+    return pd.DataFrame([claim, lost])
+
+
+@pytest.fixture(scope="module")
+def report() -> str:
+    later = figure("state_of_the_art", runs(lower_bound=8.0), paper="state_of_the_art", number="State of the art")
+    return reproduction_page([figure(), later], ledger(), title="The papers, reproduced")
+
+
+def test_a_figure_stands_with_all_that_is_known_of_it(report):
+    for words in (
+        "RUCB (Zoghi et al. 2014)", "Figure 4: Regret and accuracy", "RUCB pays least.", "Three sets of rankers.",
+        "A note.", "stand-in: a made-up corpus stands in for NP2004", "quick, 30 runs", "100,000 steps", "in 12 s",
+        "a machine", "2026-01-02",
+    ):  # fmt: skip
+        assert words in report
+
+
+def test_the_ledger_has_words_colours_intervals_and_links(report):
+    assert '<span class="verdict holds">holds</span>' in report
+    assert '<span class="verdict does-not-hold">does not hold</span>' in report
+    assert "5.25 [4.5, 6]" in report and "2 claims: holds 1, holds in part 0, does not hold 1, needs data 0." in report
+    assert '<a href="#figure-rucb_figure_4">rucb_figure_4</a>' in report and 'id="figure-rucb_figure_4"' in report
+    assert 'href="#figure-elsewhere"' not in report, "a figure that is not on the page has no link"
+
+
+def test_the_page_asks_nobody_for_anything(report):
+    assert "default-src 'none'" in report and "<script" not in report
+    targets = re.findall(r'(?:src|href|action|data)="([^"]*)"', report)
+    assert targets and all(one.startswith(("data:", "#")) for one in targets)
+
+
+def test_names_are_escaped():
+    named = figure(NASTY, title=NASTY, shows=NASTY, setting=NASTY, notes=[NASTY], paper=NASTY, number=NASTY)
+    named.about["sources"].append({"problem": NASTY, "source": NASTY, "note": NASTY})
+    text = reproduction_page([named], ledger(says=NASTY, where=NASTY, figure=NASTY), title=NASTY)
+    assert "<img src=https" not in text and text.count("<img") == 1
+    standings = figure("x", runs([(NASTY, 4), ("b", 5)], (NASTY, "mdb")), paper="state_of_the_art")
+    assert "<img src=https" not in reproduction_page([standings], ledger(), title="t")
+
+
+def test_the_data_of_a_figure_are_its_means():
+    frame = runs(separate=("savage",))
+    text, words = data_csv(frame, about())
+    table = pd.read_csv(io.BytesIO(text))
+    assert words == "mean and spread"
+    told = table[(table["problem"] == "sixteen") & (table["policy"] == "savage")]
+    ends = [[1000, 1000], [10_000, 10_000], [100_000, 100_000]]
+    assert told[["t", "horizon"]].to_numpy().tolist() == ends, "not what a longer run paid on the way"
+    row = told[told["t"] == 10_000]
+    mine = frame[(frame["problem"] == "sixteen") & (frame["policy"] == "savage")]
+    ends = mine.loc[(mine["t"] == 10_000) & (mine["horizon"] == 10_000), "regret_average"]
+    assert row["regret_average"].item() == pytest.approx(ends.mean(), rel=1e-5)
+    assert row["sd"].item() == pytest.approx(ends.std(), rel=1e-5)
+    assert row["low"].item() == pytest.approx(ends.min(), rel=1e-5) and row["runs"].item() == 5
+
+
+def test_large_data_are_thinned_and_keep_the_end():
+    frame = runs([(f"problem {k}", 6) for k in range(40)], runs=2)
+    text, words = data_csv(frame, about())
+    table = pd.read_csv(io.BytesIO(text))
+    assert len(table) <= MOST_ROWS and "every" in words
+    assert (table.groupby(["problem", "policy"])["t"].max() == 100_000).all()
+
+
+def test_a_column_that_some_problems_lack_loses_no_problem():
+    frame = pd.concat([runs([("clicked", 4)], clicks="navigational"), runs([("made", 5)])])
+    table = pd.read_csv(io.BytesIO(data_csv(frame, about())[0]))
+    assert set(table["problem"]) == {"clicked", "made"} and table["accuracy"].notna().all()
+
+
+def test_the_saved_file_is_on_the_page(report):
+    saved = re.search(r'download="rucb_figure_4.csv" href="data:text/csv;base64,([^"]*)"', report)
+    assert base64.b64decode(saved.group(1)) == data_csv(runs(), about())[0]
+
+
+def test_sentences_follow_the_numbers():
+    frame = runs(policies=("mdb", "rucb"))
+    assert "Best at K = 16: mdb." in state_of_the_art_markdown(frame)
+    turned = frame.assign(regret_average=frame["regret_average"].where(frame["policy"] == "rucb", 1e6))
+    assert "Best at K = 16: rucb." in state_of_the_art_markdown(turned)
+
+
+def test_a_problem_without_a_winner_is_named():
+    frame = pd.concat([runs(), runs([("circle", 15)], regret_average=float("nan"), correct=float("nan"))])
+    assert "Not ranked, for want of a Condorcet winner: circle." in state_of_the_art_markdown(frame)
+
+
+def seen_without_fault(text, tmp_path, width, images):
+    seen = look_at(text, tmp_path, width)
+    assert seen["width"] == width
+    assert seen["page"] <= width and not seen["outside"], "the page is wider than the window"
+    assert len(seen["images"]) == images and all(one > 0 for one in seen["images"]), "a picture did not load"
+    assert not seen["loaded"] and not seen["missing"] and not seen["console"]
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_a_browser_shows_the_report(report, tmp_path, width):
+    seen_without_fault(report, tmp_path, width, images=2)
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_a_browser_shows_the_page_of_a_study(tmp_path, width):
+    results = simulate(bradley_terry(30), ["rucb", "mdb"], horizon=2000, repetitions=2)
+    save_study(results, tmp_path, title="A study with a title that is longer than a telephone is wide")
+    seen_without_fault((tmp_path / "report.html").read_text(encoding="utf-8"), tmp_path, width, images=2)
+
+
+def test_the_browser_test_sees_faults(tmp_path):
+    faulty = '<p style="width: 900px">too wide</p><img src="https://example.com/x.png"><a href="#nowhere">link</a>'
+    seen = look_at(page("faulty", [section("", faulty)]), tmp_path, 390)
+    assert seen["outside"] and seen["images"] == [0] and seen["missing"] == ["nowhere"]
+    assert any("Content Security Policy" in line for line in seen["console"])

@@ -1,0 +1,175 @@
+"""A figure from its file to its table: what is left behind, what is not done again, what a table may hold."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ltr_duel.core.errors import InputError
+from ltr_duel.papers.figure_file import read_figure
+from ltr_duel.papers.reproduce import make_figure, read_made
+from tests.experiment.conftest import finish, start, wait_for
+
+SMALL = """
+[figure]
+paper = "beat_the_mean"
+number = "Figure 1"
+title = "Small"
+shows = "something"
+setting = "small"
+drawing = "regret"
+
+[[study]]
+policies = ["rucb", "winner_stays"]
+horizon = 1000
+repetitions = 3
+regrets = ["average"]
+quick = { horizon = 100, repetitions = 2 }
+
+[[study.matrices]]
+family = "equal_gaps"
+size = [3, 4]
+
+[[study]]
+policies = ["savage"]
+horizon = [100, 200]
+repetitions = 2
+regrets = ["average", "strong"]
+
+[[study.corpora]]
+name = "toy"
+any_of = [
+    { path = "toy/none.txt", source = "real data" },
+    { synthetic = { queries = 5, documents = 8, features = 8, grades = 2 }, source = "stand-in", note = "a toy" },
+]
+comparisons = 40
+"""
+
+
+def write(folder, text=SMALL, name="small"):
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{name}.toml"
+    path.write_text(text)
+    return read_figure(path)
+
+
+def test_a_figure_leaves_one_tidy_table_and_says_where_it_comes_from(tmp_path):
+    made = make_figure(write(tmp_path / "files"), tmp_path / "out", scale="paper", root=None, jobs=1)
+    assert (tmp_path / "out" / "small" / "study-2.toml").is_file()
+    frame = pd.read_parquet(tmp_path / "out" / "small" / "data.parquet")
+    pd.testing.assert_frame_equal(frame, made.frame)
+    ends = frame[frame["t"] == frame["horizon"]]
+    counted = ends.groupby(["study", "problem", "policy", "horizon"])["repetition"].nunique().to_dict()
+    assert counted == {
+        (1, "equal_gaps K=3", "rucb", 1000): 3, (1, "equal_gaps K=3", "winner_stays", 1000): 3,
+        (1, "equal_gaps K=4", "rucb", 1000): 3, (1, "equal_gaps K=4", "winner_stays", 1000): 3,
+        (2, "toy", "savage", 100): 2, (2, "toy", "savage", 200): 2,
+    }  # fmt: skip
+    assert dict(zip(frame["problem"], frame["source"], strict=True)) == {
+        "equal_gaps K=3": "as in the paper", "equal_gaps K=4": "as in the paper", "toy": "stand-in",
+    }  # fmt: skip
+    assert set(frame.loc[frame["study"] == 1, "size"]) == {3, 4} and set(frame["family"].dropna()) == {"equal_gaps"}
+    assert {"problem": "toy", "source": "stand-in", "note": "a toy"} in made.about["sources"]
+    assert (made.about["runs"], made.about["horizon"], made.about["scale"]) == (16, 1000, "paper")
+    assert made.about["figure"]["title"] == "Small" and "note" not in frame
+
+
+def test_the_same_again_does_nothing_and_leaves_the_same_bytes(tmp_path):
+    file = write(tmp_path / "files")
+    folder = tmp_path / "out" / "small"
+
+    def result():
+        make_figure(file, tmp_path / "out", scale="paper", root=None, jobs=1)
+        runs = {path.name: path.stat().st_mtime_ns for path in (folder / "store" / "runs").iterdir()}
+        return runs, [
+            (folder / name).read_bytes() for name in ("data.parquet", "data.csv", "about.json", "study-1.toml")
+        ]
+
+    assert result() == result()
+
+
+def test_a_table_holds_the_runs_of_its_scale_and_of_its_figure_alone(tmp_path):
+    shared = SMALL.replace('drawing = "regret"', 'drawing = "regret"\nstore = "together"')
+    one = write(tmp_path / "files", shared)
+    other = write(tmp_path / "files", shared.replace("size = [3, 4]", "size = [4, 5]"), "other")
+    out = tmp_path / "out"
+    made = [make_figure(one, out, scale=scale, root=None, jobs=1) for scale in ("paper", "quick")]
+    second = make_figure(other, out, scale="quick", root=None, jobs=1)
+    assert set(made[1].frame.loc[made[1].frame["study"] == 1, "horizon"]) == {100}
+    assert made[1].about["scale"] == "quick" and set(made[1].frame["repetition"]) == {0, 1}
+    assert set(second.frame.loc[second.frame["study"] == 1, "problem"]) == {"equal_gaps K=4", "equal_gaps K=5"}
+    assert not (out / "small" / "store").exists() and set(read_made(out)) == {"small", "other"}
+    same = [
+        frame[frame["problem"] == "equal_gaps K=4"].reset_index(drop=True) for frame in (made[1].frame, second.frame)
+    ]
+    pd.testing.assert_frame_equal(*same)
+
+
+def test_real_data_is_taken_where_it_is(tmp_path):
+    lines = [f"{grade} qid:{query} 1:{value} 2:{1 - value} 3:{value * grade}\n"
+             for query in range(4) for grade, value in ((0, 0.2), (1, 0.9), (0, 0.5))]  # fmt: skip
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "none.txt").write_text("".join(lines))
+    made = make_figure(write(tmp_path / "files"), tmp_path / "out", scale="quick", root=tmp_path, jobs=1)
+    toy = made.frame[made.frame["problem"] == "toy"]
+    assert set(toy["source"]) == {"real data"} and set(toy["rankers"]) == {3} and set(toy["corpus"]) == {"toy"}
+
+
+def test_utilities_are_the_means_of_a_corpus(tmp_path):
+    text = SMALL[: SMALL.index("[[study.matrices]]")].replace('["average"]', '["utility"]')
+    text += '[[study.utilities]]\nname = "columns"\nsize = 2\nmodel = "linear"\n'
+    text += 'any_of = [{ path = "u.txt", source = "real data" }]\n'
+    # scaled within each query: (0, 1, 1/2) and (1, 0) for feature 1, (1, 0, 0) and nothing for feature 2
+    (tmp_path / "u.txt").write_text(
+        "0 qid:1 1:10 2:4 3:1\n1 qid:1 1:30 2:2 3:2\n0 qid:1 1:20 2:2 3:1\n0 qid:2 1:5 2:7 3:1\n1 qid:2 1:3 2:7 3:5\n"
+    )
+    make_figure(write(tmp_path / "files", text), tmp_path / "out", scale="quick", root=tmp_path, jobs=1)
+    from ltr_duel.experiment.results import StudyResults
+
+    results = StudyResults(tmp_path / "out" / "small" / "store").results("columns K=2")
+    np.testing.assert_allclose(results.values["utility"], [(0 + 1 + 0.5 + 1 + 0) / 5, 1 / 5])
+
+
+def test_a_failed_run_is_named_and_how_to_go_on(tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise ArithmeticError("no")
+
+    monkeypatch.setattr("ltr_duel.experiment.worker.run_once", fail)
+    with pytest.raises(InputError, match=r"small: 8 of 8 runs failed or are damaged; 'ltr-duel status .*--retry'"):
+        make_figure(write(tmp_path / "files"), tmp_path / "out", scale="quick", root=None, jobs=1)
+    assert not (tmp_path / "out" / "small" / "about.json").exists()
+
+
+def test_the_command_names_what_there_is(tmp_path):
+    code, out, err = finish(start("reproduce", "rucb_figure_5x", "--out", tmp_path / "out"))
+    assert code == 2 and out == "" and err.count("\n") == 1
+    assert "no figure 'rucb_figure_5x'; did you mean 'rucb_figure_5'?" in err and "claims)" in err
+    code, out, _ = finish(start("reproduce", "--list", "--experiments", write(tmp_path / "files").path.parent))
+    assert code == 0 and "Beat the Mean, Figure 1: Small" in out and "toy" in out
+    code, _, err = finish(start("reproduce", "all", "--scale", "fast", "--out", tmp_path / "out"))
+    assert code == 2 and "no scale 'fast'" in err
+
+
+def test_after_an_interrupt_the_same_command_goes_on(tmp_path):
+    slow = SMALL.replace("repetitions = 3", "repetitions = 400").replace("horizon = 1000", "horizon = 100000")
+    write(tmp_path / "files", slow[: slow.rindex("[[study]]")])
+    (tmp_path / "files" / "claims.toml").write_text("")
+    words = ["reproduce", "small", "--scale", "paper", "--experiments", tmp_path / "files", "--out", tmp_path / "out"]
+    runs = tmp_path / "out" / "small" / "store" / "runs"
+    first = start(*words)
+    wait_for(lambda: runs.is_dir() and len(list(runs.glob("*.parquet"))) > 3, 120)
+    first.send_signal(signal.SIGINT)
+    code, _, err = finish(first)
+    assert code == 130 and "the same command goes on from here" in err and "Traceback" not in err
+    before = {path: path.stat().st_mtime_ns for path in runs.glob("*.parquet")}
+    assert 0 < len(before) < 1600 and not (tmp_path / "out" / "small" / "about.json").exists()
+    code, _, err = finish(start(*words), 300)
+    assert code == 0, err
+    assert len(list(runs.glob("*.parquet"))) == 1600
+    assert all(path.stat().st_mtime_ns == time for path, time in before.items())
+    assert json.loads((tmp_path / "out" / "small" / "about.json").read_text())["runs"] == 1600
+    assert (tmp_path / "out" / "report.html").is_file() and (tmp_path / "out" / "small" / "figure.svg").is_file()

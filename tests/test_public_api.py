@@ -108,7 +108,7 @@ def raised_by(node: ast.AST, functions: dict[str, ast.FunctionDef], seen: set[st
             called = inner.func.id
             if called == "require_between":
                 yield "InputError"
-            if called in functions and called not in seen:
+            if called in functions and called.startswith("_") and called not in seen:
                 seen.add(called)
                 yield from raised_by(functions[called], functions, seen)
 

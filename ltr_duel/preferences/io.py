@@ -113,7 +113,7 @@ def load_preferences(path: str | Path) -> PreferenceMatrix:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "two.txt"
-    ...     _ = path.write_text("0.5 0.75\\n0.25 0.5\\n")
+    ...     np.savetxt(path, [[0.5, 0.75], [0.25, 0.5]])
     ...     load_preferences(path).condorcet_winner
     '0'
     """

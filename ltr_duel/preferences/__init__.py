@@ -5,4 +5,34 @@ Nothing here knows a bandit.
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+
+__all__ = [
+    "FAMILIES",
+    "SYNTHETIC",
+    "UTILITY_FAMILIES",
+    "UTILITY_SETS",
+    "Agreement",
+    "PreferenceMatrix",
+    "arxiv",
+    "compare_matrices",
+    "condorcet_shares",
+    "cyclic_triples",
+    "estimate_preferences",
+    "extend_preferences",
+    "gamma_btm",
+    "gamma_rucb",
+    "gaps",
+    "gaps_table",
+    "load_preferences",
+    "lower_bound",
+    "matrix_properties",
+    "multiduel_bound",
+    "random_condorcet_subset",
+    "save_preferences",
+    "strong_violations",
+    "synthetic_preferences",
+    "total_order",
+    "total_order_share",
+    "triangle_violations",
+]

@@ -13,6 +13,7 @@ from .properties.bounds import lower_bound as lower_bound
 from .properties.bounds import multiduel_bound as multiduel_bound
 from .properties.confidence import condorcet_confidence as condorcet_confidence
 from .properties.subsets import condorcet_shares as condorcet_shares
+from .properties.subsets import draw_winner_set as draw_winner_set
 from .properties.subsets import random_condorcet_subset as random_condorcet_subset
 from .properties.subsets import total_order_share as total_order_share
 from .properties.summary import gaps_table as gaps_table
@@ -23,7 +24,6 @@ from .properties.transitivity import gamma_rucb as gamma_rucb
 from .properties.transitivity import strong_violations as strong_violations
 from .properties.transitivity import total_order as total_order
 from .properties.transitivity import triangle_violations as triangle_violations
-from .properties.winner_sets import draw_winner_set as draw_winner_set
 from .published import arxiv as arxiv
 from .synthetic import SYNTHETIC as SYNTHETIC
 from .synthetic import UTILITY_SETS as UTILITY_SETS

@@ -37,6 +37,12 @@ class Agreement:
         Pr(z scores that spread out at least as much, if both estimate the same); None without errors.
     settings : dict of str to (a, b)
         What the two matrices were not estimated alike in.
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import arxiv, compare_matrices
+    >>> compare_matrices(arxiv(), arxiv()).names
+    ('A', 'B', 'C', 'D', 'E', 'F')
     """
 
     names: tuple[str, ...]
@@ -51,10 +57,25 @@ def compare_matrices(a: PreferenceMatrix, b: PreferenceMatrix) -> Agreement:
 
     Two estimates of the same thing with different seeds should have z scores like standard normal numbers.
 
+    Parameters
+    ----------
+    a, b : PreferenceMatrix
+
+    Returns
+    -------
+    Agreement
+
     Raises
     ------
     InputError
         If they have fewer than two rankers in common.
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import synthetic_preferences
+    >>> matrix = synthetic_preferences("arithmetic")
+    >>> compare_matrices(matrix, matrix[["2", "0", "1"]]).root_mean_square
+    0.0
     """
     names = tuple(name for name in a.names if name in b.names)
     if len(names) < 2:

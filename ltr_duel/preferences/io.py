@@ -33,6 +33,29 @@ def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
     within, as multiples of 2^-32; wins and ties where each outcome was a win, a loss or a tie); one row for each i < j.
 
     The file appears whole or not at all. The same matrix gives the same bytes.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+    path : str or Path
+        Missing folders are made.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    InputError
+        If the place cannot be written to.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ltr_duel.preferences import arxiv
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     load_preferences(save_preferences(arxiv(), Path(folder) / "arxiv.parquet")).names
+    ('A', 'B', 'C', 'D', 'E', 'F')
     """
     path = Path(path)
     with replacing(path) as temporary:
@@ -72,10 +95,27 @@ def _table(matrix: PreferenceMatrix) -> Any:
 def load_preferences(path: str | Path) -> PreferenceMatrix:
     """Read a matrix: Parquet or CSV as written by `save_preferences`, or a plain square of numbers (text, .gz, .npy).
 
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    PreferenceMatrix
+
     Raises
     ------
     InputError
         If the file does not exist, is neither, or holds no preference matrix.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "two.txt"
+    ...     np.savetxt(path, [[0.5, 0.75], [0.25, 0.5]])
+    ...     load_preferences(path).condorcet_winner
+    '0'
     """
     path = Path(path)
     if not path.is_file():

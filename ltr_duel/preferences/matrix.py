@@ -43,6 +43,12 @@ class PreferenceMatrix:
     ------
     InputError
         If the matrix is not square, has an entry outside 0..1, or ``p + p.T`` differs from 1.
+
+    Examples
+    --------
+    >>> matrix = PreferenceMatrix(np.array([[0.5, 0.7], [0.3, 0.5]]), ("new", "old"))
+    >>> matrix.condorcet_winner, matrix.copeland_winners
+    ('new', ('new',))
     """
 
     p: FloatMatrix

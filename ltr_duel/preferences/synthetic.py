@@ -187,7 +187,26 @@ SYNTHETIC: dict[str, Callable[[], PreferenceMatrix]] = {
 
 
 def synthetic_preferences(name: str) -> PreferenceMatrix:
-    """Return one of the matrices in `SYNTHETIC`, with its name in the provenance."""
+    """Return one of the matrices in `SYNTHETIC`, with its name in the provenance.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    PreferenceMatrix
+
+    Raises
+    ------
+    InputError
+        For a name that does not exist.
+
+    Examples
+    --------
+    >>> len(synthetic_preferences("1good5poor"))
+    6
+    """
     if name not in SYNTHETIC:
         raise unknown_name("synthetic preference matrix", name, SYNTHETIC)
     return _about(SYNTHETIC[name](), name=name)

@@ -91,6 +91,17 @@ def measure_distortion(
     ------
     InputError
         For an unknown name, a method that compares pairs only, or a size outside 2..K.
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.rankers import feature_rankers
+    >>> rankings = feature_rankers(make_corpus(queries=10, documents=8, features=3))
+    >>> frame = measure_distortion(
+    ...     rankings, clicks=["perfect"], methods=["sosm"], sizes=[3], repetitions=2, multileavings=50, comparisons=50
+    ... )
+    >>> frame[["method", "rankers", "repetition"]].values.tolist()
+    [['sosm', 3, 0], ['sosm', 3, 1]]
     """
     for name, count in (("multileavings", multileavings), ("repetitions", repetitions)):
         require_between(f"the number of {name}", count, 1)
@@ -140,6 +151,12 @@ def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row for each method, click model and size: ``percent`` and its ``standard_error`` (NaN for a single
         repetition), ``percent_clear``, and the number of ``repetitions``.
+
+    Examples
+    --------
+    >>> cells = {"method": "sosm", "clicks": "perfect", "rankers": 3, "percent": [0.0, 50.0], "percent_clear": 0.0}
+    >>> distortion_table(pd.DataFrame(cells))["percent"].tolist()
+    [25.0]
     """
     cells = frame.groupby(KEYS, sort=False)
     repetitions = cells["percent"].count()

@@ -102,6 +102,15 @@ class Live:
     ------
     InputError
         For an unknown name, or a click model that does not fit the corpus.
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.rankers import feature_rankers
+    >>> rankings = feature_rankers(make_corpus(queries=10, documents=8, features=3))
+    >>> users = Live(rankings, "navigational", pairs="team_draft")
+    >>> len(users.names), users.provenance["oracle"]
+    (3, 'live')
     """
 
     def __init__(

@@ -81,6 +81,15 @@ def measure_sensitivity(
     ------
     InputError
         For an unknown name, a number out of range, or where no pair of rankers differs enough.
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.rankers import feature_rankers
+    >>> rankings = feature_rankers(make_corpus(queries=10, documents=8, features=3))
+    >>> frame = measure_sensitivity(rankings, methods=["team_draft"], pairs=1, impressions=10, repetitions=4)
+    >>> frame["impressions"].max(), frame["accuracy"].between(0, 1).all()
+    (np.int64(10), np.True_)
     """
     for name, count in (("pairs", pairs), ("impressions", impressions), ("repetitions", repetitions)):
         require_between(f"the number of {name}", count, 1)
@@ -137,6 +146,12 @@ def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFra
         One row for each method. ``impressions``: the median over pairs of the first checkpoint from which on the
         accuracy is reached (NaN if it is not for half of the pairs); ``pairs_sure``: the share of pairs for which it is
         reached at all; ``accuracy`` at the last checkpoint, the mean over pairs, and its ``standard_error``.
+
+    Examples
+    --------
+    >>> curve = {"method": "sosm", "better": "a", "worse": "b", "impressions": [1, 2, 4], "accuracy": [0.5, 0.9, 1.0]}
+    >>> sensitivity_table(pd.DataFrame(curve))["impressions"].tolist()
+    [4.0]
     """
     rows = []
     for method, part in frame.groupby("method", sort=False):

@@ -172,6 +172,11 @@ class FromUtilities:
     ------
     InputError
         For utilities outside their range, or a link that does not exist.
+
+    Examples
+    --------
+    >>> FromUtilities([0.8, 0.3]).preferences().p[0, 1].round(3)
+    np.float64(0.75)
     """
 
     def __init__(
@@ -239,6 +244,16 @@ class NormalScores:
         Mean scores; the standard deviation is 1.
     names : sequence of str, optional
         Of the arms.
+
+    Raises
+    ------
+    InputError
+        For a mean that is not finite.
+
+    Examples
+    --------
+    >>> NormalScores([1.0, 1.0]).preferences().p.tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
     """
 
     def __init__(self, means: Sequence[float] | FloatVector, names: Sequence[str] = ()) -> None:

@@ -53,7 +53,7 @@ def test_pooled_counts_add_up(estimates):
     for refused in (estimates[0], both):
         with pytest.raises(InputError, match="comparisons of seed 1"):
             pool(refused, estimates[0])
-    with pytest.raises(InputError, match="a pooled matrix has no stream of its own"):
+    with pytest.raises(InputError, match="a pooled matrix has no random stream of its own"):
         extend_preferences(both, random_rankings(6, 8, 12), comparisons=9000)
     with pytest.raises(InputError, match="only estimated matrices"):
         pool(bradley_terry(2), bradley_terry(2))

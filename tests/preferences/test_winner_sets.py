@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.preferences.properties.winner_sets import draw_winner_set
+from ltr_duel.preferences.properties.subsets import draw_winner_set
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
 

@@ -13,8 +13,7 @@ import numpy as np
 from ltr_duel.clicks import ClickModel
 from ltr_duel.core import InputError, IntVector, require_between
 from ltr_duel.preferences.estimate.blocks import BLOCK
-from ltr_duel.preferences.estimate.pieces import Store
-from ltr_duel.preferences.estimate.sampling import Labour, Share
+from ltr_duel.preferences.estimate.sampling import PairSampler, PieceStore, Share
 from ltr_duel.preferences.estimate.settings import Settings, make_settings
 from ltr_duel.preferences.estimate.until_winner import search_winner
 from ltr_duel.preferences.matrix import PreferenceMatrix
@@ -68,17 +67,17 @@ def estimate_preferences(
     against : str, optional
         Compare only pairs with this ranker. The others stay at 1/2 with an infinite error.
     target_error : float, optional
-        Go on until each pair's standard error is at most this.
+        Continue until each pair's standard error is at most this.
     until_winner : float, optional
-        A confidence, for example .99: go on, where it is in doubt, until the Condorcet winner is known, or known not
-        to exist (see `until_winner`).
+        A confidence, for example .99: continue, where it is in doubt, until the Condorcet winner is known, or known not
+        to exist.
     at_most : int
         Comparisons of a pair after which ``target_error`` and ``until_winner`` give up.
     variance_reduction : sequence of {"common", "stratified", "integrated"}
         Fewer lists for the same error; see `ltr_duel.preferences.estimate.settings`.
     store : path, optional
-        Folder for partial results: after a kill, the same call goes on where it was. It may be deleted once the matrix
-        is saved.
+        Folder for partial results: after a kill, the same call resumes from them. It may be deleted once the matrix is
+        saved.
     share : (int, int), optional
         ``(2, 5)``: count only the second fifth of the pieces into the store, for a call without ``share`` to add up.
         The matrix returned holds that part alone.
@@ -92,12 +91,21 @@ def estimate_preferences(
     ------
     InputError
         For fewer than two rankers, an unknown name, or a click model that does not fit the corpus.
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.rankers import feature_rankers
+    >>> rankings = feature_rankers(make_corpus(queries=10, documents=8, features=3))
+    >>> matrix = estimate_preferences(rankings, clicks="perfect", comparisons=100)
+    >>> matrix.comparisons[0, 1]
+    np.int64(100)
     """
     settings = make_settings(rankings, clicks, method, outcome, top, seed, variance_reduction)
     settings.check_count(comparisons)
-    labour = _labour(settings, jobs, store, share)
+    sampler = _sampler(settings, jobs, store, share)
     tally = Tally.empty(len(rankings))
-    return _grown(settings, labour, tally, comparisons, against, target_error, until_winner, at_most)
+    return _grown(settings, sampler, tally, comparisons, against, target_error, until_winner, at_most)
 
 
 def extend_preferences(
@@ -129,16 +137,31 @@ def extend_preferences(
     jobs, target_error, until_winner, at_most, store
         As for `estimate_preferences`.
 
+    Returns
+    -------
+    PreferenceMatrix
+
     Raises
     ------
     InputError
         If the matrix has no counts, or the corpus, the rankers or the tie rule are not the same.
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.rankers import feature_rankers
+    >>> rankings = feature_rankers(make_corpus(queries=10, documents=8, features=3))
+    >>> matrix = estimate_preferences(rankings, clicks="perfect", comparisons=100)
+    >>> extend_preferences(matrix, rankings, comparisons=200).comparisons[0, 1]
+    np.int64(200)
     """
     about = matrix.provenance
     if matrix.tally is None:
         raise InputError("this matrix has no counts to add to: it was not estimated here")
     if "pooled" in about:
-        raise InputError("a pooled matrix has no stream of its own to go on with; extend its parts, then pool them")
+        raise InputError(
+            "a pooled matrix has no random stream of its own to continue; extend its parts, then pool them"
+        )
     settings = _settings_of(matrix, rankings, clicks)
     for key, value in settings.provenance.items():
         if about.get(key) != value:
@@ -147,11 +170,11 @@ def extend_preferences(
             )
     if comparisons:
         settings.check_count(comparisons)
-    labour = _labour(settings, jobs, store, None)
+    sampler = _sampler(settings, jobs, store, None)
     against = about.get("against")
     tally = Tally(*(part.copy() for part in matrix.tally))
     before = int(about.get("comparisons", 0))
-    return _grown(settings, labour, tally, max(comparisons, before), against, target_error, until_winner, at_most)
+    return _grown(settings, sampler, tally, max(comparisons, before), against, target_error, until_winner, at_most)
 
 
 def _settings_of(matrix: PreferenceMatrix, rankings: Rankings, clicks: ClickModel | None) -> Settings:
@@ -180,7 +203,7 @@ def _settings_of(matrix: PreferenceMatrix, rankings: Rankings, clicks: ClickMode
 
 def _grown(
     settings: Settings,
-    labour: Labour,
+    sampler: PairSampler,
     tally: Tally,
     comparisons: int,
     against: str | None,
@@ -198,14 +221,14 @@ def _grown(
     if until_winner is not None and against is not None:
         raise InputError("the Condorcet winner cannot be found from comparisons with one ranker alone")
     first, second = _pairs(settings, against)
-    labour.add(tally, first, second, np.full(len(first), comparisons))
+    sampler.add(tally, first, second, np.full(len(first), comparisons))
     said = {"comparisons": comparisons, **({"against": against} if against is not None else {})}
     if target_error is not None:
-        _reach_error(settings, labour, tally, (first, second), target_error, at_most)
+        _reach_error(settings, sampler, tally, (first, second), target_error, at_most)
         said["target_error"] = target_error
     if until_winner is not None:
         said["until_winner"] = until_winner
-        said["search"] = search_winner(settings, labour, tally, until_winner, at_most)
+        said["search"] = search_winner(settings, sampler, tally, until_winner, at_most)
     return settings.matrix(tally, said)
 
 
@@ -220,7 +243,12 @@ def _pairs(settings: Settings, against: str | None) -> tuple[IntVector, IntVecto
 
 
 def _reach_error(
-    settings: Settings, labour: Labour, tally: Tally, pairs: tuple[IntVector, IntVector], target: float, at_most: int
+    settings: Settings,
+    sampler: PairSampler,
+    tally: Tally,
+    pairs: tuple[IntVector, IntVector],
+    target: float,
+    at_most: int,
 ) -> None:
     """Add blocks to the pairs whose error is above the target, as many as their spread so far asks for."""
     while True:
@@ -231,9 +259,9 @@ def _reach_error(
             return
         wanted = lists[open_] * np.minimum((error[open_] / target) ** 2, 8.0)
         blocks = np.maximum(np.ceil(wanted / BLOCK).astype(np.int64), lists[open_] // BLOCK + 1)
-        labour.add(tally, pairs[0][open_], pairs[1][open_], np.minimum(blocks * BLOCK, at_most))
+        sampler.add(tally, pairs[0][open_], pairs[1][open_], np.minimum(blocks * BLOCK, at_most))
 
 
-def _labour(settings: Settings, jobs: int, store: str | Path | None, share: tuple[int, int] | None) -> Labour:
-    place = Store(Path(store), settings.digest) if store is not None else None
-    return Labour(settings, jobs, place, Share(share[0] - 1, share[1]) if share else None)
+def _sampler(settings: Settings, jobs: int, store: str | Path | None, share: tuple[int, int] | None) -> PairSampler:
+    place = PieceStore(Path(store), settings.digest) if store is not None else None
+    return PairSampler(settings, jobs, place, Share(share[0] - 1, share[1]) if share else None)

@@ -1,17 +1,22 @@
-"""Do the comparisons: cut them into pieces, look up what is known, count the rest on all workers, add everything up."""
+"""Make the comparisons: cut them into pieces, look up what is known, count the rest on all workers, add everything up.
+
+Known pieces lie on disk, one file each, whole or not there, named by the question that they answer.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import InputError, IntMatrix, IntVector, run_tasks
-from ltr_duel.preferences.estimate.blocks import Piece, Worker, count_piece
-from ltr_duel.preferences.estimate.evaluators import open_evaluator
-from ltr_duel.preferences.estimate.pieces import Store
+from ltr_duel.core import InputError, IntMatrix, IntVector, replacing, run_tasks
+from ltr_duel.preferences.estimate.antithetic import Antithetic
+from ltr_duel.preferences.estimate.blocks import Piece, Played, Worker, count_piece
+from ltr_duel.preferences.estimate.integrated import Integrated, open_tree
 from ltr_duel.preferences.estimate.settings import Settings
 from ltr_duel.preferences.tally import MOST_COMPARISONS, Tally
 
@@ -25,7 +30,58 @@ class Share(NamedTuple):
     of: int = 1
 
 
-class Labour:
+class PieceStore:
+    """A folder of counted pieces of one estimate.
+
+    A piece is named by its comparisons and by the digest of the settings: whoever asks the same question finds the
+    answer, whatever was asked before. A kill at any moment leaves whole pieces.
+
+    Parameters
+    ----------
+    folder : Path
+        Need not exist.
+    key : str
+        Digest of the settings.
+    """
+
+    def __init__(self, folder: Path, key: str) -> None:
+        self._root = folder
+        self._folder = folder / key[:16]
+
+    def get(self, piece: Piece) -> IntMatrix | None:
+        """Return the counts of a piece, or None if they are not known, or not readable."""
+        try:
+            rows: IntMatrix = np.load(self._path(piece), allow_pickle=False)
+        except (OSError, ValueError, EOFError):
+            return None
+        whole = rows.shape == (len(piece.first), 4) and rows.dtype == np.int64
+        return rows if whole and (rows[:, 0] == piece.end - piece.begin).all() else None
+
+    def put(self, piece: Piece, rows: IntMatrix) -> None:
+        """Keep the counts of a piece."""
+        with replacing(self._path(piece)) as temporary:
+            np.save(temporary, rows, allow_pickle=False)
+
+    def check(self) -> None:
+        """Refuse a place that cannot be written to, before work is spent.
+
+        Raises
+        ------
+        InputError
+        """
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{self._root}: cannot be written: {error.strerror}") from None
+
+    def _path(self, piece: Piece) -> Path:
+        digest = hashlib.sha256()
+        for column in piece:
+            digest.update(np.ascontiguousarray(column, "<i8").tobytes())
+        return self._folder / f"{digest.hexdigest()[:32]}.npy"
+
+
+class PairSampler:
     """Counts comparisons for one estimate, on some threads, with or without a store.
 
     Parameters
@@ -33,13 +89,15 @@ class Labour:
     settings : Settings
     jobs : int
         Threads; -1 for all cores.
-    store : Store, optional
+    store : PieceStore, optional
         Where pieces are kept and looked up.
     share : Share
         For several machines that fill one store: only every ``of``-th piece is counted, the rest is left alone.
     """
 
-    def __init__(self, settings: Settings, jobs: int, store: Store | None = None, share: Share | None = None) -> None:
+    def __init__(
+        self, settings: Settings, jobs: int, store: PieceStore | None = None, share: Share | None = None
+    ) -> None:
         self._settings = settings
         self._jobs = jobs
         self._store = store
@@ -100,3 +158,13 @@ def _pieces(first: IntVector, second: IntVector, begin: IntVector, end: IntVecto
         stop = int(np.searchsorted(before, before[start] + _COMPARISONS_IN_A_PIECE, side="right")) - 1
         yield Piece(first[start:stop], second[start:stop], begin[start:stop], end[start:stop])
         start = stop
+
+
+def open_evaluator(settings: Settings) -> Played | Integrated | Antithetic:
+    """Allocate what one worker needs to turn a query and two rankers into an outcome."""
+    comparison, n_queries, top = settings.comparer.open(), settings.rankings.n_queries, settings.comparer.top
+    if settings.antithetic:
+        return Antithetic(comparison, n_queries, open_tree(top), np.zeros(top))
+    if settings.integrated:
+        return Integrated(comparison, n_queries, open_tree(top))
+    return Played(comparison, n_queries)

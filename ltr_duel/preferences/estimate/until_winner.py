@@ -19,13 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import IntVector
-from ltr_duel.preferences.estimate.sampling import Labour
+from ltr_duel.preferences.estimate.sampling import PairSampler
 from ltr_duel.preferences.estimate.settings import Settings
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.tally import Tally
 
 
-def search_winner(settings: Settings, labour: Labour, tally: Tally, confidence: float, at_most: int) -> dict[str, Any]:
+def search_winner(
+    settings: Settings, sampler: PairSampler, tally: Tally, confidence: float, at_most: int
+) -> dict[str, Any]:
     """Add comparisons to ``tally`` until the winner is known; return how the search ended, as JSON."""
     size = len(settings.rankings)
     for number in range(1, 1000):
@@ -37,7 +39,7 @@ def search_winner(settings: Settings, labour: Labour, tally: Tally, confidence: 
             break
         first, second = pair
         lists = tally.lists[first, second]
-        labour.add(tally, first, second, np.minimum(2 * np.maximum(lists, 2), at_most))
+        sampler.add(tally, first, second, np.minimum(2 * np.maximum(lists, 2), at_most))
     names = settings.rankings.names
     return {
         "winner": names[known[0]] if known.size else None,

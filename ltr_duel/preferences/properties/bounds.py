@@ -13,7 +13,21 @@ from ltr_duel.preferences.matrix import PreferenceMatrix
 
 
 def gaps(matrix: PreferenceMatrix) -> NDArray[np.float64] | None:
-    """Return p[winner, j] - 1/2 for each ranker j, zero for the winner; None without a Condorcet winner."""
+    """Return p[winner, j] - 1/2 for each ranker j, zero for the winner; None without a Condorcet winner.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+
+    Returns
+    -------
+    ndarray of float64, shape (K,), or None
+
+    Examples
+    --------
+    >>> gaps(PreferenceMatrix(np.array([[0.5, 0.75], [0.25, 0.5]]))).tolist()
+    [0.0, 0.25]
+    """
     winner = matrix.condorcet_winner
     if winner is None:
         return None
@@ -29,6 +43,19 @@ def lower_bound(matrix: PreferenceMatrix) -> float | None:
     against which that costs least, to be sure that i loses:
     ``sum_{i != winner} min_{j: p_ij < 1/2} (gap_i + gap_j) / (2 d(p_ij, 1/2))``, d the Bernoulli relative entropy.
     It holds for every strongly consistent policy that compares two arms a step.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+
+    Returns
+    -------
+    float or None
+
+    Examples
+    --------
+    >>> round(lower_bound(PreferenceMatrix(np.array([[0.5, 0.75], [0.25, 0.5]]))), 3)
+    0.956
     """
     gap = gaps(matrix)
     if gap is None:
@@ -56,6 +83,22 @@ def multiduel_bound(matrix: PreferenceMatrix, most_arms: int = 12) -> MultiduelB
 
     With more than ``most_arms`` arms only some sets are looked at: the best pair of each arm, and the best 2, 3, ..., K
     arms by their gaps.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+    most_arms : int
+        Up to this many arms all sets are looked at.
+
+    Returns
+    -------
+    MultiduelBound or None
+
+    Examples
+    --------
+    >>> bound = multiduel_bound(PreferenceMatrix(np.array([[0.5, 0.75], [0.25, 0.5]])))
+    >>> round(bound.constant, 3), bound.exact
+    (0.956, True)
     """
     gap = gaps(matrix)
     if gap is None:

@@ -1,4 +1,8 @@
-"""What random subsets of the rankers look like: how often they have a Condorcet winner, or a total order.
+"""Random subsets of the rankers: how often they have a Condorcet winner or a total order, and drawing one that has.
+
+A set of k rankers is won by r if and only if the other k - 1 are among the N_r rankers that r beats. So P_K, the share
+of sets that have a winner, is a sum of binomials, and one of them can be drawn exactly: the winner is r with
+probability proportional to C(N_r, k - 1), and the others are any k - 1 of the N_r.
 
 Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 8.1 and Figure 5. The paper prints C(N_r, K) in the
 formula of P_K; that would make P_1, the chance that a single ranker beats all others of its set, the mean number of
@@ -13,16 +17,30 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import FloatVector, InputError, IntMatrix, require_between, stream
+from ltr_duel.core import FloatVector, InputError, IntMatrix, IntVector, require_between, stream
 from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.preferences.properties.winner_sets import draw_winner_set
 
 BoolMatrix = NDArray[np.bool_]
 _NUMBERS_AT_ONCE = 20_000_000
 
 
 def condorcet_shares(matrix: PreferenceMatrix) -> FloatVector:
-    """Return P_1, ..., P_n: the share of the subsets of each size that have a Condorcet winner; exact."""
+    """Return P_1, ..., P_n: the share of the subsets of each size that have a Condorcet winner; exact.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+
+    Returns
+    -------
+    ndarray of float64, shape (K,)
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import synthetic_preferences
+    >>> condorcet_shares(synthetic_preferences("cyclic")).tolist()
+    [1.0, 1.0, 0.75, 1.0]
+    """
     n = len(matrix)
     beaten = (matrix.p > 0.5).sum(axis=1).tolist()
     return np.array([sum(math.comb(b, k - 1) for b in beaten) / math.comb(n, k) for k in range(1, n + 1)])
@@ -43,6 +61,18 @@ def total_order_share(matrix: PreferenceMatrix, size: int, *, subsets: int = 100
     Returns
     -------
     float
+        From 0 to 1.
+
+    Raises
+    ------
+    InputError
+        If there are no subsets of that size.
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import synthetic_preferences
+    >>> total_order_share(synthetic_preferences("cyclic"), 3)
+    0.75
     """
     n = len(matrix)
     require_between("the size of the subsets", size, 1, n)
@@ -68,13 +98,59 @@ def _ordered(beats: BoolMatrix, picks: IntMatrix) -> int:
 def random_condorcet_subset(matrix: PreferenceMatrix, size: int, seed: int = 0) -> PreferenceMatrix:
     """Return the matrix of a random subset, uniform among those of that size with a Condorcet winner.
 
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+    size : int
+        Rankers in the subset.
+    seed : int
+
+    Returns
+    -------
+    PreferenceMatrix
+
     Raises
     ------
     InputError
         If the size is out of range, or no such subset has a winner.
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import synthetic_preferences
+    >>> random_condorcet_subset(synthetic_preferences("cyclic"), 3, seed=1).condorcet_winner
+    '0'
     """
     require_between("the size of the subset", size, 1, len(matrix))
     picks = draw_winner_set(matrix, size, stream(seed, "subset", size))
     if not picks.size:
         raise InputError(f"no subset of {size} rankers has a Condorcet winner")
     return matrix[np.sort(picks).tolist()]
+
+
+def draw_winner_set(matrix: PreferenceMatrix, size: int, rng: np.random.Generator) -> IntVector:
+    """Draw uniformly from the sets of ``size`` rankers that have a Condorcet winner.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+    size : int
+        At least 1.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of int64, shape (size,)
+        Positions of the rankers, the winner first, the others in the order of the matrix; empty if no set of this
+        size has a winner.
+    """
+    beats = matrix.p > 0.5
+    ways = [math.comb(int(count), size - 1) for count in beats.sum(axis=1)]
+    total = sum(ways)
+    if total == 0:
+        return np.zeros(0, np.int64)
+    reach = np.cumsum([float(way / total) for way in ways])  # way / total is correctly rounded, however large both are
+    possible = np.flatnonzero(ways)
+    winner = int(min(np.searchsorted(reach, rng.random(), side="right"), possible[-1]))
+    beaten = np.flatnonzero(beats[winner])
+    others = beaten[np.argsort(rng.random(len(beaten)), kind="stable")[: size - 1]]
+    return np.concatenate([[winner], np.sort(others)]).astype(np.int64)

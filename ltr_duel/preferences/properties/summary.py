@@ -100,6 +100,13 @@ def matrix_properties(matrix: PreferenceMatrix) -> Properties:
     Returns
     -------
     Properties
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import synthetic_preferences
+    >>> about = matrix_properties(synthetic_preferences("arithmetic"))
+    >>> about.condorcet_winner, about.total_order, about.cyclic_triples
+    ('0', True, 0)
     """
     weights = von_neumann_winner(matrix)
     gap, triangle = gaps_table(matrix), triangle_violations(matrix)
@@ -133,7 +140,18 @@ def matrix_properties(matrix: PreferenceMatrix) -> Properties:
 
 
 def gaps_table(matrix: PreferenceMatrix) -> pd.DataFrame | None:
-    """Return the Condorcet winner's gaps, smallest first: columns ranker, gap, standard_error; None without one."""
+    """Return the Condorcet winner's gaps, smallest first: columns ranker, gap, standard_error; None without one.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import synthetic_preferences
+    >>> gaps_table(synthetic_preferences("cyclic"))["gap"].round(3).tolist()
+    [0.1, 0.1, 0.1]
+    """
     gap = gaps(matrix)
     if gap is None:
         return None

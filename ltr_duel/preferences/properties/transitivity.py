@@ -26,6 +26,16 @@ def total_order(matrix: PreferenceMatrix) -> tuple[str, ...] | None:
     """Return the rankers from best to worst if the preferences are a total order, else None.
 
     A tournament is transitive exactly if its sorted scores are 0, 1, ..., K - 1.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import synthetic_preferences
+    >>> total_order(synthetic_preferences("arithmetic"))
+    ('0', '1', '2', '3', '4', '5', '6', '7')
     """
     wins = (matrix.p > 0.5).sum(axis=1)
     order = np.argsort(-wins, kind="stable")
@@ -35,7 +45,20 @@ def total_order(matrix: PreferenceMatrix) -> tuple[str, ...] | None:
 
 
 def gamma_btm(matrix: PreferenceMatrix) -> float | None:
-    """Return the smallest gamma >= 1 of relaxed stochastic transitivity, over j that beat k; None without a winner."""
+    """Return the smallest gamma >= 1 of relaxed stochastic transitivity, over j that beat k; None without a winner.
+
+    Yue, Joachims. Beat the Mean Bandit. ICML 2011, section 3.1.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import arxiv
+    >>> round(gamma_btm(arxiv()), 2)
+    1.5
+    """
     return _gamma(matrix, every_pair=False)
 
 
@@ -44,6 +67,16 @@ def gamma_rucb(matrix: PreferenceMatrix) -> float | None:
 
     This is what the values 4.85, 11.6 and 47.3 reported by Zoghi et al. (RUCB, ICML 2014, appendix) are; there the
     inequality is printed with p in place of p - 1/2.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import arxiv
+    >>> round(gamma_rucb(arxiv()), 2)
+    2.75
     """
     return _gamma(matrix, every_pair=True)
 
@@ -64,6 +97,16 @@ def triangle_violations(matrix: PreferenceMatrix) -> pd.DataFrame | None:
     """Return where the stochastic triangle inequality fails: columns j, k, excess (largest first).
 
     None without a Condorcet winner. ``excess`` is e[1, k] - e[1, j] - e[j, k].
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import arxiv
+    >>> triangle_violations(arxiv()).iloc[0][["j", "k"]].tolist()
+    ['D', 'F']
     """
     split = _without_winner(matrix)
     if split is None:
@@ -77,7 +120,18 @@ def triangle_violations(matrix: PreferenceMatrix) -> pd.DataFrame | None:
 
 
 def strong_violations(matrix: PreferenceMatrix) -> tuple[int, int]:
-    """Return how many triples break strong stochastic transitivity, and how many there are where i beats j beats k."""
+    """Return how many triples break strong stochastic transitivity, and how many there are where i beats j beats k.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import synthetic_preferences
+    >>> strong_violations(synthetic_preferences("arithmetic"))
+    (0, 56)
+    """
     e = matrix.p - 0.5
     broken = triples = 0
     for j in range(len(e)):
@@ -89,7 +143,18 @@ def strong_violations(matrix: PreferenceMatrix) -> tuple[int, int]:
 
 
 def cyclic_triples(matrix: PreferenceMatrix) -> int:
-    """Return how many sets of three rankers beat each other in a circle."""
+    """Return how many sets of three rankers beat each other in a circle.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import synthetic_preferences
+    >>> cyclic_triples(synthetic_preferences("cyclic"))
+    1
+    """
     beats = (matrix.p > 0.5).astype(np.float64)
     return round(float(((beats @ beats) * beats.T).sum()) / 3)
 

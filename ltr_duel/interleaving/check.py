@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ltr_duel.clicks import ClickModel
-from ltr_duel.core import stream
+from ltr_duel.core import InputError, stream
 from ltr_duel.interleaving.comparison import Comparer, Comparison, compare_pair, compare_slate
-from ltr_duel.interleaving.method import Method, configure_method, draw_pair, draw_slate
+from ltr_duel.interleaving.method import METHODS, Method, draw_pair, draw_slate
 from ltr_duel.rankers import Rankings, inverse
 
 _CLICKS = ClickModel("of the check", (0.3, 0.9), (0.1, 0.5))
@@ -18,7 +18,7 @@ _TIMES = 2000  # comparisons behind a mean; a mean of outcomes in -1..1 is then 
 _FAR = 6.0  # standard errors that cannot be chance
 
 
-class MethodError(AssertionError):
+class MethodError(InputError):
     """A comparison method breaks the contract; the message says which part of it."""
 
 
@@ -40,7 +40,7 @@ def check_method(method: str | Method) -> None:
     MethodError
         Naming what does not hold.
     """
-    kind = configure_method(method).method
+    kind = METHODS.configure(method).component
     for outcome in kind.outcomes:
         for documents in (1, 4, 25):
             comparer = Comparer(_rankings(documents), _CLICKS, method, outcome)

@@ -15,6 +15,7 @@ import numpy as np
 
 from ltr_duel.clicks import ClickModel, Users, simulate_clicks, users_of
 from ltr_duel.core import (
+    Configured,
     InputError,
     IntVector,
     MarkMatrix,
@@ -27,12 +28,11 @@ from ltr_duel.core import (
     unknown_name,
 )
 from ltr_duel.interleaving.method import (
-    ConfiguredMethod,
+    METHODS,
     Lists,
     Method,
     Page,
     Size,
-    configure_method,
     credit_pair,
     credit_slate,
     draw_pair,
@@ -44,7 +44,7 @@ FIXED, RESAMPLED, REDRAWN = range(3)  # what happens to ties
 
 
 class Comparison(NamedTuple):
-    """Everything one worker needs to compare rankers on simulated users. The last five are scratch."""
+    """Everything one worker needs to compare rankers on simulated users. The last four are scratch."""
 
     lists: Lists
     relevance: SmallIntVector  # (n_docs,)
@@ -55,6 +55,7 @@ class Comparison(NamedTuple):
     page: Page
     redrawn: Lists  # (rankers, longest) one query, ties ordered anew
     places: IntVector  # (rankers,) 0, 1, ...: the rows of `redrawn`
+    pair: IntVector  # (2,) the pair as a slate
 
 
 @dataclass(frozen=True)
@@ -84,11 +85,11 @@ class Comparer:
     method: str | Method = "probabilistic"
     outcome: str = ""
     top: int = 10
-    configured: ConfiguredMethod = field(init=False, repr=False)
+    configured: Configured[Method] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "configured", configure_method(self.method))
-        method = self.configured.method
+        object.__setattr__(self, "configured", METHODS.configure(self.method))
+        method = self.configured.component
         if not self.outcome:
             object.__setattr__(self, "outcome", method.outcomes[0])
         if self.outcome not in method.outcomes:
@@ -111,12 +112,12 @@ class Comparer:
     @property
     def compiled(self) -> bool:
         """Whether kernels can use what `open` returns; if not, the same text runs as plain Python."""
-        return self.configured.method.compiled
+        return self.configured.component.compiled
 
     @property
     def provenance(self) -> dict[str, Any]:
         """Everything that determines the law of an outcome, as JSON."""
-        method, params = self.configured
+        _, method, params = self.configured
         return {
             **self.rankings.provenance,
             "clicks": self.clicks.name,
@@ -134,7 +135,7 @@ class Comparer:
 
     def open(self) -> Comparison:
         """Return what kernels need, with scratch of its own."""
-        rankings, (method, params) = self.rankings, self.configured
+        rankings, (_, method, params) = self.rankings, self.configured
         size = Size(self.top, rankings.longest_query, max(2, len(rankings)))
         rule = rankings.provenance.get("ties")
         ties = {"resample": RESAMPLED, "redraw_at_inference": REDRAWN}.get(str(rule), FIXED)
@@ -145,10 +146,11 @@ class Comparer:
             users_of(self.clicks, self.top),
             ties,
             rankings.tied,
-            method.open(size, params, self.outcome),
+            method.init(size, params, self.outcome),
             Page(*(np.zeros(self.top, np.int64) for _ in Page._fields)),
             Lists(np.zeros(room, np.int16), np.zeros(room, np.int16), np.zeros(2, np.int64)),
             np.arange(size.rankers),
+            np.zeros(2, np.int64),
         )
 
 
@@ -174,23 +176,20 @@ def _compare_pair(
     clicks_rng: np.random.Generator,
 ) -> float:
     c = comparison
+    lists, row, i, j = c.lists, query, first, second
+    if c.ties != FIXED:
+        c.pair[0] = first
+        c.pair[1] = second
+        redraw_ties(c, query, c.pair, 2, lists_rng)
+        lists, row, i, j = c.redrawn, 0, 0, 1
+    length = draw_pair(c.method, lists, row, i, j, c.page, lists_rng)
     start = c.lists.query_ptr[query]
-    if c.ties == FIXED:
-        length = draw_pair(c.method, c.lists, query, first, second, c.page, lists_rng)
-        n_clicks = simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, clicks_rng)
-        if n_clicks == 0:
-            return 0.0
-        return credit_pair(c.method, c.lists, query, first, second, c.page, length, n_clicks)
-    shuffle_ties(c.lists, c.tied, query, first, 0, c.redrawn, lists_rng)
-    shuffle_ties(c.lists, c.tied, query, second, 1, c.redrawn, lists_rng)
-    length = draw_pair(c.method, c.redrawn, 0, 0, 1, c.page, lists_rng)
     n_clicks = simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, clicks_rng)
     if n_clicks == 0:
         return 0.0
     if c.ties == REDRAWN:
-        shuffle_ties(c.lists, c.tied, query, first, 0, c.redrawn, lists_rng)
-        shuffle_ties(c.lists, c.tied, query, second, 1, c.redrawn, lists_rng)
-    return credit_pair(c.method, c.redrawn, 0, 0, 1, c.page, length, n_clicks)
+        redraw_ties(c, query, c.pair, 2, lists_rng)
+    return credit_pair(c.method, lists, row, i, j, c.page, length, n_clicks)
 
 
 @dispatched_call
@@ -217,26 +216,29 @@ def _compare_slate(
     clicks_rng: np.random.Generator,
 ) -> int:
     c = comparison
+    lists, row, rankers = c.lists, query, slate
+    if c.ties != FIXED:
+        redraw_ties(c, query, slate, size, lists_rng)
+        lists, row, rankers = c.redrawn, 0, c.places
+    length = draw_slate(c.method, lists, row, rankers, size, c.page, lists_rng)
     start = c.lists.query_ptr[query]
-    if c.ties == FIXED:
-        length = draw_slate(c.method, c.lists, query, slate, size, c.page, lists_rng)
-    else:
-        for a in range(size):
-            shuffle_ties(c.lists, c.tied, query, slate[a], a, c.redrawn, lists_rng)
-        length = draw_slate(c.method, c.redrawn, 0, c.places, size, c.page, lists_rng)
     n_clicks = simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, clicks_rng)
     if n_clicks == 0:
         for a in range(size):
             for b in range(a + 1, size):
                 won[a, b] = 0
-    elif c.ties == FIXED:
-        credit_slate(c.method, c.lists, query, slate, size, c.page, length, n_clicks, won)
-    else:
-        if c.ties == REDRAWN:
-            for a in range(size):
-                shuffle_ties(c.lists, c.tied, query, slate[a], a, c.redrawn, lists_rng)
-        credit_slate(c.method, c.redrawn, 0, c.places, size, c.page, length, n_clicks, won)
+        return 0
+    if c.ties == REDRAWN:
+        redraw_ties(c, query, slate, size, lists_rng)
+    credit_slate(c.method, lists, row, rankers, size, c.page, length, n_clicks, won)
     return n_clicks
+
+
+@kernel
+def redraw_ties(comparison: Comparison, query: int, slate: IntVector, size: int, rng: np.random.Generator) -> None:
+    """Order the ties of all rankers of a slate anew: ranker ``slate[a]`` in row a."""
+    for a in range(size):
+        shuffle_ties(comparison.lists, comparison.tied, query, slate[a], a, comparison.redrawn, rng)
 
 
 @kernel

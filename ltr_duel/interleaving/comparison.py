@@ -53,8 +53,8 @@ class Comparison(NamedTuple):
     tied: MarkMatrix  # (K, n_docs) tied[ranker, r]: the document at this place of the order ties with the one above
     method: Any
     page: Page
-    redrawn: Lists  # (rankers, longest) one query, ties ordered anew
-    places: IntVector  # (rankers,) 0, 1, ...: the rows of `redrawn`
+    current: Lists  # `lists`, or (rankers, longest) one query with its ties as they are ordered now: one row for each
+    places: IntVector  # (rankers,) where the rankers of the slate stand in `current`
     pair: IntVector  # (2,) the pair as a slate
 
 
@@ -139,17 +139,20 @@ class Comparer:
         size = Size(self.top, rankings.longest_query, max(2, len(rankings)))
         rule = rankings.provenance.get("ties")
         ties = {"resample": RESAMPLED, "redraw_at_inference": REDRAWN}.get(str(rule), FIXED)
-        room = (size.rankers, size.longest) if ties != FIXED else (0, 0)
+        lists = current = Lists(rankings.order, rankings.rank, rankings.query_ptr)
+        if ties != FIXED:
+            room = (size.rankers, size.longest)
+            current = Lists(np.zeros(room, np.int16), np.zeros(room, np.int16), np.zeros(2, np.int64))
         return Comparison(
-            Lists(rankings.order, rankings.rank, rankings.query_ptr),
+            lists,
             rankings.relevance,
             users_of(self.clicks, self.top),
             ties,
             rankings.tied,
             method.init(size, params, self.outcome),
             Page(*(np.zeros(self.top, np.int64) for _ in Page._fields)),
-            Lists(np.zeros(room, np.int16), np.zeros(room, np.int16), np.zeros(2, np.int64)),
-            np.arange(size.rankers),
+            current,
+            np.zeros(size.rankers, np.int64),
             np.zeros(2, np.int64),
         )
 
@@ -176,20 +179,20 @@ def _compare_pair(
     clicks_rng: np.random.Generator,
 ) -> float:
     c = comparison
-    lists, row, i, j = c.lists, query, first, second
+    row, i, j = query, first, second  # where they stand in `current`
     if c.ties != FIXED:
         c.pair[0] = first
         c.pair[1] = second
         redraw_ties(c, query, c.pair, 2, lists_rng)
-        lists, row, i, j = c.redrawn, 0, 0, 1
-    length = draw_pair(c.method, lists, row, i, j, c.page, lists_rng)
+        row, i, j = 0, 0, 1
+    length = draw_pair(c.method, c.current, row, i, j, c.page, lists_rng)
     start = c.lists.query_ptr[query]
     n_clicks = simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, clicks_rng)
     if n_clicks == 0:
         return 0.0
     if c.ties == REDRAWN:
         redraw_ties(c, query, c.pair, 2, lists_rng)
-    return credit_pair(c.method, lists, row, i, j, c.page, length, n_clicks)
+    return credit_pair(c.method, c.current, row, i, j, c.page, length, n_clicks)
 
 
 @dispatched_call
@@ -216,11 +219,15 @@ def _compare_slate(
     clicks_rng: np.random.Generator,
 ) -> int:
     c = comparison
-    lists, row, rankers = c.lists, query, slate
+    row = query
+    for a in range(size):
+        c.places[a] = slate[a]
     if c.ties != FIXED:
         redraw_ties(c, query, slate, size, lists_rng)
-        lists, row, rankers = c.redrawn, 0, c.places
-    length = draw_slate(c.method, lists, row, rankers, size, c.page, lists_rng)
+        row = 0
+        for a in range(size):
+            c.places[a] = a
+    length = draw_slate(c.method, c.current, row, c.places, size, c.page, lists_rng)
     start = c.lists.query_ptr[query]
     n_clicks = simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, clicks_rng)
     if n_clicks == 0:
@@ -230,34 +237,35 @@ def _compare_slate(
         return 0
     if c.ties == REDRAWN:
         redraw_ties(c, query, slate, size, lists_rng)
-    credit_slate(c.method, lists, row, rankers, size, c.page, length, n_clicks, won)
+    credit_slate(c.method, c.current, row, c.places, size, c.page, length, n_clicks, won)
     return n_clicks
 
 
 @kernel
 def redraw_ties(comparison: Comparison, query: int, slate: IntVector, size: int, rng: np.random.Generator) -> None:
-    """Order the ties of all rankers of a slate anew: ranker ``slate[a]`` in row a."""
+    """Write the orders of a query into `current`, tied documents shuffled: ranker ``slate[a]`` into row a."""
+    current = comparison.current
     for a in range(size):
-        shuffle_ties(comparison.lists, comparison.tied, query, slate[a], a, comparison.redrawn, rng)
+        shuffle_ties(comparison.lists, comparison.tied, query, slate[a], a, current, rng)
 
 
 @kernel
 def shuffle_ties(
-    lists: Lists, tied: MarkMatrix, query: int, ranker: int, row: int, redrawn: Lists, rng: np.random.Generator
+    lists: Lists, tied: MarkMatrix, query: int, ranker: int, row: int, current: Lists, rng: np.random.Generator
 ) -> None:
-    """Write one ranker's order of a query, tied documents shuffled, into row ``row`` of ``redrawn``."""
+    """Write one ranker's order of a query, tied documents shuffled, into row ``row`` of ``current``."""
     start = lists.query_ptr[query]
     size = lists.query_ptr[query + 1] - start
-    redrawn.query_ptr[1] = size
+    current.query_ptr[1] = size
     begin = 0  # of the run of tied documents
     for r in range(size):
         if tied[ranker, start + r] == 0:
             begin = r
         other = begin + random_below(r - begin + 1, rng)  # inside-out shuffle of the run
-        redrawn.order[row, r] = redrawn.order[row, other]
-        redrawn.order[row, other] = lists.order[ranker, start + r]
+        current.order[row, r] = current.order[row, other]
+        current.order[row, other] = lists.order[ranker, start + r]
     for r in range(size):
-        redrawn.rank[row, redrawn.order[row, r]] = r + 1
+        current.rank[row, current.order[row, r]] = r + 1
 
 
 implement(compare_pair, Comparison, _compare_pair)

@@ -176,7 +176,8 @@ def bind(method: Method) -> None:
         raise InputError(
             f"method '{method.name}': defines neither draw_pair and credit_pair, nor draw_slate and credit_slate"
         )
-    for stub, function in zip((draw_pair, credit_pair, draw_slate, credit_slate), functions, strict=True):
+    stubs: list[Callable[..., Any]] = [draw_pair, credit_pair, draw_slate, credit_slate]
+    for stub, function in zip(stubs, functions, strict=True):
         if function is not None:
             implement(stub, method.state, function)
 

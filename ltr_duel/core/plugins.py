@@ -47,7 +47,7 @@ class Plugin(NamedTuple):
         return (kind, name) in self.components
 
 
-_loaded: dict[str, Plugin] = {}  # by digest: in one process a file is run once
+_loaded: dict[tuple[Path, str], Plugin] = {}  # by path and digest: in one process a file is run once
 
 
 def load_plugin(path: str | Path) -> Plugin:
@@ -77,8 +77,8 @@ def load_plugin(path: str | Path) -> Plugin:
     if not path.is_file():
         raise InputError(f"{path}: there is no such plug-in file")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    if digest in _loaded:
-        return _loaded[digest]
+    if (path, digest) in _loaded:
+        return _loaded[path, digest]
     name = f"ltr_duel_plugin_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -100,8 +100,8 @@ def load_plugin(path: str | Path) -> Plugin:
     added = _added(before)
     if not added:
         raise InputError(f"{path}: registers no component; end it with register(__name__, ...)")
-    _loaded[digest] = Plugin(str(path), digest, added)
-    return _loaded[digest]
+    _loaded[path, digest] = Plugin(str(path), digest, added)
+    return _loaded[path, digest]
 
 
 def reload_plugin(plugin: Plugin) -> None:
@@ -112,8 +112,9 @@ def reload_plugin(plugin: Plugin) -> None:
     InputError
         If the file changed, or cannot be used.
     """
-    if plugin.sha256 not in _loaded and load_plugin(plugin.path).sha256 != plugin.sha256:
-        raise InputError(f"{plugin.path}: changed since the experiment was started")
+    path = Path(plugin.path)
+    if (path, plugin.sha256) not in _loaded and load_plugin(path).sha256 != plugin.sha256:
+        raise InputError(f"{path}: changed since the experiment was started")
 
 
 def _added(before: dict[str, set[str]]) -> tuple[tuple[str, str], ...]:

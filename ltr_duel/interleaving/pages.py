@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import IntVector, SignMatrix, page_parts, sign
+from ltr_duel.core import InputError, IntVector, SignMatrix, page_parts, sign
 from ltr_duel.interleaving.method import METHODS, Lists, Method, Page, Size
 
 Draw = Callable[[list[list[int]], int, np.random.Generator], Sequence[int]]
@@ -58,6 +58,8 @@ def register(page: str, **about: Any) -> Method:
     given = {name.lower(): part for name, part in page_parts(page, _PARTS).items()} | about
     if "draw" in given and "credit" in given:
         return METHODS.add(method_from_functions(**given))
+    if "state" not in given or "init" not in given:
+        raise InputError(f"method '{given['name']}': its page defines neither draw and credit, nor State and init")
     return METHODS.add(Method(**given))
 
 

@@ -13,4 +13,6 @@ __all__ = [
     "ClickModel",
     "check_click_model",
     "click_model",
+    "simulate_clicks",
+    "users_of",
 ]

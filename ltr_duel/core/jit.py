@@ -36,8 +36,21 @@ KERNEL_FLAGS: dict[str, Any] = {
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function on first call; the result is cached on disk until a source file changes.
 
-    The function may only read and write what it is given: no allocation, no defaults, no checks, no global
-    state. The plain Python text stays reachable as ``.py_func`` (see `interpreted`).
+    Parameters
+    ----------
+    function : callable
+        It may only read and write what it is given: no allocation, no defaults, no checks, no global state.
+
+    Returns
+    -------
+    callable
+        The plain Python text stays reachable as ``.py_func`` (see `interpreted`).
+
+    Examples
+    --------
+    >>> from ltr_duel.core import random_below, stream  # a kernel
+    >>> random_below(6, stream(0, "die")) == interpreted(random_below)(6, stream(0, "die"))
+    True
     """
     return kernel_for(function)
 
@@ -80,7 +93,23 @@ def uncached_kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def interpreted(function: Callable[P, R]) -> Callable[P, R]:
-    """Return the plain Python text of a kernel."""
+    """Return the plain Python text of a kernel.
+
+    Parameters
+    ----------
+    function : callable
+        A kernel, or a function that is plain Python already.
+
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> from ltr_duel.core import coin
+    >>> interpreted(coin).__name__, interpreted(len) is len
+    ('coin', True)
+    """
     return getattr(function, "py_func", function)
 
 

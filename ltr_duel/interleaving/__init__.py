@@ -16,6 +16,8 @@ __all__ = [
     "check_method",
     "compare_pair",
     "compare_slate",
+    "draw_slate",
     "method_from_functions",
     "register",
+    "score_slate",
 ]

@@ -19,7 +19,13 @@ _FAR = 6.0  # standard errors that cannot be chance
 
 
 class MethodError(InputError):
-    """A comparison method breaks the contract; the message says which part of it."""
+    """A comparison method breaks the contract; the message says which part of it.
+
+    Examples
+    --------
+    >>> issubclass(MethodError, InputError)
+    True
+    """
 
 
 def check_method(method: str | Method) -> None:
@@ -39,6 +45,14 @@ def check_method(method: str | Method) -> None:
     ------
     MethodError
         Naming what does not hold.
+
+    Examples
+    --------
+    >>> from ltr_duel.interleaving import method_from_functions
+    >>> mine = method_from_functions("first", lambda orders, top, rng: orders[0][:top], lambda orders, *shown: [1, 0])
+    >>> check_method(mine)
+    Traceback (most recent call last):
+    ltr_duel.interleaving.check.MethodError: method 'first': identical rankers do not win one half each
     """
     kind = METHODS.configure(method).component
     for outcome in kind.outcomes:

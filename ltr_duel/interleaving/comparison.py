@@ -78,6 +78,17 @@ class Comparer:
     ------
     InputError
         For an unknown method or rule, a wrong number of grades, or a corpus without any relevant document.
+
+    Examples
+    --------
+    >>> from ltr_duel.clicks import click_model
+    >>> from ltr_duel.core import stream
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.rankers import feature_rankers
+    >>> rankings = feature_rankers(make_corpus(queries=4, documents=20, features=10))
+    >>> comparer = Comparer(rankings, click_model("perfect", grades=5), "team_draft")
+    >>> compare_pair(comparer.open(), 0, 1, 2, stream(0, "lists"), stream(0, "clicks")) in (-1.0, 0.0, 1.0)
+    True
     """
 
     rankings: Rankings
@@ -166,7 +177,29 @@ def compare_pair(
     lists_rng: np.random.Generator,
     clicks_rng: np.random.Generator,
 ) -> float:
-    """Show one interleaved list to one user: the outcome, from -1 (``second`` won) to +1 (``first`` won)."""
+    """Show one interleaved list to one user.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From `Comparer.open`.
+    query, first, second : int
+        Positions of the query and of the two rankers.
+    lists_rng, clicks_rng : numpy.random.Generator
+        For the list, and for the user.
+
+    Returns
+    -------
+    float
+        From -1 (``second`` won) to +1 (``first`` won).
+
+    Examples
+    --------
+    See `Comparer`; compiled functions call it as well.
+
+    >>> callable(compare_pair)
+    True
+    """
     raise TypeError("not a comparison")
 
 
@@ -205,7 +238,38 @@ def compare_slate(
     lists_rng: np.random.Generator,
     clicks_rng: np.random.Generator,
 ) -> int:
-    """Show one multileaved list to one user; fills ``won`` for places a < b (0 = tie) and returns the clicks."""
+    """Show one multileaved list to one user.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From `Comparer.open`.
+    query : int
+    slate : ndarray of int64
+        Positions of the rankers: ``slate[:size]``, all different.
+    size : int
+    won : ndarray of int8, shape (size, size) or larger
+        Is filled for places a < b of the slate: +1 if ``slate[a]`` won, -1 if it lost, 0 for a tie.
+    lists_rng, clicks_rng : numpy.random.Generator
+        For the list, and for the user.
+
+    Returns
+    -------
+    int
+        The number of clicks.
+
+    Examples
+    --------
+    >>> from ltr_duel.clicks import click_model
+    >>> from ltr_duel.core import stream
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.rankers import feature_rankers
+    >>> rankings = feature_rankers(make_corpus(queries=4, documents=20, features=10))
+    >>> comparison = Comparer(rankings, click_model("perfect", grades=5), "sosm").open()
+    >>> won, rng = np.zeros((3, 3), np.int8), stream(0, "example")
+    >>> compare_slate(comparison, 0, np.array([4, 1, 7]), 3, won, rng, rng) <= 10
+    True
+    """
     raise TypeError("not a comparison")
 
 

@@ -72,7 +72,30 @@ def credit_pair(
 def draw_slate(
     state: Any, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: np.random.Generator
 ) -> int:
-    """Multileave ``slate[:size]``: fill ``page.shown`` and ``page.owner``, and return the length of the list."""
+    """Multileave ``slate[:size]``: fill ``page.shown`` and ``page.owner``, and return the length of the list.
+
+    Parameters
+    ----------
+    state : State of a method
+    lists : Lists
+    query : int
+    slate : ndarray of int64
+        Positions of the rankers.
+    size : int
+    page : Page
+    rng : numpy.random.Generator
+
+    Examples
+    --------
+    >>> from ltr_duel.interleaving import METHODS
+    >>> order = np.array([[0, 1, 2], [0, 1, 2]], np.int16)
+    >>> page = Page(*np.zeros((3, 3), np.int64))
+    >>> state = METHODS["sosm"].init(Size(top=3, longest=3, rankers=2), METHODS["sosm"].params(), "credit")
+    >>> draw_slate(state, Lists(order, order + 1, np.array([0, 3])), 0, np.arange(2), 2, page, np.random.default_rng())
+    3
+    >>> page.shown.tolist()
+    [0, 1, 2]
+    """
     raise TypeError("this method does not compare sets of rankers")
 
 

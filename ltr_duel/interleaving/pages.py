@@ -51,7 +51,7 @@ def register(page: str, **about: Any) -> Method:
     ...     return orders[rng.integers(len(orders))][:top]
     >>> def credit(orders, shown, clicks):
     ...     return [sum(1 / (order.index(shown[k]) + 1) for k in clicks) for order in orders]
-    >>> register(__name__, name="either_list").pairs  # in a plug-in file the name may be left out
+    >>> register(__name__, name="either_list", draw=draw, credit=credit).pairs  # in a file all are found
     True
     >>> METHODS.remove("either_list")
     """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ltr_duel.cli._options import COUNT, jobs_option, seed_option
+from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, seed_option
 
 
 @click.command()
@@ -31,6 +31,7 @@ from ltr_duel.cli._options import COUNT, jobs_option, seed_option
 )
 @click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
 @click.option("--repetitions", type=COUNT, default=10, show_default=True, help="Runs of each policy.")
+@plugin_option
 @seed_option
 @jobs_option
 def command(

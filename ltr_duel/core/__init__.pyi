@@ -7,18 +7,12 @@ from .arrays import MarkVector as MarkVector
 from .arrays import SignMatrix as SignMatrix
 from .arrays import SmallIntMatrix as SmallIntMatrix
 from .arrays import SmallIntVector as SmallIntVector
-from .components import (
-    REGISTRIES as REGISTRIES,
-)
-from .components import (
-    Component as Component,
-)
-from .components import (
-    Configured as Configured,
-)
-from .components import (
-    NoParams as NoParams,
-)
+from .components import REGISTRIES as REGISTRIES
+from .components import Component as Component
+from .components import Configured as Configured
+from .components import NoParams as NoParams
+from .components import Registry as Registry
+from .components import page_parts as page_parts
 from .draws import beta_draw as beta_draw
 from .draws import binomial_draw as binomial_draw
 from .draws import normal_draw as normal_draw
@@ -48,7 +42,7 @@ from .random import shuffle as shuffle
 from .random import stream as stream
 from .references import Reference as Reference
 from .references import reference_of as reference_of
-from .registry import Registry as Registry
+from .registry import PlainRegistry as PlainRegistry
 from .sources import ROOT as ROOT
 from .sources import sources_digest as sources_digest
 from .vector import count_at as count_at

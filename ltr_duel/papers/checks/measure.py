@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, Registry, stream
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, PlainRegistry, stream
 
 DRAWS = 2000
 _OUTSIDE = 0.05  # share of the law that may lie outside an interval
@@ -46,7 +46,7 @@ class Measure(NamedTuple):
     words: str
 
 
-MEASURES: Registry[Measure] = Registry("measure", "ltr_duel.papers.checks")
+MEASURES: PlainRegistry[Measure] = PlainRegistry("measure", "ltr_duel.papers.checks")
 
 
 def measured_by(name: str, words: str) -> Callable[[Callable[..., Reading]], Callable[..., Reading]]:

@@ -11,6 +11,6 @@ from collections.abc import Callable
 
 from matplotlib.figure import Figure
 
-from ltr_duel.core import Registry
+from ltr_duel.core import PlainRegistry
 
-DRAWINGS: Registry[Callable[..., Figure]] = Registry("drawing", "ltr_duel.papers.figures")
+DRAWINGS: PlainRegistry[Callable[..., Figure]] = PlainRegistry("drawing", "ltr_duel.papers.figures")

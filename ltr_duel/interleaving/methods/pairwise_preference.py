@@ -16,14 +16,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatVector, IntVector, MarkVector, SignMatrix, implement, kernel, random_below, sign
-from ltr_duel.interleaving.method import METHODS, Lists, Method, NoParams, Page, Size, credit_slate, draw_slate
+from ltr_duel.core import FloatVector, IntVector, MarkVector, NoParams, SignMatrix, kernel, random_below, sign
+from ltr_duel.interleaving.method import Lists, Page, Size
+from ltr_duel.interleaving.pages import register
 
 _EQUAL = 1e-12  # closer scores differ by rounding alone
 
 
-class PairwisePreference(NamedTuple):
-    """Constants and scratch of pairwise preference multileave."""
+class State(NamedTuple):
+    """Constants and scratch."""
 
     top: int
     listed: MarkVector  # (longest,) documents that have been candidates; all zero between calls
@@ -34,9 +35,9 @@ class PairwisePreference(NamedTuple):
     scores: FloatVector  # (rankers,)
 
 
-def open_preference(size: Size, params: NoParams, outcome: str) -> PairwisePreference:
+def init(size: Size, params: NoParams, outcome: str) -> State:
     """Allocate."""
-    return PairwisePreference(
+    return State(
         size.top,
         np.zeros(size.longest, np.uint8),
         np.zeros(min(size.rankers * size.top, size.longest), np.int64),
@@ -47,8 +48,8 @@ def open_preference(size: Size, params: NoParams, outcome: str) -> PairwisePrefe
     )
 
 
-def _draw(
-    method: PairwisePreference,
+def draw_slate(
+    state: State,
     lists: Lists,
     query: int,
     slate: IntVector,
@@ -56,32 +57,33 @@ def _draw(
     page: Page,
     rng: np.random.Generator,
 ) -> int:
+    """Show candidates drawn uniformly."""
     start = lists.query_ptr[query]
-    length = min(method.top, lists.query_ptr[query + 1] - start)
+    length = min(state.top, lists.query_ptr[query + 1] - start)
     left, total = 0, 0  # candidates[:left] may be shown, candidates[left:total] have been
     for i in range(length):
         for a in range(size):
             document = lists.order[slate[a], start + i]
-            if method.listed[document] == 0:
-                method.listed[document] = 1
-                method.candidates[total] = method.candidates[left]
-                method.candidates[left] = document
+            if state.listed[document] == 0:
+                state.listed[document] = 1
+                state.candidates[total] = state.candidates[left]
+                state.candidates[left] = document
                 left += 1
                 total += 1
-        method.choices[i] = left
+        state.choices[i] = left
         chosen = random_below(left, rng)
         left -= 1
-        page.shown[i] = method.candidates[chosen]
+        page.shown[i] = state.candidates[chosen]
         page.owner[i] = -1
-        method.candidates[chosen] = method.candidates[left]
-        method.candidates[left] = page.shown[i]
+        state.candidates[chosen] = state.candidates[left]
+        state.candidates[left] = page.shown[i]
     for m in range(total):
-        method.listed[method.candidates[m]] = 0
+        state.listed[state.candidates[m]] = 0
     return length
 
 
-def _credit(
-    method: PairwisePreference,
+def credit_slate(
+    state: State,
     lists: Lists,
     query: int,
     slate: IntVector,
@@ -91,15 +93,16 @@ def _credit(
     n_clicks: int,
     won: SignMatrix,
 ) -> None:
-    score_preferences(method, lists, query, slate, size, page, length, n_clicks)
+    """Compare the scores."""
+    score_preferences(state, lists, query, slate, size, page, length, n_clicks)
     for a in range(size):
         for b in range(a + 1, size):
-            won[a, b] = sign(method.scores[a] - method.scores[b], _EQUAL)
+            won[a, b] = sign(state.scores[a] - state.scores[b], _EQUAL)
 
 
 @kernel
 def score_preferences(
-    method: PairwisePreference,
+    state: State,
     lists: Lists,
     query: int,
     slate: IntVector,
@@ -108,32 +111,32 @@ def score_preferences(
     length: int,
     n_clicks: int,
 ) -> None:
-    """Write the score of each ranker of the slate into ``method.scores``."""
+    """Write the score of each ranker of the slate into ``state.scores``."""
     start = lists.query_ptr[query]
     depth = min(length, page.clicks[n_clicks - 1] + 2)  # down to the place after the last click
-    count_choices(method, lists, start, slate, size, page, length, depth)
+    count_choices(state, lists, start, slate, size, page, length, depth)
     for c in range(n_clicks):
-        method.clicked[page.clicks[c]] = 1
+        state.clicked[page.clicks[c]] = 1
     for a in range(size):
-        method.scores[a] = 0.0
+        state.scores[a] = 0.0
     for c in range(n_clicks):
         x = page.clicks[c]
         for y in range(depth):
-            low, high = min(method.highest[x], method.highest[y]), max(method.highest[x], method.highest[y])
-            if method.clicked[y] == 1 or min(x, y) < high:
+            low, high = min(state.highest[x], state.highest[y]), max(state.highest[x], state.highest[y])
+            if state.clicked[y] == 1 or min(x, y) < high:
                 continue
             weight = 1.0
             for i in range(low, high):  # at each of these places one of the two could have been drawn, and was not
-                weight *= method.choices[i] / (method.choices[i] - 1.0)
+                weight *= state.choices[i] / (state.choices[i] - 1.0)
             preferred, other = start + page.shown[x], start + page.shown[y]
             for a in range(size):
                 if lists.rank[slate[a], preferred] < lists.rank[slate[a], other]:
-                    method.scores[a] += weight
+                    state.scores[a] += weight
 
 
 @kernel
 def count_choices(
-    method: PairwisePreference,
+    state: State,
     lists: Lists,
     start: int,
     slate: IntVector,
@@ -147,30 +150,24 @@ def count_choices(
     for i in range(depth):
         for a in range(size):
             document = lists.order[slate[a], start + i]
-            if method.listed[document] == 0:
-                method.listed[document] = 1
-                method.candidates[total] = document
+            if state.listed[document] == 0:
+                state.listed[document] = 1
+                state.candidates[total] = document
                 total += 1
-        method.choices[i] = total - i  # i of them have been shown
-        method.clicked[i] = 0
+        state.choices[i] = total - i  # i of them have been shown
+        state.clicked[i] = 0
         highest = length
         for a in range(size):
             highest = min(highest, lists.rank[slate[a], start + page.shown[i]] - 1)
-        method.highest[i] = highest
+        state.highest[i] = highest
     for m in range(total):
-        method.listed[method.candidates[m]] = 0
+        state.listed[state.candidates[m]] = 0
 
 
-implement(draw_slate, PairwisePreference, _draw)
-implement(credit_slate, PairwisePreference, _credit)
-METHODS.add(
-    "pairwise_preference",
-    Method(
-        name="pairwise_preference",
-        pairs=False,
-        slates=True,
-        open=open_preference,
-        cost="O(rankers x top x clicks), and all pairs of rankers",
-        reference="Oosterhuis, de Rijke, CIKM 2017",
-    ),
+register(
+    __name__,
+    shows="one of all documents in anybody's top i + 1, uniformly",
+    wins='weighted agreement with "clicked is better than not clicked"',
+    cost="O(rankers x top x clicks), and all pairs of rankers",
+    cite="oosterhuis2017sensitive",
 )

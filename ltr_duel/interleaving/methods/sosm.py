@@ -18,9 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import IntVector, SignMatrix, implement, kernel
-from ltr_duel.interleaving.method import METHODS, Lists, Method, Page, Size, credit_slate, draw_slate
-from ltr_duel.interleaving.team_draft import Draft, draft_list, new_draft, rank_scores
+from ltr_duel.core import IntVector, SignMatrix, kernel
+from ltr_duel.interleaving.method import Lists, Page, Size
+from ltr_duel.interleaving.methods.team_draft import Draft, draft_list, new_draft, rank_scores
+from ltr_duel.interleaving.pages import register
 
 _LARGEST = 2**62
 
@@ -31,8 +32,8 @@ class Params(NamedTuple):
     tau: float = 3.0
 
 
-class Sosm(NamedTuple):
-    """Constants and scratch of SOSM."""
+class State(NamedTuple):
+    """Constants and scratch."""
 
     top: int
     points: IntVector  # (top + 1,) points[rho], proportional to rho^-tau; points[0] unused
@@ -51,9 +52,9 @@ def points_by_rank(top: int, tau: float) -> IntVector:
     return np.array([0] + [round(largest * rho**-tau) for rho in range(1, top + 1)], dtype=np.int64)
 
 
-def open_sosm(size: Size, params: Params, outcome: str) -> Sosm:
+def init(size: Size, params: Params, outcome: str) -> State:
     """Allocate."""
-    return Sosm(
+    return State(
         size.top,
         points_by_rank(size.top, params.tau),
         new_draft(size),
@@ -62,33 +63,51 @@ def open_sosm(size: Size, params: Params, outcome: str) -> Sosm:
     )
 
 
-def _draw(
-    method: Sosm, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: np.random.Generator
+def draw_slate(
+    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: np.random.Generator
 ) -> int:
-    return draft_list(method.draft, method.top, 0, lists, query, slate, size, page, rng)
+    """Draft as team draft does."""
+    return draft_list(state.draft, state.top, 0, lists, query, slate, size, page, rng)
 
 
 @kernel
 def score_slate(
-    method: Sosm, lists: Lists, query: int, slate: IntVector, size: int, page: Page, length: int, n_clicks: int
+    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, length: int, n_clicks: int
 ) -> None:
-    """Write the score of each ranker of the slate into ``method.scores``."""
+    """Write the score of each ranker of the slate into ``state.scores``.
+
+    Parameters
+    ----------
+    state : State
+    lists, query, slate, size, page, length, n_clicks
+        As of `credit_slate`.
+
+    Examples
+    --------
+    >>> order = np.array([[0, 1, 2], [2, 1, 0]], np.int16)
+    >>> lists = Lists(order, order + 1, np.array([0, 3]))  # each order is its own inverse
+    >>> page = Page(np.array([2, 0, 1]), np.full(3, -1), np.array([0, 0, 0]))  # a click on document 2
+    >>> state = init(Size(top=3, longest=3, rankers=2), Params(), "credit")
+    >>> score_slate(state, lists, 0, np.arange(2), 2, page, 3, 1)
+    >>> (state.scores / state.points[1]).round(3).tolist()  # 1 / 3^3 and 1
+    [0.037, 1.0]
+    """
     start = lists.query_ptr[query]
     for a in range(size):
         for k in range(length):
-            method.ranks[k] = lists.rank[slate[a], start + page.shown[k]]
+            state.ranks[k] = lists.rank[slate[a], start + page.shown[k]]
         score = 0
         for c in range(n_clicks):
-            clicked = method.ranks[page.clicks[c]]
+            clicked = state.ranks[page.clicks[c]]
             rho = 1
             for k in range(length):
-                rho += method.ranks[k] < clicked
-            score += method.points[rho]
-        method.scores[a] = score
+                rho += state.ranks[k] < clicked
+            score += state.points[rho]
+        state.scores[a] = score
 
 
-def _credit(
-    method: Sosm,
+def credit_slate(
+    state: State,
     lists: Lists,
     query: int,
     slate: IntVector,
@@ -98,22 +117,16 @@ def _credit(
     n_clicks: int,
     won: SignMatrix,
 ) -> None:
-    score_slate(method, lists, query, slate, size, page, length, n_clicks)
-    rank_scores(method.scores, size, won)
+    """Compare the scores."""
+    score_slate(state, lists, query, slate, size, page, length, n_clicks)
+    rank_scores(state.scores, size, won)
 
 
-implement(draw_slate, Sosm, _draw)
-implement(credit_slate, Sosm, _credit)
-METHODS.add(
-    "sosm",
-    Method(
-        name="sosm",
-        pairs=False,
-        slates=True,
-        open=open_sosm,
-        params=Params,
-        limits={"tau": (0, 100)},
-        cost="O(rankers x top), and all pairs of rankers",
-        reference="Brost, Cox, Seldin, Lioma, SIGIR 2016",
-    ),
+register(
+    __name__,
+    limits={"tau": (0, 100)},
+    shows="as `team_draft`",
+    wins="the higher sum of rho^-3, rho the rank among the shown documents alone",
+    cost="O(rankers x top), and all pairs of rankers",
+    cite="brost2016sosm",
 )

@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import MarkVector, implement, kernel, sign
-from ltr_duel.interleaving.balanced import balanced_list
-from ltr_duel.interleaving.method import METHODS, Lists, Method, Page, Size, credit_pair, draw_pair
+from ltr_duel.core import MarkVector, kernel, sign
+from ltr_duel.interleaving.method import Lists, Page, Size
+from ltr_duel.interleaving.methods.balanced import balanced_list
+from ltr_duel.interleaving.pages import register
 
 
 class Params(NamedTuple):
@@ -26,8 +27,8 @@ class Params(NamedTuple):
     constraints: int = 3  # 1: unclicked above; 2: unclicked next; 3: both
 
 
-class DocumentConstraints(NamedTuple):
-    """Constants and scratch of document constraints."""
+class State(NamedTuple):
+    """Constants and scratch."""
 
     top: int
     constraints: int
@@ -35,15 +36,13 @@ class DocumentConstraints(NamedTuple):
     clicked: MarkVector  # (top,) scratch: places that were clicked
 
 
-def open_constraints(size: Size, params: Params, outcome: str) -> DocumentConstraints:
+def init(size: Size, params: Params, outcome: str) -> State:
     """Allocate."""
-    return DocumentConstraints(
-        size.top, params.constraints, np.zeros(size.longest, np.uint8), np.zeros(size.top, np.uint8)
-    )
+    return State(size.top, params.constraints, np.zeros(size.longest, np.uint8), np.zeros(size.top, np.uint8))
 
 
-def _draw(
-    method: DocumentConstraints,
+def draw_pair(
+    state: State,
     lists: Lists,
     query: int,
     first: int,
@@ -51,11 +50,12 @@ def _draw(
     page: Page,
     rng: np.random.Generator,
 ) -> int:
-    return balanced_list(method.used, method.top, lists, query, first, second, page, rng)
+    """Merge as balanced interleave does."""
+    return balanced_list(state.used, state.top, lists, query, first, second, page, rng)
 
 
-def _credit(
-    method: DocumentConstraints,
+def credit_pair(
+    state: State,
     lists: Lists,
     query: int,
     first: int,
@@ -64,21 +64,22 @@ def _credit(
     length: int,
     n_clicks: int,
 ) -> float:
+    """Count the statements that each ranker violates."""
     start = lists.query_ptr[query]
     for k in range(length):
-        method.clicked[k] = 0
+        state.clicked[k] = 0
     for c in range(n_clicks):
-        method.clicked[page.clicks[c]] = 1
+        state.clicked[page.clicks[c]] = 1
     balance = 0  # violations of the second ranker, less those of the first
     for c in range(n_clicks):
         k = page.clicks[c]
         better = start + page.shown[k]
-        if method.constraints & 1:
+        if state.constraints & 1:
             for above in range(k):
-                if method.clicked[above] == 0:
+                if state.clicked[above] == 0:
                     worse = start + page.shown[above]
                     balance += violations(lists, second, better, worse) - violations(lists, first, better, worse)
-        if method.constraints & 2 and k + 1 < length and method.clicked[k + 1] == 0:
+        if state.constraints & 2 and k + 1 < length and state.clicked[k + 1] == 0:
             worse = start + page.shown[k + 1]
             balance += violations(lists, second, better, worse) - violations(lists, first, better, worse)
     return float(sign(balance, 0))
@@ -90,18 +91,11 @@ def violations(lists: Lists, ranker: int, better: int, worse: int) -> int:
     return int(lists.rank[ranker, better] > lists.rank[ranker, worse])
 
 
-implement(draw_pair, DocumentConstraints, _draw)
-implement(credit_pair, DocumentConstraints, _credit)
-METHODS.add(
-    "document_constraints",
-    Method(
-        name="document_constraints",
-        pairs=True,
-        slates=False,
-        open=open_constraints,
-        params=Params,
-        limits={"constraints": (1, 3)},
-        cost="O(top x clicks)",
-        reference="He, Zhai, Li, CIKM 2009",
-    ),
+register(
+    __name__,
+    limits={"constraints": (1, 3)},
+    shows="as `balanced`",
+    wins='fewer contradictions to "the clicked document is better than this one"',
+    cost="O(top x clicks)",
+    cite="he2009constraints",
 )

@@ -17,18 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import IntVector, MarkVector, SignMatrix, implement, kernel, random_below, sign
-from ltr_duel.interleaving.method import (
-    METHODS,
-    Lists,
-    Method,
-    Page,
-    Size,
-    credit_pair,
-    credit_slate,
-    draw_pair,
-    draw_slate,
-)
+from ltr_duel.core import IntVector, MarkVector, SignMatrix, kernel, random_below, sign
+from ltr_duel.interleaving.method import Lists, Page, Size
+from ltr_duel.interleaving.pages import register
 
 
 class Params(NamedTuple):
@@ -45,8 +36,8 @@ class Draft(NamedTuple):
     reached: IntVector  # (rankers,) how far down its list each place has looked
 
 
-class TeamDraft(NamedTuple):
-    """Constants and scratch of team draft."""
+class State(NamedTuple):
+    """Constants and scratch."""
 
     top: int
     prefix_credit: int
@@ -60,9 +51,9 @@ def new_draft(size: Size) -> Draft:
     return Draft(np.zeros(size.longest, np.uint8), np.zeros(size.rankers, np.int64), np.zeros(size.rankers, np.int64))
 
 
-def open_team_draft(size: Size, params: Params, outcome: str) -> TeamDraft:
+def init(size: Size, params: Params, outcome: str) -> State:
     """Allocate."""
-    return TeamDraft(
+    return State(
         size.top, params.prefix_credit, new_draft(size), np.zeros(2, np.int64), np.zeros(size.rankers, np.int64)
     )
 
@@ -127,23 +118,26 @@ def common_prefix(lists: Lists, start: int, slate: IntVector, size: int, page: P
     return length
 
 
-def _draw_pair(
-    method: TeamDraft, lists: Lists, query: int, first: int, second: int, page: Page, rng: np.random.Generator
+def draw_pair(
+    state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: np.random.Generator
 ) -> int:
-    method.pair[0] = first
-    method.pair[1] = second
-    return draft_list(method.draft, method.top, method.prefix_credit, lists, query, method.pair, 2, page, rng)
+    """Draft for the slate of two."""
+    state.pair[0] = first
+    state.pair[1] = second
+    return draft_list(state.draft, state.top, state.prefix_credit, lists, query, state.pair, 2, page, rng)
 
 
-def _draw_slate(
-    method: TeamDraft, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: np.random.Generator
+def draw_slate(
+    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: np.random.Generator
 ) -> int:
-    return draft_list(method.draft, method.top, method.prefix_credit, lists, query, slate, size, page, rng)
+    """Draft for all."""
+    return draft_list(state.draft, state.top, state.prefix_credit, lists, query, slate, size, page, rng)
 
 
-def _credit_pair(
-    method: TeamDraft, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
+def credit_pair(
+    state: State, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
 ) -> float:
+    """Count the clicks that each of the two owns."""
     balance = 0
     for c in range(n_clicks):
         owner = page.owner[page.clicks[c]]
@@ -151,8 +145,8 @@ def _credit_pair(
     return float(sign(balance, 0))
 
 
-def _credit_slate(
-    method: TeamDraft,
+def credit_slate(
+    state: State,
     lists: Lists,
     query: int,
     slate: IntVector,
@@ -162,12 +156,13 @@ def _credit_slate(
     n_clicks: int,
     won: SignMatrix,
 ) -> None:
+    """Count the clicks that each ranker owns."""
     for a in range(size):
-        method.scores[a] = 0
+        state.scores[a] = 0
     for c in range(n_clicks):
         if page.owner[page.clicks[c]] >= 0:
-            method.scores[page.owner[page.clicks[c]]] += 1
-    rank_scores(method.scores, size, won)
+            state.scores[page.owner[page.clicks[c]]] += 1
+    rank_scores(state.scores, size, won)
 
 
 @kernel
@@ -179,20 +174,11 @@ def rank_scores(scores: IntVector, size: int, won: SignMatrix) -> None:
             won[a, b] = int(mine > scores[b]) - int(mine < scores[b])
 
 
-implement(draw_pair, TeamDraft, _draw_pair)
-implement(credit_pair, TeamDraft, _credit_pair)
-implement(draw_slate, TeamDraft, _draw_slate)
-implement(credit_slate, TeamDraft, _credit_slate)
-METHODS.add(
-    "team_draft",
-    Method(
-        name="team_draft",
-        pairs=True,
-        slates=True,
-        open=open_team_draft,
-        params=Params,
-        limits={"prefix_credit": (0, 1)},
-        cost="O(top)",
-        reference="Radlinski, Kurup, Joachims, CIKM 2008; Schuth et al., CIKM 2014",
-    ),
+register(
+    __name__,
+    limits={"prefix_credit": (0, 1)},
+    shows="rankers take turns, in a new random order each round",
+    wins="more clicks on documents one contributed",
+    cost="O(top)",
+    cite="radlinski2008teamdraft,schuth2014multileaved",
 )

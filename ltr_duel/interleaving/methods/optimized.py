@@ -1,11 +1,11 @@
-"""Optimized interleave: lists are shown with the probabilities that make the comparison fair and most sensitive.
+"""State interleave: lists are shown with the probabilities that make the comparison fair and most sensitive.
 
 Allowed lists take, place by place, the best document left of one of the rankers. A document's credit is positive
 for the first ranker if it ranks it higher. The probabilities solve a linear program: at every place the expected
 credit is zero, so a click anywhere, for no reason, favours nobody; among those, the sensitivity is largest. Where
 that is infeasible, the biases are made as small as possible first.
 
-Radlinski, Craswell. Optimized Interleaving for Online Retrieval Evaluation. WSDM 2013. The program is solved by HiGHS
+Radlinski, Craswell. State Interleaving for Online Retrieval Evaluation. WSDM 2013. The program is solved by HiGHS
 once for each query and pair of rankers, and kept. It runs as plain Python.
 """
 
@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 
-from ltr_duel.core import implement, sign
-from ltr_duel.interleaving.method import METHODS, Lists, Method, Page, Size, credit_pair, draw_pair
+from ltr_duel.core import sign
+from ltr_duel.interleaving.method import Lists, Page, Size
+from ltr_duel.interleaving.pages import register
 
 CREDITS = ("inverse", "linear", "binary")
 _EQUAL = 1e-12  # closer sums of credit differ by rounding alone
@@ -39,10 +40,10 @@ class Choice(NamedTuple):
     credit: dict[int, float]  # of each document that can be shown, positive for the first ranker
 
 
-class Optimized:
+class State:
     """The programs solved so far."""
 
-    def __init__(self, size: Size, params: Params, outcome: str) -> None:
+    def __init__(self, size: Size, params: Params) -> None:
         self.top = size.top
         self.credit = params.credit
         self.solved: dict[tuple[int, int, int], Choice] = {}
@@ -158,41 +159,37 @@ def pick(cumulative: NDArray[np.float64], rng: np.random.Generator) -> int:
     return int(np.searchsorted(cumulative, rng.random(), side="right"))
 
 
-def _draw(
-    method: Optimized, lists: Lists, query: int, first: int, second: int, page: Page, rng: np.random.Generator
+def draw_pair(
+    state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: np.random.Generator
 ) -> int:
-    choice = method.choice(lists, int(query), int(first), int(second))
+    """Draw a list by its solved probability."""
+    choice = state.choice(lists, int(query), int(first), int(second))
     shown = choice.lists[pick(choice.cumulative, rng)]
     page.shown[: len(shown)] = shown
     page.owner[: len(shown)] = -1
     return len(shown)
 
 
-def _credit(
-    method: Optimized, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
+def credit_pair(
+    state: State, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
 ) -> float:
-    credit = method.choice(lists, int(query), int(first), int(second)).credit
+    """Add up the credit of the clicked documents."""
+    credit = state.choice(lists, int(query), int(first), int(second)).credit
     return float(sign(sum(credit[int(page.shown[k])] for k in page.clicks[:n_clicks]), _EQUAL))
 
 
-def _open(size: Size, params: Any, outcome: str) -> Optimized:
-    return Optimized(size, params, outcome)
+def init(size: Size, params: Params, outcome: str) -> State:
+    """Begin with no program solved."""
+    return State(size, params)
 
 
-implement(draw_pair, Optimized, _draw)
-implement(credit_pair, Optimized, _credit)
-METHODS.add(
-    "optimized",
-    Method(
-        name="optimized",
-        pairs=True,
-        slates=False,
-        open=_open,
-        params=Params,
-        choices={"credit": CREDITS},
-        compiled=False,
-        needs="a linear program for each query and pair",
-        cost="2^top lists and one program, once; then O(top)",
-        reference="Radlinski, Craswell, WSDM 2013",
-    ),
+register(
+    __name__,
+    choices={"credit": CREDITS},
+    compiled=False,
+    shows="probabilities from a linear program: every click favours nobody, most sensitive",
+    wins="the sum of credits",
+    needs="a linear program for each query and pair",
+    cost="2^top lists and one program, once; then O(top)",
+    cite="radlinski2013optimized",
 )

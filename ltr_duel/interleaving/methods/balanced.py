@@ -1,4 +1,4 @@
-"""Balanced interleave: a coin decides who leads; then both lists are merged so that neither gets ahead by two.
+"""State interleave: a coin decides who leads; then both lists are merged so that neither gets ahead by two.
 
 Credit: let k be the smallest depth at which one of the rankers has the lowest clicked document; the ranker with more
 clicked documents among its own top k wins.
@@ -14,20 +14,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import MarkVector, implement, kernel, random_below, sign
-from ltr_duel.interleaving.method import METHODS, Lists, Method, NoParams, Page, Size, credit_pair, draw_pair
+from ltr_duel.core import MarkVector, NoParams, kernel, random_below, sign
+from ltr_duel.interleaving.method import Lists, Page, Size
+from ltr_duel.interleaving.pages import register
 
 
-class Balanced(NamedTuple):
-    """Constants and scratch of balanced interleave."""
+class State(NamedTuple):
+    """Constants and scratch."""
 
     top: int
     used: MarkVector  # (longest,) documents already shown; all zero between calls
 
 
-def open_balanced(size: Size, params: NoParams, outcome: str) -> Balanced:
+def init(size: Size, params: NoParams, outcome: str) -> State:
     """Allocate."""
-    return Balanced(size.top, np.zeros(size.longest, np.uint8))
+    return State(size.top, np.zeros(size.longest, np.uint8))
 
 
 @kernel
@@ -58,15 +59,17 @@ def balanced_list(
     return length
 
 
-def _draw(
-    method: Balanced, lists: Lists, query: int, first: int, second: int, page: Page, rng: np.random.Generator
+def draw_pair(
+    state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: np.random.Generator
 ) -> int:
-    return balanced_list(method.used, method.top, lists, query, first, second, page, rng)
+    """Merge the lists of two rankers."""
+    return balanced_list(state.used, state.top, lists, query, first, second, page, rng)
 
 
-def _credit(
-    method: Balanced, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
+def credit_pair(
+    state: State, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
 ) -> float:
+    """Count clicks within the depth k."""
     start = lists.query_ptr[query]
     lowest = start + page.shown[page.clicks[n_clicks - 1]]
     depth = min(lists.rank[first, lowest], lists.rank[second, lowest])
@@ -77,16 +80,10 @@ def _credit(
     return float(sign(balance, 0))
 
 
-implement(draw_pair, Balanced, _draw)
-implement(credit_pair, Balanced, _credit)
-METHODS.add(
-    "balanced",
-    Method(
-        name="balanced",
-        pairs=True,
-        slates=False,
-        open=open_balanced,
-        cost="O(top)",
-        reference="Joachims, 2003; Chapelle et al., TOIS 2012",
-    ),
+register(
+    __name__,
+    shows="a coin decides who leads, then both lists are merged in step",
+    wins="more clicks within the smallest depth at which one ranker has the lowest clicked document",
+    cost="O(top)",
+    cite="joachims2003balanced,chapelle2012interleaved",
 )

@@ -1,4 +1,4 @@
-"""Probabilistic interleave and multileave, credit marginalised exactly over who may have contributed what.
+"""State interleave and multileave, credit marginalised exactly over who may have contributed what.
 
 Each ranker becomes a softmax over its documents: rank r has weight r^-tau (tau = 3). For each place of the list one
 of the rankers is chosen uniformly, and draws a document from its distribution over those not yet shown. Given the
@@ -7,8 +7,8 @@ whatever was clicked, for clicks depend on the list alone. So the clicks that a 
 coins, and its distribution follows from a dynamic programme over the clicked places; for two of many rankers the
 programme runs over the difference of their clicks, each click adding +1, -1 or 0.
 
-Hofmann, Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011; for many rankers
-Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. SIGIR 2015 (with contributors drawn
+Hofmann, Whiteson, de Rijke. A State Method for Inferring Preferences from Clicks. CIKM 2011; for many rankers
+Schuth et al. State Multileave for Online Retrieval Evaluation. SIGIR 2015 (with contributors drawn
 independently).
 
 Outcome rules for pairs, with P1 (P2) the posterior probability that the first (second) ranker owns more of the
@@ -36,21 +36,11 @@ from ltr_duel.core import (
     IntVector,
     MarkVector,
     SignMatrix,
-    implement,
     kernel,
     sign,
 )
-from ltr_duel.interleaving.method import (
-    METHODS,
-    Lists,
-    Method,
-    Page,
-    Size,
-    credit_pair,
-    credit_slate,
-    draw_pair,
-    draw_slate,
-)
+from ltr_duel.interleaving.method import Lists, Page, Size
+from ltr_duel.interleaving.pages import register
 
 OUTCOMES = ("marginal_sign", "sampled", "marginal_bernoulli", "expectation")
 _EQUAL = 1e-12  # closer posteriors are a tie: they differ by rounding alone
@@ -62,8 +52,8 @@ class Params(NamedTuple):
     tau: float = 3.0  # decay of the softmax over ranks
 
 
-class Probabilistic(NamedTuple):
-    """Constants and scratch of probabilistic interleave and multileave."""
+class State(NamedTuple):
+    """Constants and scratch."""
 
     top: int
     rule: int  # index into OUTCOMES
@@ -78,11 +68,14 @@ class Probabilistic(NamedTuple):
     luck: FloatVector  # (1,) scratch: the coin of `marginal_bernoulli`
 
 
-def open_probabilistic(size: Size, params: Params, outcome: str) -> Probabilistic:
+Probabilistic = State  # by this name other floors know it
+
+
+def init(size: Size, params: Params, outcome: str) -> State:
     """Allocate."""
     weight = np.zeros(size.longest + 2)
     weight[1:-1] = np.arange(1.0, size.longest + 1) ** -params.tau
-    return Probabilistic(
+    return State(
         size.top,
         OUTCOMES.index(outcome),
         weight,
@@ -98,18 +91,18 @@ def open_probabilistic(size: Size, params: Params, outcome: str) -> Probabilisti
 
 
 @kernel
-def first_free(method: Probabilistic, lists: Lists, ranker: int, start: int, place: int) -> int:
+def first_free(state: State, lists: Lists, ranker: int, start: int, place: int) -> int:
     """Bring the first rank of a ranker whose document is not shown up to date."""
-    free = method.free[place]
-    while method.used[lists.order[ranker, start + free - 1]] == 1:
+    free = state.free[place]
+    while state.used[lists.order[ranker, start + free - 1]] == 1:
         free += 1
-    method.free[place] = free
+    state.free[place] = free
     return free
 
 
 @kernel
 def draw_document(
-    method: Probabilistic,
+    state: State,
     lists: Lists,
     ranker: int,
     place: int,
@@ -123,85 +116,95 @@ def draw_document(
     Draws from all ranks from the first free one on; a document already shown is drawn again. The first free rank is
     never one of those, so at least ``weight[free] / tail[free]``, for tau = 3 about ``2 / free``, of the draws succeed.
     """
-    free = first_free(method, lists, ranker, start, place)
-    end = method.tail[documents + 1]
+    free = first_free(state, lists, ranker, start, place)
+    end = state.tail[documents + 1]
     while True:
-        level = method.tail[free] - u * (method.tail[free] - end)
+        level = state.tail[free] - u * (state.tail[free] - end)
         r = free
-        while r < documents and method.tail[r + 1] >= level:
+        while r < documents and state.tail[r + 1] >= level:
             r += 1
         chosen = lists.order[ranker, start + r - 1]
-        if method.used[chosen] == 0:
+        if state.used[chosen] == 0:
             return chosen
         u = rng.random()
 
 
-def _draw_slate(
-    method: Probabilistic, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: np.random.Generator
+@kernel
+def draw_list(
+    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: np.random.Generator
 ) -> int:
+    """Fill the page place by place, and return its length."""
     start = lists.query_ptr[query]
     documents = lists.query_ptr[query + 1] - start
-    length = min(method.top, documents)
+    length = min(state.top, documents)
     for a in range(size):
-        method.free[a] = 1
+        state.free[a] = 1
     for k in range(length):
         u = size * rng.random()  # one draw for the contributor and the document
         place = int(u)
         u -= place
-        chosen = draw_document(method, lists, slate[place], place, start, documents, u, rng)
+        chosen = draw_document(state, lists, slate[place], place, start, documents, u, rng)
         page.shown[k] = chosen
         page.owner[k] = place
-        method.used[chosen] = 1
+        state.used[chosen] = 1
     for k in range(length):
-        method.used[page.shown[k]] = 0
+        state.used[page.shown[k]] = 0
     return length
 
 
-def _draw_pair(
-    method: Probabilistic, lists: Lists, query: int, first: int, second: int, page: Page, rng: np.random.Generator
+def draw_slate(
+    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: np.random.Generator
 ) -> int:
-    method.pair[0] = first
-    method.pair[1] = second
-    if method.rule == 2:  # marginal_bernoulli
-        method.luck[0] = rng.random()
-    return draw_slate(method, lists, query, method.pair, 2, page, rng)
+    """Multileave all."""
+    return draw_list(state, lists, query, slate, size, page, rng)
+
+
+def draw_pair(
+    state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: np.random.Generator
+) -> int:
+    """Multileave the slate of two."""
+    state.pair[0] = first
+    state.pair[1] = second
+    if state.rule == 2:  # marginal_bernoulli
+        state.luck[0] = rng.random()
+    return draw_list(state, lists, query, state.pair, 2, page, rng)
 
 
 @kernel
 def trace_clicks(
-    method: Probabilistic, lists: Lists, query: int, slate: IntVector, size: int, page: Page, n_clicks: int
+    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, n_clicks: int
 ) -> None:
-    """Write Pr(ranker a contributed click c | list) into ``method.source[a, c]``.
+    """Write Pr(ranker a contributed click c | list) into ``state.source[a, c]``.
 
     The weight left to a ranker is that of all ranks from its first free one on, less what was shown beyond: nothing
     cancels, however steep the weights.
     """
     start = lists.query_ptr[query]
-    end = method.tail[lists.query_ptr[query + 1] - start + 1]
+    end = state.tail[lists.query_ptr[query + 1] - start + 1]
     for a in range(size):
-        method.free[a] = 1
+        state.free[a] = 1
     clicked = 0
     depth = page.clicks[n_clicks - 1] + 1
     for k in range(depth):
         document = page.shown[k]
         for a in range(size):
-            method.ranks[a, k] = lists.rank[slate[a], start + document]
+            state.ranks[a, k] = lists.rank[slate[a], start + document]
         if k == page.clicks[clicked]:
             total = 0.0
             for a in range(size):
-                free = first_free(method, lists, slate[a], start, a)
-                mass = method.tail[free] - end
+                free = first_free(state, lists, slate[a], start, a)
+                mass = state.tail[free] - end
                 for m in range(k):
-                    if method.ranks[a, m] > free:
-                        mass -= method.weight[method.ranks[a, m]]
-                method.source[a, clicked] = method.weight[method.ranks[a, k]] / mass
-                total += method.source[a, clicked]
+                    if state.ranks[a, m] > free:
+                        mass -= state.weight[state.ranks[a, m]]
+                state.source[a, clicked] = state.weight[state.ranks[a, k]] / mass
+                total += state.source[a, clicked]
             for a in range(size):
-                method.source[a, clicked] /= total
+                state.source[a, clicked] /= total
             clicked += 1
-        method.used[document] = 1
+        state.used[document] = 1
     for k in range(depth):
-        method.used[page.shown[k]] = 0
+        state.used[page.shown[k]] = 0
 
 
 @kernel
@@ -214,62 +217,63 @@ def owned_lead(page: Page, n_clicks: int) -> int:
 
 
 @kernel
-def lead_of_two(method: Probabilistic, n_clicks: int) -> float:
+def lead_of_two(state: State, n_clicks: int) -> float:
     """Pr(first ranker owns more clicks) - Pr(second does), where nobody else owns any."""
-    method.owned[0] = 1.0
+    state.owned[0] = 1.0
     for c in range(n_clicks):
-        q = method.source[0, c]
-        method.owned[c + 1] = 0.0
+        q = state.source[0, c]
+        state.owned[c + 1] = 0.0
         for m in range(c + 1, 0, -1):
-            method.owned[m] = method.owned[m] * (1.0 - q) + method.owned[m - 1] * q
-        method.owned[0] *= 1.0 - q
+            state.owned[m] = state.owned[m] * (1.0 - q) + state.owned[m - 1] * q
+        state.owned[0] *= 1.0 - q
     lead = 0.0
     for m in range(n_clicks + 1):
-        lead += sign(2 * m - n_clicks, 0) * method.owned[m]
+        lead += sign(2 * m - n_clicks, 0) * state.owned[m]
     return lead
 
 
 @kernel
-def lead_among_many(method: Probabilistic, a: int, b: int, n_clicks: int) -> float:
+def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
     """Pr(ranker a owns more clicks than ranker b) - Pr(it owns fewer), where others may own some."""
     middle = n_clicks + 1  # owned[middle + d] = Pr(difference d)
-    method.owned[middle] = 1.0
+    state.owned[middle] = 1.0
     for c in range(n_clicks):
-        up, down = method.source[a, c], method.source[b, c]
+        up, down = state.source[a, c], state.source[b, c]
         stay = 1.0 - up - down
-        method.owned[middle - c - 1] = 0.0
-        method.owned[middle + c + 1] = 0.0
-        method.owned[middle + c + 2] = 0.0
+        state.owned[middle - c - 1] = 0.0
+        state.owned[middle + c + 1] = 0.0
+        state.owned[middle + c + 2] = 0.0
         left = 0.0  # the value that was at m - 1
         for m in range(middle - c - 1, middle + c + 2):
-            here = method.owned[m]
-            method.owned[m] = left * up + here * stay + method.owned[m + 1] * down
+            here = state.owned[m]
+            state.owned[m] = left * up + here * stay + state.owned[m + 1] * down
             left = here
     lead = 0.0
     for d in range(1, n_clicks + 1):
-        lead += method.owned[middle + d] - method.owned[middle - d]
+        lead += state.owned[middle + d] - state.owned[middle - d]
     return lead
 
 
-def _credit_pair(
-    method: Probabilistic, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
+def credit_pair(
+    state: State, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
 ) -> float:
-    if method.rule == 1:  # sampled
+    """Apply the outcome rule to the clicks owned."""
+    if state.rule == 1:  # sampled
         outcome = float(owned_lead(page, n_clicks))
     else:
-        method.pair[0] = first
-        method.pair[1] = second
-        trace_clicks(method, lists, query, method.pair, 2, page, n_clicks)
-        outcome = lead_of_two(method, n_clicks)
-        if method.rule == 0:  # marginal_sign
+        state.pair[0] = first
+        state.pair[1] = second
+        trace_clicks(state, lists, query, state.pair, 2, page, n_clicks)
+        outcome = lead_of_two(state, n_clicks)
+        if state.rule == 0:  # marginal_sign
             outcome = float(sign(outcome, _EQUAL))
-        elif method.rule == 2:  # marginal_bernoulli: P1 + (1 - P1 - P2) / 2 = (1 + lead) / 2
-            outcome = float(sign(1.0 + outcome - 2.0 * method.luck[0], 0.0))
+        elif state.rule == 2:  # marginal_bernoulli: P1 + (1 - P1 - P2) / 2 = (1 + lead) / 2
+            outcome = float(sign(1.0 + outcome - 2.0 * state.luck[0], 0.0))
     return outcome
 
 
-def _credit_slate(
-    method: Probabilistic,
+def credit_slate(
+    state: State,
     lists: Lists,
     query: int,
     slate: IntVector,
@@ -279,27 +283,19 @@ def _credit_slate(
     n_clicks: int,
     won: SignMatrix,
 ) -> None:
-    trace_clicks(method, lists, query, slate, size, page, n_clicks)
+    """Compare the clicks owned by each pair of rankers."""
+    trace_clicks(state, lists, query, slate, size, page, n_clicks)
     for a in range(size):
         for b in range(a + 1, size):
-            won[a, b] = sign(lead_among_many(method, a, b, n_clicks), _EQUAL)
+            won[a, b] = sign(lead_among_many(state, a, b, n_clicks), _EQUAL)
 
 
-implement(draw_pair, Probabilistic, _draw_pair)
-implement(credit_pair, Probabilistic, _credit_pair)
-implement(draw_slate, Probabilistic, _draw_slate)
-implement(credit_slate, Probabilistic, _credit_slate)
-METHODS.add(
-    "probabilistic",
-    Method(
-        name="probabilistic",
-        pairs=True,
-        slates=True,
-        open=open_probabilistic,
-        params=Params,
-        limits={"tau": (0, 100)},
-        outcomes=OUTCOMES,
-        cost="O(top + clicks x top); sets: O(rankers x clicks x top), and clicks^2 for each pair",
-        reference="Hofmann, Whiteson, de Rijke, CIKM 2011; Schuth et al., SIGIR 2015",
-    ),
+register(
+    __name__,
+    limits={"tau": (0, 100)},
+    outcomes=OUTCOMES,
+    shows="a random ranker draws from its softmax over ranks, place by place",
+    wins="more clicks owned, marginalised exactly over who may have contributed",
+    cost="O(top + clicks x top); sets: O(rankers x clicks x top), and clicks^2 for each pair",
+    cite="hofmann2011probabilistic,schuth2015probabilistic",
 )

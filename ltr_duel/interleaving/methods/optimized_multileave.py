@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import IntVector, SignMatrix, implement, random_below, stream
-from ltr_duel.interleaving.method import METHODS, Lists, Method, Page, Size, credit_slate, draw_slate
-from ltr_duel.interleaving.optimized import pick, running_sums, solve_program
+from ltr_duel.core import IntVector, SignMatrix, random_below, stream
+from ltr_duel.interleaving.method import Lists, Page, Size
+from ltr_duel.interleaving.methods.optimized import pick, running_sums, solve_program
+from ltr_duel.interleaving.pages import register
 
 _EQUAL = 1e-12
 
@@ -40,7 +41,7 @@ class Choice(NamedTuple):
     feasible: bool  # whether all rankers expect the same credit at every depth
 
 
-class OptimizedMultileave:
+class State:
     """The programs solved so far; ``rough`` skips the attempt at an exactly fair one."""
 
     def __init__(self, size: Size, params: Params, rough: bool) -> None:
@@ -107,8 +108,8 @@ def solve(sample: NDArray[np.int64], credits: NDArray[np.float64], rough: bool) 
     return Choice(sample, running_sums(solved[:n_lists]), False)
 
 
-def _draw(
-    method: OptimizedMultileave,
+def draw_slate(
+    state: State,
     lists: Lists,
     query: int,
     slate: IntVector,
@@ -116,15 +117,16 @@ def _draw(
     page: Page,
     rng: np.random.Generator,
 ) -> int:
-    choice = method.choice(lists, query, slate[:size])
+    """Draw a list by its solved probability."""
+    choice = state.choice(lists, query, slate[:size])
     shown = choice.lists[pick(choice.cumulative, rng)]
     page.shown[: len(shown)] = shown
     page.owner[: len(shown)] = -1
     return len(shown)
 
 
-def _credit(
-    method: OptimizedMultileave,
+def credit_slate(
+    state: State,
     lists: Lists,
     query: int,
     slate: IntVector,
@@ -134,38 +136,41 @@ def _credit(
     n_clicks: int,
     won: SignMatrix,
 ) -> None:
+    """Add up 1 / rank of the clicked documents."""
     rows = lists.query_ptr[query] + page.shown[page.clicks[:n_clicks]]
     scores = (1.0 / lists.rank[slate[:size]][:, rows].astype(np.float64)).sum(axis=1)
     lead = scores[:, None] - scores
     won[:size, :size] = (lead > _EQUAL).astype(np.int8) - (lead < -_EQUAL)
 
 
-def _open(size: Size, params: Any, outcome: str) -> OptimizedMultileave:
-    return OptimizedMultileave(size, params, False)
+def init(size: Size, params: Params, outcome: str) -> State:
+    """Begin with no program solved."""
+    return State(size, params, rough=False)
 
 
-def _open_rough(size: Size, params: Any, outcome: str) -> OptimizedMultileave:
-    return OptimizedMultileave(size, params, True)
+def init_rough(size: Size, params: Params, outcome: str) -> State:
+    """Begin likewise; the attempt at an exactly fair program is skipped."""
+    return State(size, params, rough=True)
 
 
-implement(draw_slate, OptimizedMultileave, _draw)
-implement(credit_slate, OptimizedMultileave, _credit)
-for _name, _function, _reference in (
-    ("optimized_multileave", _open, "Schuth et al., CIKM 2014"),
-    ("roughly_optimized", _open_rough, "Manabe et al., SIGIR 2017"),
-):
-    METHODS.add(
-        _name,
-        Method(
-            name=_name,
-            pairs=False,
-            slates=True,
-            open=_function,
-            params=Params,
-            limits={"lists": (1, 100_000)},
-            compiled=False,
-            needs="a linear program for each query and set of rankers",
-            cost="one program, once; then O(rankers x clicks), and all pairs of rankers",
-            reference=_reference,
-        ),
-    )
+_BOTH: dict[str, Any] = {
+    "limits": {"lists": (1, 100_000)},
+    "compiled": False,
+    "wins": "the sum of inverse ranks of clicked documents",
+    "needs": "a linear program for each query and set of rankers",
+    "cost": "one program, once; then O(rankers x clicks), and all pairs of rankers",
+}
+register(
+    __name__,
+    shows="one of ten sampled lists, with probabilities from a linear program that is fair at every depth",
+    cite="schuth2014multileaved",
+    **_BOTH,
+)
+register(
+    __name__,
+    name="roughly_optimized",
+    init=init_rough,
+    shows="one of ten sampled lists, with probabilities that are as fair as they can be at every depth",
+    cite="manabe2017comparative",
+    **_BOTH,
+)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, random_below, shuffle
 
@@ -66,7 +67,7 @@ def remove_arm(state: Any, m: int, place: int) -> None:
 
 
 @kernel
-def merge_when_due(state: Any, size: int, t: int, rng: np.random.Generator) -> None:
+def merge_when_due(state: Any, size: int, t: int, rng: Generator) -> None:
     """End the stage when so many arms are gone that batches can be paired."""
     batches, n_arms = state.clock[BATCHES], state.arms.shape[0]
     if batches == 1 or state.ends[batches] > n_arms / 2.0 ** state.clock[STAGE] + 1:
@@ -82,7 +83,7 @@ def merge_when_due(state: Any, size: int, t: int, rng: np.random.Generator) -> N
 
 
 @kernel
-def merge(state: Any, size: int, rng: np.random.Generator) -> None:
+def merge(state: Any, size: int, rng: Generator) -> None:
     """Pair small batches with large ones, as long as a pair has at most 1.5 ``size`` arms."""
     batches = state.clock[BATCHES]
     order = state.scratch[0, :batches]
@@ -128,7 +129,7 @@ def copy_batch(state: Any, m: int, filled: int) -> int:
 
 
 @kernel
-def random_place(state: Any, m: int, rng: np.random.Generator) -> int:
+def random_place(state: Any, m: int, rng: Generator) -> int:
     """Draw a place of batch m."""
     return state.ends[m] + random_below(batch_size(state.ends, m), rng)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import exp, log, sqrt
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, beta_draw, kernel, larger, random_highest
 
@@ -24,7 +25,7 @@ def ucb_rows(boxes: int, n_arms: int) -> tuple[FloatMatrix, FloatMatrix, FloatMa
 
 
 @kernel
-def ucb_advance(mean: FloatVector, width: FloatVector, total: int, alpha: float, rng: np.random.Generator) -> int:
+def ucb_advance(mean: FloatVector, width: FloatVector, total: int, alpha: float, rng: Generator) -> int:
     """UCB1: each arm once, then the largest ``mean + sqrt(alpha ln N / n)``, N being the plays of this box."""
     return random_highest(mean, width, sqrt(alpha * log(max(total, 1))), rng)
 
@@ -50,7 +51,7 @@ def ucb_feedback(
 
 
 @kernel
-def thompson_advance(good: IntVector, bad: IntVector, rng: np.random.Generator) -> int:
+def thompson_advance(good: IntVector, bad: IntVector, rng: Generator) -> int:
     """Thompson sampling: the largest of theta_i ~ Beta(good_i + 1, bad_i + 1)."""
     best, arm = -1.0, 0
     for k in range(good.shape[0]):
@@ -61,7 +62,7 @@ def thompson_advance(good: IntVector, bad: IntVector, rng: np.random.Generator) 
 
 
 @kernel
-def exp3_advance(log_weight: FloatVector, share: FloatVector, mixing: float, rng: np.random.Generator) -> int:
+def exp3_advance(log_weight: FloatVector, share: FloatVector, mixing: float, rng: Generator) -> int:
     """Exp3: draw an arm from ``share``, which this fills with ``(1 - mixing) w_i / sum w + mixing / K``."""
     n_arms = log_weight.shape[0]
     top = log_weight[0]

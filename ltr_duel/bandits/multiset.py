@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.core import IntVector, kernel, random_below
 
@@ -14,7 +14,7 @@ def starts_epoch(t: int) -> bool:
 
 
 @kernel
-def random_member(cumulative: IntVector, rng: np.random.Generator) -> int:
+def random_member(cumulative: IntVector, rng: Generator) -> int:
     """Draw a member of a multiset of arms, given as the running sum of its histogram."""
     n = random_below(cumulative[-1], rng)
     low, high = 0, cumulative.shape[0] - 1
@@ -28,7 +28,7 @@ def random_member(cumulative: IntVector, rng: np.random.Generator) -> int:
 
 
 @kernel
-def replace_members(cumulative: IntVector, chosen: IntVector, rng: np.random.Generator) -> None:
+def replace_members(cumulative: IntVector, chosen: IntVector, rng: Generator) -> None:
     """Make the multiset the arms counted in ``chosen``, and count anew; the first multiset is one random arm."""
     total = 0
     for k in range(chosen.shape[0]):

@@ -18,6 +18,7 @@ from math import ceil, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.cardinal import UNPLAYED, ucb_advance
 from ltr_duel.bandits.multiset import random_member, replace_members, starts_epoch
@@ -62,7 +63,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     return State(mean, width, past_mean, past_width, won, plays, cumulative, chosen, clock)
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """The opponent draws; the right player plays its hot start, or the largest index."""
     n_arms = state.mean.shape[0]
     if starts_epoch(t):
@@ -86,9 +87,7 @@ def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tu
     return left, random_highest(state.mean, state.width, sqrt(params.alpha * log(t)), rng)
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Average over the balanced epochs, or within the plain one."""
     won = right_won(outcome, rng)
     state.won[second] += won

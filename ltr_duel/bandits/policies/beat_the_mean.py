@@ -19,6 +19,7 @@ from math import ceil, inf, log, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.policies.beat_the_mean_sweeps import PacSweepState, SweepState, sweep, sweep_arrays
 from ltr_duel.bandits.policies.beat_the_mean_sweeps import recommend as recommend_in_sweeps
@@ -113,7 +114,7 @@ def _arrays(n_arms: int, enough: int, factor: float, level: float) -> tuple[Any,
     return np.zeros((n_arms, 2 * n_arms), np.int64), n, wins, np.full(n_arms, 0.5), active, waiting, clock, bounds
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Lines 11 and 12, or the arm of line 23 for ever."""
     if state.clock[BEST] >= 0:
         return state.clock[BEST], state.clock[BEST]
@@ -124,9 +125,7 @@ def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tu
     return first, state.active[random_below(state.clock[ACTIVE], rng)]  # line 12
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Lines 13 to 21."""
     if state.clock[BEST] >= 0:
         return
@@ -180,7 +179,7 @@ def find_range(state: State) -> None:
 
 
 @kernel
-def remove_worst(state: State, rng: np.random.Generator) -> None:
+def remove_worst(state: State, rng: Generator) -> None:
     """Lines 17 to 19, and what follows from them. LOW is exact here."""
     ties = 0
     for place in range(state.clock[ACTIVE]):

@@ -22,6 +22,7 @@ from math import inf, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, binomial_draw, kernel, random_below
 
@@ -62,9 +63,7 @@ def sweep_arrays(n_arms: int, enough: int, factor: float, level: float) -> tuple
     return n, drawn, unnamed, np.zeros((n_arms, 2 * n_arms), np.int64), np.zeros(n_arms), active, waiting, clock, bounds
 
 
-def sweep(
-    state: SweepState, params: Any, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: np.random.Generator
-) -> int:
+def sweep(state: SweepState, params: Any, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: Generator) -> int:
     """Lines 10 to 23, until the step; then name all opponents."""
     if t == 1:
         for b in range(p.shape[0]):
@@ -114,7 +113,7 @@ def hop(state: SweepState, room: int) -> int:
 
 
 @kernel
-def draw_near(state: SweepState, rng: np.random.Generator) -> None:
+def draw_near(state: SweepState, rng: Generator) -> None:
     """Draw the open outcomes of all arms that may be the best or the worst before they have two duels more."""
     drawn = True
     while drawn:
@@ -147,7 +146,7 @@ def is_near(state: SweepState, b: int) -> bool:
 
 
 @kernel
-def serve(state: SweepState, room: int, p: FloatMatrix, met: IntMatrix, rng: np.random.Generator) -> int:
+def serve(state: SweepState, room: int, p: FloatMatrix, met: IntMatrix, rng: Generator) -> int:
     """Serve the arms of fewest duels, until one is removed or there is no room; arms not near draw no outcome."""
     fewest, waiting = fewest_duels(state), 0
     for place in range(state.clock[ACTIVE]):
@@ -185,7 +184,7 @@ def find_range(state: SweepState) -> None:
 
 
 @kernel
-def remove_worst(state: SweepState, p: FloatMatrix, met: IntMatrix, rng: np.random.Generator) -> None:
+def remove_worst(state: SweepState, p: FloatMatrix, met: IntMatrix, rng: Generator) -> None:
     """Lines 17 to 19. LOW is exact here."""
     draw_all(state, rng)
     ties = 0
@@ -214,7 +213,7 @@ def remove_worst(state: SweepState, p: FloatMatrix, met: IntMatrix, rng: np.rand
 
 
 @kernel
-def name_opponents(state: SweepState, b: int, p: FloatMatrix, met: IntMatrix, rng: np.random.Generator) -> None:
+def name_opponents(state: SweepState, b: int, p: FloatMatrix, met: IntMatrix, rng: Generator) -> None:
     """Draw whom an arm met in all its duels, from the remaining arms."""
     for side in range(2):
         while state.unnamed[b, side] > 0:  # twice at most: rounding may leave something over
@@ -229,7 +228,7 @@ def name_opponents(state: SweepState, b: int, p: FloatMatrix, met: IntMatrix, rn
 
 @kernel
 def name_against(
-    state: SweepState, b: int, x: int, side: int, every: float, p: FloatMatrix, met: IntMatrix, rng: np.random.Generator
+    state: SweepState, b: int, x: int, side: int, every: float, p: FloatMatrix, met: IntMatrix, rng: Generator
 ) -> int:
     """Draw how many lost, or won, duels were against x; ``every`` adds up the chances of all. Return all known ones."""
     chance = p[b, x] if side == WON else 1.0 - p[b, x]
@@ -241,7 +240,7 @@ def name_against(
 
 
 @kernel
-def draw_outcomes(state: SweepState, b: int, rng: np.random.Generator) -> None:
+def draw_outcomes(state: SweepState, b: int, rng: Generator) -> None:
     """Draw the open outcomes of an arm."""
     duels = state.n[b] - state.drawn[b, LOST] - state.drawn[b, WON]
     won = binomial_draw(duels, state.sum_p[b] / state.clock[ACTIVE], rng)
@@ -252,7 +251,7 @@ def draw_outcomes(state: SweepState, b: int, rng: np.random.Generator) -> None:
 
 
 @kernel
-def draw_all(state: SweepState, rng: np.random.Generator) -> None:
+def draw_all(state: SweepState, rng: Generator) -> None:
     """Draw all open outcomes."""
     for place in range(state.clock[ACTIVE]):
         draw_outcomes(state, state.active[place], rng)

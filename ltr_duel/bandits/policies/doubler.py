@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.cardinal import UNPLAYED, thompson_advance, ucb_advance, ucb_feedback, ucb_rows
 from ltr_duel.bandits.multiset import random_member, replace_members, starts_epoch
@@ -75,7 +76,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     return State(*ucb_rows(1, n_arms), np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64))
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Lines 5 to 8."""
     if starts_epoch(t):
         replace_members(state.cumulative, state.chosen, rng)  # line 11 of the epoch before
@@ -89,9 +90,7 @@ def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tu
     return left, ucb_advance(state.mean[0], state.width[0], state.total[0], params.alpha, rng)  # line 8
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Lines 9 and 10."""
     won = right_won(outcome, rng)
     ucb_feedback(state.mean, state.width, state.sums, state.plays, state.total, 0, second, won)
@@ -109,7 +108,7 @@ def improved_init(n_arms: int, horizon: int, params: Params) -> ImprovedState:
     return ImprovedState(*ucb_rows(1, n_arms), counts[0], counts[1], np.zeros(1), np.zeros(1, np.int64))
 
 
-def improved_select(state: ImprovedState, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def improved_select(state: ImprovedState, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Lines 6 and 7."""
     if starts_epoch(t):
         replace_members(state.cumulative, state.chosen, rng)  # line 10 of the epoch before
@@ -121,13 +120,7 @@ def improved_select(state: ImprovedState, params: Params, t: int, rng: np.random
 
 
 def improved_update(
-    state: ImprovedState,
-    params: Params,
-    t: int,
-    first: int,
-    second: int,
-    outcome: int,
-    rng: np.random.Generator,
+    state: ImprovedState, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
     """Lines 8 and 9: the box is fed b + f."""
     won = right_won(outcome, rng)
@@ -148,7 +141,7 @@ def thompson_init(n_arms: int, horizon: int, params: ThompsonParams) -> Thompson
     return ThompsonState(good, bad, cumulative, chosen)
 
 
-def thompson_select(state: ThompsonState, params: ThompsonParams, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def thompson_select(state: ThompsonState, params: ThompsonParams, t: int, rng: Generator) -> tuple[int, int]:
     """Algorithm 10: the largest theta, against the opponent."""
     if starts_epoch(t):
         replace_members(state.cumulative, state.chosen, rng)
@@ -157,13 +150,7 @@ def thompson_select(state: ThompsonState, params: ThompsonParams, t: int, rng: n
 
 
 def thompson_update(
-    state: ThompsonState,
-    params: ThompsonParams,
-    t: int,
-    first: int,
-    second: int,
-    outcome: int,
-    rng: np.random.Generator,
+    state: ThompsonState, params: ThompsonParams, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
     """One success or one failure of the right arm."""
     won = right_won(outcome, rng)

@@ -17,6 +17,7 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.policy import NEVER, Policy, Sweeps, register
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, binomial_draw, kernel, random_below, shuffle
@@ -48,7 +49,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     return State(rivals, wins, np.zeros(4, np.int64), np.array([log(horizon) + 2 * log(n_arms)]))
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """The candidate against the next rival; alone when none is left."""
     if t == 1:
         choose_first(state, rng)
@@ -59,16 +60,14 @@ def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tu
 
 
 @kernel
-def choose_first(state: State, rng: np.random.Generator) -> None:
+def choose_first(state: State, rng: Generator) -> None:
     """Lines 2 and 3."""
     shuffle(state.rivals, rng)
     state.clock[RIVALS] = state.rivals.shape[0] - 1
     state.clock[CANDIDATE] = state.rivals[state.clock[RIVALS]]
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count; after a sweep, see who falls."""
     if outcome == 0:
         return
@@ -79,7 +78,7 @@ def update(
 
 
 @kernel
-def end_sweep(state: State, radius_scale: float, prune: bool, rng: np.random.Generator) -> None:
+def end_sweep(state: State, radius_scale: float, prune: bool, rng: Generator) -> None:
     """Lines 8 to 13, with n duels of the candidate against each rival."""
     state.clock[NEXT] = 0
     state.clock[SWEEPS] += 1
@@ -130,9 +129,7 @@ def idle_until(state: State, params: Params, t: int) -> int:
     return NEVER
 
 
-def sweep(
-    state: State, params: Params, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: np.random.Generator
-) -> int:
+def sweep(state: State, params: Params, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: Generator) -> int:
     """Take as many sweeps at once as can end without anybody falling, else one."""
     decisions = 0
     while t <= until:

@@ -17,6 +17,7 @@ from math import log
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.batches import (
     BATCHES,
@@ -64,7 +65,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     return State(np.ones(square, np.int64), np.zeros(square), *posterior, *rows, np.full(n_arms, -1))
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """The winner of a sampled tournament, and its likely loser."""
     if t == 1:
         shuffle(state.arms, rng)
@@ -91,7 +92,7 @@ def join_next(state: State, m: int) -> int:
 
 
 @kernel
-def tournament_winner(state: State, m: int, rng: np.random.Generator) -> int:
+def tournament_winner(state: State, m: int, rng: Generator) -> int:
     """Sample theta_ij for all pairs of the batch; return the arm with the most of them above 1/2."""
     start, end = state.ends[m], state.ends[m + 1]
     for place in range(start, end):
@@ -106,7 +107,7 @@ def tournament_winner(state: State, m: int, rng: np.random.Generator) -> int:
 
 
 @kernel
-def likely_loser(state: State, m: int, first: int, rng: np.random.Generator) -> int:
+def likely_loser(state: State, m: int, first: int, rng: Generator) -> int:
     """Return the arm i of the batch, not ``first``, with the smallest fresh sample theta_i,first."""
     least, loser = 2.0, first
     for place in range(state.ends[m], state.ends[m + 1]):
@@ -118,9 +119,7 @@ def likely_loser(state: State, m: int, first: int, rng: np.random.Generator) -> 
     return loser
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count, and end the stage when it is due."""
     if outcome != 0:
         winner, loser = (first, second) if outcome > 0 else (second, first)

@@ -15,6 +15,7 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.batches import (
     batch_of_step,
@@ -60,7 +61,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     return State(np.ones(square, np.int64), np.zeros(square), *rows, np.array([head_start]))
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """A random arm of the batch whose turn it is, and its most optimistic rival there."""
     if t == 1:
         shuffle(state.arms, rng)
@@ -76,7 +77,7 @@ def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tu
 
 
 @kernel
-def rival_in_batch(state: State, m: int, champion: int, bonus: float, rng: np.random.Generator) -> int:
+def rival_in_batch(state: State, m: int, champion: int, bonus: float, rng: Generator) -> int:
     """Return the arm of the batch, not the champion, with the largest u_jc; one of several at random."""
     best, ties, rival = -1.0, 0, champion
     for place in range(state.ends[m], state.ends[m + 1]):
@@ -105,9 +106,7 @@ def bound_against(wins: IntMatrix, j: int, champion: int, bonus: float) -> float
     return wins[j, champion] / n + sqrt(bonus / n)
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count, and end the stage when it is due."""
     if outcome != 0:
         winner, loser = (first, second) if outcome > 0 else (second, first)

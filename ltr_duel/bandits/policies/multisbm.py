@@ -11,6 +11,7 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.cardinal import ucb_feedback, ucb_rows
 from ltr_duel.bandits.policies.sparring import AILON, right_won
@@ -42,7 +43,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     return State(*ucb_rows(n_arms, n_arms), np.zeros(n_arms), np.zeros(1, np.int64), np.zeros(n_arms, np.int64))
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """The box of the last right arm advances."""
     if t == 1:
         state.left[0] = random_below(state.mean.shape[0], rng)  # arbitrary
@@ -50,9 +51,7 @@ def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tu
     return left, random_highest(state.mean[left], state.width[left], state.scale[left], rng)
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Reward the box of the left arm with 1 if the right arm won."""
     won = right_won(outcome, rng)
     ucb_feedback(state.mean, state.width, state.sums, state.plays, state.total, first, second, won)

@@ -18,6 +18,7 @@ from math import inf, log
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.divergence import evidence_rows, record_evidence
 from ltr_duel.bandits.policy import Policy, register
@@ -71,7 +72,7 @@ def rmed_rows(n_arms: int, rounds: int, slack: float) -> tuple[Any, ...]:
     return *evidence_rows(n_arms), np.full(n_arms, inf), *lists, clock, np.array([slack]), rival
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """The next arm of L_C, and its opponent."""
     if state.clock[ROUNDS] > 0:
         return state.clock[FIRST], state.clock[SECOND]
@@ -80,14 +81,14 @@ def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tu
 
 
 @kernel
-def likely_winner(state: Any, rng: np.random.Generator) -> int:
+def likely_winner(state: Any, rng: Generator) -> int:
     """Draw i*, the arm with the least evidence against it. Sums that differ by a rounding error tie."""
     least = smallest(state.evidence) + ROUNDING
     return random_up_to(state.evidence, least, count_up_to(state.evidence, least), rng)
 
 
 @kernel
-def strongest_opponent(state: Any, arm: int, winner: int, rng: np.random.Generator) -> int:
+def strongest_opponent(state: Any, arm: int, winner: int, rng: Generator) -> int:
     """RMED1's choice: i* if it beats the arm or nobody does, else the arm it loses to most."""
     if state.share[arm, winner] <= 0.5:
         return winner
@@ -97,9 +98,7 @@ def strongest_opponent(state: Any, arm: int, winner: int, rng: np.random.Generat
     return random_up_to(state.share[arm], least, count_up_to(state.share[arm], least), rng)
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count, and see who joins the next pass."""
     if outcome != 0:
         record_duel(state, first, second, outcome)

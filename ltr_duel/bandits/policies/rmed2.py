@@ -14,7 +14,7 @@ from __future__ import annotations
 from math import ceil, exp, inf, log
 from typing import Any, NamedTuple
 
-import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.policies.rmed import (
     BIBTEX,
@@ -66,7 +66,7 @@ def fixed_init(n_arms: int, horizon: int, params: Params) -> FixedState:
     return FixedState(*rmed_rows(n_arms, rounds, params.scale * n_arms**params.power))
 
 
-def select(state: Rmed2State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: Rmed2State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """A pair that met too rarely; else the next arm of L_C, and its opponent."""
     if state.clock[ROUNDS] > 0:
         return state.clock[FIRST], state.clock[SECOND]
@@ -78,7 +78,7 @@ def select(state: Rmed2State, params: Params, t: int, rng: np.random.Generator) 
     return first, opponent(state, first, winner, cheapest_rival(state, first, winner), t, rng)
 
 
-def fixed_select(state: FixedState, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def fixed_select(state: FixedState, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """The next arm of L_C, and its opponent."""
     if state.clock[ROUNDS] > 0:
         return state.clock[FIRST], state.clock[SECOND]
@@ -144,7 +144,7 @@ def cheapest_rival(state: Any, arm: int, winner: int) -> int:
 
 
 @kernel
-def opponent(state: Any, arm: int, winner: int, rival: int, t: int, rng: np.random.Generator) -> int:
+def opponent(state: Any, arm: int, winner: int, rival: int, t: int, rng: Generator) -> int:
     """Return the cheapest rival, as long as the arm has met i* often enough; else RMED1's choice."""
     if rival >= 0 and state.share[arm, rival] <= 0.5 and t >= 3:
         met_winner = state.wins[arm, winner] + state.wins[winner, arm]

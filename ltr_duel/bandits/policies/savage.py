@@ -14,6 +14,7 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.policy import NEVER, Policy, register
 from ltr_duel.core import FloatVector, IntMatrix, IntVector, kernel, random_below
@@ -53,7 +54,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     )
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """A random pair among those that met least often; the last arm alone when no pair is left."""
     if state.clock[REMAINING] == 0:
         last = most_victories(state)
@@ -68,9 +69,7 @@ def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tu
     return pair // n_arms, pair % n_arms
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count, and drop an arm that its rival confidently beats."""
     if outcome == 0:
         return

@@ -19,6 +19,7 @@ from math import log
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.divergence import coin_divergence
 from ltr_duel.bandits.policy import NEVER, Policy, register
@@ -54,7 +55,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     return State(np.zeros(square, np.int64), np.zeros(square, np.int64), unsettled, alive, rewards, clock)
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """The pair being settled, or the arm found."""
     if t - state.clock[START] >= state.clock[LENGTH]:
         begin_round(state, t, rng)
@@ -66,7 +67,7 @@ def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tu
 
 
 @kernel
-def begin_round(state: State, t: int, rng: np.random.Generator) -> None:
+def begin_round(state: State, t: int, rng: Generator) -> None:
     """Forget everything; the first round has 4 steps. The sweeps of a round go through the arms in a random order."""
     n_arms, length = state.alive.shape[0], state.clock[LENGTH]
     for i in range(n_arms):
@@ -90,7 +91,7 @@ def begin_round(state: State, t: int, rng: np.random.Generator) -> None:
 
 
 @kernel
-def next_pair(state: State, rng: np.random.Generator) -> None:
+def next_pair(state: State, rng: Generator) -> None:
     """Draw opponents, arm by arm, until a pair has to be settled or the winner is found."""
     n_arms = state.alive.shape[0]
     while state.clock[BEST] < 0:
@@ -111,7 +112,7 @@ def next_pair(state: State, rng: np.random.Generator) -> None:
 
 
 @kernel
-def best_settled(state: State, rng: np.random.Generator) -> int:
+def best_settled(state: State, rng: Generator) -> int:
     """Draw from the remaining arms with the largest known Copeland score."""
     most, ties, best = -1, 0, 0
     for place in range(state.clock[ALIVE]):
@@ -178,9 +179,7 @@ def divergence_bound(mean: float, end: float, limit: float) -> float:
     return near
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count a duel; settle the pair when it is clear who is better."""
     if outcome == 0:
         return

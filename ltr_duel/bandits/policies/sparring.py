@@ -14,6 +14,7 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.cardinal import (
     exp3_advance,
@@ -49,14 +50,14 @@ def ucb_init(n_arms: int, horizon: int, params: UcbParams) -> UcbState:
     return UcbState(*ucb_rows(2, n_arms))
 
 
-def ucb_select(state: UcbState, params: UcbParams, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def ucb_select(state: UcbState, params: UcbParams, t: int, rng: Generator) -> tuple[int, int]:
     """Advance both boxes."""
     left = ucb_advance(state.mean[LEFT], state.width[LEFT], state.total[LEFT], params.alpha, rng)
     return left, ucb_advance(state.mean[RIGHT], state.width[RIGHT], state.total[RIGHT], params.alpha, rng)
 
 
 def ucb_update(
-    state: UcbState, params: UcbParams, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
+    state: UcbState, params: UcbParams, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
     """Reward 1 for the box whose arm won; a coin where both chose the same arm."""
     won = right_won(outcome, rng)
@@ -70,7 +71,7 @@ def ucb_recommend(state: UcbState, params: UcbParams) -> int:
 
 
 @kernel
-def right_won(outcome: int, rng: np.random.Generator) -> int:
+def right_won(outcome: int, rng: Generator) -> int:
     """Return the survey's b: 1 if the right arm won, else 0; a coin for an arm against itself."""
     if outcome == 0:
         outcome = coin(rng)
@@ -93,20 +94,14 @@ def thompson_init(n_arms: int, horizon: int, params: ThompsonParams) -> Thompson
     return ThompsonState(np.zeros((2, n_arms), np.int64), np.zeros((2, n_arms), np.int64))
 
 
-def thompson_select(state: ThompsonState, params: ThompsonParams, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def thompson_select(state: ThompsonState, params: ThompsonParams, t: int, rng: Generator) -> tuple[int, int]:
     """Draw theta for both boxes, and take the largest of each."""
     left = thompson_advance(state.good[LEFT], state.bad[LEFT], rng)
     return left, thompson_advance(state.good[RIGHT], state.bad[RIGHT], rng)
 
 
 def thompson_update(
-    state: ThompsonState,
-    params: ThompsonParams,
-    t: int,
-    first: int,
-    second: int,
-    outcome: int,
-    rng: np.random.Generator,
+    state: ThompsonState, params: ThompsonParams, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
     """One success and one failure."""
     won = right_won(outcome, rng)
@@ -145,7 +140,7 @@ def exp3_init(n_arms: int, horizon: int, params: Exp3Params) -> Exp3State:
     return Exp3State(np.zeros((2, n_arms)), np.zeros((2, n_arms)), np.zeros(n_arms, np.int64))
 
 
-def exp3_select(state: Exp3State, params: Exp3Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def exp3_select(state: Exp3State, params: Exp3Params, t: int, rng: Generator) -> tuple[int, int]:
     """Draw one arm from each box."""
     mixing = exp3_mixing(state.log_weight.shape[1], t, params.settle)
     left = exp3_advance(state.log_weight[LEFT], state.share[LEFT], mixing, rng)
@@ -153,7 +148,7 @@ def exp3_select(state: Exp3State, params: Exp3Params, t: int, rng: np.random.Gen
 
 
 def exp3_update(
-    state: Exp3State, params: Exp3Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
+    state: Exp3State, params: Exp3Params, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
     """The winner's box raises its weight by the importance-weighted reward."""
     won = right_won(outcome, rng)

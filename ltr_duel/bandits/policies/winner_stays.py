@@ -15,6 +15,7 @@ from math import floor
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.policy import NEVER, Policy, register
 from ltr_duel.core import IntVector, first_most, kernel, random_below
@@ -55,7 +56,7 @@ def strong_init(n_arms: int, horizon: int, params: StrongParams) -> StrongState:
     return StrongState(np.zeros(n_arms, np.int64), np.full(2, -1), np.array([1, 0]))
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """The arm that is most ahead, and the next one."""
     first = most_ahead(state, -1, rng)
     if state.ahead.shape[0] == 1:
@@ -64,7 +65,7 @@ def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tu
 
 
 @kernel
-def most_ahead(state: Any, without: int, rng: np.random.Generator) -> int:
+def most_ahead(state: Any, without: int, rng: Generator) -> int:
     """Return the arm that is most ahead; of several an arm of the last duel, else one at random."""
     best, ties = NEVER, 0
     for k in range(state.ahead.shape[0]):
@@ -84,9 +85,7 @@ def most_ahead(state: Any, without: int, rng: np.random.Generator) -> int:
     return 0
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count."""
     if outcome != 0:
         state.ahead[first] += outcome
@@ -95,7 +94,7 @@ def update(
         state.last[1] = second
 
 
-def strong_select(state: StrongState, params: StrongParams, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def strong_select(state: StrongState, params: StrongParams, t: int, rng: Generator) -> tuple[int, int]:
     """The winner of the round alone while its exploitation lasts, else as for weak regret."""
     if t <= state.clock[UNTIL]:
         best = first_most(state.ahead)
@@ -107,13 +106,7 @@ def strong_select(state: StrongState, params: StrongParams, t: int, rng: np.rand
 
 
 def strong_update(
-    state: StrongState,
-    params: StrongParams,
-    t: int,
-    first: int,
-    second: int,
-    outcome: int,
-    rng: np.random.Generator,
+    state: StrongState, params: StrongParams, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
     """Count; see whether the round is over."""
     if outcome == 0:

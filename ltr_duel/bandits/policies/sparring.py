@@ -16,13 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import (
-    exp3_advance,
-    thompson_advance,
-    ucb_advance,
-    ucb_feedback,
-    ucb_rows,
-)
+from ltr_duel.bandits.cardinal import UcbBoxes, exp3_advance, thompson_advance, ucb_advance, ucb_boxes, ucb_feedback
 from ltr_duel.bandits.policy import Policy, register
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, coin, first_most, kernel
 
@@ -38,22 +32,18 @@ class UcbParams(NamedTuple):
 class UcbState(NamedTuple):
     """Two UCB1 boxes over K arms, left in row 0 and right in row 1."""
 
-    mean: FloatMatrix  # (2, K) mean reward
-    width: FloatMatrix  # (2, K) 1 / sqrt(plays)
-    sums: FloatMatrix  # (2, K) summed reward
-    plays: IntMatrix  # (2, K)
-    total: IntVector  # (2,) plays of the box
+    boxes: UcbBoxes
 
 
 def ucb_init(n_arms: int, horizon: int, params: UcbParams) -> UcbState:
     """Nothing has been played."""
-    return UcbState(*ucb_rows(2, n_arms))
+    return UcbState(ucb_boxes(2, n_arms))
 
 
 def ucb_select(state: UcbState, params: UcbParams, t: int, rng: Generator) -> tuple[int, int]:
     """Advance both boxes."""
-    left = ucb_advance(state.mean[LEFT], state.width[LEFT], state.total[LEFT], params.alpha, rng)
-    return left, ucb_advance(state.mean[RIGHT], state.width[RIGHT], state.total[RIGHT], params.alpha, rng)
+    left = ucb_advance(state.boxes, LEFT, params.alpha, rng)
+    return left, ucb_advance(state.boxes, RIGHT, params.alpha, rng)
 
 
 def ucb_update(
@@ -61,13 +51,13 @@ def ucb_update(
 ) -> None:
     """Reward 1 for the box whose arm won; a coin where both chose the same arm."""
     won = right_won(outcome, rng)
-    ucb_feedback(state.mean, state.width, state.sums, state.plays, state.total, LEFT, first, 1.0 - won)
-    ucb_feedback(state.mean, state.width, state.sums, state.plays, state.total, RIGHT, second, won)
+    ucb_feedback(state.boxes, LEFT, first, 1.0 - won)
+    ucb_feedback(state.boxes, RIGHT, second, won)
 
 
 def ucb_recommend(state: UcbState, params: UcbParams) -> int:
     """The arm that the right box played most (the papers name none)."""
-    return first_most(state.plays[RIGHT])
+    return first_most(state.boxes.plays[RIGHT])
 
 
 @kernel

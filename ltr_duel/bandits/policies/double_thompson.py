@@ -25,10 +25,9 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.bandits.copeland import STALE, refresh_scores, score_rows
-from ltr_duel.bandits.divergence import coin_divergence
 from ltr_duel.bandits.policy import Policy, register
 from ltr_duel.bandits.posterior import draw_above, posterior_rows, record_posterior
-from ltr_duel.bandits.statistics import most_victorious, record_win
+from ltr_duel.bandits.statistics import coin_divergence, most_victorious, record_win
 from ltr_duel.bandits.tournament import (
     LaneVector,
     OddsMatrix,

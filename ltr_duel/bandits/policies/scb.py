@@ -21,10 +21,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.divergence import coin_divergence
 from ltr_duel.bandits.policy import NEVER, Policy, register
 from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.bandits.statistics import most_victorious
+from ltr_duel.bandits.statistics import coin_divergence, most_victorious
 from ltr_duel.core import IntMatrix, IntVector, kernel, random_below, shuffle
 
 

@@ -1,150 +1,165 @@
-"""Arms in small batches that are compared among themselves, thinned out, and merged: MergeRUCB and MergeDTS.
-
-Batch m holds ``arms[ends[m]:ends[m + 1]]``. The batches and the counters are passed as `Batches`, a view on the
-arrays of a policy's state.
-"""
+"""Arms in small batches that are compared among themselves, thinned out, and merged: for MergeRUCB and MergeDTS."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
-from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, random_below, shuffle
+from ltr_duel.bandits.state import Registers, registers
+from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, shuffle
 
-BATCHES, STAGE, SINCE = 0, 1, 2  # in `clock`: number of batches; stage; the step before this stage began
+
+class Now:
+    """How far the elimination is."""
+
+    count: int  # batches
+    stage: int  # 1, 2, ...
+    since: int  # the step before this stage began
 
 
-def batch_rows(n_arms: int, size: int) -> tuple[IntVector, IntVector, IntVector, IntMatrix]:
-    """Make arms (K,), ends (K + 1,), clock (3,) and scratch (3, K + 1) for batches of ``size`` arms."""
+class Batches(NamedTuple):
+    """The remaining arms in their batches; batch m holds ``arms[ends[m]:ends[m + 1]]``."""
+
+    arms: IntVector  # (K,)
+    ends: IntVector  # (K + 1,)
+    order: IntVector  # (K,) scratch: batches from small to large
+    merged: IntVector  # (K,) scratch: the next `arms`
+    merged_ends: IntVector  # (K + 1,) scratch: the next `ends`
+    now: Registers[Now]
+
+
+def new_batches(n_arms: int, size: int) -> Batches:
+    """Make batches of ``size`` arms."""
+    order, merged = np.zeros((2, n_arms), np.int64)
     ends = np.minimum(np.arange(n_arms + 1) * size, n_arms)
-    clock = np.array([-(-n_arms // size), 1, 0])
-    return np.arange(n_arms), ends, clock, np.zeros((3, n_arms + 1), np.int64)
+    now = registers(Now, count=-(-n_arms // size), stage=1)
+    return Batches(np.arange(n_arms), ends, order, merged, np.zeros(n_arms + 1, np.int64), now)
 
 
 @kernel
-def batch_of_step(state: Any, t: int) -> int:
+def batch_size(batches: Batches, m: int) -> int:
+    """Return how many arms batch m has."""
+    return batches.ends[m + 1] - batches.ends[m]
+
+
+@kernel
+def arms_left(batches: Batches) -> int:
+    """Return how many arms remain."""
+    return batches.ends[batches.now[0].count]
+
+
+@kernel
+def batch_of_step(batches: Batches, t: int) -> int:
     """Return the batch whose turn it is; batches of one arm pass as long as there are others."""
-    batches = state.clock[BATCHES]
-    m = (t - 1) % batches
-    for _ in range(batches):
-        if state.ends[m + 1] - state.ends[m] > 1:
+    count = batches.now[0].count
+    m = (t - 1) % count
+    for _ in range(count):
+        if batch_size(batches, m) > 1:
             return m
-        m = (m + 1) % batches
+        m = (m + 1) % count
     return m
 
 
 @kernel
-def drop_beaten(state: Any, m: int, bonus: float) -> None:
-    """Remove arms that some other arm of the batch confidently beats, one at a time."""
-    again = True
-    while again:
-        again = False
-        for place in range(state.ends[m], state.ends[m + 1]):
-            if not again and is_beaten(state.doubts, state.arms, state.ends[m], state.ends[m + 1], place, bonus):
-                remove_arm(state, m, place)
-                again = True
+def drop_beaten(batches: Batches, doubts: FloatMatrix, m: int, bonus: float) -> None:
+    """Remove arms of batch m that some other arm of the batch confidently beats, one at a time."""
+    place = batches.ends[m]
+    while place < batches.ends[m + 1]:
+        if is_beaten(batches, doubts, m, place, bonus):
+            remove_arm(batches, m, place)
+            place = batches.ends[m]
+        else:
+            place += 1
 
 
 @kernel
-def is_beaten(doubts: FloatMatrix, arms: IntVector, start: int, end: int, place: int, bonus: float) -> bool:
+def is_beaten(batches: Batches, doubts: FloatMatrix, m: int, place: int, bonus: float) -> bool:
     """Return whether u_ij < 1/2 for the arm i in that place and some arm j of its batch."""
-    beaten = False
-    for other in range(start, end):
-        beaten |= doubts[arms[place], arms[other]] > bonus
+    arm, beaten = batches.arms[place], False
+    for other in range(batches.ends[m], batches.ends[m + 1]):
+        beaten |= doubts[arm, batches.arms[other]] > bonus
     return beaten
 
 
 @kernel
-def remove_arm(state: Any, m: int, place: int) -> None:
-    """Take the arm in that place, of batch m, out."""
-    batches = state.clock[BATCHES]
-    for k in range(place, state.ends[batches] - 1):
-        state.arms[k] = state.arms[k + 1]
-    for k in range(m + 1, batches + 1):
-        state.ends[k] -= 1
+def remove_arm(batches: Batches, m: int, place: int) -> None:
+    """Remove the arm in that place of batch m."""
+    for k in range(place, arms_left(batches) - 1):
+        batches.arms[k] = batches.arms[k + 1]
+    for k in range(m + 1, batches.now[0].count + 1):
+        batches.ends[k] -= 1
 
 
 @kernel
-def merge_when_due(state: Any, size: int, t: int, rng: np.random.Generator) -> None:
+def merge_when_due(batches: Batches, size: int, t: int, rng: Generator) -> None:
     """End the stage when so many arms are gone that batches can be paired."""
-    batches, n_arms = state.clock[BATCHES], state.arms.shape[0]
-    if batches == 1 or state.ends[batches] > n_arms / 2.0 ** state.clock[STAGE] + 1:
+    now, n_arms = batches.now[0], batches.arms.shape[0]
+    if now.count == 1 or arms_left(batches) > n_arms / 2.0**now.stage + 1:
         return
-    merge(state, size, rng)
+    merge(batches, size, rng)
     smallest = n_arms
-    for m in range(state.clock[BATCHES]):
-        smallest = min(smallest, state.ends[m + 1] - state.ends[m])
-    if 2 * smallest <= size and state.clock[BATCHES] > 1:
-        merge(state, size, rng)
-    state.clock[STAGE] += 1
-    state.clock[SINCE] = t
+    for m in range(now.count):
+        smallest = min(smallest, batch_size(batches, m))
+    if 2 * smallest <= size and now.count > 1:
+        merge(batches, size, rng)
+    now.stage += 1
+    now.since = t
 
 
 @kernel
-def merge(state: Any, size: int, rng: np.random.Generator) -> None:
+def merge(batches: Batches, size: int, rng: Generator) -> None:
     """Pair small batches with large ones, as long as a pair has at most 1.5 ``size`` arms."""
-    batches = state.clock[BATCHES]
-    order = state.scratch[0, :batches]
-    for m in range(batches):
-        state.scratch[0, m] = m
-    shuffle(order, rng)
-    for k in range(1, batches):  # stable sort by size
-        m, place = state.scratch[0, k], k
-        while place > 0 and batch_size(state.ends, state.scratch[0, place - 1]) > batch_size(state.ends, m):
-            state.scratch[0, place] = state.scratch[0, place - 1]
-            place -= 1
-        state.scratch[0, place] = m
-    low, high, made, filled = 0, batches - 1, 0, 0
+    now = batches.now[0]
+    sort_by_size(batches, rng)
+    low, high, made, filled = 0, now.count - 1, 0, 0
     while low <= high:
-        large, small = state.scratch[0, high], state.scratch[0, low]
-        filled = copy_batch(state, large, filled)
-        if low < high and batch_size(state.ends, small) + batch_size(state.ends, large) <= 1.5 * size:
-            filled = copy_batch(state, small, filled)
+        small, large = batches.order[low], batches.order[high]
+        filled = copy_batch(batches, large, filled)
+        if low < high and batch_size(batches, small) + batch_size(batches, large) <= 1.5 * size:
+            filled = copy_batch(batches, small, filled)
             low += 1
         high -= 1
         made += 1
-        state.scratch[2, made] = filled
+        batches.merged_ends[made] = filled
     for k in range(filled):
-        state.arms[k] = state.scratch[1, k]
+        batches.arms[k] = batches.merged[k]
     for m in range(1, made + 1):
-        state.ends[m] = state.scratch[2, m]
-    state.clock[BATCHES] = made
+        batches.ends[m] = batches.merged_ends[m]
+    now.count = made
 
 
 @kernel
-def batch_size(ends: IntVector, m: int) -> int:
-    """Return how many arms batch m has."""
-    return ends[m + 1] - ends[m]
+def sort_by_size(batches: Batches, rng: Generator) -> None:
+    """Put the batches in `order`, those of one size at random."""
+    order = batches.order[: batches.now[0].count]
+    for m in range(order.shape[0]):
+        order[m] = m
+    shuffle(order, rng)
+    for k in range(1, order.shape[0]):  # a stable sort
+        m, place = order[k], k
+        while place > 0 and batch_size(batches, order[place - 1]) > batch_size(batches, m):
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = m
 
 
 @kernel
-def copy_batch(state: Any, m: int, filled: int) -> int:
-    """Append batch m to the new list of arms; return how many that has now."""
-    for place in range(state.ends[m], state.ends[m + 1]):
-        state.scratch[1, filled] = state.arms[place]
+def copy_batch(batches: Batches, m: int, filled: int) -> int:
+    """Append batch m to the next list of arms; return how many that has now."""
+    for arm in batches.arms[batches.ends[m] : batches.ends[m + 1]]:
+        batches.merged[filled] = arm
         filled += 1
     return filled
 
 
 @kernel
-def random_place(state: Any, m: int, rng: np.random.Generator) -> int:
-    """Draw a place of batch m."""
-    return state.ends[m] + random_below(batch_size(state.ends, m), rng)
-
-
-@kernel
-def is_decided(state: Any) -> bool:
-    """Return whether one arm alone is left."""
-    return state.ends[state.clock[BATCHES]] == 1
-
-
-@kernel
-def most_victorious_left(wins: IntMatrix, state: Any) -> int:
+def most_victorious_left(wins: IntMatrix, batches: Batches) -> int:
     """Return the remaining arm that won more than half of its duels against the most rivals."""
     best, most = 0, -1
-    for place in range(state.ends[state.clock[BATCHES]]):
-        i, beaten = state.arms[place], 0
+    for i in batches.arms[: arms_left(batches)]:
+        beaten = 0
         for j in range(wins.shape[0]):
             beaten += wins[i, j] > wins[j, i]
         if beaten > most:

@@ -2,55 +2,69 @@
 
 Ailon, Karnin and Joachims reduce a dueling bandit to ordinary bandits, "singleton bandit machines" with two operations:
 *advance* gives the arm to play, *feedback* takes its reward. Three machines live here: UCB1, Thompson sampling and
-Exp3. A policy keeps one or more of them as the rows of its matrices, box b in row b.
+Exp3. A policy keeps one or more of them, box b in row b of its matrices.
 """
 
 from __future__ import annotations
 
 from math import exp, log, sqrt
+from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, beta_draw, kernel, larger, random_highest
 
 UNPLAYED = 1e9  # the mean reward of an arm that a UCB1 box has not yet played: such arms go first, in random order
 
 
-def ucb_rows(boxes: int, n_arms: int) -> tuple[FloatMatrix, FloatMatrix, FloatMatrix, IntMatrix, IntVector]:
-    """Make the arrays of some UCB1 boxes: mean, width, sums, plays (B, K) and total (B,)."""
+class UcbBoxes(NamedTuple):
+    """UCB1 boxes over K arms, box b in row b."""
+
+    mean: FloatMatrix  # (B, K) mean reward
+    width: FloatMatrix  # (B, K) 1 / sqrt(plays)
+    sums: FloatMatrix  # (B, K) summed reward
+    plays: IntMatrix  # (B, K)
+    total: IntVector  # (B,) plays of the box
+
+
+def ucb_boxes(boxes: int, n_arms: int) -> UcbBoxes:
+    """Make boxes that have played nothing."""
     mean, width, sums = np.zeros((3, boxes, n_arms))
     mean[:] = UNPLAYED
-    return mean, width, sums, np.zeros((boxes, n_arms), np.int64), np.zeros(boxes, np.int64)
+    return UcbBoxes(mean, width, sums, np.zeros((boxes, n_arms), np.int64), np.zeros(boxes, np.int64))
 
 
 @kernel
-def ucb_advance(mean: FloatVector, width: FloatVector, total: int, alpha: float, rng: np.random.Generator) -> int:
+def ucb_reset(boxes: UcbBoxes) -> None:
+    """Let the boxes forget everything."""
+    boxes.mean[:] = UNPLAYED
+    boxes.width[:] = 0.0
+    boxes.sums[:] = 0.0
+    boxes.plays[:] = 0
+    boxes.total[:] = 0
+
+
+@kernel
+def ucb_advance(boxes: UcbBoxes, box: int, alpha: float, rng: Generator) -> int:
     """UCB1: each arm once, then the largest ``mean + sqrt(alpha ln N / n)``, N being the plays of this box."""
-    return random_highest(mean, width, sqrt(alpha * log(max(total, 1))), rng)
+    scale = sqrt(alpha * log(max(boxes.total[box], 1)))
+    return random_highest(boxes.mean[box], boxes.width[box], scale, rng)
 
 
 @kernel
-def ucb_feedback(
-    mean: FloatMatrix,
-    width: FloatMatrix,
-    sums: FloatMatrix,
-    plays: IntMatrix,
-    total: IntVector,
-    box: int,
-    arm: int,
-    reward: float,
-) -> None:
+def ucb_feedback(boxes: UcbBoxes, box: int, arm: int, reward: float) -> None:
     """Count a reward of an arm of a box."""
-    total[box] += 1
-    plays[box, arm] += 1
-    sums[box, arm] += reward
-    n = plays[box, arm]
-    mean[box, arm] = sums[box, arm] / n
-    width[box, arm] = 1.0 / sqrt(n)
+    boxes.total[box] += 1
+    boxes.plays[box, arm] += 1
+    boxes.sums[box, arm] += reward
+    n = boxes.plays[box, arm]
+    boxes.mean[box, arm] = boxes.sums[box, arm] / n
+    boxes.width[box, arm] = 1.0 / sqrt(n)
 
 
 @kernel
-def thompson_advance(good: IntVector, bad: IntVector, rng: np.random.Generator) -> int:
+def thompson_advance(good: IntVector, bad: IntVector, rng: Generator) -> int:
     """Thompson sampling: the largest of theta_i ~ Beta(good_i + 1, bad_i + 1)."""
     best, arm = -1.0, 0
     for k in range(good.shape[0]):
@@ -61,7 +75,7 @@ def thompson_advance(good: IntVector, bad: IntVector, rng: np.random.Generator) 
 
 
 @kernel
-def exp3_advance(log_weight: FloatVector, share: FloatVector, mixing: float, rng: np.random.Generator) -> int:
+def exp3_advance(log_weight: FloatVector, share: FloatVector, mixing: float, rng: Generator) -> int:
     """Exp3: draw an arm from ``share``, which this fills with ``(1 - mixing) w_i / sum w + mixing / K``."""
     n_arms = log_weight.shape[0]
     top = log_weight[0]

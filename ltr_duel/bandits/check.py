@@ -13,6 +13,7 @@ import numpy as np
 
 from ltr_duel.bandits.parameters import Configured, configure
 from ltr_duel.bandits.policy import Policy
+from ltr_duel.bandits.state import arrays_in
 from ltr_duel.bandits.trial import Played, play
 from ltr_duel.core import FloatMatrix, FloatVector, interpreted
 
@@ -56,7 +57,7 @@ def check_shape(given: Configured) -> None:
     for n_arms in (1, 2, 5):
         state = policy.init(n_arms, 100 if policy.needs_horizon else 0, params)
         _demand(isinstance(state, policy.state), label, f"init returns {type(state).__name__}, not its State")
-        for name, value in zip(state._fields, state, strict=True):
+        for name, value in arrays_in(state):
             _demand(isinstance(value, np.ndarray), label, f"state.{name} is {type(value).__name__}, not an array")
             _demand(value.dtype != object, label, f"state.{name} holds Python objects")
             if value.dtype.kind == "f":
@@ -181,7 +182,7 @@ def _first_difference(one: Played, other: Played) -> int | None:
 
 
 def _same_state(one: Any, other: Any) -> bool:
-    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+    return all(np.array_equal(a, b) for (_, a), (_, b) in zip(arrays_in(one), arrays_in(other), strict=True))
 
 
 def _demand(holds: bool, label: str, complaint: str) -> None:

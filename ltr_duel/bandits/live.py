@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ltr_duel.bandits.parameters import configure
 from ltr_duel.bandits.policy import Policy
+from ltr_duel.bandits.state import arrays_in, with_arrays
 from ltr_duel.core import InputError, require_between, stream
 
 
@@ -110,7 +111,7 @@ class LivePolicy:
         """Return everything the policy knows, as plain arrays (`numpy.savez` takes them)."""
         inner = self._rng.bit_generator.state["state"]
         words = [inner[key] >> shift & (2**64 - 1) for key in ("state", "inc") for shift in (64, 0)]
-        arrays = {f"state.{name}": value.copy() for name, value in self._state._asdict().items()}
+        arrays = {f"state.{name}": value.copy() for name, value in arrays_in(self._state)}
         return {
             **arrays,
             "n_arms": np.array([self._n_arms]),
@@ -124,13 +125,12 @@ class LivePolicy:
         """Make a policy that goes on where another of the same name and parameters was at its `snapshot`."""
         self = cls.__new__(cls)
         self._label, self._policy, self._params = configure(policy)
-        fields = self._policy.state._fields  # type: ignore[attr-defined]  # a NamedTuple
-        missing = [
-            name for name in (*(f"state.{f}" for f in fields), "n_arms", "t", "asked", "rng") if name not in arrays
-        ]
+        empty = self._policy.init(1, 1, self._params)
+        needed = [*(f"state.{name}" for name, _ in arrays_in(empty)), "n_arms", "t", "asked", "rng"]
+        missing = [name for name in needed if name not in arrays]
         if missing:
             raise InputError(f"this is no snapshot of policy '{self._label}': it lacks {', '.join(missing)}")
-        self._state = self._policy.state(*(np.array(arrays[f"state.{name}"]) for name in fields))
+        self._state = with_arrays(empty, {name.removeprefix("state."): arrays[name] for name in needed})
         self._t = int(arrays["t"][0])
         self._asked = tuple(int(arm) for arm in arrays["asked"])
         self._rng = stream(0, "live")

@@ -14,6 +14,7 @@ from __future__ import annotations
 from math import exp, log
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.core import FloatMatrix, beta_draw, kernel
 
@@ -34,7 +35,7 @@ def record_posterior(prefer: FloatMatrix, log_mass: FloatMatrix, winner: int, lo
 
 
 @kernel
-def draw_above(level: float, a: int, b: int, log_mass: float, rng: np.random.Generator) -> float:
+def draw_above(level: float, a: int, b: int, log_mass: float, rng: Generator) -> float:
     """Draw theta ~ Beta(a + 1, b + 1) if it exceeds ``level``; else return ``level``. Most misses cost no Beta draw.
 
     To the right of its mode the density f lies below g(x) = f(level) exp(h (x - level)), h being the slope of ln f at
@@ -59,6 +60,6 @@ def draw_above(level: float, a: int, b: int, log_mass: float, rng: np.random.Gen
 
 
 @kernel
-def beats(prefer: FloatMatrix, i: int, j: int, rng: np.random.Generator) -> bool:
+def beats(prefer: FloatMatrix, i: int, j: int, rng: Generator) -> bool:
     """Toss whether theta_ij > 1/2."""
     return rng.random() < prefer[i, j]

@@ -8,7 +8,7 @@ K x K matrix of bounds in each step. An unplayed pair has no doubt.
 
 from __future__ import annotations
 
-from math import ceil, exp, sqrt
+from math import ceil, exp, log1p, sqrt
 
 import numpy as np
 
@@ -78,6 +78,15 @@ def most_victorious(wins: IntMatrix) -> int:
         if beaten > most:
             best, most = i, beaten
     return best
+
+
+@kernel
+def coin_divergence(p: float) -> float:
+    """Return d(p, 1/2), the Kullback-Leibler divergence from a fair coin."""
+    x = 2.0 * p - 1.0
+    if x <= -1.0 or x >= 1.0:
+        return 0.6931471805599453  # ln 2
+    return 0.5 * ((1.0 + x) * log1p(x) + (1.0 - x) * log1p(-x))
 
 
 @kernel

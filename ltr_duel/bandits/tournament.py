@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from ltr_duel.core import FloatVector, kernel
@@ -41,7 +42,7 @@ def set_odds(odds: OddsMatrix, i: int, j: int, p: float) -> None:
 
 
 @kernel
-def play_tournament(state: Any, least: int, rng: np.random.Generator) -> None:
+def play_tournament(state: Any, least: int, rng: Generator) -> None:
     """Let the arms with ``blocked == least`` meet everybody once; ``score`` counts their wins, -1 for the others."""
     n_arms, players = state.score.shape[0], 0
     seed_lanes(state.lane, rng)
@@ -68,7 +69,7 @@ def play_tournament(state: Any, least: int, rng: np.random.Generator) -> None:
 
 
 @kernel
-def seed_lanes(lane: LaneVector, rng: np.random.Generator) -> None:
+def seed_lanes(lane: LaneVector, rng: Generator) -> None:
     """Seed every generator with 64 bits, not all of them 0."""
     for k in range(lane.shape[0]):
         high, low = np.uint64(rng.random() * _HALF), np.uint64(rng.random() * (_HALF - 1.0) + 1.0)
@@ -103,12 +104,7 @@ def toss(words: WordVector, odds: WordVector, unmet: WordVector, score: ScoreVec
 
 @kernel
 def toss_equal(
-    words: WordVector,
-    odds: WordVector,
-    prefer: FloatVector,
-    unmet: WordVector,
-    score: ScoreVector,
-    rng: np.random.Generator,
+    words: WordVector, odds: WordVector, prefer: FloatVector, unmet: WordVector, score: ScoreVector, rng: Generator
 ) -> int:
     """Decide the coins that `toss` left open, by the bits of their probabilities that ``odds`` lacks."""
     won = 0

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from ltr_duel.bandits.parameters import configure
+from ltr_duel.bandits.state import arrays_in, with_arrays
 from ltr_duel.bandits.trial import play
 from ltr_duel.core.jit import interpreted
 from ltr_duel.core.random import stream
@@ -29,7 +30,7 @@ def fast_choices(text, state, t, draws, seed):
     rng, counts = stream(seed, "fast"), np.zeros((K, K))
     select = interpreted(policy.select)
     for _ in range(draws):
-        counts[select(type(state)(*(a.copy() for a in state)), params, t, rng)] += 1
+        counts[select(with_arrays(state, dict(arrays_in(state))), params, t, rng)] += 1
     return counts
 
 
@@ -42,8 +43,9 @@ def literal_choices(text, state, t, draws, seed):
         literal.w = state.wins.copy()
         literal.chosen = getattr(state, "chosen", np.zeros(0)).copy()
         if text == "merge_dts":
-            ends = state.ends[: state.clock[0] + 1]
-            literal.batches = [list(state.arms[a:b]) for a, b in itertools.pairwise(ends)]
+            batches = state.batches
+            ends = batches.ends[: batches.now[0].count + 1]
+            literal.batches = [list(batches.arms[a:b]) for a, b in itertools.pairwise(ends)]
         counts[literal.select(t)] += 1
     return counts
 

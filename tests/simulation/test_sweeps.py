@@ -126,7 +126,7 @@ def test_beat_the_mean_in_sweeps_has_the_enumerated_law(matrix, factor, enough, 
     params, oracle, size = configure("beat_the_mean").params, FromMatrix(matrix, in_sweeps=True).open(), len(matrix)
     streams = run_streams(RunKey({}, "", {}, 1, 0, 7))
     for _ in range(runs):
-        state = SweepState(*sweep_arrays(size, enough, factor, 1.0))
+        state = SweepState(*sweep_arrays(size, {"enough": enough, "factor": factor, "level": 1.0}))
         record, met = new_record(len(times), size), np.zeros((size, size), np.int64)
         run_sweeps(state, params, oracle, streams, np.array(times), record, met)
         seen = np.column_stack([record.pulls, record.best, record.recommended])

@@ -18,13 +18,22 @@ from math import ceil, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import UNPLAYED, ucb_advance
-from ltr_duel.bandits.multiset import random_member, replace_members, starts_epoch
-from ltr_duel.bandits.policies.doubler import WOLFENFELD, most_frequent
+from ltr_duel.bandits.cardinal import UNPLAYED
+from ltr_duel.bandits.policies.doubler import (
+    WOLFENFELD,
+    Opponent,
+    most_frequent,
+    new_opponent,
+    random_member,
+    replace_members,
+    starts_epoch,
+)
 from ltr_duel.bandits.policies.sparring import right_won
 from ltr_duel.bandits.policy import Policy, register
-from ltr_duel.core import FloatVector, IntVector, random_highest
+from ltr_duel.bandits.state import Registers, registers
+from ltr_duel.core import FloatVector, IntVector, kernel, random_highest
 
 
 class Params(NamedTuple):
@@ -32,6 +41,15 @@ class Params(NamedTuple):
 
     gap: float = 0.1  # Delta, the gap between the two best utilities
     alpha: float = 0.25  # exploration
+
+
+class Now:
+    """Where the run is."""
+
+    epochs: int  # balanced ones, this one included; 0 in a plain epoch
+    start: int  # the step that opened this epoch
+    hot_start: int  # m K, the length of a hot start
+    first: int  # first step of the first balanced epoch
 
 
 class State(NamedTuple):
@@ -43,66 +61,66 @@ class State(NamedTuple):
     past_width: FloatVector  # (K,) sum over finished balanced epochs of 1 / plays
     won: IntVector  # (K,) duels won on the right in this epoch
     plays: IntVector  # (K,) plays on the right in this epoch
-    cumulative: IntVector  # (K,) running sum of the multiset's histogram
-    chosen: IntVector  # (K,) right arms of this epoch, without the hot start
-    clock: IntVector  # (4,) see the constants below
-
-
-EPOCHS, START, HOT_START, FIRST = 0, 1, 2, 3  # in `clock`: balanced epochs, this one included (0 in a plain
-# epoch); the step that opened this epoch; length m K of a hot start; the first step of the first balanced epoch
+    opponent: Opponent  # hot starts are not among the right arms it counts
+    now: Registers[Now]
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Nothing has been played."""
-    mean, width, past_mean, past_width = np.zeros((4, n_arms))
-    won, plays, cumulative, chosen = np.zeros((4, n_arms), np.int64)
     hot_start = ceil(n_arms / params.gap) * n_arms
     first = 1 << (2 * hot_start - 1).bit_length()  # the first power of two that is at least 2 m K
-    clock = np.array([0, 1, hot_start, first])
-    return State(mean, width, past_mean, past_width, won, plays, cumulative, chosen, clock)
+    now = registers(Now, start=1, hot_start=hot_start, first=first)
+    mean, width, past_mean, past_width = np.zeros((4, n_arms))
+    won, plays = np.zeros((2, n_arms), np.int64)
+    return State(mean, width, past_mean, past_width, won, plays, new_opponent(n_arms), now)
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """The opponent draws; the right player plays its hot start, or the largest index."""
-    n_arms = state.mean.shape[0]
+    now, n_arms = state.now[0], state.mean.shape[0]
     if starts_epoch(t):
-        replace_members(state.cumulative, state.chosen, rng)
-        for k in range(n_arms):
-            if state.clock[EPOCHS] > 0:
-                state.past_mean[k] += state.won[k] / state.plays[k]
-                state.past_width[k] += 1.0 / state.plays[k]
-            state.won[k] = 0
-            state.plays[k] = 0
-            state.mean[k] = UNPLAYED
-            state.width[k] = 0.0
-        state.clock[EPOCHS] += t >= state.clock[FIRST]
-        state.clock[START] = t
-    left = random_member(state.cumulative, rng)
-    since = t - state.clock[START]
-    if state.clock[EPOCHS] == 0:
-        return left, ucb_advance(state.mean, state.width, since, 0.5, rng)
-    if since < state.clock[HOT_START]:
+        replace_members(state.opponent, rng)
+        begin_epoch(state, t)
+    left = random_member(state.opponent, rng)
+    since = t - now.start
+    if now.epochs == 0:  # the UCB1 box of plain Doubler
+        return left, random_highest(state.mean, state.width, sqrt(0.5 * log(max(since, 1))), rng)
+    if since < now.hot_start:
         return left, since % n_arms
     return left, random_highest(state.mean, state.width, sqrt(params.alpha * log(t)), rng)
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+@kernel
+def begin_epoch(state: State, t: int) -> None:
+    """Keep what a balanced epoch has shown, and begin the next."""
+    now = state.now[0]
+    for k in range(state.mean.shape[0]):
+        if now.epochs > 0:
+            state.past_mean[k] += state.won[k] / state.plays[k]
+            state.past_width[k] += 1.0 / state.plays[k]
+        state.won[k] = 0
+        state.plays[k] = 0
+        state.mean[k] = UNPLAYED
+        state.width[k] = 0.0
+    now.epochs += t >= now.first
+    now.start = t
+
+
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Average over the balanced epochs, or within the plain one."""
-    won = right_won(outcome, rng)
-    state.won[second] += won
+    now = state.now[0]
+    state.won[second] += right_won(outcome, rng)
     state.plays[second] += 1
-    epochs, n = max(state.clock[EPOCHS], 1), state.plays[second]
+    epochs, n = max(now.epochs, 1), state.plays[second]
     state.mean[second] = (state.past_mean[second] + state.won[second] / n) / epochs
     state.width[second] = sqrt(state.past_width[second] + 1.0 / n) / epochs
-    if state.clock[EPOCHS] == 0 or t - state.clock[START] >= state.clock[HOT_START]:
-        state.chosen[second] += 1
+    if now.epochs == 0 or t - now.start >= now.hot_start:
+        state.opponent.chosen[second] += 1
 
 
 def recommend(state: State, params: Params) -> int:
     """The most frequent arm of the last full epoch (the paper names none)."""
-    return most_frequent(state.cumulative)
+    return most_frequent(state.opponent)
 
 
 register(

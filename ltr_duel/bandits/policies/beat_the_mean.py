@@ -19,10 +19,12 @@ from math import ceil, inf, log, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.policies.beat_the_mean_sweeps import PacSweepState, SweepState, sweep, sweep_arrays
 from ltr_duel.bandits.policies.beat_the_mean_sweeps import recommend as recommend_in_sweeps
 from ltr_duel.bandits.policy import NEVER, Policy, Sweeps, register
+from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.core import FloatVector, IntMatrix, IntVector, coin, kernel, random_below
 
 
@@ -40,6 +42,21 @@ class PacParams(NamedTuple):
     delta: float = 0.1  # ... except with this probability
 
 
+class Now:
+    """How far the run is."""
+
+    n_active: int  # remaining arms
+    n_waiting: int
+    fewest: int  # n*, the fewest duels
+    enough: int  # N
+    best: int  # the arm returned in line 23, or -1
+    low: float  # no mean is lower
+    high: float  # no mean is higher
+    radius: float  # c*
+    factor: float  # c(n) = factor sqrt(level / n)
+    level: float
+
+
 class State(NamedTuple):
     """What Beat the Mean knows about K arms."""
 
@@ -47,51 +64,45 @@ class State(NamedTuple):
     n: IntVector  # (K,) duels recorded by each arm
     wins: IntVector  # (K,) those it won
     mean: FloatVector  # (K,) wins / n, 1/2 before the first
-    active: IntVector  # (K,) the remaining arms, ascending, then whatever
-    waiting: IntVector  # (K,) remaining arms with the fewest duels that were not chosen since
-    clock: IntVector  # (5,) see the constants below
-    bounds: FloatVector  # (5,) see the constants below
+    active: IntVector  # (K,) the first n_active: remaining arms, ascending
+    waiting: IntVector  # (K,) the first n_waiting: remaining arms with the fewest duels, not chosen since
+    now: Registers[Now]
 
 
 class PacState(State):
     """The same, for the PAC algorithm."""
 
 
-ACTIVE, WAITING, FEWEST, ENOUGH, BEST = 0, 1, 2, 3, 4  # in `clock`: remaining arms; waiting arms; n*, the fewest duels;
-# N; the arm returned in line 23, or -1
-LOW, HIGH, RADIUS, FACTOR, LOG = 0, 1, 2, 3, 4  # in `bounds`: no mean is lower; no mean is higher; c*;
-# c(n) = FACTOR sqrt(LOG / n)
-
-
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Algorithm 2."""
-    return State(*_arrays(n_arms, *_terms(n_arms, horizon, params)))
+    return State(*_arrays(n_arms, _terms(n_arms, horizon, params)))
 
 
 def sweep_init(n_arms: int, horizon: int, params: Params) -> SweepState:
     """Algorithm 2, in whole sweeps."""
-    return SweepState(*sweep_arrays(n_arms, *_terms(n_arms, horizon, params)))
+    return SweepState(*sweep_arrays(n_arms, _terms(n_arms, horizon, params)))
 
 
-def _terms(n_arms: int, horizon: int, params: Params) -> tuple[int, float, float]:
-    """Return N, infinite; FACTOR and LOG of the radius of equation (4), or (9) if gamma = 1; delta = 1 / (2 T K)."""
-    return NEVER, 1.0 if params.gamma == 1.0 else 3.0 * params.gamma**2, log(2.0 * horizon * n_arms)
+def _terms(n_arms: int, horizon: int, params: Params) -> dict[str, float]:
+    """Return N, infinite, and the radius of equation (4), or (9) if gamma = 1; delta = 1 / (2 T K)."""
+    factor = 1.0 if params.gamma == 1.0 else 3.0 * params.gamma**2
+    return {"enough": NEVER, "factor": factor, "level": log(2.0 * horizon * n_arms)}
 
 
 def pac_init(n_arms: int, horizon: int, params: PacParams) -> PacState:
     """Algorithm 3: T infinite."""
-    return PacState(*_arrays(n_arms, *_pac_terms(n_arms, params)))
+    return PacState(*_arrays(n_arms, _pac_terms(n_arms, params)))
 
 
 def pac_sweep_init(n_arms: int, horizon: int, params: PacParams) -> PacSweepState:
     """Algorithm 3, in whole sweeps."""
-    return PacSweepState(*sweep_arrays(n_arms, *_pac_terms(n_arms, params)))
+    return PacSweepState(*sweep_arrays(n_arms, _pac_terms(n_arms, params)))
 
 
-def _pac_terms(n_arms: int, params: PacParams) -> tuple[int, float, float]:
-    """Return N; FACTOR and LOG of the radius of equation (7)."""
+def _pac_terms(n_arms: int, params: PacParams) -> dict[str, float]:
+    """Return N, and the radius of equation (7)."""
     enough, level = pac_duels(n_arms, params.gamma, params.epsilon, params.delta)
-    return enough, 3.0 * params.gamma**2, level
+    return {"enough": enough, "factor": 3.0 * params.gamma**2, "level": level}
 
 
 def pac_duels(n_arms: int, gamma: float, epsilon: float, delta: float) -> tuple[int, float]:
@@ -105,30 +116,30 @@ def pac_duels(n_arms: int, gamma: float, epsilon: float, delta: float) -> tuple[
     return enough, level
 
 
-def _arrays(n_arms: int, enough: int, factor: float, level: float) -> tuple[Any, ...]:
+def _arrays(n_arms: int, terms: dict[str, float]) -> tuple[Any, ...]:
     n, wins, active, waiting = np.zeros((4, n_arms), np.int64)
     active[:] = waiting[:] = np.arange(n_arms)
-    clock = np.array([n_arms, n_arms, 0, enough, 0 if n_arms == 1 else -1])
-    bounds = np.array([0.5, 0.5, 1.0, factor, level])
-    return np.zeros((n_arms, 2 * n_arms), np.int64), n, wins, np.full(n_arms, 0.5), active, waiting, clock, bounds
+    best = 0 if n_arms == 1 else -1
+    now = registers(Now, n_active=n_arms, n_waiting=n_arms, best=best, low=0.5, high=0.5, radius=1.0, **terms)
+    return np.zeros((n_arms, 2 * n_arms), np.int64), n, wins, np.full(n_arms, 0.5), active, waiting, now
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Lines 11 and 12, or the arm of line 23 for ever."""
-    if state.clock[BEST] >= 0:
-        return state.clock[BEST], state.clock[BEST]
-    place = random_below(state.clock[WAITING], rng)  # line 11
+    now = state.now[0]
+    if now.best >= 0:
+        return now.best, now.best
+    place = random_below(now.n_waiting, rng)  # line 11
     first = state.waiting[place]
-    state.clock[WAITING] -= 1
-    state.waiting[place] = state.waiting[state.clock[WAITING]]
-    return first, state.active[random_below(state.clock[ACTIVE], rng)]  # line 12
+    now.n_waiting -= 1
+    state.waiting[place] = state.waiting[now.n_waiting]
+    return first, state.active[random_below(now.n_active, rng)]  # line 12
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Lines 13 to 21."""
-    if state.clock[BEST] >= 0:
+    now = state.now[0]
+    if now.best >= 0:
         return
     if outcome == 0:
         outcome = coin(rng)
@@ -139,66 +150,61 @@ def update(
     state.n[first] += 1  # line 14
     mean = state.wins[first] / state.n[first]
     state.mean[first] = mean
-    state.bounds[LOW] = min(state.bounds[LOW], mean)
-    state.bounds[HIGH] = max(state.bounds[HIGH], mean)
-    if state.clock[WAITING] == 0:
+    now.low = min(now.low, mean)
+    now.high = max(now.high, mean)
+    if now.n_waiting == 0:
         find_fewest(state)
-    radius = state.bounds[RADIUS]
-    if state.bounds[LOW] + radius <= state.bounds[HIGH] - radius:
+    if now.low + now.radius <= now.high - now.radius:
         find_range(state)
-        if state.bounds[LOW] + radius <= state.bounds[HIGH] - radius:  # line 16
+        if now.low + now.radius <= now.high - now.radius:  # line 16
             remove_worst(state, rng)
-    if state.clock[ACTIVE] == 1 or state.clock[FEWEST] >= state.clock[ENOUGH]:  # line 10
-        state.clock[BEST] = best_mean(state)
+    if now.n_active == 1 or now.fewest >= now.enough:  # line 10
+        now.best = best_mean(state)
 
 
 @kernel
 def find_fewest(state: State) -> None:
     """Lines 7 and 8: bring n*, the arms that have so few duels, and c* up to date."""
-    fewest = state.n[state.active[0]]
-    for place in range(state.clock[ACTIVE]):
-        fewest = min(fewest, state.n[state.active[place]])
-    waiting = 0
-    for place in range(state.clock[ACTIVE]):
-        if state.n[state.active[place]] == fewest:
-            state.waiting[waiting] = state.active[place]
-            waiting += 1
-    state.clock[WAITING] = waiting
-    state.clock[FEWEST] = fewest
-    state.bounds[RADIUS] = state.bounds[FACTOR] * sqrt(state.bounds[LOG] / fewest) if fewest > 0 else 1.0
+    now = state.now[0]
+    now.fewest = state.n[state.active[0]]
+    for arm in state.active[: now.n_active]:
+        now.fewest = min(now.fewest, state.n[arm])
+    now.n_waiting = 0
+    for arm in state.active[: now.n_active]:
+        if state.n[arm] == now.fewest:
+            state.waiting[now.n_waiting] = arm
+            now.n_waiting += 1
+    now.radius = now.factor * sqrt(now.level / now.fewest) if now.fewest > 0 else 1.0
 
 
 @kernel
 def find_range(state: State) -> None:
     """Look up the smallest and the largest mean."""
-    low, high = inf, -inf
-    for place in range(state.clock[ACTIVE]):
-        low = min(low, state.mean[state.active[place]])
-        high = max(high, state.mean[state.active[place]])
-    state.bounds[LOW] = low
-    state.bounds[HIGH] = high
+    now = state.now[0]
+    now.low, now.high = inf, -inf
+    for arm in state.active[: now.n_active]:
+        now.low = min(now.low, state.mean[arm])
+        now.high = max(now.high, state.mean[arm])
 
 
 @kernel
-def remove_worst(state: State, rng: np.random.Generator) -> None:
-    """Lines 17 to 19, and what follows from them. LOW is exact here."""
-    ties = 0
-    for place in range(state.clock[ACTIVE]):
-        ties += state.mean[state.active[place]] == state.bounds[LOW]
+def remove_worst(state: State, rng: Generator) -> None:
+    """Lines 17 to 19, and what follows from them. ``low`` is exact here."""
+    now, ties = state.now[0], 0
+    for arm in state.active[: now.n_active]:
+        ties += state.mean[arm] == now.low
     skip = random_below(ties, rng)
     worst, left = -1, 0
-    for place in range(state.clock[ACTIVE]):
-        arm = state.active[place]
-        if state.mean[arm] == state.bounds[LOW]:
+    for arm in state.active[: now.n_active]:
+        if state.mean[arm] == now.low:
             skip -= 1
             if skip == -1:
                 worst = arm  # line 17
                 continue
         state.active[left] = arm  # line 19
         left += 1
-    state.clock[ACTIVE] = left
-    for place in range(left):  # line 18
-        arm = state.active[place]
+    now.n_active = left
+    for arm in state.active[:left]:  # line 18
         state.n[arm] -= state.duels[arm, 2 * worst]
         state.wins[arm] -= state.duels[arm, 2 * worst + 1]
         state.mean[arm] = state.wins[arm] / state.n[arm] if state.n[arm] > 0 else 0.5  # line 6
@@ -210,9 +216,9 @@ def remove_worst(state: State, rng: np.random.Generator) -> None:
 def best_mean(state: State) -> int:
     """Line 23."""
     best = state.active[0]
-    for place in range(state.clock[ACTIVE]):
-        if state.mean[state.active[place]] > state.mean[best]:
-            best = state.active[place]
+    for arm in state.active[: state.now[0].n_active]:
+        if state.mean[arm] > state.mean[best]:
+            best = arm
     return best
 
 
@@ -223,7 +229,7 @@ def recommend(state: State, params: Params) -> int:
 
 def idle_until(state: State, params: Params, t: int) -> int:
     """The arm of line 23 is played to the end; an arm that merely met itself as a part of the mean is not."""
-    return NEVER if state.clock[BEST] >= 0 else t
+    return NEVER if state.now[0].best >= 0 else t
 
 
 BIBTEX = """@inproceedings{yue2011beat,

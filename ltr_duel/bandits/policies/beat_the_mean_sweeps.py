@@ -22,8 +22,25 @@ from math import inf, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
+from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, binomial_draw, kernel, random_below
+
+
+class Now:
+    """How far the run is."""
+
+    n_active: int  # remaining arms
+    enough: int  # N
+    best: int  # the arm of line 23, or -1
+    hop: int  # duels of each arm in the last hop
+    factor: float  # c(n) = factor sqrt(level / n)
+    level: float
+    low: float  # the smallest mean drawn
+    high: float  # the largest mean drawn
+    worst: float  # until the next sweep ends, the smallest mean is at most this
+    top: float  # until the next sweep ends, the largest mean is at least this
 
 
 class SweepState(NamedTuple):
@@ -34,100 +51,87 @@ class SweepState(NamedTuple):
     unnamed: IntMatrix  # (K, 2) those of `drawn` whose opponent is not drawn yet
     named: IntMatrix  # (K, 2 K) lost to x in column 2 x, won in 2 x + 1: those whose opponent is
     sum_p: FloatVector  # (K,) p[b, x], summed over the remaining arms x
-    active: IntVector  # (K,) the remaining arms, ascending, then whatever
+    active: IntVector  # (K,) the first n_active: remaining arms, ascending
     waiting: IntVector  # (K,) scratch: remaining arms with the fewest duels
-    clock: IntVector  # (4,) see the constants below
-    bounds: FloatVector  # (6,) see the constants below
+    now: Registers[Now]
 
 
 class PacSweepState(SweepState):
     """The same, for the PAC algorithm."""
 
 
-# In `clock`: remaining arms; N; the arm of line 23, or -1; duels of the last hop.
-ACTIVE, ENOUGH, BEST, HOP = 0, 1, 2, 3
-# In `bounds`: c(n) = FACTOR sqrt(LOG / n); smallest and largest mean drawn; until the next sweep ends the smallest mean
-# is at most WORST and the largest at least TOP.
-FACTOR, LOG, LOW, HIGH, WORST, TOP = 0, 1, 2, 3, 4, 5
-LOST, WON = 0, 1
+LOST, WON = 0, 1  # columns of `drawn` and `unnamed`
 
 
-def sweep_arrays(n_arms: int, enough: int, factor: float, level: float) -> tuple[Any, ...]:
-    """Make the arrays of a `SweepState`."""
+def sweep_arrays(n_arms: int, terms: dict[str, float]) -> tuple[Any, ...]:
+    """Make the arrays of a `SweepState`; the terms are ``enough``, ``factor`` and ``level``."""
     n, active, waiting = np.zeros((3, n_arms), np.int64)
     active[:] = np.arange(n_arms)
     drawn, unnamed = np.zeros((2, n_arms, 2), np.int64)
-    clock = np.array([n_arms, enough, 0 if n_arms == 1 else -1, 1])
-    bounds = np.array([factor, level, 0.5, 0.5, 0.5, 0.5])
-    return n, drawn, unnamed, np.zeros((n_arms, 2 * n_arms), np.int64), np.zeros(n_arms), active, waiting, clock, bounds
+    best = 0 if n_arms == 1 else -1
+    now = registers(Now, n_active=n_arms, best=best, hop=1, low=0.5, high=0.5, worst=0.5, top=0.5, **terms)
+    return n, drawn, unnamed, np.zeros((n_arms, 2 * n_arms), np.int64), np.zeros(n_arms), active, waiting, now
 
 
-def sweep(
-    state: SweepState, params: Any, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: np.random.Generator
-) -> int:
+def sweep(state: SweepState, params: Any, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: Generator) -> int:
     """Lines 10 to 23, until the step; then name all opponents."""
+    now, decisions = state.now[0], 0
     if t == 1:
         for b in range(p.shape[0]):
             for x in range(p.shape[0]):
                 state.sum_p[b] += p[b, x]
-    decisions = 0
-    while t <= until and state.clock[BEST] < 0:
+    while t <= until and now.best < 0:
         decisions += 1
         draw_near(state, rng)
         steps = hop(state, until + 1 - t)
         if steps == 0:
             steps = serve(state, until + 1 - t, p, met, rng)
         t += steps
-        if state.clock[ACTIVE] == 1 or fewest_duels(state) >= state.clock[ENOUGH]:  # line 10
+        if now.n_active == 1 or fewest_duels(state) >= now.enough:  # line 10
             draw_all(state, rng)
-            state.clock[BEST] = best_mean(state)
+            now.best = best_mean(state)
     draw_all(state, rng)
-    for place in range(state.clock[ACTIVE]):
-        name_opponents(state, state.active[place], p, met, rng)
+    for b in state.active[: now.n_active]:
+        name_opponents(state, b, p, met, rng)
     if t <= until:
-        met[state.clock[BEST], state.clock[BEST]] += until + 1 - t
+        met[now.best, now.best] += until + 1 - t
     return decisions
 
 
 @kernel
 def hop(state: SweepState, room: int) -> int:
     """Give all arms the same number of duels, if nothing can happen on the way; return how many steps it took."""
+    now = state.now[0]
     fewest = fewest_duels(state)
-    more = min(2 * state.clock[HOP], state.clock[ENOUGH] - fewest)
+    more = min(2 * now.hop, now.enough - fewest)
     while more > 0:
         low, high, steps = inf, -inf, 0
-        for place in range(state.clock[ACTIVE]):
-            b = state.active[place]
+        for b in state.active[: now.n_active]:
             n = max(state.n[b], fewest + more)
             steps += n - state.n[b]
             low = min(low, state.drawn[b, WON] / n)
             high = max(high, (n - state.drawn[b, LOST]) / n)
         if steps <= room and high - low + 1e-12 < 2.0 * radius(state, fewest + more):  # line 16; c* shrinks with n*
-            for place in range(state.clock[ACTIVE]):
-                b = state.active[place]
+            for b in state.active[: now.n_active]:
                 state.n[b] = max(state.n[b], fewest + more)
-            state.clock[HOP] = more
+            now.hop = more
             return steps
         more //= 2
-    state.clock[HOP] = 1
+    now.hop = 1
     return 0
 
 
 @kernel
-def draw_near(state: SweepState, rng: np.random.Generator) -> None:
+def draw_near(state: SweepState, rng: Generator) -> None:
     """Draw the open outcomes of all arms that may be the best or the worst before they have two duels more."""
-    drawn = True
+    now, drawn = state.now[0], True
     while drawn:
-        worst, top = inf, -inf
-        for place in range(state.clock[ACTIVE]):
-            b = state.active[place]
-            worst = min(worst, (state.n[b] + 1 - state.drawn[b, LOST]) / (state.n[b] + 1))
-            top = max(top, state.drawn[b, WON] / (state.n[b] + 1))
-        state.bounds[WORST] = worst
-        state.bounds[TOP] = top
+        now.worst, now.top = inf, -inf
+        for b in state.active[: now.n_active]:
+            now.worst = min(now.worst, (state.n[b] + 1 - state.drawn[b, LOST]) / (state.n[b] + 1))
+            now.top = max(now.top, state.drawn[b, WON] / (state.n[b] + 1))
         drawn = False
-        for place in range(state.clock[ACTIVE]):
-            b = state.active[place]
+        for b in state.active[: now.n_active]:
             if is_open(state, b) and is_near(state, b):
                 draw_outcomes(state, b, rng)
                 drawn = True
@@ -142,17 +146,18 @@ def is_open(state: SweepState, b: int) -> bool:
 @kernel
 def is_near(state: SweepState, b: int) -> bool:
     """Tell whether an arm may be the worst or the best, or tie with it, before it has two duels more."""
-    n = state.n[b] + 1
-    return state.drawn[b, WON] / n <= state.bounds[WORST] or (n - state.drawn[b, LOST]) / n >= state.bounds[TOP]
+    now, n = state.now[0], state.n[b] + 1
+    return state.drawn[b, WON] / n <= now.worst or (n - state.drawn[b, LOST]) / n >= now.top
 
 
 @kernel
-def serve(state: SweepState, room: int, p: FloatMatrix, met: IntMatrix, rng: np.random.Generator) -> int:
+def serve(state: SweepState, room: int, p: FloatMatrix, met: IntMatrix, rng: Generator) -> int:
     """Serve the arms of fewest duels, until one is removed or there is no room; arms not near draw no outcome."""
+    now = state.now[0]
     fewest, waiting = fewest_duels(state), 0
-    for place in range(state.clock[ACTIVE]):
-        if state.n[state.active[place]] == fewest:
-            state.waiting[waiting] = state.active[place]
+    for b in state.active[: now.n_active]:
+        if state.n[b] == fewest:
+            state.waiting[waiting] = b
             waiting += 1
     find_range(state)
     for place in range(min(waiting, room)):
@@ -165,7 +170,7 @@ def serve(state: SweepState, room: int, p: FloatMatrix, met: IntMatrix, rng: np.
             draw_outcomes(state, b, rng)  # line 13
             find_range(state)
         c = radius(state, fewest + (place == waiting - 1))
-        if state.bounds[LOW] + c <= state.bounds[HIGH] - c:  # line 16
+        if now.low + c <= now.high - c:  # line 16
             remove_worst(state, p, met, rng)
             return place + 1
     return min(waiting, room)
@@ -174,62 +179,58 @@ def serve(state: SweepState, room: int, p: FloatMatrix, met: IntMatrix, rng: np.
 @kernel
 def find_range(state: SweepState) -> None:
     """Look up the smallest and the largest mean; an arm with open outcomes has neither."""
-    low, high = inf, -inf
-    for place in range(state.clock[ACTIVE]):
-        b = state.active[place]
+    now = state.now[0]
+    now.low, now.high = inf, -inf
+    for b in state.active[: now.n_active]:
         if not is_open(state, b):
-            low = min(low, mean(state, b))
-            high = max(high, mean(state, b))
-    state.bounds[LOW] = low
-    state.bounds[HIGH] = high
+            now.low = min(now.low, mean(state, b))
+            now.high = max(now.high, mean(state, b))
 
 
 @kernel
-def remove_worst(state: SweepState, p: FloatMatrix, met: IntMatrix, rng: np.random.Generator) -> None:
-    """Lines 17 to 19. LOW is exact here."""
+def remove_worst(state: SweepState, p: FloatMatrix, met: IntMatrix, rng: Generator) -> None:
+    """Lines 17 to 19. ``low`` is exact here."""
     draw_all(state, rng)
-    ties = 0
-    for place in range(state.clock[ACTIVE]):
-        ties += mean(state, state.active[place]) == state.bounds[LOW]
+    now, ties = state.now[0], 0
+    for b in state.active[: now.n_active]:
+        ties += mean(state, b) == now.low
     skip = random_below(ties, rng)
-    worst = -1
-    for place in range(state.clock[ACTIVE]):
-        if mean(state, state.active[place]) == state.bounds[LOW]:
+    worst, left = -1, 0
+    for b in state.active[: now.n_active]:
+        if mean(state, b) == now.low:
             if skip == 0:
-                worst = state.active[place]  # line 17
+                worst = b  # line 17
             skip -= 1
     name_opponents(state, worst, p, met, rng)
-    left = 0
-    for place in range(state.clock[ACTIVE]):
-        b = state.active[place]
+    for b in state.active[: now.n_active]:
         if b != worst:
             for side in range(2):  # line 18
-                every = state.sum_p[b] if side == WON else state.clock[ACTIVE] - state.sum_p[b]
+                every = state.sum_p[b] if side == WON else now.n_active - state.sum_p[b]
                 state.drawn[b, side] -= name_against(state, b, worst, side, every, p, met, rng)
             state.n[b] = state.drawn[b, LOST] + state.drawn[b, WON]
             state.sum_p[b] -= p[b, worst]
             state.active[left] = b  # line 19
             left += 1
-    state.clock[ACTIVE] = left
+    now.n_active = left
 
 
 @kernel
-def name_opponents(state: SweepState, b: int, p: FloatMatrix, met: IntMatrix, rng: np.random.Generator) -> None:
+def name_opponents(state: SweepState, b: int, p: FloatMatrix, met: IntMatrix, rng: Generator) -> None:
     """Draw whom an arm met in all its duels, from the remaining arms."""
+    remaining = state.active[: state.now[0].n_active]
     for side in range(2):
         while state.unnamed[b, side] > 0:  # twice at most: rounding may leave something over
-            every = state.sum_p[b] if side == WON else state.clock[ACTIVE] - state.sum_p[b]
-            place = 0
-            while state.unnamed[b, side] > 0 and place < state.clock[ACTIVE]:
-                x = state.active[place]
+            every = state.sum_p[b] if side == WON else len(remaining) - state.sum_p[b]
+            for x in remaining:
+                if state.unnamed[b, side] == 0:
+                    break
                 name_against(state, b, x, side, every, p, met, rng)
                 every -= p[b, x] if side == WON else 1.0 - p[b, x]
-                place += 1
 
 
 @kernel
 def name_against(
-    state: SweepState, b: int, x: int, side: int, every: float, p: FloatMatrix, met: IntMatrix, rng: np.random.Generator
+    state: SweepState, b: int, x: int, side: int, every: float, p: FloatMatrix, met: IntMatrix, rng: Generator
 ) -> int:
     """Draw how many lost, or won, duels were against x; ``every`` adds up the chances of all. Return all known ones."""
     chance = p[b, x] if side == WON else 1.0 - p[b, x]
@@ -241,10 +242,17 @@ def name_against(
 
 
 @kernel
-def draw_outcomes(state: SweepState, b: int, rng: np.random.Generator) -> None:
+def draw_all(state: SweepState, rng: Generator) -> None:
+    """Draw all open outcomes."""
+    for b in state.active[: state.now[0].n_active]:
+        draw_outcomes(state, b, rng)
+
+
+@kernel
+def draw_outcomes(state: SweepState, b: int, rng: Generator) -> None:
     """Draw the open outcomes of an arm."""
     duels = state.n[b] - state.drawn[b, LOST] - state.drawn[b, WON]
-    won = binomial_draw(duels, state.sum_p[b] / state.clock[ACTIVE], rng)
+    won = binomial_draw(duels, state.sum_p[b] / state.now[0].n_active, rng)
     state.drawn[b, WON] += won
     state.drawn[b, LOST] += duels - won
     state.unnamed[b, WON] += won
@@ -252,25 +260,19 @@ def draw_outcomes(state: SweepState, b: int, rng: np.random.Generator) -> None:
 
 
 @kernel
-def draw_all(state: SweepState, rng: np.random.Generator) -> None:
-    """Draw all open outcomes."""
-    for place in range(state.clock[ACTIVE]):
-        draw_outcomes(state, state.active[place], rng)
-
-
-@kernel
 def fewest_duels(state: SweepState) -> int:
     """Return n* (line 7)."""
     fewest = state.n[state.active[0]]
-    for place in range(state.clock[ACTIVE]):
-        fewest = min(fewest, state.n[state.active[place]])
+    for b in state.active[: state.now[0].n_active]:
+        fewest = min(fewest, state.n[b])
     return fewest
 
 
 @kernel
 def radius(state: SweepState, n: int) -> float:
     """Return c* (line 8)."""
-    return state.bounds[FACTOR] * sqrt(state.bounds[LOG] / n) if n > 0 else 1.0
+    now = state.now[0]
+    return now.factor * sqrt(now.level / n) if n > 0 else 1.0
 
 
 @kernel
@@ -283,9 +285,9 @@ def mean(state: SweepState, b: int) -> float:
 def best_mean(state: SweepState) -> int:
     """Line 23; at a checkpoint no outcome is open."""
     best = state.active[0]
-    for place in range(state.clock[ACTIVE]):
-        if mean(state, state.active[place]) > mean(state, best):
-            best = state.active[place]
+    for b in state.active[: state.now[0].n_active]:
+        if mean(state, b) > mean(state, best):
+            best = b
     return best
 
 

@@ -17,6 +17,7 @@ from math import inf, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.policy import Policy, register
 from ltr_duel.bandits.statistics import bound_rows, most_victorious, record_bound, record_win
@@ -57,7 +58,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     return State(*rows, below, release, losses, victories, possible, betters, open_pairs, limit)
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Lines 7 to 14."""
     bonus = params.alpha * log(t)
     if smallest(state.release) < bonus and refresh(state, bonus):
@@ -96,7 +97,7 @@ def refresh(state: State, bonus: float) -> bool:
 
 
 @kernel
-def update_hypotheses(state: State, rng: np.random.Generator) -> None:
+def update_hypotheses(state: State, rng: Generator) -> None:
     """Line 10, A to C."""
     n_arms = state.losses.shape[0]
     for i in range(n_arms):  # A
@@ -122,7 +123,7 @@ def update_hypotheses(state: State, rng: np.random.Generator) -> None:
 
 
 @kernel
-def add_winner(state: State, winner: int, rng: np.random.Generator) -> None:
+def add_winner(state: State, winner: int, rng: Generator) -> None:
     """Line 10 C for a certain Copeland winner."""
     n_arms = state.losses.shape[0]
     state.possible[winner] = 1
@@ -194,7 +195,7 @@ def open_pair(state: State, n: int) -> tuple[int, int]:
 
 
 @kernel
-def draw_winner(state: State, rng: np.random.Generator) -> int:
+def draw_winner(state: State, rng: Generator) -> int:
     """Draw from the optimistic Copeland winners, two times of three from those in B alone if there are any."""
     n_arms = state.losses.shape[0]
     fewest, count, both = n_arms, 0, 0
@@ -214,9 +215,7 @@ def draw_winner(state: State, rng: np.random.Generator) -> int:
 
 
 @kernel
-def best_rival(
-    state: State, first: int, only_betters: bool, scale: float, bonus: float, rng: np.random.Generator
-) -> int:
+def best_rival(state: State, first: int, only_betters: bool, scale: float, bonus: float, rng: Generator) -> int:
     """Line 14: the largest u_jc with l_jc <= 1/2, in B^c if asked for and not empty; never c if another arm ties."""
     n_arms = state.losses.shape[0]
     within = only_betters and count_betters(state, first) > 0
@@ -240,9 +239,7 @@ def best_rival(
     return first
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Line 15."""
     if outcome == 0:
         return

@@ -22,12 +22,12 @@ from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.copeland import STALE, refresh_scores, score_rows
-from ltr_duel.bandits.divergence import coin_divergence
 from ltr_duel.bandits.policy import Policy, register
 from ltr_duel.bandits.posterior import draw_above, posterior_rows, record_posterior
-from ltr_duel.bandits.statistics import most_victorious, record_win
+from ltr_duel.bandits.statistics import coin_divergence, most_victorious, record_win
 from ltr_duel.bandits.tournament import (
     LaneVector,
     OddsMatrix,
@@ -88,7 +88,7 @@ def plus_init(n_arms: int, horizon: int, params: Params) -> PlusState:
     return PlusState(wins, doubts, *score_rows(n_arms), *posterior_rows(n_arms), ahead, score, theta)
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Phase 1 and phase 2."""
     bonus = params.alpha * log(t)
     refresh_scores(state, bonus)
@@ -100,7 +100,7 @@ def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tu
 
 
 @kernel
-def second_of_fresh_sample(state: Any, first: int, bonus: float, rng: np.random.Generator) -> int:
+def second_of_fresh_sample(state: Any, first: int, bonus: float, rng: Generator) -> int:
     """Phase 2: the largest fresh theta_i,first among the arms with l_i,first <= 1/2; 1/2 for the first arm itself.
 
     Only what exceeds the largest sample so far is drawn.
@@ -128,9 +128,7 @@ def candidates(blocked: IntVector) -> tuple[int, int]:
     return count, first
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count."""
     if outcome == 0:
         return
@@ -150,7 +148,7 @@ def record_duel(state: Any, winner: int, loser: int) -> None:
     record_posterior(state.prefer, state.log_mass, winner, loser, won, won + state.wins[loser, winner])
 
 
-def plus_select(state: PlusState, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def plus_select(state: PlusState, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Phase 1 with the regret rule, and phase 2."""
     bonus = params.alpha * log(t)
     refresh_scores(state, bonus)
@@ -162,7 +160,7 @@ def plus_select(state: PlusState, params: Params, t: int, rng: np.random.Generat
 
 
 @kernel
-def toss_all(state: PlusState, rng: np.random.Generator) -> None:
+def toss_all(state: PlusState, rng: Generator) -> None:
     """Toss on which side of 1/2 the sample of each pair falls, and count the wins of all arms."""
     n_arms = state.blocked.shape[0]
     for k in range(n_arms):
@@ -177,7 +175,7 @@ def toss_all(state: PlusState, rng: np.random.Generator) -> None:
 
 
 @kernel
-def cheapest_candidate(state: PlusState, least: int, rng: np.random.Generator) -> int:
+def cheapest_candidate(state: PlusState, least: int, rng: Generator) -> int:
     """Return the candidate with the most wins in the sample; of several the one with the least regret estimate."""
     n_arms = state.blocked.shape[0]
     top, most, ties, chosen = 0, -1, 0, 0
@@ -212,7 +210,7 @@ def cheapest_candidate(state: PlusState, least: int, rng: np.random.Generator) -
 
 
 @kernel
-def draw_row(state: PlusState, i: int, least: int, most: int, rng: np.random.Generator) -> None:
+def draw_row(state: PlusState, i: int, least: int, most: int, rng: Generator) -> None:
     """Draw the samples of a tied candidate, each on its side of 1/2; those with an earlier one are there already.
 
     Drawing again until the side is right takes two draws on average, since the side was tossed by its probability.
@@ -239,7 +237,7 @@ def regret_estimate(state: PlusState, i: int, top: int) -> float:
 
 
 def plus_update(
-    state: PlusState, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
+    state: PlusState, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
     """Count."""
     if outcome == 0:

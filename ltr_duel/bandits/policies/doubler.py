@@ -17,12 +17,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import UNPLAYED, thompson_advance, ucb_advance, ucb_feedback, ucb_rows
-from ltr_duel.bandits.multiset import random_member, replace_members, starts_epoch
+from ltr_duel.bandits.cardinal import UcbBoxes, thompson_advance, ucb_advance, ucb_boxes, ucb_feedback, ucb_reset
 from ltr_duel.bandits.policies.sparring import AILON, right_won
 from ltr_duel.bandits.policy import Policy, register
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, first_most, kernel
+from ltr_duel.bandits.state import Registers, registers
+from ltr_duel.core import IntVector, first_most, kernel, random_below
 
 
 class Params(NamedTuple):
@@ -31,30 +32,33 @@ class Params(NamedTuple):
     alpha: float = 0.5  # exploration: 0.5 in Wolfenfeld's experiments, 2 in the textbook
 
 
-class State(NamedTuple):
-    """What Doubler knows: a UCB1 box over K arms, and the opponent."""
+class Opponent(NamedTuple):
+    """The left player: a uniform draw from the arms that the right player chose in the last epoch."""
 
-    mean: FloatMatrix  # (1, K) mean reward
-    width: FloatMatrix  # (1, K) 1 / sqrt(plays)
-    sums: FloatMatrix  # (1, K) summed reward
-    plays: IntMatrix  # (1, K)
-    total: IntVector  # (1,)
-    cumulative: IntVector  # (K,) running sum of the multiset's histogram
+    cumulative: IntVector  # (K,) running sum of the histogram of that multiset
     chosen: IntVector  # (K,) right arms of this epoch
+
+
+class State(NamedTuple):
+    """What Doubler knows."""
+
+    boxes: UcbBoxes  # one box, of the right player
+    opponent: Opponent
+
+
+class Epoch:
+    """What Improved Doubler counts in an epoch."""
+
+    utility: float  # f
+    won: int  # duels that the right arm won
 
 
 class ImprovedState(NamedTuple):
-    """What Improved Doubler knows: a UCB1 box over K arms, the opponent, and the opponent's utility."""
+    """What Improved Doubler knows."""
 
-    mean: FloatMatrix  # (1, K) mean reward
-    width: FloatMatrix  # (1, K) 1 / sqrt(plays)
-    sums: FloatMatrix  # (1, K) summed reward
-    plays: IntMatrix  # (1, K)
-    total: IntVector  # (1,)
-    cumulative: IntVector  # (K,) running sum of the multiset's histogram
-    chosen: IntVector  # (K,) right arms of this epoch
-    utility: FloatVector  # (1,) f of this epoch
-    won: IntVector  # (1,) duels of this epoch that the right arm won
+    boxes: UcbBoxes  # one box, of the right player
+    opponent: Opponent
+    now: Registers[Epoch]
 
 
 class ThompsonParams(NamedTuple):
@@ -66,126 +70,143 @@ class ThompsonState(NamedTuple):
 
     good: IntVector  # (K,) duels that the arm won on the right
     bad: IntVector  # (K,) duels that it lost there
-    cumulative: IntVector  # (K,) running sum of the multiset's histogram
-    chosen: IntVector  # (K,) right arms of this epoch
+    opponent: Opponent
+
+
+def new_opponent(n_arms: int) -> Opponent:
+    """Make an opponent before the first epoch."""
+    cumulative, chosen = np.zeros((2, n_arms), np.int64)
+    return Opponent(cumulative, chosen)
+
+
+@kernel
+def starts_epoch(t: int) -> bool:
+    """Return whether t opens an epoch; epoch p is the steps 2^(p-1) to 2^p - 1."""
+    return t & (t - 1) == 0
+
+
+@kernel
+def replace_members(opponent: Opponent, rng: Generator) -> None:
+    """Let the opponent draw from the arms chosen until now, and count anew; the first multiset is one random arm."""
+    if opponent.chosen.sum() == 0:
+        opponent.chosen[random_below(opponent.chosen.shape[0], rng)] = 1
+    total = 0
+    for k in range(opponent.chosen.shape[0]):
+        total += opponent.chosen[k]
+        opponent.cumulative[k] = total
+        opponent.chosen[k] = 0
+
+
+@kernel
+def random_member(opponent: Opponent, rng: Generator) -> int:
+    """Draw an arm of the multiset."""
+    n = random_below(opponent.cumulative[-1], rng)
+    low, high = 0, opponent.cumulative.shape[0] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if opponent.cumulative[middle] > n:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def most_frequent(opponent: Opponent) -> int:
+    """Return the most frequent arm of the multiset."""
+    best, most, before = 0, -1, 0
+    for k in range(opponent.cumulative.shape[0]):
+        count = opponent.cumulative[k] - before
+        if count > most:
+            best, most = k, count
+        before += count
+    return best
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Line 1."""
-    return State(*ucb_rows(1, n_arms), np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64))
+    return State(ucb_boxes(1, n_arms), new_opponent(n_arms))
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Lines 5 to 8."""
     if starts_epoch(t):
-        replace_members(state.cumulative, state.chosen, rng)  # line 11 of the epoch before
-        for k in range(state.mean.shape[1]):  # line 5: reset
-            state.mean[0, k] = UNPLAYED
-            state.width[0, k] = 0.0
-            state.sums[0, k] = 0.0
-            state.plays[0, k] = 0
-        state.total[0] = 0
-    left = random_member(state.cumulative, rng)  # line 7
-    return left, ucb_advance(state.mean[0], state.width[0], state.total[0], params.alpha, rng)  # line 8
+        replace_members(state.opponent, rng)  # line 11 of the epoch before
+        ucb_reset(state.boxes)  # line 5
+    left = random_member(state.opponent, rng)  # line 7
+    return left, ucb_advance(state.boxes, 0, params.alpha, rng)  # line 8
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Lines 9 and 10."""
-    won = right_won(outcome, rng)
-    ucb_feedback(state.mean, state.width, state.sums, state.plays, state.total, 0, second, won)
-    state.chosen[second] += 1
+    ucb_feedback(state.boxes, 0, second, right_won(outcome, rng))
+    state.opponent.chosen[second] += 1
 
 
 def recommend(state: State, params: Params) -> int:
     """The most frequent arm of the last full epoch, the left player's belief (the paper names none)."""
-    return most_frequent(state.cumulative)
+    return most_frequent(state.opponent)
 
 
 def improved_init(n_arms: int, horizon: int, params: Params) -> ImprovedState:
     """Line 1."""
-    counts = np.zeros((2, n_arms), np.int64)
-    return ImprovedState(*ucb_rows(1, n_arms), counts[0], counts[1], np.zeros(1), np.zeros(1, np.int64))
+    return ImprovedState(ucb_boxes(1, n_arms), new_opponent(n_arms), registers(Epoch))
 
 
-def improved_select(state: ImprovedState, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def improved_select(state: ImprovedState, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Lines 6 and 7."""
+    now = state.now[0]
     if starts_epoch(t):
-        replace_members(state.cumulative, state.chosen, rng)  # line 10 of the epoch before
+        replace_members(state.opponent, rng)  # line 10 of the epoch before
         if t > 1:  # line 11: f <- f + sum b / |T_p| - 1/2
-            state.utility[0] += state.won[0] / (t // 2) - 0.5
-        state.won[0] = 0
-    left = random_member(state.cumulative, rng)
-    return left, ucb_advance(state.mean[0], state.width[0], state.total[0], params.alpha, rng)
+            now.utility += now.won / (t // 2) - 0.5
+        now.won = 0
+    left = random_member(state.opponent, rng)
+    return left, ucb_advance(state.boxes, 0, params.alpha, rng)
 
 
 def improved_update(
-    state: ImprovedState,
-    params: Params,
-    t: int,
-    first: int,
-    second: int,
-    outcome: int,
-    rng: np.random.Generator,
+    state: ImprovedState, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
     """Lines 8 and 9: the box is fed b + f."""
-    won = right_won(outcome, rng)
-    reward = won + state.utility[0]
-    ucb_feedback(state.mean, state.width, state.sums, state.plays, state.total, 0, second, reward)
-    state.chosen[second] += 1
-    state.won[0] += won
+    now, won = state.now[0], right_won(outcome, rng)
+    ucb_feedback(state.boxes, 0, second, won + now.utility)
+    state.opponent.chosen[second] += 1
+    now.won += won
 
 
 def improved_recommend(state: ImprovedState, params: Params) -> int:
     """The arm that the right player chose most."""
-    return first_most(state.plays[0])
+    return first_most(state.boxes.plays[0])
 
 
 def thompson_init(n_arms: int, horizon: int, params: ThompsonParams) -> ThompsonState:
     """Uniform priors."""
-    good, bad, cumulative, chosen = np.zeros((4, n_arms), np.int64)
-    return ThompsonState(good, bad, cumulative, chosen)
+    good, bad = np.zeros((2, n_arms), np.int64)
+    return ThompsonState(good, bad, new_opponent(n_arms))
 
 
-def thompson_select(state: ThompsonState, params: ThompsonParams, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def thompson_select(state: ThompsonState, params: ThompsonParams, t: int, rng: Generator) -> tuple[int, int]:
     """Algorithm 10: the largest theta, against the opponent."""
     if starts_epoch(t):
-        replace_members(state.cumulative, state.chosen, rng)
-    left = random_member(state.cumulative, rng)
+        replace_members(state.opponent, rng)
+    left = random_member(state.opponent, rng)
     return left, thompson_advance(state.good, state.bad, rng)
 
 
 def thompson_update(
-    state: ThompsonState,
-    params: ThompsonParams,
-    t: int,
-    first: int,
-    second: int,
-    outcome: int,
-    rng: np.random.Generator,
+    state: ThompsonState, params: ThompsonParams, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
     """One success or one failure of the right arm."""
     won = right_won(outcome, rng)
     state.good[second] += won
     state.bad[second] += 1 - won
-    state.chosen[second] += 1
+    state.opponent.chosen[second] += 1
 
 
 def thompson_recommend(state: ThompsonState, params: ThompsonParams) -> int:
     """The most frequent arm of the last full epoch."""
-    return most_frequent(state.cumulative)
-
-
-@kernel
-def most_frequent(cumulative: IntVector) -> int:
-    """Return the most frequent arm of a multiset."""
-    best, most, before = 0, -1, 0
-    for k in range(cumulative.shape[0]):
-        if cumulative[k] - before > most:
-            best, most = k, cumulative[k] - before
-        before = cumulative[k]
-    return best
+    return most_frequent(state.opponent)
 
 
 def _register(name: str, regret: str, cost: str, algorithm: str, bibtex: str, **functions: Any) -> None:

@@ -21,6 +21,7 @@ from math import inf, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.divergence import coin_divergence
 from ltr_duel.bandits.policies.rmed import ROUNDING
@@ -83,7 +84,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     )
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """A pair that is not known well enough; else the next pair of L_C."""
     n_arms = state.losses.shape[0]
     state.clock[FORCED] = 0
@@ -110,9 +111,7 @@ def neglected_pair(state: State, alpha: float, beta: float, t: int) -> int:
     return -1
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count; plan the next pass."""
     if outcome != 0:
         winner, loser = (first, second) if outcome > 0 else (second, first)

@@ -17,9 +17,11 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.policy import NEVER, Policy, Sweeps, register
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, binomial_draw, kernel, random_below, shuffle
+from ltr_duel.bandits.state import Registers, registers
+from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, binomial_draw, kernel, random_below, shuffle
 
 
 class Params(NamedTuple):
@@ -29,100 +31,106 @@ class Params(NamedTuple):
     radius_scale: float = 1.0  # 1 as in the journal version, 2 as in the conference version
 
 
+class Now:
+    """How far the run is."""
+
+    candidate: int
+    n_rivals: int
+    next: int  # place of the next rival in the sweep
+    sweeps: int  # sweeps of this candidate
+    log_delta: float  # ln(1 / delta)
+
+
 class State(NamedTuple):
     """What Interleaved Filter knows about K arms."""
 
-    rivals: IntVector  # (K,) the arms that the candidate still has to face, in the order of a sweep
+    rivals: IntVector  # (K,) the first n_rivals: arms that the candidate still has to face, in the order of a sweep
     wins: IntVector  # (K,) wins[x]: duels that the candidate won against rival x
-    clock: IntVector  # (4,) see the constants below
-    log_delta: FloatVector  # (1,) ln(1 / delta)
-
-
-CANDIDATE, RIVALS, NEXT, SWEEPS = 0, 1, 2, 3  # in `clock`: the candidate; how many rivals; place of the next one
-# in the sweep; sweeps of this candidate
+    now: Registers[Now]
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Everybody is a rival."""
-    rivals, wins = np.arange(n_arms), np.zeros(n_arms, np.int64)
-    return State(rivals, wins, np.zeros(4, np.int64), np.array([log(horizon) + 2 * log(n_arms)]))
+    """Every arm is a rival."""
+    log_delta = log(horizon) + 2 * log(n_arms)
+    return State(np.arange(n_arms), np.zeros(n_arms, np.int64), registers(Now, log_delta=log_delta))
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """The candidate against the next rival; alone when none is left."""
     if t == 1:
         choose_first(state, rng)
-    candidate = state.clock[CANDIDATE]
-    if state.clock[RIVALS] == 0:
-        return candidate, candidate
-    return candidate, state.rivals[state.clock[NEXT]]  # lines 5 and 6
+    now = state.now[0]
+    if now.n_rivals == 0:
+        return now.candidate, now.candidate
+    return now.candidate, state.rivals[now.next]  # lines 5 and 6
 
 
 @kernel
-def choose_first(state: State, rng: np.random.Generator) -> None:
+def choose_first(state: State, rng: Generator) -> None:
     """Lines 2 and 3."""
+    now = state.now[0]
     shuffle(state.rivals, rng)
-    state.clock[RIVALS] = state.rivals.shape[0] - 1
-    state.clock[CANDIDATE] = state.rivals[state.clock[RIVALS]]
+    now.n_rivals = state.rivals.shape[0] - 1
+    now.candidate = state.rivals[now.n_rivals]
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count; after a sweep, see who falls."""
     if outcome == 0:
         return
+    now = state.now[0]
     state.wins[second] += outcome > 0  # line 7
-    state.clock[NEXT] += 1
-    if state.clock[NEXT] == state.clock[RIVALS]:
+    now.next += 1
+    if now.next == now.n_rivals:
         end_sweep(state, params.radius_scale, params.prune, rng)
 
 
 @kernel
-def end_sweep(state: State, radius_scale: float, prune: bool, rng: np.random.Generator) -> None:
+def end_sweep(state: State, radius_scale: float, prune: bool, rng: Generator) -> None:
     """Lines 8 to 13, with n duels of the candidate against each rival."""
-    state.clock[NEXT] = 0
-    state.clock[SWEEPS] += 1
-    n = state.clock[SWEEPS]
-    radius = radius_scale * sqrt(state.log_delta[0] / n)
+    now = state.now[0]
+    now.next = 0
+    now.sweeps += 1
+    n = now.sweeps
+    radius = radius_scale * sqrt(now.log_delta / n)
     keep_rivals(state, n * (0.5 + radius))  # lines 8 and 9
     better = 0
-    for place in range(state.clock[RIVALS]):
+    for place in range(now.n_rivals):
         better += state.wins[state.rivals[place]] < n * (0.5 - radius)
     if better == 0:
         return
     skip = random_below(better, rng)
     chosen = -1
-    for place in range(state.clock[RIVALS]):  # line 10
+    for place in range(now.n_rivals):  # line 10
         if state.wins[state.rivals[place]] < n * (0.5 - radius):
             if skip == 0:
                 chosen = state.rivals[place]
             skip -= 1
     if prune:
         keep_rivals(state, n * 0.5)
-    state.clock[CANDIDATE] = chosen  # line 11
+    now.candidate = chosen  # line 11
     state.wins[chosen] = n + 1  # line 12: it is no rival of its own
     keep_rivals(state, n + 0.5)
     for x in range(state.wins.shape[0]):  # line 13
         state.wins[x] = 0
-    state.clock[SWEEPS] = 0
+    now.sweeps = 0
 
 
 @kernel
 def keep_rivals(state: State, limit: float) -> None:
     """Keep the rivals against whom the candidate won at most ``limit`` times."""
-    left = 0
-    for place in range(state.clock[RIVALS]):
+    now, left = state.now[0], 0
+    for place in range(now.n_rivals):
         x = state.rivals[place]
         if state.wins[x] <= limit:
             state.rivals[left] = x
             left += 1
-    state.clock[RIVALS] = left
+    now.n_rivals = left
 
 
 def recommend(state: State, params: Params) -> int:
     """The candidate."""
-    return state.clock[CANDIDATE]
+    return state.now[0].candidate
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
@@ -130,15 +138,13 @@ def idle_until(state: State, params: Params, t: int) -> int:
     return NEVER
 
 
-def sweep(
-    state: State, params: Params, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: np.random.Generator
-) -> int:
+def sweep(state: State, params: Params, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: Generator) -> int:
     """Take as many sweeps at once as can end without anybody falling, else one."""
-    decisions = 0
+    now, decisions = state.now[0], 0
     while t <= until:
         if t == 1:
             choose_first(state, rng)
-        candidate, rivals, place = state.clock[CANDIDATE], state.clock[RIVALS], state.clock[NEXT]
+        candidate, rivals, place = now.candidate, now.n_rivals, now.next
         decisions += 1
         if rivals == 0:
             met[candidate, candidate] += until + 1 - t
@@ -153,9 +159,9 @@ def sweep(
             state.wins[x] += binomial_draw(max(1, sweeps), p[candidate, x], rng)
         t += max(1, sweeps) * (last - place)
         if sweeps > 0:
-            state.clock[SWEEPS] += sweeps
+            now.sweeps += sweeps
         else:
-            state.clock[NEXT] = last
+            now.next = last
             if last == rivals:
                 end_sweep(state, params.radius_scale, params.prune, rng)
     return decisions
@@ -169,11 +175,12 @@ def harmless_sweeps(state: State, radius_scale: float) -> int:
     won, with r = ``radius_scale * sqrt(ln(1/delta))``. Both counts can only grow, and that bound is below 0 until it
     grows too: so as long as it stays below the smallest count of today nobody falls. One sweep less, for rounding.
     """
-    n, fewest = state.clock[SWEEPS], state.clock[SWEEPS]
-    for place in range(state.clock[RIVALS]):
+    now = state.now[0]
+    n, fewest = now.sweeps, now.sweeps
+    for place in range(now.n_rivals):
         wins = state.wins[state.rivals[place]]
         fewest = min(fewest, wins, n - wins)
-    r = radius_scale * sqrt(state.log_delta[0])
+    r = radius_scale * sqrt(now.log_delta)
     return max(0, int((r + sqrt(r * r + 2.0 * fewest)) ** 2) - 1 - n)
 
 

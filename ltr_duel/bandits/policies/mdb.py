@@ -16,6 +16,7 @@ from math import log
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.policy import Policy, register
 from ltr_duel.bandits.statistics import last_step_before, most_victorious, record_points
@@ -42,7 +43,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     return State(np.zeros((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms)), np.zeros(n_arms))
 
 
-def select(state: State, params: Params, t: int, slate: IntVector, rng: np.random.Generator) -> int:
+def select(state: State, params: Params, t: int, slate: IntVector, rng: Generator) -> int:
     """Lines 2 and 4 to 13."""
     narrow = params.alpha * log(t)
     champions = count_up_to(state.doubt, narrow)  # |E|, line 6
@@ -59,9 +60,7 @@ def select(state: State, params: Params, t: int, slate: IntVector, rng: np.rando
     return size
 
 
-def update(
-    state: State, params: Params, t: int, slate: IntVector, size: int, won: SignMatrix, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator) -> None:
     """Count all pairs of the slate."""
     if size == 1:
         return

@@ -17,16 +17,16 @@ from math import log
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.batches import (
-    BATCHES,
-    SINCE,
-    batch_rows,
+    Batches,
+    arms_left,
     batch_size,
     drop_beaten,
-    is_decided,
     merge_when_due,
     most_victorious_left,
+    new_batches,
 )
 from ltr_duel.bandits.policy import NEVER, Policy, register
 from ltr_duel.bandits.posterior import beats, posterior_rows, record_posterior
@@ -49,78 +49,72 @@ class State(NamedTuple):
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln(t + C) >= doubts[i, j]
     prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2), see `posterior`
     log_mass: FloatMatrix  # (K, K) see `posterior`
-    arms: IntVector  # (K,) the next four: see `batches`
-    ends: IntVector  # (K + 1,)
-    clock: IntVector  # (3,)
-    scratch: IntMatrix  # (3, K + 1)
-    score: IntVector  # (K,) scratch: duels of the tournament that the arm in this place won; -1 outside the batch
+    batches: Batches
+    score: IntVector  # (K,) scratch: duels of the tournament that each arm of a batch won
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Every arm has won once against every other."""
-    square = (n_arms, n_arms)
-    posterior = posterior_rows(n_arms)
-    rows = batch_rows(n_arms, params.batch)
-    return State(np.ones(square, np.int64), np.zeros(square), *posterior, *rows, np.full(n_arms, -1))
+    wins, doubts = np.ones((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
+    batches, score = new_batches(n_arms, params.batch), np.zeros(n_arms, np.int64)
+    return State(wins, doubts, *posterior_rows(n_arms), batches, score)
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """The winner of a sampled tournament, and its likely loser."""
+    batches, now = state.batches, state.batches.now[0]
     if t == 1:
-        shuffle(state.arms, rng)
-    if is_decided(state):
-        return state.arms[0], state.arms[0]
-    m = (t - 1) % state.clock[BATCHES]
-    drop_beaten(state, m, params.alpha * log(t - state.clock[SINCE] + params.head_start))
-    if batch_size(state.ends, m) == 1 and state.clock[BATCHES] > 1:
-        m = join_next(state, m)
-    if is_decided(state):
-        return state.arms[0], state.arms[0]
-    first = tournament_winner(state, m, rng)
-    return first, likely_loser(state, m, first, rng)
+        shuffle(batches.arms, rng)
+    m = (t - 1) % now.count
+    drop_beaten(batches, state.doubts, m, params.alpha * log(t - now.since + params.head_start))
+    if batch_size(batches, m) == 1 and now.count > 1:
+        m = join_next(batches, m)
+    if arms_left(batches) == 1:
+        return batches.arms[0], batches.arms[0]
+    arms = batches.arms[batches.ends[m] : batches.ends[m + 1]]
+    first = tournament_winner(state, arms, rng)
+    return first, likely_loser(state.wins, arms, first, rng)
 
 
 @kernel
-def join_next(state: State, m: int) -> int:
+def join_next(batches: Batches, m: int) -> int:
     """Join batch m with the next (the last one with the one before it); return the new batch."""
-    m = min(m, state.clock[BATCHES] - 2)
-    for k in range(m + 1, state.clock[BATCHES]):
-        state.ends[k] = state.ends[k + 1]
-    state.clock[BATCHES] -= 1
+    now = batches.now[0]
+    m = min(m, now.count - 2)
+    for k in range(m + 1, now.count):
+        batches.ends[k] = batches.ends[k + 1]
+    now.count -= 1
     return m
 
 
 @kernel
-def tournament_winner(state: State, m: int, rng: np.random.Generator) -> int:
-    """Sample theta_ij for all pairs of the batch; return the arm with the most of them above 1/2."""
-    start, end = state.ends[m], state.ends[m + 1]
-    for place in range(start, end):
-        state.score[place] = 0
-    for i in range(start, end):
-        for j in range(i + 1, end):
-            if beats(state.prefer, state.arms[i], state.arms[j], rng):
-                state.score[i] += 1
+def tournament_winner(state: State, arms: IntVector, rng: Generator) -> int:
+    """Sample theta_ij for all pairs of these arms; return the arm with the most of them above 1/2."""
+    score = state.score[: arms.shape[0]]
+    for a in range(arms.shape[0]):
+        score[a] = 0
+    for a in range(arms.shape[0]):
+        for b in range(a + 1, arms.shape[0]):
+            if beats(state.prefer, arms[a], arms[b], rng):
+                score[a] += 1
             else:
-                state.score[j] += 1
-    return state.arms[start + random_most(state.score[start:end], rng)]
+                score[b] += 1
+    return arms[random_most(score, rng)]
 
 
 @kernel
-def likely_loser(state: State, m: int, first: int, rng: np.random.Generator) -> int:
-    """Return the arm i of the batch, not ``first``, with the smallest fresh sample theta_i,first."""
+def likely_loser(wins: IntMatrix, arms: IntVector, first: int, rng: Generator) -> int:
+    """Return the arm i, not ``first``, with the smallest fresh sample theta_i,first."""
     least, loser = 2.0, first
-    for place in range(state.ends[m], state.ends[m + 1]):
-        i = state.arms[place]
+    for i in arms:
         if i != first:
-            theta = beta_draw(float(state.wins[i, first]), float(state.wins[first, i]), rng)
+            theta = beta_draw(float(wins[i, first]), float(wins[first, i]), rng)
             if theta < least:
                 least, loser = theta, i
     return loser
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count, and end the stage when it is due."""
     if outcome != 0:
         winner, loser = (first, second) if outcome > 0 else (second, first)
@@ -128,17 +122,17 @@ def update(
         won = state.wins[winner, loser] - 1
         duels = won + state.wins[loser, winner] - 1
         record_posterior(state.prefer, state.log_mass, winner, loser, won, duels)
-    merge_when_due(state, params.batch, t, rng)
+    merge_when_due(state.batches, params.batch, t, rng)
 
 
 def recommend(state: State, params: Params) -> int:
     """The remaining arm that beats the most arms."""
-    return most_victorious_left(state.wins, state)
+    return most_victorious_left(state.wins, state.batches)
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
     """The last arm is played for ever."""
-    return NEVER if is_decided(state) else t
+    return NEVER if arms_left(state.batches) == 1 else t
 
 
 register(

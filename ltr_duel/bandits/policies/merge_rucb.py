@@ -15,16 +15,16 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.batches import (
+    Batches,
+    arms_left,
     batch_of_step,
-    batch_rows,
-    batch_size,
     drop_beaten,
-    is_decided,
     merge_when_due,
     most_victorious_left,
-    random_place,
+    new_batches,
 )
 from ltr_duel.bandits.policy import NEVER, Policy, register
 from ltr_duel.bandits.statistics import record_win
@@ -44,10 +44,7 @@ class State(NamedTuple):
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j, and one
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln(t + C) >= doubts[i, j]
-    arms: IntVector  # (K,) the next four: see `batches`
-    ends: IntVector  # (K + 1,)
-    clock: IntVector  # (3,)
-    scratch: IntMatrix  # (3, K + 1)
+    batches: Batches
     head_start: FloatVector  # (1,) C
 
 
@@ -55,43 +52,42 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     """Every arm has won once against every other."""
     odds = (4 * params.alpha - 1) * n_arms**2 / ((2 * params.alpha - 1) * params.delta)
     head_start = odds ** (1 / (2 * params.alpha - 1))
-    square = (n_arms, n_arms)
-    rows = batch_rows(n_arms, params.batch)
-    return State(np.ones(square, np.int64), np.zeros(square), *rows, np.array([head_start]))
+    wins, doubts = np.ones((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
+    return State(wins, doubts, new_batches(n_arms, params.batch), np.array([head_start]))
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """A random arm of the batch whose turn it is, and its most optimistic rival there."""
+    batches = state.batches
     if t == 1:
-        shuffle(state.arms, rng)
-    m = batch_of_step(state, t)
-    if batch_size(state.ends, m) == 1:
-        return state.arms[state.ends[m]], state.arms[state.ends[m]]
+        shuffle(batches.arms, rng)
+    m = batch_of_step(batches, t)
     bonus = params.alpha * log(t + state.head_start[0])
-    drop_beaten(state, m, bonus)
-    champion = state.arms[random_place(state, m, rng)]
-    if batch_size(state.ends, m) == 1:
+    drop_beaten(batches, state.doubts, m, bonus)
+    arms = batches.arms[batches.ends[m] : batches.ends[m + 1]]
+    champion = arms[random_below(arms.shape[0], rng)]
+    if arms.shape[0] == 1:
         return champion, champion
-    return champion, rival_in_batch(state, m, champion, bonus, rng)
+    return champion, strongest_rival(state.wins, arms, champion, bonus, rng)
 
 
 @kernel
-def rival_in_batch(state: State, m: int, champion: int, bonus: float, rng: np.random.Generator) -> int:
-    """Return the arm of the batch, not the champion, with the largest u_jc; one of several at random."""
+def strongest_rival(wins: IntMatrix, arms: IntVector, champion: int, bonus: float, rng: Generator) -> int:
+    """Return the arm, not the champion, with the largest u_jc; one of several at random."""
     best, ties, rival = -1.0, 0, champion
-    for place in range(state.ends[m], state.ends[m + 1]):
-        u = bound_against(state.wins, state.arms[place], champion, bonus)
+    for j in arms:
+        u = bound_against(wins, j, champion, bonus)
         if u > best:
-            best, ties, rival = u, 1, state.arms[place]
+            best, ties, rival = u, 1, j
         elif u == best:
             ties += 1
     if ties == 1:
         return rival
     skip = random_below(ties, rng)
-    for place in range(state.ends[m], state.ends[m + 1]):
-        if bound_against(state.wins, state.arms[place], champion, bonus) == best:
+    for j in arms:
+        if bound_against(wins, j, champion, bonus) == best:
             if skip == 0:
-                return state.arms[place]
+                return j
             skip -= 1
     return champion
 
@@ -105,24 +101,22 @@ def bound_against(wins: IntMatrix, j: int, champion: int, bonus: float) -> float
     return wins[j, champion] / n + sqrt(bonus / n)
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count, and end the stage when it is due."""
     if outcome != 0:
         winner, loser = (first, second) if outcome > 0 else (second, first)
         record_win(state.wins, state.doubts, winner, loser)
-    merge_when_due(state, params.batch, t, rng)
+    merge_when_due(state.batches, params.batch, t, rng)
 
 
 def recommend(state: State, params: Params) -> int:
     """The remaining arm that beats the most arms."""
-    return most_victorious_left(state.wins, state)
+    return most_victorious_left(state.wins, state.batches)
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
     """The last arm is played for ever."""
-    return NEVER if is_decided(state) else t
+    return NEVER if arms_left(state.batches) == 1 else t
 
 
 register(

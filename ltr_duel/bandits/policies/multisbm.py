@@ -11,11 +11,12 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import ucb_feedback, ucb_rows
+from ltr_duel.bandits.cardinal import UcbBoxes, ucb_boxes, ucb_feedback
 from ltr_duel.bandits.policies.sparring import AILON, right_won
 from ltr_duel.bandits.policy import Policy, register
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, first_most, random_below, random_highest
+from ltr_duel.core import FloatVector, IntVector, first_most, random_below, random_highest
 
 
 class Params(NamedTuple):
@@ -27,11 +28,7 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """K UCB1 boxes over K arms, that of left arm x in row x."""
 
-    mean: FloatMatrix  # (K, K) mean reward
-    width: FloatMatrix  # (K, K) 1 / sqrt(plays)
-    sums: FloatMatrix  # (K, K) summed reward
-    plays: IntMatrix  # (K, K)
-    total: IntVector  # (K,) plays of the box
+    boxes: UcbBoxes
     scale: FloatVector  # (K,) sqrt(alpha ln N) of the box, so that nothing has to wait for it when the box is next
     left: IntVector  # (1,) the arm that the next duel has on its left
     chosen: IntVector  # (K,) how often each arm was on the right
@@ -39,24 +36,22 @@ class State(NamedTuple):
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Nothing has been played."""
-    return State(*ucb_rows(n_arms, n_arms), np.zeros(n_arms), np.zeros(1, np.int64), np.zeros(n_arms, np.int64))
+    return State(ucb_boxes(n_arms, n_arms), np.zeros(n_arms), np.zeros(1, np.int64), np.zeros(n_arms, np.int64))
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """The box of the last right arm advances."""
     if t == 1:
-        state.left[0] = random_below(state.mean.shape[0], rng)  # arbitrary
+        state.left[0] = random_below(state.scale.shape[0], rng)  # arbitrary
     left = state.left[0]
-    return left, random_highest(state.mean[left], state.width[left], state.scale[left], rng)
+    return left, random_highest(state.boxes.mean[left], state.boxes.width[left], state.scale[left], rng)
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Reward the box of the left arm with 1 if the right arm won."""
     won = right_won(outcome, rng)
-    ucb_feedback(state.mean, state.width, state.sums, state.plays, state.total, first, second, won)
-    state.scale[first] = sqrt(params.alpha * log(state.total[first]))
+    ucb_feedback(state.boxes, first, second, won)
+    state.scale[first] = sqrt(params.alpha * log(state.boxes.total[first]))
     state.left[0] = second
     state.chosen[second] += 1
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.policy import Policy, register
 from ltr_duel.bandits.statistics import most_victorious
@@ -36,7 +37,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     return State(np.zeros((n_arms, n_arms), np.int64))
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Two different arms, uniformly; with one arm alone there is no choice."""
     n_arms = state.wins.shape[0]
     if n_arms == 1:
@@ -45,9 +46,7 @@ def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tu
     return first, second + (second >= first)
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count, for the recommendation alone."""
     if outcome > 0:
         state.wins[first, second] += 1
@@ -65,7 +64,7 @@ def slate_init(n_arms: int, horizon: int, params: Params) -> SlateState:
     return SlateState(np.zeros((n_arms, n_arms), np.int64))
 
 
-def slate_select(state: SlateState, params: Params, t: int, slate: IntVector, rng: np.random.Generator) -> int:
+def slate_select(state: SlateState, params: Params, t: int, slate: IntVector, rng: Generator) -> int:
     """Each arm with probability 1/2; again if none came."""
     size = 0
     while size == 0:
@@ -77,7 +76,7 @@ def slate_select(state: SlateState, params: Params, t: int, slate: IntVector, rn
 
 
 def slate_update(
-    state: SlateState, params: Params, t: int, slate: IntVector, size: int, won: SignMatrix, rng: np.random.Generator
+    state: SlateState, params: Params, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
     """Count, for the recommendation alone."""
     for a in range(size):

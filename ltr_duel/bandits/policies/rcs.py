@@ -15,6 +15,7 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.policies.rucb import strongest_rival
 from ltr_duel.bandits.policy import Policy, register
@@ -47,7 +48,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     return State(wins, rate, width, *posterior_rows(n_arms), np.zeros(n_arms, np.int64), np.zeros(1, np.int64))
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Lines 4 to 12."""
     champion = beats_all(state.prefer, state.last[0], rng)  # lines 4 to 8
     if champion < 0:
@@ -58,7 +59,7 @@ def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tu
 
 
 @kernel
-def beats_all(prefer: FloatMatrix, start: int, rng: np.random.Generator) -> int:
+def beats_all(prefer: FloatMatrix, start: int, rng: Generator) -> int:
     """Return the arm that beats all others in a sampled tournament, or -1. No pair is tossed twice."""
     n_arms = prefer.shape[0]
     candidate, before, met = start, start, 0  # `candidate` beat `before` and everybody after place `met`
@@ -77,9 +78,7 @@ def beats_all(prefer: FloatMatrix, start: int, rng: np.random.Generator) -> int:
     return candidate
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Line 13."""
     if outcome == 0:
         return

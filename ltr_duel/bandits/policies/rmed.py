@@ -1,15 +1,17 @@
 """RMED1: Relative Minimum Empirical Divergence.
 
 Every arm whose losses do not yet rule it out as Condorcet winner is played once in each pass, against the arm that most
-looks like the winner, or, if it does not lose to that one, against the arm it loses to most.
+looks like the winner, or, if it does not lose to that one, against the arm it loses to most. The evidence against an
+arm, I_i = sum over j with phat_ij <= 1/2 of n_ij d(phat_ij, 1/2), is how unlikely its losses are if it were the winner;
+d is the Kullback-Leibler divergence between two coins.
 
 Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
 Algorithms 1 and 2. Assumes a Condorcet winner; needs no horizon. Regret O(K log T) + O(K^(2 + c)); its rate is the
 lower bound where the winner is everybody's strongest rival. f(K) = 0.3 K^1.01 as in the paper's experiments. See
 `rmed2` for its siblings.
 
-A step costs O(K): the evidence I_i changes for two arms only (see `divergence`), and one scan finds who joins the
-next pass.
+A step costs O(K): a duel changes one term of the evidence of two arms, and one scan finds the arms that join the next
+pass.
 """
 
 from __future__ import annotations
@@ -18,13 +20,15 @@ from math import inf, log
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
-from ltr_duel.bandits.divergence import evidence_rows, record_evidence
 from ltr_duel.bandits.policy import Policy, register
-from ltr_duel.bandits.statistics import last_step_before
+from ltr_duel.bandits.state import Registers, registers
+from ltr_duel.bandits.statistics import coin_divergence, last_step_before
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, count_up_to, kernel, random_up_to, smallest
 
 ROUNDING = 1e-9
+RESUM = 1023  # a sum is taken anew after so many changes (a power of two, less one), against drift
 
 
 class Params(NamedTuple):
@@ -32,6 +36,21 @@ class Params(NamedTuple):
 
     scale: float = 0.3  # f(K) = scale * K^power
     power: float = 1.01
+
+
+class Now:
+    """Where the run is."""
+
+    rounds: int  # of initial duels left
+    first: int  # the next pair of initial duels; of RMED2 the next that may have met too rarely
+    second: int
+    n_current: int  # arms in L_C
+    place: int  # those of them played in this pass
+    n_following: int  # arms in L_N
+    slack: float  # f(K)
+    forced: int  # of RMED2: 1 if this duel is there because the pair met too rarely
+    level: int  # of RMED2: all pairs have met so often
+    unset: int  # of RMED2FH: 1 until the rivals are fixed
 
 
 class State(NamedTuple):
@@ -46,115 +65,131 @@ class State(NamedTuple):
     pending: FloatVector  # (K,) I_i of the arms outside L_R and L_N, infinity for the others
     current: IntVector  # (K,) L_C
     following: IntVector  # (K,) L_N
-    clock: IntVector  # (9,) see the constants below
-    slack: FloatVector  # (1,) f(K)
     rival: IntVector  # (K,) the fixed b_l of RMED2FH
-
-
-# In `clock`. ROUNDS, FIRST, SECOND: rounds of initial duels left, and the next pair; SIZE, PLACE, FOLLOWING: arms in
-# L_C, those of them played in this pass, arms in L_N; FORCED, LEVEL: see `rmed2`; UNSET: 1 until RMED2FH has fixed its
-# rivals.
-ROUNDS, FIRST, SECOND, SIZE, PLACE, FOLLOWING, FORCED, LEVEL, UNSET = range(9)
+    now: Registers[Now]
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """L_C and L_R are all arms, L_N is empty; every pair is to meet once."""
-    return State(*rmed_rows(n_arms, 1, params.scale * n_arms**params.power))
+    return State(*rmed_arrays(n_arms, 1, params.scale * n_arms**params.power))
 
 
-def rmed_rows(n_arms: int, rounds: int, slack: float) -> tuple[Any, ...]:
+def rmed_arrays(n_arms: int, rounds: int, slack: float) -> tuple[Any, ...]:
     """Make the arrays of a state, for so many initial duels of each pair."""
-    clock = np.zeros(9, np.int64)
-    clock[[ROUNDS, FIRST, SECOND, SIZE, UNSET]] = (rounds if n_arms > 1 else 0), 0, 1, n_arms, 1
-    lists = np.arange(n_arms), np.zeros(n_arms, np.int64)
-    rival = np.full(n_arms, -1)
-    return *evidence_rows(n_arms), np.full(n_arms, inf), *lists, clock, np.array([slack]), rival
+    share = np.full((n_arms, n_arms), 0.5)
+    np.fill_diagonal(share, 2.0)  # never the smallest of its row
+    wins, terms, evidence = np.zeros((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms)), np.zeros(n_arms)
+    losing, changes, following = np.zeros((3, n_arms), np.int64)
+    pending, current, rival = np.full(n_arms, inf), np.arange(n_arms), np.full(n_arms, -1)
+    now = registers(Now, rounds=rounds if n_arms > 1 else 0, second=1, n_current=n_arms, slack=slack, unset=1)
+    return wins, share, terms, evidence, losing, changes, pending, current, following, rival, now
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """The next arm of L_C, and its opponent."""
-    if state.clock[ROUNDS] > 0:
-        return state.clock[FIRST], state.clock[SECOND]
-    first = state.current[state.clock[PLACE]]
-    return first, strongest_opponent(state, first, likely_winner(state, rng), rng)
+    now = state.now[0]
+    if now.rounds > 0:
+        return now.first, now.second
+    first = state.current[now.place]
+    return first, strongest_opponent(state.share, first, likely_winner(state.evidence, rng), rng)
 
 
 @kernel
-def likely_winner(state: Any, rng: np.random.Generator) -> int:
+def likely_winner(evidence: FloatVector, rng: Generator) -> int:
     """Draw i*, the arm with the least evidence against it. Sums that differ by a rounding error tie."""
-    least = smallest(state.evidence) + ROUNDING
-    return random_up_to(state.evidence, least, count_up_to(state.evidence, least), rng)
+    least = smallest(evidence) + ROUNDING
+    return random_up_to(evidence, least, count_up_to(evidence, least), rng)
 
 
 @kernel
-def strongest_opponent(state: Any, arm: int, winner: int, rng: np.random.Generator) -> int:
+def strongest_opponent(share: FloatMatrix, arm: int, winner: int, rng: Generator) -> int:
     """RMED1's choice: i* if it beats the arm or nobody does, else the arm it loses to most."""
-    if state.share[arm, winner] <= 0.5:
+    if share[arm, winner] <= 0.5:
         return winner
-    least = smallest(state.share[arm])
+    least = smallest(share[arm])
     if least > 0.5:
         return winner
-    return random_up_to(state.share[arm], least, count_up_to(state.share[arm], least), rng)
+    return random_up_to(share[arm], least, count_up_to(share[arm], least), rng)
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
-    """Count, and see who joins the next pass."""
-    if outcome != 0:
-        record_duel(state, first, second, outcome)
-    if state.clock[ROUNDS] > 0:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
+    """Count, and find the arms that join the next pass."""
+    now = state.now[0]
+    if outcome > 0:
+        record_duel(state, first, second)
+    elif outcome < 0:
+        record_duel(state, second, first)
+    if now.rounds > 0:
         next_initial_pair(state)
-    elif state.clock[FORCED]:
-        state.clock[FORCED] = 0
+    elif now.forced:
+        now.forced = 0
     else:
         end_turn(state, first, log(t))
 
 
 @kernel
-def record_duel(state: Any, first: int, second: int, outcome: int) -> None:
-    """Count a duel of two different arms."""
-    if outcome > 0:
-        record_evidence(state, first, second)
-    else:
-        record_evidence(state, second, first)
-    if state.pending[first] < inf:
-        state.pending[first] = state.evidence[first]
-    if state.pending[second] < inf:
-        state.pending[second] = state.evidence[second]
+def record_duel(state: State, winner: int, loser: int) -> None:
+    """Count a duel, and bring the shares and the evidence of both arms up to date."""
+    state.wins[winner, loser] += 1
+    won, lost = state.wins[winner, loser], state.wins[loser, winner]
+    n = won + lost
+    state.share[winner, loser] = won / n
+    state.share[loser, winner] = lost / n
+    term = n * coin_divergence(won / n) if won != lost else 0.0
+    set_term(state, winner, loser, term if won < lost else 0.0)
+    set_term(state, loser, winner, term if lost < won else 0.0)
 
 
 @kernel
-def next_initial_pair(state: Any) -> None:
+def set_term(state: State, i: int, j: int, term: float) -> None:
+    """Change a term, and the sum of its row."""
+    before = state.terms[i, j]
+    if term != before:
+        state.terms[i, j] = term
+        state.losing[i] += int(term > 0.0) - int(before > 0.0)
+        state.changes[i] += 1
+        if state.losing[i] == 0:
+            state.evidence[i] = 0.0
+        elif state.changes[i] & RESUM:
+            state.evidence[i] += term - before
+        else:
+            total = 0.0
+            for k in range(state.terms.shape[0]):
+                total += state.terms[i, k]
+            state.evidence[i] = total
+    if state.pending[i] < inf:
+        state.pending[i] = state.evidence[i]
+
+
+@kernel
+def next_initial_pair(state: State) -> None:
     """Go to the next of the pairs that meet at the beginning."""
-    n_arms = state.share.shape[0]
-    state.clock[SECOND] += 1
-    if state.clock[SECOND] == n_arms:
-        state.clock[FIRST] += 1
-        state.clock[SECOND] = state.clock[FIRST] + 1
-        if state.clock[FIRST] == n_arms - 1:
-            state.clock[FIRST] = 0
-            state.clock[SECOND] = 1
-            state.clock[ROUNDS] -= 1
+    now, n_arms = state.now[0], state.share.shape[0]
+    now.second += 1
+    if now.second == n_arms:
+        now.first += 1
+        now.second = now.first + 1
+        if now.first == n_arms - 1:
+            now.first, now.second = 0, 1
+            now.rounds -= 1
 
 
 @kernel
-def end_turn(state: Any, arm: int, log_t: float) -> None:
-    """The arm leaves L_R; who is outside L_R and not ruled out joins L_N; after the last turn L_N is the next L_C."""
+def end_turn(state: State, arm: int, log_t: float) -> None:
+    """The arm leaves L_R; arms outside L_R that are not ruled out join L_N; after the last turn L_N becomes L_C."""
+    now = state.now[0]
     state.pending[arm] = state.evidence[arm]
-    limit = smallest(state.evidence) + log_t + state.slack[0]
+    limit = smallest(state.evidence) + log_t + now.slack
     if count_up_to(state.pending, limit) > 0:
         for j in range(state.pending.shape[0]):
             if state.pending[j] <= limit:
-                state.following[state.clock[FOLLOWING]] = j
-                state.clock[FOLLOWING] += 1
+                state.following[now.n_following] = j
+                now.n_following += 1
                 state.pending[j] = inf
-    state.clock[PLACE] += 1
-    if state.clock[PLACE] == state.clock[SIZE]:
-        state.clock[PLACE] = 0
-        state.clock[SIZE] = state.clock[FOLLOWING]
-        state.clock[FOLLOWING] = 0
-        for k in range(state.clock[SIZE]):
+    now.place += 1
+    if now.place == now.n_current:
+        now.place, now.n_current, now.n_following = 0, now.n_following, 0
+        for k in range(now.n_current):
             state.current[k] = state.following[k]
 
 
@@ -169,13 +204,20 @@ def recommend(state: State, params: Params) -> int:
 
 def idle_until(state: State, params: Params, t: int) -> int:
     """i* alone in L_C, losing to nobody, meets itself until another arm is no longer ruled out."""
-    if state.clock[ROUNDS] > 0 or state.clock[SIZE] != 1:
+    return last_step_alone(state, t)
+
+
+@kernel
+def last_step_alone(state: State, t: int) -> int:
+    """Return the last step in which one arm is certain to be alone in L_C; t if it is not alone now."""
+    now = state.now[0]
+    if now.rounds > 0 or now.n_current != 1:
         return t
     alone, nearest = state.current[0], inf
     for k in range(state.evidence.shape[0]):
         if k != alone:
             nearest = min(nearest, state.evidence[k])
-    return max(t, last_step_before(nearest - state.evidence[alone] - state.slack[0]))
+    return max(t, last_step_before(nearest - state.evidence[alone] - now.slack))
 
 
 BIBTEX = """@inproceedings{komiyama2015regret,

@@ -14,29 +14,22 @@ from __future__ import annotations
 from math import ceil, exp, inf, log
 from typing import Any, NamedTuple
 
-import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.policies.rmed import (
     BIBTEX,
-    FIRST,
-    FORCED,
-    LEVEL,
-    PLACE,
-    ROUNDS,
-    SECOND,
-    SIZE,
-    UNSET,
     State,
+    last_step_alone,
     likely_winner,
     recommend,
-    rmed_rows,
+    rmed_arrays,
     strongest_opponent,
     update,
 )
 from ltr_duel.bandits.policies.rmed import idle_until as idle_until_joined
 from ltr_duel.bandits.policy import Policy, register
 from ltr_duel.bandits.statistics import last_step_before
-from ltr_duel.core import kernel
+from ltr_duel.core import FloatMatrix, IntMatrix, kernel
 
 
 class Params(NamedTuple):
@@ -57,38 +50,47 @@ class FixedState(State):
 
 def init(n_arms: int, horizon: int, params: Params) -> Rmed2State:
     """Every pair is to meet once."""
-    return Rmed2State(*rmed_rows(n_arms, 1, params.scale * n_arms**params.power))
+    return Rmed2State(*rmed_arrays(n_arms, 1, params.scale * n_arms**params.power))
 
 
 def fixed_init(n_arms: int, horizon: int, params: Params) -> FixedState:
     """Every pair is to meet alpha ln ln T times."""
     rounds = max(1, ceil(params.alpha * log(log(max(horizon, 3)))))
-    return FixedState(*rmed_rows(n_arms, rounds, params.scale * n_arms**params.power))
+    return FixedState(*rmed_arrays(n_arms, rounds, params.scale * n_arms**params.power))
 
 
-def select(state: Rmed2State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: Rmed2State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """A pair that met too rarely; else the next arm of L_C, and its opponent."""
-    if state.clock[ROUNDS] > 0:
-        return state.clock[FIRST], state.clock[SECOND]
-    if state.clock[PLACE] == 0 and find_neglected(state, params.alpha, t):
-        state.clock[FORCED] = 1
-        return state.clock[FIRST], state.clock[SECOND]
-    first = state.current[state.clock[PLACE]]
-    winner = likely_winner(state, rng)
-    return first, opponent(state, first, winner, cheapest_rival(state, first, winner), t, rng)
+    now = state.now[0]
+    if now.rounds > 0:
+        return now.first, now.second
+    if now.place == 0 and find_neglected(state, params.alpha, t):
+        now.forced = 1
+        return now.first, now.second
+    first = state.current[now.place]
+    winner = likely_winner(state.evidence, rng)
+    return first, opponent(state.wins, state.share, first, winner, cheapest_rival(state, first, winner), t, rng)
 
 
-def fixed_select(state: FixedState, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def fixed_select(state: FixedState, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """The next arm of L_C, and its opponent."""
-    if state.clock[ROUNDS] > 0:
-        return state.clock[FIRST], state.clock[SECOND]
-    if state.clock[UNSET]:
-        state.clock[UNSET] = 0
-        winner = likely_winner(state, rng)
-        for k in range(state.rival.shape[0]):
-            state.rival[k] = cheapest_rival(state, k, winner)
-    first = state.current[state.clock[PLACE]]
-    return first, opponent(state, first, likely_winner(state, rng), state.rival[first], t, rng)
+    now = state.now[0]
+    if now.rounds > 0:
+        return now.first, now.second
+    if now.unset:
+        fix_rivals(state, rng)
+    first = state.current[now.place]
+    winner = likely_winner(state.evidence, rng)
+    return first, opponent(state.wins, state.share, first, winner, state.rival[first], t, rng)
+
+
+@kernel
+def fix_rivals(state: State, rng: Generator) -> None:
+    """Fix b_l for all arms."""
+    state.now[0].unset = 0
+    winner = likely_winner(state.evidence, rng)
+    for k in range(state.rival.shape[0]):
+        state.rival[k] = cheapest_rival(state, k, winner)
 
 
 @kernel
@@ -100,37 +102,34 @@ def level_at(alpha: float, t: int) -> int:
 
 
 @kernel
-def find_neglected(state: Any, alpha: float, t: int) -> bool:
-    """Move (FIRST, SECOND) on to the next pair that met less than alpha ln ln t times; return whether there is one.
+def find_neglected(state: State, alpha: float, t: int) -> bool:
+    """Move on to the next pair that met less than alpha ln ln t times; return whether there is one.
 
-    When a search from the first pair to the last has brought all pairs to a level, LEVEL remembers it.
+    When a search from the first pair to the last has brought all pairs to a level, the level is remembered.
     """
-    n_arms = state.share.shape[0]
+    now, n_arms = state.now[0], state.share.shape[0]
     level = level_at(alpha, t)
-    if level <= state.clock[LEVEL] or n_arms == 1:
+    if level <= now.level or n_arms == 1:
         return False
-    i, j = state.clock[FIRST], state.clock[SECOND]
+    i, j = now.first, now.second
     fresh = i == 0 and j == 1
-    while True:
-        if state.wins[i, j] + state.wins[j, i] < level:
-            state.clock[FIRST] = i
-            state.clock[SECOND] = j
-            return True
+    while state.wins[i, j] + state.wins[j, i] >= level:
         j += 1
         if j == n_arms:
             i += 1
             j = i + 1
         if i == n_arms - 1:
+            i, j = 0, 1
             if fresh:
-                state.clock[FIRST] = 0
-                state.clock[SECOND] = 1
-                state.clock[LEVEL] = level
-                return False
-            i, j, fresh = 0, 1, True
+                now.level = level
+                break
+            fresh = True
+    now.first, now.second = i, j
+    return now.level < level
 
 
 @kernel
-def cheapest_rival(state: Any, arm: int, winner: int) -> int:
+def cheapest_rival(state: State, arm: int, winner: int) -> int:
     """Return b_l: least (D_l + D_j) / d+(phat_lj, 1/2), D being gaps to i*; -1 if the arm loses to nobody."""
     best, rival = inf, -1
     own = state.share[winner, arm] - 0.5 if winner != arm else 0.0
@@ -144,34 +143,24 @@ def cheapest_rival(state: Any, arm: int, winner: int) -> int:
 
 
 @kernel
-def opponent(state: Any, arm: int, winner: int, rival: int, t: int, rng: np.random.Generator) -> int:
+def opponent(wins: IntMatrix, share: FloatMatrix, arm: int, winner: int, rival: int, t: int, rng: Generator) -> int:
     """Return the cheapest rival, as long as the arm has met i* often enough; else RMED1's choice."""
-    if rival >= 0 and state.share[arm, rival] <= 0.5 and t >= 3:
-        met_winner = state.wins[arm, winner] + state.wins[winner, arm]
-        if met_winner * log(log(t)) >= state.wins[arm, rival] + state.wins[rival, arm]:
+    if rival >= 0 and share[arm, rival] <= 0.5 and t >= 3:
+        met_winner = wins[arm, winner] + wins[winner, arm]
+        if met_winner * log(log(t)) >= wins[arm, rival] + wins[rival, arm]:
             return rival
-    return strongest_opponent(state, arm, winner, rng)
+    return strongest_opponent(share, arm, winner, rng)
 
 
 def idle_until(state: Rmed2State, params: Params, t: int) -> int:
     """As RMED1, and no pair is due before the level passes the next integer."""
-    if state.clock[ROUNDS] > 0 or state.clock[SIZE] != 1:
-        return t
-    alone, nearest = state.current[0], inf
-    for k in range(state.evidence.shape[0]):
-        if k != alone:
-            nearest = min(nearest, state.evidence[k])
-    joined = last_step_before(nearest - state.evidence[alone] - state.slack[0])
-    return max(t, min(joined, last_step_at_level(params.alpha, level_at(params.alpha, t))))
+    return max(t, min(last_step_alone(state, t), last_step_at_level(params.alpha, level_at(params.alpha, t))))
 
 
 @kernel
 def last_step_at_level(alpha: float, level: int) -> int:
     """Return a step, as late as is safe, up to which alpha ln ln t stays at most ``level``."""
-    power = level / alpha
-    if power > 3.75:  # ln ln of the largest 64-bit number is 3.77
-        power = 3.75
-    return last_step_before(exp(power))
+    return last_step_before(exp(min(level / alpha, 3.75)))  # ln ln of the largest 64-bit number is 3.77
 
 
 def _register(name: str, state: type, start: Any, choose: Any, idle: Any, needs_horizon: bool) -> None:

@@ -17,6 +17,7 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.policy import Policy, register
 from ltr_duel.bandits.statistics import bound_rows, last_step_before, most_victorious, record_bound
@@ -57,7 +58,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     return State(*bound_rows(n_arms, params.prior_wins), np.zeros(n_arms))
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Lines 3 to 6."""
     bonus = params.alpha * log(t)
     candidates = count_up_to(state.doubt, bonus)
@@ -69,9 +70,7 @@ def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tu
 
 
 @kernel
-def strongest_rival(
-    rate: FloatMatrix, width: FloatMatrix, champion: int, scale: float, rng: np.random.Generator
-) -> int:
+def strongest_rival(rate: FloatMatrix, width: FloatMatrix, champion: int, scale: float, rng: Generator) -> int:
     """Line 6: the arm with the largest u_jc, one of several at random, never the champion if another arm ties."""
     row, widths = rate[champion], width[champion]
     best = highest(row, widths, scale)
@@ -86,9 +85,7 @@ def strongest_rival(
     return rival
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Line 7, without a branch on the outcome: the processor would guess it wrong half of the time."""
     if outcome == 0:
         return

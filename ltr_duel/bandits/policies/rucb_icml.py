@@ -13,6 +13,7 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.policies.rucb import BIBTEX, Params, idle_until, recommend, strongest_rival, update
 from ltr_duel.bandits.policy import Policy, register
@@ -36,7 +37,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     return State(*bound_rows(n_arms, params.prior_wins), np.zeros(n_arms), np.full(1, -1))
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """The hypothesised best arm or another candidate, and its most optimistic rival."""
     bonus = params.alpha * log(t)
     candidates = count_up_to(state.doubt, bonus)
@@ -58,7 +59,7 @@ def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tu
 
 
 @kernel
-def another_candidate(doubt: FloatVector, bonus: float, candidates: int, best: int, rng: np.random.Generator) -> int:
+def another_candidate(doubt: FloatVector, bonus: float, candidates: int, best: int, rng: Generator) -> int:
     """Draw from the candidates without ``best``, which is one of them."""
     n = random_below(candidates - 1, rng)
     arm = nth_up_to(doubt, bonus, n)

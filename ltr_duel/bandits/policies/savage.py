@@ -14,13 +14,24 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.policy import NEVER, Policy, register
-from ltr_duel.core import FloatVector, IntMatrix, IntVector, kernel, random_below
+from ltr_duel.bandits.state import Registers, registers
+from ltr_duel.core import IntMatrix, IntVector, kernel, random_below
 
 
 class Params(NamedTuple):
     """SAVAGE has no parameters but the horizon."""
+
+
+class Now:
+    """How far the run is."""
+
+    n_pairs: int  # remaining pairs
+    n_left: int  # those of them that this sweep has left
+    sweeps: int  # finished sweeps
+    log_delta: float  # ln(eta / delta)
 
 
 class State(NamedTuple):
@@ -29,76 +40,64 @@ class State(NamedTuple):
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     victories: IntVector  # (K,) duels that each arm won
     active: IntVector  # (K,) 1 while the arm may be the winner, else 0
-    pairs: (
-        IntVector  # (K (K - 1) / 2,) remaining pairs i < j as i K + j: those left in this sweep, the others, whatever
-    )
-    clock: IntVector  # (3,) see the constants below
-    log_delta: FloatVector  # (1,) ln(eta / delta)
-
-
-REMAINING, LEFT, SWEEPS = 0, 1, 2  # in `clock`: remaining pairs; how many of them this sweep has left; finished sweeps
+    pairs: IntVector  # (K (K - 1) / 2,) the first n_pairs: i K + j of remaining pairs i < j, n_left of them first
+    now: Registers[Now]
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """All arms, all pairs. The logarithm is taken factor by factor: the product overflows."""
     i, j = np.triu_indices(n_arms, 1)
-    level = log(n_arms * max(n_arms - 1, 1)) + 2 * log(horizon)
-    return State(
-        np.zeros((n_arms, n_arms), np.int64),
-        np.zeros(n_arms, np.int64),
-        np.ones(n_arms, np.int64),
-        i * n_arms + j,
-        np.array([i.size, i.size, 0]),
-        np.array([level]),
-    )
+    log_delta = log(n_arms * max(n_arms - 1, 1)) + 2 * log(horizon)
+    now = registers(Now, n_pairs=i.size, n_left=i.size, log_delta=log_delta)
+    wins, victories = np.zeros((n_arms, n_arms), np.int64), np.zeros(n_arms, np.int64)
+    return State(wins, victories, np.ones(n_arms, np.int64), i * n_arms + j, now)
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """A random pair among those that met least often; the last arm alone when no pair is left."""
-    if state.clock[REMAINING] == 0:
-        last = most_victories(state)
-        return last, last
-    place = random_below(state.clock[LEFT], rng)
-    state.clock[LEFT] -= 1
-    left = state.clock[LEFT]
+    now = state.now[0]
+    if now.n_pairs == 0:
+        winner = most_victories(state)
+        return winner, winner
+    place = random_below(now.n_left, rng)
+    last = now.n_left - 1
     pair = state.pairs[place]
-    state.pairs[place] = state.pairs[left]
-    state.pairs[left] = pair
+    state.pairs[place] = state.pairs[last]
+    state.pairs[last] = pair
+    now.n_left = last
     n_arms = state.active.shape[0]
     return pair // n_arms, pair % n_arms
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count, and drop an arm that its rival confidently beats."""
     if outcome == 0:
         return
+    now = state.now[0]
     winner, loser = (first, second) if outcome > 0 else (second, first)
     state.wins[winner, loser] += 1
     state.victories[winner] += 1
-    n = state.clock[SWEEPS] + 1
-    if state.wins[loser, winner] / n + sqrt(state.log_delta[0] / (2.0 * n)) < 0.5:
+    n = now.sweeps + 1
+    if state.wins[loser, winner] / n + sqrt(now.log_delta / (2.0 * n)) < 0.5:
         drop(state, loser)
-    if state.clock[LEFT] == 0:
-        state.clock[LEFT] = state.clock[REMAINING]
-        state.clock[SWEEPS] += 1
+    if now.n_left == 0:
+        now.n_left = now.n_pairs
+        now.sweeps += 1
 
 
 @kernel
 def drop(state: State, arm: int) -> None:
     """Remove an arm and all its pairs."""
-    n_arms = state.active.shape[0]
+    now, n_arms = state.now[0], state.active.shape[0]
     state.active[arm] = 0
-    remaining, left = 0, 0
-    for place in range(state.clock[REMAINING]):
+    n_pairs, n_left = 0, 0
+    for place in range(now.n_pairs):
         pair = state.pairs[place]
         if pair // n_arms != arm and pair % n_arms != arm:
-            state.pairs[remaining] = pair
-            remaining += 1
-            left += place < state.clock[LEFT]
-    state.clock[REMAINING] = remaining
-    state.clock[LEFT] = left
+            state.pairs[n_pairs] = pair
+            n_pairs += 1
+            n_left += place < now.n_left
+    now.n_pairs, now.n_left = n_pairs, n_left
 
 
 @kernel

@@ -19,15 +19,29 @@ from math import log
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
-from ltr_duel.bandits.divergence import coin_divergence
 from ltr_duel.bandits.policy import NEVER, Policy, register
-from ltr_duel.bandits.statistics import most_victorious
+from ltr_duel.bandits.state import Registers, registers
+from ltr_duel.bandits.statistics import coin_divergence, most_victorious
 from ltr_duel.core import IntMatrix, IntVector, kernel, random_below, shuffle
 
 
 class Params(NamedTuple):
     """SCB has no parameters."""
+
+
+class Now:
+    """Where the round is."""
+
+    n_alive: int  # remaining arms
+    place: int  # of the next one in the sweep
+    sweeps: int  # finished sweeps
+    first: int  # the pair being settled; -1 if there is none
+    second: int
+    start: int  # first step of the round
+    length: int  # of the round
+    best: int  # the arm found, or -1
 
 
 class State(NamedTuple):
@@ -36,86 +50,74 @@ class State(NamedTuple):
     wins: IntMatrix  # (K, K) wins[i, j]: duels of this round that arm i won against arm j
     settled: IntMatrix  # (K, K) +1 where i is known to beat j, -1 where it is known to lose, 0 where that is open
     unsettled: IntVector  # (K,) open pairs of each arm
-    alive: IntVector  # (K,) the remaining arms, then whatever
+    alive: IntVector  # (K,) the first n_alive: the remaining arms
     rewards: IntVector  # (K,) how often each remaining arm beat its random opponent
-    clock: IntVector  # (8,) see the constants below
-
-
-# In `clock`. ALIVE, PLACE, SWEEPS: remaining arms, place of the next one in the sweep, finished sweeps; FIRST, SECOND:
-# the pair being settled (-1: none); START, LENGTH: of the round; BEST: the arm found, or -1.
-ALIVE, PLACE, SWEEPS, FIRST, SECOND, START, LENGTH, BEST = range(8)
+    now: Registers[Now]
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Before the first round."""
-    square = (n_arms, n_arms)
+    wins, settled = np.zeros((2, n_arms, n_arms), np.int64)
     unsettled, alive, rewards = np.zeros((3, n_arms), np.int64)
-    clock = np.array([0, 0, 0, -1, -1, 0, 1, -1])
-    return State(np.zeros(square, np.int64), np.zeros(square, np.int64), unsettled, alive, rewards, clock)
+    now = registers(Now, first=-1, second=-1, length=1, best=-1)
+    return State(wins, settled, unsettled, alive, rewards, now)
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """The pair being settled, or the arm found."""
-    if t - state.clock[START] >= state.clock[LENGTH]:
+    now = state.now[0]
+    if t - now.start >= now.length:
         begin_round(state, t, rng)
-    if state.clock[BEST] < 0 and state.clock[FIRST] < 0:
+    if now.best < 0 and now.first < 0:
         next_pair(state, rng)
-    if state.clock[BEST] >= 0:
-        return state.clock[BEST], state.clock[BEST]
-    return state.clock[FIRST], state.clock[SECOND]
+    if now.best >= 0:
+        return now.best, now.best
+    return now.first, now.second
 
 
 @kernel
-def begin_round(state: State, t: int, rng: np.random.Generator) -> None:
+def begin_round(state: State, t: int, rng: Generator) -> None:
     """Forget everything; the first round has 4 steps. The sweeps of a round go through the arms in a random order."""
-    n_arms, length = state.alive.shape[0], state.clock[LENGTH]
+    now, n_arms = state.now[0], state.alive.shape[0]
+    state.wins[:] = 0
+    state.settled[:] = 0
+    state.rewards[:] = 0
+    state.unsettled[:] = n_arms - 1
     for i in range(n_arms):
         state.alive[i] = i
-        state.rewards[i] = 0
-        state.unsettled[i] = n_arms - 1
-        for j in range(n_arms):
-            state.wins[i, j] = 0
-            state.settled[i, j] = 0
     shuffle(state.alive, rng)
-    state.clock[ALIVE] = n_arms
-    state.clock[PLACE] = 0
-    state.clock[SWEEPS] = 0
-    state.clock[FIRST] = -1
-    state.clock[START] = t
-    if length < 4:
-        state.clock[LENGTH] = 4
-    else:
-        state.clock[LENGTH] = length * length if length < 3_000_000_000 else NEVER
-    state.clock[BEST] = 0 if n_arms == 1 else -1
+    now.n_alive, now.place, now.sweeps, now.first = n_arms, 0, 0, -1
+    now.best = 0 if n_arms == 1 else -1
+    now.start = t
+    now.length = max(4, now.length * now.length) if now.length < 3_000_000_000 else NEVER
 
 
 @kernel
-def next_pair(state: State, rng: np.random.Generator) -> None:
+def next_pair(state: State, rng: Generator) -> None:
     """Draw opponents, arm by arm, until a pair has to be settled or the winner is found."""
-    n_arms = state.alive.shape[0]
-    while state.clock[BEST] < 0:
+    now, n_arms = state.now[0], state.alive.shape[0]
+    while now.best < 0:
         still_open = 0
-        for place in range(state.clock[ALIVE]):
-            still_open += state.unsettled[state.alive[place]]
+        for arm in state.alive[: now.n_alive]:
+            still_open += state.unsettled[arm]
         if still_open == 0:
-            state.clock[BEST] = best_settled(state, rng)
+            now.best = best_settled(state, rng)
             return
-        arm = state.alive[state.clock[PLACE]]
+        arm = state.alive[now.place]
         other = random_below(n_arms - 1, rng)
         other += other >= arm
         if state.settled[arm, other] == 0:
-            state.clock[FIRST] = arm
-            state.clock[SECOND] = other
+            now.first, now.second = arm, other
             return
         reward(state, arm, state.settled[arm, other] > 0)
 
 
 @kernel
-def best_settled(state: State, rng: np.random.Generator) -> int:
+def best_settled(state: State, rng: Generator) -> int:
     """Draw from the remaining arms with the largest known Copeland score."""
     most, ties, best = -1, 0, 0
-    for place in range(state.clock[ALIVE]):
-        arm, score = state.alive[place], 0
+    for arm in state.alive[: state.now[0].n_alive]:
+        score = 0
         for j in range(state.alive.shape[0]):
             score += state.settled[arm, j] > 0
         if score > most:
@@ -130,27 +132,26 @@ def best_settled(state: State, rng: np.random.Generator) -> int:
 @kernel
 def reward(state: State, arm: int, won: bool) -> None:
     """Count a reward; after a sweep, drop the arms whose upper bound lies below the best lower bound."""
+    now = state.now[0]
     state.rewards[arm] += won
-    state.clock[PLACE] += 1
-    if state.clock[PLACE] < state.clock[ALIVE]:
+    now.place += 1
+    if now.place < now.n_alive:
         return
-    state.clock[PLACE] = 0
-    state.clock[SWEEPS] += 1
-    n, n_arms = state.clock[SWEEPS], state.alive.shape[0]
-    limit = level(n, n_arms, state.clock[LENGTH]) / n
-    top = 0
-    for place in range(state.clock[ALIVE]):
-        top = max(top, state.rewards[state.alive[place]])
+    now.place = 0
+    now.sweeps += 1
+    n = now.sweeps
+    limit = level(n, state.alive.shape[0], now.length) / n
+    top, left = 0, 0
+    for k in state.alive[: now.n_alive]:
+        top = max(top, state.rewards[k])
     lower = divergence_bound(top / n, 0.0, limit)
-    left = 0
-    for place in range(state.clock[ALIVE]):
-        k = state.alive[place]
+    for k in state.alive[: now.n_alive]:
         if divergence_bound(state.rewards[k] / n, 1.0, limit) >= lower:
             state.alive[left] = k
             left += 1
-    state.clock[ALIVE] = left
+    now.n_alive = left
     if left == 1:
-        state.clock[BEST] = state.alive[0]
+        now.best = state.alive[0]
 
 
 @kernel
@@ -178,37 +179,38 @@ def divergence_bound(mean: float, end: float, limit: float) -> float:
     return near
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count a duel; settle the pair when it is clear who is better."""
     if outcome == 0:
         return
+    now = state.now[0]
     winner, loser = (first, second) if outcome > 0 else (second, first)
     state.wins[winner, loser] += 1
     won = state.wins[winner, loser]
     n, n_arms = won + state.wins[loser, winner], state.alive.shape[0]
-    if 2 * won > n and n * coin_divergence(won / n) > level(n, n_arms * n_arms, state.clock[LENGTH]):
+    if 2 * won > n and n * coin_divergence(won / n) > level(n, n_arms * n_arms, now.length):
         state.settled[winner, loser] = 1
         state.settled[loser, winner] = -1
         state.unsettled[winner] -= 1
         state.unsettled[loser] -= 1
-        state.clock[FIRST] = -1
+        now.first = -1
         reward(state, first, winner == first)
 
 
 def recommend(state: State, params: Params) -> int:
     """The arm found in this round; before that the one that beat the most arms in it."""
-    if state.clock[BEST] >= 0:
-        return state.clock[BEST]
+    now = state.now[0]
+    if now.best >= 0:
+        return now.best
     return most_victorious(state.wins)
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
     """The arm found is played until the round ends."""
-    if state.clock[LENGTH] == NEVER:
+    now = state.now[0]
+    if now.length == NEVER:
         return NEVER
-    return state.clock[START] + state.clock[LENGTH] - 1
+    return now.start + now.length - 1
 
 
 register(

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.cardinal import thompson_advance
 from ltr_duel.bandits.policy import Policy, register
@@ -49,22 +50,20 @@ def slate_init(n_arms: int, horizon: int, params: SlateParams) -> SlateState:
     return SlateState(np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64))
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Two independent samples."""
     first = thompson_advance(state.good, state.bad, rng)
     return first, thompson_advance(state.good, state.bad, rng)
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """One success, one failure; both for an arm that met itself."""
     winner, loser = (first, second) if outcome > 0 else (second, first)
     state.good[winner] += 1
     state.bad[loser] += 1
 
 
-def slate_select(state: SlateState, params: SlateParams, t: int, slate: IntVector, rng: np.random.Generator) -> int:
+def slate_select(state: SlateState, params: SlateParams, t: int, slate: IntVector, rng: Generator) -> int:
     """As many independent samples as there are places."""
     size = min(params.size, state.good.shape[0])
     for place in range(size):
@@ -73,13 +72,7 @@ def slate_select(state: SlateState, params: SlateParams, t: int, slate: IntVecto
 
 
 def slate_update(
-    state: SlateState,
-    params: SlateParams,
-    t: int,
-    slate: IntVector,
-    size: int,
-    won: SignMatrix,
-    rng: np.random.Generator,
+    state: SlateState, params: SlateParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
     """One success and one failure for each pair of places."""
     for a in range(size):

@@ -14,14 +14,9 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import (
-    exp3_advance,
-    thompson_advance,
-    ucb_advance,
-    ucb_feedback,
-    ucb_rows,
-)
+from ltr_duel.bandits.cardinal import UcbBoxes, exp3_advance, thompson_advance, ucb_advance, ucb_boxes, ucb_feedback
 from ltr_duel.bandits.policy import Policy, register
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, coin, first_most, kernel
 
@@ -37,40 +32,36 @@ class UcbParams(NamedTuple):
 class UcbState(NamedTuple):
     """Two UCB1 boxes over K arms, left in row 0 and right in row 1."""
 
-    mean: FloatMatrix  # (2, K) mean reward
-    width: FloatMatrix  # (2, K) 1 / sqrt(plays)
-    sums: FloatMatrix  # (2, K) summed reward
-    plays: IntMatrix  # (2, K)
-    total: IntVector  # (2,) plays of the box
+    boxes: UcbBoxes
 
 
 def ucb_init(n_arms: int, horizon: int, params: UcbParams) -> UcbState:
     """Nothing has been played."""
-    return UcbState(*ucb_rows(2, n_arms))
+    return UcbState(ucb_boxes(2, n_arms))
 
 
-def ucb_select(state: UcbState, params: UcbParams, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def ucb_select(state: UcbState, params: UcbParams, t: int, rng: Generator) -> tuple[int, int]:
     """Advance both boxes."""
-    left = ucb_advance(state.mean[LEFT], state.width[LEFT], state.total[LEFT], params.alpha, rng)
-    return left, ucb_advance(state.mean[RIGHT], state.width[RIGHT], state.total[RIGHT], params.alpha, rng)
+    left = ucb_advance(state.boxes, LEFT, params.alpha, rng)
+    return left, ucb_advance(state.boxes, RIGHT, params.alpha, rng)
 
 
 def ucb_update(
-    state: UcbState, params: UcbParams, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
+    state: UcbState, params: UcbParams, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
     """Reward 1 for the box whose arm won; a coin where both chose the same arm."""
     won = right_won(outcome, rng)
-    ucb_feedback(state.mean, state.width, state.sums, state.plays, state.total, LEFT, first, 1.0 - won)
-    ucb_feedback(state.mean, state.width, state.sums, state.plays, state.total, RIGHT, second, won)
+    ucb_feedback(state.boxes, LEFT, first, 1.0 - won)
+    ucb_feedback(state.boxes, RIGHT, second, won)
 
 
 def ucb_recommend(state: UcbState, params: UcbParams) -> int:
     """The arm that the right box played most (the papers name none)."""
-    return first_most(state.plays[RIGHT])
+    return first_most(state.boxes.plays[RIGHT])
 
 
 @kernel
-def right_won(outcome: int, rng: np.random.Generator) -> int:
+def right_won(outcome: int, rng: Generator) -> int:
     """Return the survey's b: 1 if the right arm won, else 0; a coin for an arm against itself."""
     if outcome == 0:
         outcome = coin(rng)
@@ -93,20 +84,14 @@ def thompson_init(n_arms: int, horizon: int, params: ThompsonParams) -> Thompson
     return ThompsonState(np.zeros((2, n_arms), np.int64), np.zeros((2, n_arms), np.int64))
 
 
-def thompson_select(state: ThompsonState, params: ThompsonParams, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def thompson_select(state: ThompsonState, params: ThompsonParams, t: int, rng: Generator) -> tuple[int, int]:
     """Draw theta for both boxes, and take the largest of each."""
     left = thompson_advance(state.good[LEFT], state.bad[LEFT], rng)
     return left, thompson_advance(state.good[RIGHT], state.bad[RIGHT], rng)
 
 
 def thompson_update(
-    state: ThompsonState,
-    params: ThompsonParams,
-    t: int,
-    first: int,
-    second: int,
-    outcome: int,
-    rng: np.random.Generator,
+    state: ThompsonState, params: ThompsonParams, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
     """One success and one failure."""
     won = right_won(outcome, rng)
@@ -145,7 +130,7 @@ def exp3_init(n_arms: int, horizon: int, params: Exp3Params) -> Exp3State:
     return Exp3State(np.zeros((2, n_arms)), np.zeros((2, n_arms)), np.zeros(n_arms, np.int64))
 
 
-def exp3_select(state: Exp3State, params: Exp3Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def exp3_select(state: Exp3State, params: Exp3Params, t: int, rng: Generator) -> tuple[int, int]:
     """Draw one arm from each box."""
     mixing = exp3_mixing(state.log_weight.shape[1], t, params.settle)
     left = exp3_advance(state.log_weight[LEFT], state.share[LEFT], mixing, rng)
@@ -153,7 +138,7 @@ def exp3_select(state: Exp3State, params: Exp3Params, t: int, rng: np.random.Gen
 
 
 def exp3_update(
-    state: Exp3State, params: Exp3Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
+    state: Exp3State, params: Exp3Params, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
     """The winner's box raises its weight by the importance-weighted reward."""
     won = right_won(outcome, rng)

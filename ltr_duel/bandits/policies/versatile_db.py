@@ -15,6 +15,7 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.policies.sparring import right_won
 from ltr_duel.bandits.policy import Policy, register
@@ -42,7 +43,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     return State(loss, share, np.full(1, -1e9), np.zeros(n_arms, np.int64))
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Two independent draws from p_t."""
     normalise(state, params.rate / sqrt(t))
     first = draw(state.share, rng)
@@ -70,7 +71,7 @@ def normalise(state: State, eta: float) -> None:
 
 
 @kernel
-def draw(share: FloatVector, rng: np.random.Generator) -> int:
+def draw(share: FloatVector, rng: Generator) -> int:
     """Draw an arm from a distribution."""
     left = rng.random()
     for k in range(share.shape[0] - 1):
@@ -80,9 +81,7 @@ def draw(share: FloatVector, rng: np.random.Generator) -> int:
     return share.shape[0] - 1
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Half of the estimate of each player."""
     lost = float(right_won(outcome, rng))  # of the left player
     level = params.rate * params.rate / t

@@ -15,8 +15,10 @@ from math import floor
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.policy import NEVER, Policy, register
+from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.core import IntVector, first_most, kernel, random_below
 
 
@@ -30,33 +32,44 @@ class StrongParams(NamedTuple):
     beta: float = 1.1  # exploitation after round l lasts beta^l steps
 
 
+class Now:
+    """Where the run is."""
+
+    first: int  # the arms of the last duel, -1 before it
+    second: int
+    number: int  # of the round, 1, 2, ...
+    until: int  # last step in which the winner of the last round is exploited
+
+
 class State(NamedTuple):
     """What Winner Stays knows about K arms."""
 
     ahead: IntVector  # (K,) duels won less duels lost
-    last: IntVector  # (2,) first and second arm of the last duel, -1 before it
-    clock: IntVector  # (2,) number of the round; last step of its exploitation
+    now: Registers[Now]
 
 
 class StrongState(State):
     """The same, for strong regret."""
 
 
-ROUND, UNTIL = 0, 1  # in `clock`
-
-
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Nobody is ahead."""
-    return State(np.zeros(n_arms, np.int64), np.full(2, -1), np.array([1, 0]))
+    return State(np.zeros(n_arms, np.int64), registers(Now, first=-1, second=-1, number=1))
 
 
 def strong_init(n_arms: int, horizon: int, params: StrongParams) -> StrongState:
     """Nobody is ahead."""
-    return StrongState(np.zeros(n_arms, np.int64), np.full(2, -1), np.array([1, 0]))
+    return StrongState(*init(n_arms, horizon, Params()))
 
 
-def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """The arm that is most ahead, and the next one."""
+    return leaders(state, rng)
+
+
+@kernel
+def leaders(state: State, rng: Generator) -> tuple[int, int]:
+    """Return the arm that is most ahead, and the next one."""
     first = most_ahead(state, -1, rng)
     if state.ahead.shape[0] == 1:
         return first, first
@@ -64,7 +77,7 @@ def select(state: State, params: Params, t: int, rng: np.random.Generator) -> tu
 
 
 @kernel
-def most_ahead(state: Any, without: int, rng: np.random.Generator) -> int:
+def most_ahead(state: State, without: int, rng: Generator) -> int:
     """Return the arm that is most ahead; of several an arm of the last duel, else one at random."""
     best, ties = NEVER, 0
     for k in range(state.ahead.shape[0]):
@@ -72,7 +85,7 @@ def most_ahead(state: Any, without: int, rng: np.random.Generator) -> int:
             best, ties = state.ahead[k], 1
         elif k != without and state.ahead[k] == best:
             ties += 1
-    for k in state.last:
+    for k in (state.now[0].first, state.now[0].second):
         if k >= 0 and k != without and state.ahead[k] == best:
             return k
     skip = random_below(ties, rng)
@@ -84,49 +97,42 @@ def most_ahead(state: Any, without: int, rng: np.random.Generator) -> int:
     return 0
 
 
-def update(
-    state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: np.random.Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count."""
     if outcome != 0:
-        state.ahead[first] += outcome
-        state.ahead[second] -= outcome
-        state.last[0] = first
-        state.last[1] = second
+        record(state, first, second, outcome)
 
 
-def strong_select(state: StrongState, params: StrongParams, t: int, rng: np.random.Generator) -> tuple[int, int]:
+@kernel
+def record(state: State, first: int, second: int, outcome: int) -> None:
+    """Count a duel."""
+    state.ahead[first] += outcome
+    state.ahead[second] -= outcome
+    now = state.now[0]
+    now.first, now.second = first, second
+
+
+def strong_select(state: StrongState, params: StrongParams, t: int, rng: Generator) -> tuple[int, int]:
     """The winner of the round alone while its exploitation lasts, else as for weak regret."""
-    if t <= state.clock[UNTIL]:
+    if t <= state.now[0].until:
         best = first_most(state.ahead)
         return best, best
-    first = most_ahead(state, -1, rng)
-    if state.ahead.shape[0] == 1:
-        return first, first
-    return first, most_ahead(state, first, rng)
+    return leaders(state, rng)
 
 
 def strong_update(
-    state: StrongState,
-    params: StrongParams,
-    t: int,
-    first: int,
-    second: int,
-    outcome: int,
-    rng: np.random.Generator,
+    state: StrongState, params: StrongParams, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
     """Count; see whether the round is over."""
     if outcome == 0:
         return
-    state.ahead[first] += outcome
-    state.ahead[second] -= outcome
-    state.last[0] = first
-    state.last[1] = second
-    goal = state.clock[ROUND] * (state.ahead.shape[0] - 1)
+    record(state, first, second, outcome)
+    now = state.now[0]
+    goal = now.number * (state.ahead.shape[0] - 1)
     if state.ahead[first] == goal or state.ahead[second] == goal:
-        length = params.beta ** float(state.clock[ROUND])
-        state.clock[UNTIL] = t + int(floor(length)) if length < 4e18 else NEVER
-        state.clock[ROUND] += 1
+        length = params.beta ** float(now.number)
+        now.until = t + int(floor(length)) if length < 4e18 else NEVER
+        now.number += 1
 
 
 def recommend(state: State, params: Any) -> int:
@@ -136,7 +142,7 @@ def recommend(state: State, params: Any) -> int:
 
 def idle_until(state: StrongState, params: StrongParams, t: int) -> int:
     """Exploitation ends at a known step."""
-    return max(t, state.clock[UNTIL])
+    return max(t, state.now[0].until)
 
 
 BIBTEX = """@inproceedings{chen2017dueling,

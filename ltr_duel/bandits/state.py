@@ -1,0 +1,84 @@
+"""What the state of a policy is made of: arrays, NamedTuples of arrays, and registers.
+
+Registers are the single numbers that a policy counts or remembers. They have names, and lie together in a numpy record
+array of one element, which compiled and plain Python code read and write alike:
+
+    class Now:
+        waiting: int  # arms that wait for their turn
+        radius: float
+
+    State(..., now=registers(Now, radius=1.0))  # `waiting` starts at 0
+
+    now = state.now[0]
+    now.waiting -= 1
+
+A state with a single such number may hold it as an array of one element instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol, TypeVar, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Registers(Protocol[T_co]):
+    """A record array of shape (1,); its one element has the fields of a class."""
+
+    def __getitem__(self, index: int, /) -> T_co:
+        """Return the element; what is assigned to its fields is written to the array."""
+
+
+def registers(kind: type[T], **values: float) -> Registers[T]:
+    """Make the registers that a class declares.
+
+    Parameters
+    ----------
+    kind : type
+        A class whose annotations, ``int`` (64 bits) or ``float``, name the registers.
+    **values : float
+        Where they start, if not at zero.
+
+    Returns
+    -------
+    ndarray of records, shape (1,)
+
+    Raises
+    ------
+    ValueError
+        For a name that every numpy record has already, such as ``size``, or a value without a register.
+    """
+    fields = get_type_hints(kind)
+    taken = [name for name in fields if hasattr(np.record, name)]
+    if taken:
+        raise ValueError(f"{kind.__qualname__}: a register cannot be called '{taken[0]}', as numpy records have that")
+    record: Any = np.zeros(1, np.dtype((np.record, [(name, np.dtype(hint)) for name, hint in fields.items()])))
+    for name, value in values.items():
+        record[name] = value
+    return record
+
+
+def arrays_in(state: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Return what a state holds with its names; ``outer.inner`` for what stands in a NamedTuple of its own."""
+    for name, value in zip(state._fields, state, strict=True):
+        if hasattr(value, "_fields"):
+            yield from arrays_in(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def with_arrays(state: Any, arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Any:
+    """Return a state like this one that holds copies of other arrays, by the names that `arrays_in` gives them."""
+    return type(state)(
+        *(
+            with_arrays(value, arrays, f"{prefix}{name}.")
+            if hasattr(value, "_fields")
+            else np.array(arrays[prefix + name], value.dtype).view(value.dtype)  # a file forgets that it holds records
+            for name, value in zip(state._fields, state, strict=True)
+        )
+    )

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.core import InputError, cache_home, sources_digest
+from ltr_duel.core import InputError, cache_home, sources_digest, stream
 from ltr_duel.data import Dataset
 from ltr_duel.experiment.problem import Problem
 from ltr_duel.experiment.schema import located
 from ltr_duel.experiment.spec import CorpusSpec, MatrixSpec, SpecFile, Subsets, Synthetic, UtilitySpec
-from ltr_duel.experiment.subsets import draw_subset
 from ltr_duel.preferences import (
     UTILITY_FAMILIES,
     UTILITY_SETS,
     PreferenceMatrix,
+    draw_winner_set,
     estimate_preferences,
     load_preferences,
     members,
@@ -163,8 +163,22 @@ def _chosen(subsets: Subsets | None, matrix: PreferenceMatrix) -> Iterator[tuple
         return
     for size, number in product(subsets.size, range(subsets.count)):
         words = [f"K={size}", *([f"#{number + 1}"] if subsets.count > 1 else [])]
-        picks = draw_subset(matrix, size, number, subsets.seed, condorcet=subsets.condorcet)
+        picks = _subset(matrix, size, number, subsets)
         yield words, {"size": size, "subset": number + 1}, picks
+
+
+def _subset(matrix: PreferenceMatrix, size: int, number: int, subsets: Subsets) -> list[int]:
+    """Draw subset ``number`` of a size, ascending; it depends on these two and the seed, and on no other subset."""
+    if size > len(matrix):
+        raise InputError(f"a subset of {size} rankers cannot be drawn from {len(matrix)}")
+    rng = stream(subsets.seed, "subset", size, number)
+    if subsets.condorcet:
+        picks = draw_winner_set(matrix, size, rng)
+        if not picks.size:
+            raise InputError(f"no subset of {size} rankers has a Condorcet winner")
+    else:
+        picks = np.argsort(rng.random(len(matrix)), kind="stable")[:size]
+    return [int(pick) for pick in np.sort(picks)]
 
 
 def _dataset(

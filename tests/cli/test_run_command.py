@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from ltr_duel.preferences import load_preferences
+
 SPEC = """
 name = "tiny"
 policies = ["rucb", "uniform"]
@@ -87,6 +89,26 @@ def test_a_folder_without_results_is_refused(ltr_duel, spec, tmp_path):
         assert answer.code == 2 and "no results of 'ltr-duel run' are here" in answer.err
     answer = ltr_duel("run", spec)
     assert answer.code == 2 and "--out DIR" in answer.err
+
+
+def test_the_one_subset_with_a_winner_is_found(ltr_duel, tmp_path):
+    """Of the 6 x 10^10 sets of 24 of these 40 rankers, one has a Condorcet winner: ranker 0 and all it beats."""
+    n, size = 40, 24
+    p = [[0.5] * n for _ in range(n)]
+    for first in range(n):  # each ranker beats the next 19 on a circle
+        for step in range(1, 20):
+            second = (first + step) % n
+            p[first][second], p[second][first] = 0.6, 0.4
+    for second in range(1, size):
+        p[0][second], p[second][0] = 0.6, 0.4
+    spec = tmp_path / "rare.toml"
+    problem = f"[[matrices]]\nname = 'rare'\np = {p}\nsubsets = {{size = [{size}], condorcet = true}}\n"
+    spec.write_text("policies = ['rucb']\nhorizon = 10\nrepetitions = 1\n" + problem)
+    answer = ltr_duel("run", spec, "--out", tmp_path / "out", "--jobs", 1)
+    assert answer.code == 0 and "1 runs planned: 1 done now" in answer.out, answer.err
+    (path,) = (tmp_path / "out" / "problems").glob("*.parquet")
+    matrix = load_preferences(path)
+    assert matrix.names == tuple(map(str, range(size))) and matrix.condorcet_winner == "0"
 
 
 def test_status_imports_no_kernels():

@@ -7,6 +7,37 @@ from .arrays import MarkVector as MarkVector
 from .arrays import SignMatrix as SignMatrix
 from .arrays import SmallIntMatrix as SmallIntMatrix
 from .arrays import SmallIntVector as SmallIntVector
+from .columns import ANSWERS as ANSWERS
+from .columns import CLICKS as CLICKS
+from .columns import COLUMNS as COLUMNS
+from .columns import CORPUS as CORPUS
+from .columns import CORRECT as CORRECT
+from .columns import DRAW as DRAW
+from .columns import FAMILY as FAMILY
+from .columns import GAMMA as GAMMA
+from .columns import GAP as GAP
+from .columns import HORIZON as HORIZON
+from .columns import IDENTIFIED_AT as IDENTIFIED_AT
+from .columns import LOWER_BOUND as LOWER_BOUND
+from .columns import METHOD as METHOD
+from .columns import MODEL as MODEL
+from .columns import NOTE as NOTE
+from .columns import OUTCOME as OUTCOME
+from .columns import POLICY as POLICY
+from .columns import PROBLEM as PROBLEM
+from .columns import RANKERS as RANKERS
+from .columns import RECOMMENDED as RECOMMENDED
+from .columns import REGRET as REGRET
+from .columns import REPETITION as REPETITION
+from .columns import SIZE as SIZE
+from .columns import SOURCE as SOURCE
+from .columns import STUDY as STUDY
+from .columns import SUBSET as SUBSET
+from .columns import TOP as TOP
+from .columns import T as T
+from .columns import regret_column as regret_column
+from .columns import regret_label as regret_label
+from .columns import regret_name as regret_name
 from .components import (
     REGISTRIES as REGISTRIES,
 )

@@ -50,6 +50,8 @@ from .components import (
 from .components import (
     NoParams as NoParams,
 )
+from .digest import digest_of as digest_of
+from .digest import sha256_file as sha256_file
 from .draws import beta_draw as beta_draw
 from .draws import binomial_draw as binomial_draw
 from .draws import normal_draw as normal_draw
@@ -57,6 +59,7 @@ from .errors import InputError as InputError
 from .errors import require_between as require_between
 from .errors import unknown_name as unknown_name
 from .files import replacing as replacing
+from .files import replacing_folder as replacing_folder
 from .home import cache_home as cache_home
 from .jit import KERNEL_FLAGS as KERNEL_FLAGS
 from .jit import dispatched as dispatched

@@ -8,7 +8,6 @@ from .description import Description as Description
 from .description import describe as describe
 from .load import load_dataset as load_dataset
 from .store.cache import KINDS as KINDS
-from .store.cache import atomic_folder as atomic_folder
 from .store.cache import cached_array as cached_array
 from .store.cache import clear as clear
 from .store.cache import usage as usage

@@ -14,8 +14,7 @@ from typing import IO
 
 from tqdm import tqdm
 
-from ltr_duel.core import InputError, progress_wanted
-from ltr_duel.data.store.cache import atomic_folder
+from ltr_duel.core import InputError, progress_wanted, replacing_folder
 from ltr_duel.data.text.chunks import refuse_web_page
 
 MOST_BYTES = 100 * 10**9
@@ -61,7 +60,7 @@ def unpack(archive: Path, folder: Path, *, limit: int = MOST_BYTES) -> Path:
     with archive.open("rb") as start:
         head = start.read(512)
     refuse_web_page(archive, head)
-    with atomic_folder(folder) as temporary:
+    with replacing_folder(folder) as temporary:
         try:
             if head.startswith(b"Rar!"):
                 _unpack_rar(archive, temporary, limit)

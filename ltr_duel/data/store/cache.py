@@ -7,29 +7,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import re
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ltr_duel.core import cache_home, replacing
+from ltr_duel.core import cache_home, digest_of, replacing
 
 KINDS = ("corpora", "arrays")
 
 
-def digest_of(parts: Mapping[str, object]) -> str:
-    """Return a short digest of named values; the order of the names makes no difference."""
-    text = json.dumps(parts, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:20]
+def _short_digest(key: Mapping[str, object]) -> str:
+    return digest_of(key)[:20]
 
 
 def cached_array(
@@ -58,7 +51,7 @@ def cached_array(
         A read-only memory map, C order.
     """
     folder = cache_home() / "arrays"
-    path = folder / f"{kind}-{digest_of({**key, 'shape': shape, 'dtype': np.dtype(dtype).str})}.npy"
+    path = folder / f"{kind}-{_short_digest({**key, 'shape': shape, 'dtype': np.dtype(dtype).str})}.npy"
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary:
@@ -69,29 +62,10 @@ def cached_array(
     return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
-@contextmanager
-def atomic_folder(path: Path) -> Iterator[Path]:
-    """Give a temporary folder beside ``path``; it becomes ``path`` when the block ends without an error."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
-    try:
-        yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o777 & ~umask)
-        try:
-            temporary.rename(path)
-        except OSError:  # somebody else was quicker, with the same content
-            if not path.is_dir():
-                raise
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
 def corpus_folder(name: str, key: Mapping[str, object]) -> Path:
     """Return the place of a converted corpus; it need not exist."""
     readable = re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-.")[:60] or "corpus"
-    return cache_home() / "corpora" / f"{readable}-{digest_of(key)}"
+    return cache_home() / "corpora" / f"{readable}-{_short_digest(key)}"
 
 
 def usage() -> dict[str, tuple[int, int]]:

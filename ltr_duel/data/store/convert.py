@@ -16,8 +16,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from ltr_duel.core import InputError, checked_jobs, progress_wanted
-from ltr_duel.data.store.cache import atomic_folder, corpus_folder
+from ltr_duel.core import InputError, checked_jobs, progress_wanted, replacing_folder
+from ltr_duel.data.store.cache import corpus_folder
 from ltr_duel.data.store.converted import FEATURES, FORMAT, is_converted, write_tables
 from ltr_duel.data.store.file_digest import FileDigest
 from ltr_duel.data.store.fingerprints import known_digest, remember
@@ -89,7 +89,7 @@ def convert(
         if is_converted(folder):
             remember(files, digest.hexdigest())
             return folder
-        with atomic_folder(folder) as temporary:
+        with replacing_folder(folder) as temporary:
             sink = FileSink(temporary / FEATURES, documents)
             try:
                 dataset, assembly = read_files(files, options, sink, naming, again, workers, size)

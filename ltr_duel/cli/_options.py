@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from ltr_duel.core import abandoned_threads_run
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -42,9 +44,8 @@ seed_option = click.option("--seed", type=COUNT, default=0, show_default=True, h
 
 
 def end(code: int, *, at_once: bool = False) -> NoReturn:
-    """End the process; at once if runs go on that nobody waits for: they would crash while Python tears itself down."""
-    backends = sys.modules.get("ltr_duel.experiment.backends.backend")  # importing it takes longer than most commands
-    if not at_once and not (backends is not None and backends.still_running()):
+    """End the process; without Python's shutdown where runs are still going on that nobody waits for."""
+    if not at_once and not abandoned_threads_run():
         sys.exit(code)
     sys.stdout.flush()
     sys.stderr.flush()

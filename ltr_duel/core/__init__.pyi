@@ -85,6 +85,8 @@ from .references import reference_of as reference_of
 from .registry import Registry as Registry
 from .sources import ROOT as ROOT
 from .sources import sources_digest as sources_digest
+from .threads import abandon as abandon
+from .threads import abandoned_threads_run as abandoned_threads_run
 from .vector import count_at as count_at
 from .vector import count_up_to as count_up_to
 from .vector import first_most as first_most

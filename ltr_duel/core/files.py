@@ -13,16 +13,32 @@ from ltr_duel.core.errors import InputError
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path in the same folder; on success it becomes ``path``, on failure it is removed.
+def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]:
+    """Yield a temporary path; on success it becomes ``path``, on failure it is removed.
 
-    Missing folders are made.
+    Missing folders are made, unless the temporary path is given.
+
+    Parameters
+    ----------
+    path : str or Path
+    temporary : Path, optional
+        On the same disk; by default a new name in the same folder.
 
     Raises
     ------
     InputError
         If the folder cannot be made or written to.
     """
+    temporary = temporary or _beside(Path(path))
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> Path:
+    """Make an empty file with a new name beside another one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
@@ -31,11 +47,7 @@ def replacing(path: Path) -> Iterator[Path]:
     os.close(handle)
     temporary = Path(name)
     temporary.chmod(0o666 & ~_umask())
-    try:
-        yield temporary
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    return temporary
 
 
 @contextmanager

@@ -1,11 +1,9 @@
 from .backends.backend import Backend as Backend
 from .backends.backend import check_backend as check_backend
 from .cost import print_estimate as print_estimate
-from .environment import environment as environment
 from .merge import merge_stores as merge_stores
 from .plan import Plan as Plan
 from .plan import parse_shard as parse_shard
-from .plugins import load_plugin as load_plugin
 from .progress import duration as duration
 from .results import Study as Study
 from .results import StudyResults as StudyResults
@@ -22,6 +20,9 @@ from .schema import text as text
 from .schema import value as value
 from .spec import CorpusSpec as CorpusSpec
 from .spec import Spec as Spec
+from .spec import SpecFile as SpecFile
+from .spec import read_spec as read_spec
 from .status import age as age
 from .status import read_status as read_status
 from .verify import verify_store as verify_store
+from .worker import environment as environment

@@ -1,4 +1,4 @@
-"""What an experiment will cost: each policy is tried for a moment on each size of problem."""
+"""What an experiment will cost: each policy is tried for a moment on each problem."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Cost(NamedTuple):
 
 def print_estimate(plan: Plan, shard: Shard | None, folder: Path | None, backend: Backend) -> Iterator[str]:
     """Yield the lines of the plan: what there is to run, and what it will cost."""
-    there = Store(folder).scan().done if folder is not None and Store(folder).exists() else set()
+    existing = Store(folder).scan().done if folder is not None and Store(folder).exists() else set()
     spec, runs, steps, seconds, disk, done = plan.file.spec, 0, 0, 0.0, 0.0, 0
     costs: dict[tuple[str, int], Cost] = {}
     for run in plan.shard(shard):
         runs += 1
-        if run.digest in there:
+        if run.digest in existing:
             done += 1
             continue
         key = (run.label, run.problem)

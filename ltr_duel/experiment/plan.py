@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,19 +46,29 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """All runs: problem x horizon x policy x repetition, in this order; made as they are asked for.
+    """All runs of an experiment: problem x horizon x policy x repetition, in this order; made as they are asked for.
 
     Parameters
     ----------
     file : SpecFile
+        The experiment as it was read (`read_spec`).
     problems : sequence of Problem
-    plugins : sequence of Plugin
-        Files with policies.
+        Each has a ``name``, ``facts`` (columns of the tidy table) and the ``matrix`` that regret is measured by.
+
+    Examples
+    --------
+    >>> from ltr_duel.experiment import make_plan
+    >>> plan = make_plan("experiments/smoke.toml")  # doctest: +SKIP
+    >>> len(plan), plan.problems[0].name  # doctest: +SKIP
     """
 
     file: SpecFile
     problems: Sequence[Problem]
-    plugins: tuple[Plugin, ...] = ()
+
+    @property
+    def plugins(self) -> tuple[Plugin, ...]:
+        """The plug-in files that the experiment needs."""
+        return self.file.plugins
 
     @functools.cached_property
     def policies(self) -> tuple[Configured, ...]:
@@ -89,7 +98,7 @@ class Plan:
                         number += 1
 
     def shard(self, shard: Shard | None) -> Iterator[PlannedRun]:
-        """Yield the runs of one shard, or all."""
+        """Yield the runs of a shard, or of the whole plan."""
         for run in self:
             if shard is None or run.number % shard.of == shard.number - 1:
                 yield run
@@ -110,7 +119,7 @@ class Plan:
         )
 
     def task(self, run: PlannedRun) -> Task:
-        """Return what a worker must know; puts the problem into the cache."""
+        """Return what a worker must know; the problem is put into the cache."""
         problem = self.problems[run.problem]
         (policy,) = (one for one in self.policies if one.label == run.label)
         key = self.key(problem, policy, run.horizon, run.repetition)
@@ -133,8 +142,3 @@ def parse_shard(text: str) -> Shard:
     if slash and index.strip().isdecimal() and count.strip().isdecimal() and 1 <= int(index) <= int(count):
         return Shard(int(index), int(count))
     raise InputError(f"--shard must be i/n with 1 <= i <= n, for example 1/8, not '{text}'")
-
-
-def canonical_json(content: Any) -> str:
-    """Write JSON in the one form that digests are taken of."""
-    return json.dumps(content, sort_keys=True)

@@ -16,36 +16,38 @@ class Progress:
     ----------
     total : int
         Runs of the plan.
+    known : int
+        Runs that need not be done.
     """
 
-    def __init__(self, total: int) -> None:
-        self._total, self._there, self._done, self._duels = total, 0, 0, 0
+    def __init__(self, total: int, known: int = 0) -> None:
+        self._total, self._known, self._done, self._duels = total, known, 0, 0
         self._began = time.monotonic()
         self._line = PlainLine()
         self._bar = tqdm(total=total, unit="run", disable=not progress_wanted(), bar_format="{l_bar}{bar}| {postfix}")
         self._show()
 
-    def there(self, runs: int) -> None:
-        """Count runs that need not be done."""
-        self._there += runs
+    def already_done(self, runs: int) -> None:
+        """Count runs that another process did."""
+        self._known += runs
 
     def done(self, duels: int) -> None:
-        """Count a run that was done now."""
+        """Count a run that this process did."""
         self._done += 1
         self._duels += duels
         self.tick()
 
     def tick(self) -> None:
-        """Look at the clock."""
+        """Renew the line, if it is time to."""
         if not self._bar.disable:
             self._show()
         elif self._line.due():
             self._line.show(self.sentence())
 
     def sentence(self) -> str:
-        """Say how far it is."""
+        """Return the sentence that is shown."""
         seconds = max(1e-9, time.monotonic() - self._began)
-        known = self._there + self._done
+        known = self._known + self._done
         left = f", {duration(seconds / self._done * (self._total - known))} left" if self._done else ""
         return f"{known:,} of {self._total:,} runs, {short(self._duels / seconds)} duels/s{left}"
 
@@ -56,7 +58,7 @@ class Progress:
 
     def _show(self) -> None:
         if not self._bar.disable:
-            self._bar.n = self._there + self._done
+            self._bar.n = self._known + self._done
             self._bar.set_postfix_str(self.sentence(), refresh=False)
             self._bar.refresh()
 

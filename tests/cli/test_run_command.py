@@ -32,13 +32,13 @@ def spec(tmp_path):
 def test_an_experiment_from_its_file_to_its_tables(ltr_duel, spec, tmp_path):
     out = tmp_path / "out"
     answer = ltr_duel("run", spec, "--out", out, "--jobs", 1)
-    assert answer.code == 0 and "4 runs planned: 4 done now, 0 were there" in answer.out, answer.err
+    assert answer.code == 0 and "4 runs planned: 4 done now, 0 already done" in answer.out, answer.err
     answer = ltr_duel("run", spec, "--out", out, "--jobs", 1)
     assert answer.code == 0 and "nothing to do" in answer.out
     answer = ltr_duel("status", out)
     assert answer.code == 0 and "4 runs: 4 done, 0 running, 0 failed, 0 waiting" in answer.out
     answer = ltr_duel("verify", out, "--sample", 2)
-    assert answer.code == 0 and "4 files compared with their manifests, 2 runs done again: all is as" in answer.out
+    assert answer.code == 0 and "4 files compared with their manifests, 2 runs repeated: no complaints" in answer.out
     answer = ltr_duel("merge", out, "--out", tmp_path / "copy")
     assert answer.code == 0 and "4 runs copied" in answer.out
     words = ("--csv", tmp_path / "t.csv", "--latex", tmp_path / "t.tex", "--plots", tmp_path / "figures")

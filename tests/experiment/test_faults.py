@@ -65,7 +65,7 @@ def test_a_policy_that_kills_its_process_fails_alone_under_a_time_limit(spec_fil
 def test_a_policy_that_kills_its_process_is_said_without_a_time_limit(spec_file, awkward, tmp_path):
     words = ("run", spec_file(matrix_spec(["dies"], repetitions=6)), "--out", tmp_path / "out", "--plugin", awkward)
     code, _, err = finish(start(*words, "--backend", "loky", "--jobs", 2))
-    assert code == 2 and "a worker process died" in err and "--time-limit" in err and "goes on from there" in err, err
+    assert code == 2 and "a worker process died" in err and "--time-limit" in err and "resumes from there" in err, err
     assert "Traceback" not in err
     assert_whole(tmp_path / "out")
 
@@ -76,7 +76,7 @@ def test_a_policy_file_that_is_edited_gives_other_runs(spec_file, awkward, tmp_p
     for text in (awkward.read_text(), awkward.read_text() + "\n# edited\n"):
         mine.write_text(text)
         code, out, err = finish(start("run", spec, "--out", tmp_path / "out", "--plugin", mine, "--jobs", 1))
-        assert code == 0 and "4 done now, 0 were there" in out, err
+        assert code == 0 and "4 done now, 0 already done" in out, err
 
 
 def test_the_command_line_says_what_failed(spec_file, awkward, tmp_path):
@@ -97,7 +97,7 @@ def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(spec_file, awkward, tmp_path,
     (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
     code, text, err = finish(process, 20)
     assert code == 130, err
-    assert "400 runs planned" in text and "to do" in text and "the same command goes on from here" in err
+    assert "400 runs planned" in text and "to do" in text and "the same command resumes from here" in err
     assert "Traceback" not in err
     assert_whole(out)
     assert not any((out / "claims").iterdir()) and not any((out / "drivers").iterdir())
@@ -169,7 +169,7 @@ def test_a_full_disk_is_said_and_what_is_there_stays(spec_file, awkward, tmp_pat
     try:
         words = ("run", spec_file(matrix_spec(["slow:seconds=0"], repetitions=200)), "--plugin", awkward, "--jobs", 2)
         code, _, err = finish(start(*words, "--out", disk / "out"))
-        assert code == 2 and "no space left on the device" in err and "goes on from there" in err, err
+        assert code == 2 and "no space left on the device" in err and "resumes from there" in err, err
         assert err.count("\n") == 1 and "Traceback" not in err
         assert 0 < len(runs_in(disk / "out")) < 200
         assert_whole(disk / "out")

@@ -6,7 +6,7 @@ import functools
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import product
 from typing import Any, NamedTuple
 
 from ltr_duel.bandits import Configured, configure
@@ -35,6 +35,7 @@ class PlannedRun(NamedTuple):
     problem: int  # number of the problem
     horizon: int
     repetition: int
+    key: RunKey
 
 
 class Shard(NamedTuple):
@@ -46,7 +47,7 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """All runs of an experiment: problem x horizon x policy x repetition, in this order; made as they are asked for.
+    r"""All runs of an experiment: problem x horizon x policy x repetition, in this order; made as they are asked for.
 
     Parameters
     ----------
@@ -57,9 +58,10 @@ class Plan:
 
     Examples
     --------
-    >>> from ltr_duel.experiment import make_plan
-    >>> plan = make_plan("experiments/smoke.toml")  # doctest: +SKIP
-    >>> len(plan), plan.problems[0].name  # doctest: +SKIP
+    >>> from ltr_duel.experiment import make_plan, read_spec
+    >>> plan = make_plan(read_spec("one.toml", "policies = 'rucb'\nutilities = [{ set = '1good5poor' }]"))
+    >>> len(plan), next(iter(plan)).label
+    (10, 'rucb')
     """
 
     file: SpecFile
@@ -89,13 +91,21 @@ class Plan:
 
     def __iter__(self) -> Iterator[PlannedRun]:
         spec, number = self.file.spec, 0
-        for place, problem in enumerate(self.problems):
-            for horizon in spec.horizon:
-                for policy in self.policies:
-                    for repetition in range(spec.repetitions):
-                        key = self.key(problem, policy, horizon, repetition)
-                        yield PlannedRun(number, key.digest, policy.label, place, horizon, repetition)
-                        number += 1
+        for (place, problem), horizon, policy in product(enumerate(self.problems), spec.horizon, self.policies):
+            for repetition in range(spec.repetitions):
+                key = RunKey(
+                    problem.oracle.provenance,
+                    policy.policy.name,
+                    policy.params._asdict(),
+                    horizon,
+                    repetition,
+                    spec.seed,
+                    spec.checkpoints_per_decade,
+                    problem.measured_by,
+                    source_of(policy.policy.name, self.plugins),
+                )
+                yield PlannedRun(number, key.digest, policy.label, place, horizon, repetition, key)
+                number += 1
 
     def shard(self, shard: Shard | None) -> Iterator[PlannedRun]:
         """Yield the runs of a shard, or of the whole plan."""
@@ -103,31 +113,9 @@ class Plan:
             if shard is None or run.number % shard.of == shard.number - 1:
                 yield run
 
-    def key(self, problem: Problem, policy: Configured, horizon: int, repetition: int) -> RunKey:
-        """Return the key of a run."""
-        spec = self.file.spec
-        return RunKey(
-            problem.oracle.provenance,
-            policy.policy.name,
-            policy.params._asdict(),
-            horizon,
-            repetition,
-            spec.seed,
-            spec.checkpoints_per_decade,
-            problem.measured_by,
-            source_of(policy.policy.name, self.plugins),
-        )
-
     def task(self, run: PlannedRun) -> Task:
         """Return what a worker must know; the problem is put into the cache."""
-        problem = self.problems[run.problem]
-        (policy,) = (one for one in self.policies if one.label == run.label)
-        key = self.key(problem, policy, run.horizon, run.repetition)
-        return Task(run.label, str(self._folder(run.problem)), dict(key.__dict__), self.plugins)
-
-    @functools.cache  # noqa: B019 -- lives as long as the command
-    def _folder(self, number: int) -> Path:
-        return self.problems[number].save()
+        return Task(run.label, str(self.problems[run.problem].folder), dict(vars(run.key)), self.plugins)
 
 
 def parse_shard(text: str) -> Shard:

@@ -73,8 +73,9 @@ class Problem:
             found["ndcg"] = ndcg(self.rankings)
         return found
 
-    def save(self) -> Path:
-        """Put the problem into the cache, unless it is there already; return its folder."""
+    @functools.cached_property
+    def folder(self) -> Path:
+        """Its folder in the cache; the problem is put there, unless it is there already."""
         folder = cache_home() / "problems" / self.digest
         if folder.is_dir():
             return folder

@@ -49,7 +49,7 @@ class Progress:
         seconds = max(1e-9, time.monotonic() - self._began)
         known = self._known + self._done
         left = f", {duration(seconds / self._done * (self._total - known))} left" if self._done else ""
-        return f"{known:,} of {self._total:,} runs, {short(self._duels / seconds)} duels/s{left}"
+        return f"{known:,} of {self._total:,} runs, {tqdm.format_sizeof(self._duels / seconds)} duels/s{left}"
 
     def close(self) -> None:
         """End the line."""
@@ -72,11 +72,3 @@ def duration(seconds: float) -> str:
             rest = whole % size // part
             return f"{whole // size} {name}" + (f" {rest} {smaller}" if smaller and rest else "")
     return "0 s"
-
-
-def short(number: float) -> str:
-    """Write a number with three figures: 1.23 G, 45.6 k, 789."""
-    for unit, size in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if number >= size:
-            return f"{number / size:.3g} {unit}"
-    return f"{number:.3g}"

@@ -77,27 +77,12 @@ def located(where: str) -> Iterator[None]:
 
 def whole(low: int, high: int | None = None) -> Reader:
     """Read a whole number, also written as 1e6."""
-
-    def read(given: Any) -> int:
-        numeric = isinstance(given, (int, float)) and not isinstance(given, bool)
-        if not numeric or given != given or abs(given) == float("inf") or int(given) != given:
-            raise InputError(f"must be a whole number, not {_shown(given)}")
-        require_between("the value", int(given), low, high)
-        return int(given)
-
-    return read
+    return lambda given: int(_number(given, low, high, "a whole number", lambda one: one % 1 == 0))
 
 
 def number(low: float, high: float | None = None) -> Reader:
     """Read a number."""
-
-    def read(given: Any) -> float:
-        if not isinstance(given, (int, float)) or isinstance(given, bool):
-            raise InputError(f"must be a number, not {_shown(given)}")
-        require_between("the value", given, low, high)
-        return float(given)
-
-    return read
+    return lambda given: float(_number(given, low, high, "a number", lambda one: True))
 
 
 def flag(given: Any) -> bool:
@@ -151,6 +136,13 @@ def several(read: Reader, given: Any, where: str) -> tuple[Any, ...]:
 def _one(read: Reader, given: Any, where: str) -> Any:
     with located(where):
         return read(given)
+
+
+def _number(given: Any, low: float, high: float | None, kind: str, legal: Callable[[float], bool]) -> float:
+    if not isinstance(given, (int, float)) or isinstance(given, bool) or not legal(given):
+        raise InputError(f"must be {kind}, not {_shown(given)}")
+    require_between("the value", given, low, high)
+    return given
 
 
 def _shown(given: Any) -> str:

@@ -275,7 +275,7 @@ def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence
 
     Examples
     --------
-    >>> read_spec("one.toml", "policies = 'rubc'")
+    >>> read_spec("one.toml", "policies = 'rubc'")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     ltr_duel.core.errors.InputError: one.toml: policies: no policy 'rubc'; did you mean 'rucb'? (...)

@@ -58,7 +58,7 @@ def verify_store(
 
     Examples
     --------
-    >>> verify_store("results")  # doctest: +ELLIPSIS
+    >>> verify_store("results")
     Traceback (most recent call last):
         ...
     ltr_duel.core.errors.InputError: results: no results of 'ltr-duel run' are here

@@ -13,7 +13,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import InputError, cache_home, digest_of, sources_digest, stream
+from ltr_duel.core import (
+    ANSWERS,
+    CLICKS,
+    CORPUS,
+    FAMILY,
+    MODEL,
+    RANKERS,
+    SIZE,
+    SOURCE,
+    SUBSET,
+    InputError,
+    cache_home,
+    digest_of,
+    sources_digest,
+    stream,
+)
 from ltr_duel.data import Dataset
 from ltr_duel.experiment.problem import Problem, live_oracle, utility_oracle
 from ltr_duel.experiment.schema import located
@@ -64,13 +79,11 @@ def _of_matrices(spec: MatrixSpec, folder: Path, jobs: int) -> Iterator[Problem]
     for whole in _matrices(spec, folder):
         for part in _subsets(spec.subsets, whole.content):
             matrix = canonical(whole.content[part.content])
-            facts: dict[str, Any] = (
-                {"source": "matrix", "rankers": len(matrix)} | whole.facts | part.facts | spec.origin
-            )
-            facts |= {"clicks": spec.clicks} if spec.clicks else {}
+            facts: dict[str, Any] = {SOURCE: "matrix", RANKERS: len(matrix)} | whole.facts | part.facts | spec.origin
+            facts |= {CLICKS: spec.clicks} if spec.clicks else {}
             for kind in spec.answers:
                 name = _name(*whole.words, *part.words, _if_several(kind, spec.answers))
-                yield Problem(name, facts | {"answers": kind}, matrix, {"kind": kind})
+                yield Problem(name, facts | {ANSWERS: kind}, matrix, {"kind": kind})
 
 
 def _matrices(spec: MatrixSpec, folder: Path) -> Iterator[Choice]:
@@ -81,13 +94,13 @@ def _matrices(spec: MatrixSpec, folder: Path) -> Iterator[Choice]:
         yield Choice([_given_name(spec, own, spec.file)], {}, load_preferences(folder / file))
     for family in spec.family:
         for words, facts, matrix in members(family, size=spec.size, gamma=spec.gamma, gap=spec.gap, draws=spec.draws):
-            yield Choice([_given_name(spec, family, spec.family), *words], {"family": family, **facts}, matrix)
+            yield Choice([_given_name(spec, family, spec.family), *words], {FAMILY: family, **facts}, matrix)
 
 
 def _of_utilities(spec: UtilitySpec, folder: Path, jobs: int) -> Iterator[Problem]:
     for arms, model in product(_means(spec, folder, jobs), spec.model):
         matrix = canonical(utility_oracle(model, arms.content).preferences())
-        facts = {"source": "utilities", "rankers": len(matrix), "model": model, **arms.facts, **spec.origin}
+        facts = {SOURCE: "utilities", RANKERS: len(matrix), MODEL: model, **arms.facts, **spec.origin}
         name = _name(*arms.words, _if_several(model, spec.model))
         yield Problem(name, facts, matrix, {"kind": "utilities", "model": model, "means": arms.content})
 
@@ -100,14 +113,14 @@ def _means(spec: UtilitySpec, folder: Path, jobs: int) -> Iterator[Choice]:
         yield Choice([name], {}, list(UTILITY_SETS[name]))
     for family, size in product(spec.family, spec.size):
         words = [_given_name(spec, family, spec.family), f"K={size}"]
-        yield Choice(words, {"family": family, "size": size}, UTILITY_FAMILIES[family](size).tolist())
+        yield Choice(words, {FAMILY: family, SIZE: size}, UTILITY_FAMILIES[family](size).tolist())
     if spec.path or spec.synthetic:
         dataset = _dataset(folder / spec.path if spec.path else None, spec.synthetic, jobs)
         means = column_means(dataset)
         for size in spec.size:
             if size > len(means):
                 raise InputError(f"size: {dataset.name} has {len(means)} features, not {size}")
-            yield Choice([spec.name, f"K={size}"], {"corpus": spec.name, "size": size}, means[:size].tolist())
+            yield Choice([spec.name, f"K={size}"], {CORPUS: spec.name, SIZE: size}, means[:size].tolist())
 
 
 def _of_corpus(spec: CorpusSpec, folder: Path, jobs: int) -> Iterator[Problem]:
@@ -125,13 +138,13 @@ def _of_corpus(spec: CorpusSpec, folder: Path, jobs: int) -> Iterator[Problem]:
             matrix = estimated(rankings, settings, spec.comparisons, spec.seed, jobs)
             for part in _subsets(spec.subsets, matrix):
                 picks = part.content
-                facts = {"source": "corpus", "corpus": corpus, "rankers": len(picks), **settings}
+                facts = {SOURCE: "corpus", CORPUS: corpus, RANKERS: len(picks), **settings}
                 facts |= part.facts | spec.origin
                 for kind in spec.answers:
                     name = _name(corpus, *words, *part.words, _if_several(kind, spec.answers))
                     answers = live if kind == "live" else {"kind": kind}
                     users = (rankings if len(picks) == len(rankings) else rankings[picks]) if kind == "live" else None
-                    yield Problem(name, facts | {"answers": kind}, matrix[picks], answers, users)
+                    yield Problem(name, facts | {ANSWERS: kind}, matrix[picks], answers, users)
 
 
 def _name(*words: str) -> str:
@@ -155,7 +168,7 @@ def _subsets(subsets: Subsets | None, matrix: PreferenceMatrix) -> Iterator[Choi
         return
     for size, number in product(subsets.size, range(subsets.count)):
         words = [f"K={size}", f"#{number + 1}" if subsets.count > 1 else ""]
-        yield Choice(words, {"size": size, "subset": number + 1}, _draw(matrix, size, number, subsets))
+        yield Choice(words, {SIZE: size, SUBSET: number + 1}, _draw(matrix, size, number, subsets))
 
 
 def _draw(matrix: PreferenceMatrix, size: int, number: int, subsets: Subsets) -> list[int]:

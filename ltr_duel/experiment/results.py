@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.analysis import plot_regret
-from ltr_duel.core import InputError, replacing, unknown_name
+from ltr_duel.core import HORIZON, PROBLEM, REGRET, InputError, regret_name, replacing, unknown_name
 from ltr_duel.experiment.plan_file import read_plans
 from ltr_duel.experiment.run_file import read_run
 from ltr_duel.experiment.store import Store
@@ -135,11 +135,8 @@ class StudyResults:
 
         Columns
         -------
-        problem : str
-        rankers : int
-            Arms of the problem, K.
-        source, corpus, clicks, method, outcome, top, answers, model, family, size, gamma, gap, draw, subset
-            What the problem is made of; only those that some problem has.
+        problem, and what it is made of : see `ltr_duel.core.COLUMNS`
+            rankers, source, corpus, clicks, method, ...: those that some problem has.
         policy : str
         horizon, repetition, t : int
         regret_average, ... : float
@@ -149,7 +146,7 @@ class StudyResults:
         correct : float
             1 if that is the Condorcet winner, else 0; NaN where there is none.
         """
-        return self._table(tuple(regrets), at_the_end=False)
+        return self._joined(lambda results: self._runs_of(results, regrets), facts=True)
 
     def final(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
         """Return the last checkpoint of each run: `to_frame`, and ``identified_at``.
@@ -157,17 +154,15 @@ class StudyResults:
         That is the first checkpoint from which on the winner is recommended at all later ones: infinite where it is
         not recommended at the end, NaN where there is no winner.
         """
-        return self._table(tuple(regrets), at_the_end=True)
 
-    def summary(self, column: str = "regret_average") -> pd.DataFrame:
+        def last_rows(results: Results) -> pd.DataFrame:
+            return identified(self._runs_of(results, regrets), results.matrix.condorcet_winner)
+
+        return self._joined(last_rows, facts=True)
+
+    def summary(self, column: str = REGRET) -> pd.DataFrame:
         """Return `ltr_duel.simulation.summarise` for each problem and horizon, which are its first columns."""
-        parts = []
-        for study, results in self:
-            table = summarise(results.to_frame((column.removeprefix("regret_"),)), column)
-            table.insert(0, "horizon", study.horizon)
-            table.insert(0, "problem", study.problem)
-            parts.append(table)
-        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+        return self._joined(lambda results: summarise(results.to_frame((regret_name(column),)), column))
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the tidy table as text; numbers with all their digits."""
@@ -185,15 +180,17 @@ class StudyResults:
             raise unknown_name("problem", problem, self.problems)
         return self._problems[problem]
 
-    def _table(self, regrets: tuple[str, ...], *, at_the_end: bool) -> pd.DataFrame:
+    def _runs_of(self, results: Results, regrets: Sequence[str]) -> pd.DataFrame:
+        return with_correct(results.to_frame(tuple(regrets) or self.regrets), results.matrix.condorcet_winner)
+
+    def _joined(self, table: Callable[[Results], pd.DataFrame], *, facts: bool = False) -> pd.DataFrame:
+        """Join a table of each study. Problem (with its facts, or not), policy and horizon are the first columns."""
         parts = []
         for study, results in self:
-            winner = results.matrix.condorcet_winner
-            frame = with_correct(results.to_frame(regrets or self.regrets), winner)
-            if at_the_end:
-                frame = identified(frame, winner)
-            frame.insert(1, "horizon", study.horizon)
-            for place, (name, value) in enumerate([("problem", study.problem), *sorted(study.facts.items())]):
+            frame = table(results)
+            frame.insert(1 if facts else 0, HORIZON, study.horizon)
+            columns = [(PROBLEM, study.problem), *(sorted(study.facts.items()) if facts else ())]
+            for place, (name, value) in enumerate(columns):
                 frame.insert(place, name, value)
             parts.append(frame)
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()

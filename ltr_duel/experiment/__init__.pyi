@@ -7,9 +7,9 @@ from .plan import parse_shard as parse_shard
 from .progress import duration as duration
 from .results import Study as Study
 from .results import StudyResults as StudyResults
-from .run import Report as Report
 from .run import make_plan as make_plan
 from .run import run_experiment as run_experiment
+from .scheduler import Report as Report
 from .schema import axis as axis
 from .schema import located as located
 from .schema import number as number

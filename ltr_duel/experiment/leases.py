@@ -8,6 +8,7 @@ others. The claims of a dead driver are void; on the same machine its death is k
 from __future__ import annotations
 
 import fcntl
+import functools
 import json
 import os
 import socket
@@ -15,7 +16,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -79,10 +80,8 @@ class Driver:
 
     def _beat(self) -> None:
         while not self._stop.wait(_BEAT):
-            try:
+            with suppress(OSError):
                 os.utime(self.store.drivers / self.id)
-            except OSError:
-                continue
 
     def _sweep(self) -> None:
         """Remove what dead drivers left behind: their files, and what they were writing."""
@@ -120,15 +119,8 @@ def live_drivers(store: Store) -> list[dict[str, Any]]:
 
 def claimed(store: Store) -> set[str]:
     """Return the digests of the runs that live drivers have claimed."""
-    alive: dict[str | None, bool] = {}
-    digests = set()
-    for path in store.claims.iterdir():
-        owner = _owner(path)
-        if owner not in alive:
-            alive[owner] = is_alive(store, owner)
-        if alive[owner]:
-            digests.add(path.name)
-    return digests
+    alive = functools.cache(functools.partial(is_alive, store))
+    return {path.name for path in store.claims.iterdir() if alive(_owner(path))}
 
 
 def process_identity(pid: int) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.experiment.backends.backend import Backend
 from ltr_duel.experiment.merge import merge_stores
 from ltr_duel.experiment.plan_file import read_plans, write_plan
-from ltr_duel.experiment.run import Scheduler, run_experiment
+from ltr_duel.experiment.run import run_experiment
+from ltr_duel.experiment.scheduler import Scheduler
 from ltr_duel.experiment.status import read_status
 from ltr_duel.experiment.store import Store, StoreFullError
 from ltr_duel.experiment.verify import verify_store

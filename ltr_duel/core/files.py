@@ -32,9 +32,10 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]
     temporary = temporary or _beside(Path(path))
     try:
         yield temporary
-        temporary.replace(path)
-    finally:
+        os.replace(temporary, path)  # noqa: PTH105 -- Path.replace keeps the parts of the target interned
+    except BaseException:
         temporary.unlink(missing_ok=True)
+        raise
 
 
 def _beside(path: Path) -> Path:

@@ -16,6 +16,7 @@ __all__ = [
     "Spec",
     "Study",
     "StudyResults",
+    "duration",
     "environment",
     "make_plan",
     "merge_stores",

@@ -64,7 +64,22 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """Write a time for people: 42 s, 3 min 20 s, 5 h 10 min, 3 d 4 h."""
+    """Return a time as people write it, in its two largest units.
+
+    Parameters
+    ----------
+    seconds : float
+        Below 0 counts as 0.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> duration(42), duration(200), duration(18_600)
+    ('42 s', '3 min 20 s', '5 h 10 min')
+    """
     units = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
     whole = max(0, round(seconds))
     for (name, size), (smaller, part) in zip(units, [*units[1:], ("", 1)], strict=True):

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -60,6 +61,20 @@ def test_a_policy_that_kills_its_process_fails_alone_under_a_time_limit(spec_fil
     report = run_experiment(plan, tmp_path / "out", backend=Backend("threads", 1, time_limit=60))
     assert 0 < len(report.failed) < 4 and report.done + len(report.failed) == 4
     assert "its process died with exit code 3" in read_status(tmp_path / "out").failures[0]["error"]
+
+
+def test_a_driver_that_dies_takes_the_process_of_a_hanging_policy_with_it(spec_file, awkward, tmp_path):
+    words = ("run", spec_file(matrix_spec(["hangs:share=1"])), "--out", tmp_path / "out", "--plugin", awkward)
+    driver = start(*words, "--jobs", 1, "--time-limit", 300)
+
+    def children():
+        return " ".join(path.read_text() for path in Path(f"/proc/{driver.pid}/task").glob("*/children")).split()
+
+    wait_for(children)
+    (child,) = children()
+    time.sleep(2)  # the child loads, or hangs already
+    kill_group(driver)
+    wait_for(lambda: not Path(f"/proc/{child}").exists())
 
 
 def test_a_policy_that_kills_its_process_is_said_without_a_time_limit(spec_file, awkward, tmp_path):

@@ -52,8 +52,7 @@ p = [[0.5, 0.6], [0.4, 0.5]]
 
 SCRIPT = """
 import json, resource, sys, time
-from ltr_duel.experiment.backends.backend import Backend
-from ltr_duel.experiment.run import make_plan, run_experiment
+from ltr_duel.experiment import Backend, make_plan, run_experiment
 spec, out, plugin, backend, jobs = sys.argv[1:]
 plan = make_plan(spec, plugins=[plugin])
 began = time.perf_counter()

@@ -12,7 +12,22 @@ from ltr_duel.preferences import Agreement, PreferenceMatrix, condorcet_confiden
 def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
     """Return the first ``rows`` rankers in Copeland order, as text.
 
-    Columns: ranker, beats (how many others), wins on average (Borda score), against the winner (p and its error).
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+    rows : int
+
+    Returns
+    -------
+    DataFrame
+        Columns ranker, beats (how many others), wins on average (Borda score), against the winner (p and its standard
+        error).
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import arxiv
+    >>> rankers_table(arxiv(), rows=2)["beats"].to_list()
+    ['5 of 5', '4 of 5']
     """
     winner = matrix.condorcet_winner or matrix.copeland_winners[0]
     best = matrix.names.index(winner)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from ltr_duel.core import abandoned_threads_run
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -64,9 +66,8 @@ plugins_option = click.option("--plugin", "plugins", **_PLUGIN)  # for commands 
 
 
 def end(code: int, *, at_once: bool = False) -> NoReturn:
-    """End the process; at once if runs go on that nobody waits for: they would crash while Python tears itself down."""
-    backends = sys.modules.get("ltr_duel.experiment.backends.backend")  # importing it takes longer than most commands
-    if not at_once and not (backends is not None and backends.still_running()):
+    """End the process; without Python's shutdown where runs are still going on that nobody waits for."""
+    if not at_once and not abandoned_threads_run():
         sys.exit(code)
     sys.stdout.flush()
     sys.stderr.flush()

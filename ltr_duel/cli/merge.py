@@ -10,14 +10,17 @@ import click
 
 @click.command()
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder to bring them together in.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder to merge them into.")
 def command(folders: tuple[Path, ...], out: Path) -> None:
-    """Copy all runs of FOLDERS (shards of an experiment, for example) into one folder; they stay as they are."""
+    """Copy all runs of FOLDERS (for example shards of an experiment) into one folder; they stay as they are."""
     from ltr_duel.experiment import merge_stores
 
     merged = merge_stores(out, folders)
     for path in merged.damaged:
         click.echo(f"left out, damaged: {path}", err=True)
-    click.echo(f"{out}: {merged.copied:,} runs copied" + (f", {merged.there:,} were there" if merged.there else ""))
+    click.echo(
+        f"{out}: {merged.copied:,} runs copied"
+        + (f", {merged.already_there:,} already there" if merged.already_there else "")
+    )
     if merged.damaged:
         sys.exit(1)

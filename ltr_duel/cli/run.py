@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("spec", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="The folder of results; what is there is not done again.")
+@click.option("--out", type=click.Path(path_type=Path), help="The folder of results; existing results are reused.")
 @click.option("--dry-run", is_flag=True, help="Only print the plan: runs, duels, estimated time and disk.")
 @click.option("--backend", default="threads", show_default=True, help="threads, loky (processes) or dask (a cluster).")
 @jobs_option
 @click.option("--scheduler", help="Address of a dask scheduler, tcp://host:port; started here if not given.")
 @click.option("--shard", help="Only part i of n of the plan, written i/n, for array jobs of a batch system.")
 @click.option("--on-existing", default="reuse", show_default=True, help="reuse, overwrite or error.")
-@click.option("--retry", is_flag=True, help="Do again what failed before, and replace damaged files.")
-@click.option("--time-limit", type=float, help="Seconds for one run; then it is killed, and counts as failed.")
+@click.option("--retry", is_flag=True, help="Do failed runs again, and replace damaged files.")
+@click.option("--time-limit", type=float, help="Seconds after which a run is killed and counts as failed.")
 @plugins_option
 def command(
     spec: Path,
@@ -56,7 +56,7 @@ def command(
         for line in print_estimate(plan, part, out, where):
             click.echo(line)
         return
-    at_once = backend == "dask"  # the threads of its client have no say in when this ends
+    at_once = backend == "dask"  # without waiting for the threads of its client
     try:
         report = run_experiment(plan, str(out), backend=where, shard=part, on_existing=on_existing, retry=retry)
     except InputError as error:
@@ -70,9 +70,9 @@ def command(
 
 
 def _print(report: Report, out: Path) -> None:
-    """Say what was done, what was not, and how to go on."""
+    """Say what was done, what was not, and how to resume."""
     click.echo(
-        f"{report.planned:,} runs planned: {report.done:,} done now, {report.there:,} were there"
+        f"{report.planned:,} runs planned: {report.done:,} done now, {report.already_done:,} already done"
         + (f", {len(report.failed):,} failed" if report.failed else "")
         + (f", {report.left:,} to do" if report.left else "")
     )
@@ -81,8 +81,8 @@ def _print(report: Report, out: Path) -> None:
     if report.failed:
         click.echo(f"why runs failed: ltr-duel status {out}", err=True)
     if report.failed or report.damaged:
-        click.echo("--retry does them again", err=True)
+        click.echo("--retry does these runs again", err=True)
     if report.left:
-        click.echo("the same command goes on from here", err=True)
+        click.echo("the same command resumes from here", err=True)
     elif not report.done and not report.failed and not report.damaged:
         click.echo("nothing to do")

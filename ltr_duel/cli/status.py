@@ -14,7 +14,7 @@ _MOST = 10
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--traceback", is_flag=True, help="Print the whole traceback of each failed run.")
 def command(folder: Path, traceback: bool) -> None:
-    """Say what of the experiments in FOLDER is done, running, failed and to do, and how long it will take.
+    """Say which runs of the experiments in FOLDER are done, running, failed and waiting, and how long they will take.
 
     Exit code 1 if runs failed or files are damaged.
     """
@@ -30,11 +30,11 @@ def command(folder: Path, traceback: bool) -> None:
     if status.left:
         left = "unknown" if status.seconds_left is None else f"about {duration(status.seconds_left)}"
         if not status.drivers:
-            left += " once it is started again: nobody is at work on it"
+            left += " after a restart: no process is running it"
         click.echo(f"time left: {left}")
     for driver in status.drivers:
         click.echo(
-            f"at work: process {driver['pid']} on {driver['host']} for {duration(age(driver))} ({driver['backend']})"
+            f"running: process {driver['pid']} on {driver['host']} for {duration(age(driver))} ({driver['backend']})"
         )
     for one in status.failures if traceback else status.failures[:_MOST]:
         where = f"{one['policy']} on {one['problem']}, horizon {one['horizon']:,}, repetition {one['repetition']}"
@@ -46,8 +46,8 @@ def command(folder: Path, traceback: bool) -> None:
     for digest, why in sorted(status.damaged.items())[:_MOST]:
         click.echo(f"damaged: {folder / 'runs' / f'{digest}.parquet'}: {why}")
     for name in status.foreign[:_MOST]:
-        click.echo(f"not of an experiment: {folder / 'runs' / name}")
+        click.echo(f"not part of an experiment: {folder / 'runs' / name}")
     if status.unplanned:
-        click.echo(f"{status.unplanned:,} more runs are there that no plan in this folder asks for")
+        click.echo(f"{status.unplanned:,} more runs belong to no plan in this folder")
     if status.failures or status.damaged:
         sys.exit(1)

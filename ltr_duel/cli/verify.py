@@ -1,4 +1,4 @@
-"""``ltr-duel verify``: whether results are what they say they are."""
+"""``ltr-duel verify``: whether results are what their manifests say."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _MOST = 20
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--sample", type=COUNT, default=10, show_default=True, help="Runs to do again; 0 for none.")
+@click.option("--sample", type=COUNT, default=10, show_default=True, help="Runs to repeat; 0 for none.")
 @plugins_option
 @seed_option
 @jobs_option
 def command(folder: Path, sample: int, plugins: tuple[Plugin, ...], seed: int, jobs: int) -> None:
-    """Compare all files in FOLDER with their manifests, and do a random sample of runs again.
+    """Compare all files in FOLDER with their manifests, and repeat a random sample of the runs.
 
-    Exit code 1 if anything is not as it should be.
+    Exit code 1 if anything is wrong.
     """
     from ltr_duel.experiment import verify_store
 
-    verdict = verify_store(folder, sample=sample, seed=seed, plugins=plugins, jobs=jobs)
+    verdict = verify_store(folder, sample=sample, seed=seed, plugins=[plugin.path for plugin in plugins], jobs=jobs)
     for complaint in verdict.complaints[:_MOST]:
         click.echo(complaint)
     if len(verdict.complaints) > _MOST:
         click.echo(f"... and {len(verdict.complaints) - _MOST} more")
-    good = "all is as it should be" if not verdict.complaints else f"{len(verdict.complaints)} complaints"
-    click.echo(f"{verdict.checked:,} files compared with their manifests, {verdict.repeated:,} runs done again: {good}")
+    found = f"{len(verdict.complaints)} complaints" if verdict.complaints else "no complaints"
+    click.echo(f"{verdict.checked:,} files compared with their manifests, {verdict.repeated:,} runs repeated: {found}")
     if verdict.complaints:
         sys.exit(1)

@@ -13,10 +13,16 @@ from ltr_duel.core.errors import InputError
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path in the same folder; on success it becomes ``path``, on failure it is removed.
+def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]:
+    """Yield a temporary path; on success it becomes ``path``, on failure it is removed.
 
-    Missing folders are made.
+    Missing folders are made, unless the temporary path is given.
+
+    Parameters
+    ----------
+    path : str or Path
+    temporary : Path, optional
+        On the same disk; by default a new name in the same folder.
 
     Parameters
     ----------
@@ -41,6 +47,17 @@ def replacing(path: Path) -> Iterator[Path]:
     ...     path.read_text()
     '1 2 3'
     """
+    temporary = temporary or _beside(Path(path))
+    try:
+        yield temporary
+        os.replace(temporary, path)  # noqa: PTH105 -- Path.replace keeps the parts of the target interned
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _beside(path: Path) -> Path:
+    """Make an empty file with a new name beside another one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
@@ -49,11 +66,7 @@ def replacing(path: Path) -> Iterator[Path]:
     os.close(handle)
     temporary = Path(name)
     temporary.chmod(0o666 & ~_umask())
-    try:
-        yield temporary
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    return temporary
 
 
 @contextmanager

@@ -7,4 +7,21 @@ Nothing here draws pictures, and nothing here knows how a policy or a comparison
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+
+__all__ = [
+    "Backend",
+    "Plan",
+    "Report",
+    "Spec",
+    "Study",
+    "StudyResults",
+    "duration",
+    "environment",
+    "make_plan",
+    "merge_stores",
+    "read_spec",
+    "read_status",
+    "run_experiment",
+    "verify_store",
+]

@@ -1,16 +1,20 @@
-"""What an experiment will cost: each policy is tried for a moment on each size of problem."""
+"""What an experiment will cost: each policy is tried for a moment on each problem."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from tqdm import tqdm
+
+from ltr_duel.bandits import configure
 from ltr_duel.core import checked_jobs
 from ltr_duel.experiment.backends.backend import Backend
 from ltr_duel.experiment.plan import Plan, PlannedRun, Shard
-from ltr_duel.experiment.progress import duration, short
+from ltr_duel.experiment.progress import duration
 from ltr_duel.experiment.run_file import encode_run
 from ltr_duel.experiment.store import Store
 from ltr_duel.simulation import checkpoints, places, run_once
@@ -29,12 +33,12 @@ class Cost(NamedTuple):
 
 def print_estimate(plan: Plan, shard: Shard | None, folder: Path | None, backend: Backend) -> Iterator[str]:
     """Yield the lines of the plan: what there is to run, and what it will cost."""
-    there = Store(folder).scan().done if folder is not None and Store(folder).exists() else set()
+    existing = Store(folder).scan().done if folder is not None and Store(folder).exists() else set()
     spec, runs, steps, seconds, disk, done = plan.file.spec, 0, 0, 0.0, 0.0, 0
     costs: dict[tuple[str, int], Cost] = {}
     for run in plan.shard(shard):
         runs += 1
-        if run.digest in there:
+        if run.digest in existing:
             done += 1
             continue
         key = (run.label, run.problem)
@@ -47,25 +51,23 @@ def print_estimate(plan: Plan, shard: Shard | None, folder: Path | None, backend
     yield f"{len(plan.policies)} policies: {_listed(list(spec.labels))}"
     horizons = ", ".join(f"{horizon:,}" for horizon in spec.horizon)
     yield f"horizons {horizons}; {spec.repetitions:,} repetitions; seed {spec.seed}"
-    yield f"{runs:,} runs" + (f", {done:,} of them done" if done else "") + f"; {short(steps)} duels to do"
+    yield f"{runs:,} runs" + (f", {done:,} of them done" if done else "") + f"; {tqdm.format_sizeof(steps)} duels to do"
     jobs = checked_jobs(backend.jobs)
     yield (
         f"about {duration(seconds / jobs)} on {jobs} cores (from short trials; jumps make long horizons cheaper),"
-        f" {short(disk)}B of disk"
+        f" {tqdm.format_sizeof(disk)}B of disk"
     )
 
 
 def _try(plan: Plan, run: PlannedRun) -> Cost:
     """Measure a run that is long enough to be measured, and not longer than the real one."""
-    problem = plan.problems[run.problem]
-    (policy,) = (one for one in plan.policies if one.label == run.label)
+    problem, policy = plan.problems[run.problem], configure(run.label)
     place, horizon = places(problem.matrix), min(_FIRST, run.horizon)
-    key = plan.key(problem, policy, horizon, 0)
-    run_once(policy, key, problem.oracle, checkpoints(1), place)
+    run_once(policy, run.key, problem.oracle, checkpoints(1), place)
     while True:
         times = checkpoints(horizon, plan.file.spec.checkpoints_per_decade)
         began = time.perf_counter()
-        result = run_once(policy, plan.key(problem, policy, horizon, 0), problem.oracle, times, place)
+        result = run_once(policy, replace(run.key, horizon=horizon), problem.oracle, times, place)
         seconds = time.perf_counter() - began
         if seconds > _LONG_ENOUGH or horizon == run.horizon:
             return Cost(seconds / horizon, len(encode_run(result)) / len(times))

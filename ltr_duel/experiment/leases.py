@@ -1,13 +1,14 @@
-"""Who is at work on a store: drivers, and the runs they have claimed.
+"""Leases on the runs of a store, so that several processes can share it.
 
-A driver is a ``ltr-duel run`` that is alive. Its file under ``drivers`` says where it runs, and is touched every few
-seconds. A claim is a symbolic link named by the run that points to the driver's id: made in one step, or refused.
-A claim whose driver is dead is free; on the same machine a dead process is known at once, on others after a minute.
+A driver is a live ``ltr-duel run``. Its file under ``drivers`` says where it runs, and is touched every few seconds. A
+claim is a symbolic link, named by the run, to the driver's id: creating it succeeds for one process and fails for all
+others. The claims of a dead driver are void; on the same machine its death is known at once, on others after a minute.
 """
 
 from __future__ import annotations
 
 import fcntl
+import functools
 import json
 import os
 import socket
@@ -27,13 +28,13 @@ SILENT = 60.0  # seconds without a beat after which a driver on another machine 
 
 
 class Driver:
-    """A process that is at work on a store: this one; a context manager.
+    """The lease of this process, while it runs an experiment; a context manager.
 
     Parameters
     ----------
     store : Store
     about : dict
-        What `ltr-duel status` should know, as JSON.
+        What ``ltr-duel status`` prints, as JSON.
     """
 
     def __init__(self, store: Store, about: dict[str, Any]) -> None:
@@ -55,9 +56,9 @@ class Driver:
         (self.store.drivers / self.id).unlink(missing_ok=True)
 
     def claim(self, digest: str) -> bool:
-        """Claim a run. False if a living driver has it."""
+        """Claim a run; False if a live driver holds a claim on it."""
         try:
-            os.symlink(self.id, self.store.place("claims", digest))  # noqa: PTH211 -- see `Store.place`
+            os.symlink(self.id, self.store.place("claims", digest))
             return True
         except FileExistsError:
             pass
@@ -74,19 +75,16 @@ class Driver:
         return True
 
     def release(self, digest: str) -> None:
-        """Give a claim up."""
-        with suppress(FileNotFoundError):
-            os.unlink(self.store.place("claims", digest))  # noqa: PTH108 -- see `Store.place`
+        """Release a claim."""
+        self.store.remove(self.store.place("claims", digest))
 
     def _beat(self) -> None:
         while not self._stop.wait(_BEAT):
-            try:
+            with suppress(OSError):
                 os.utime(self.store.drivers / self.id)
-            except OSError:
-                continue
 
     def _sweep(self) -> None:
-        """Remove what the dead have left: their files, and what they were writing."""
+        """Remove what dead drivers left behind: their files, and what they were writing."""
         with _locked(self.store):
             for path in self.store.drivers.iterdir():
                 if not is_alive(self.store, path.name):
@@ -99,7 +97,7 @@ class Driver:
 
 
 def is_alive(store: Store, driver: str | None) -> bool:
-    """Whether a driver is at work."""
+    """Whether a driver still runs."""
     if not driver:
         return False
     path = store.drivers / driver
@@ -113,27 +111,20 @@ def is_alive(store: Store, driver: str | None) -> bool:
     return time.time() - beat < SILENT
 
 
-def living_drivers(store: Store) -> list[dict[str, Any]]:
-    """Return what is known of the drivers that are alive."""
-    living = [path for path in sorted(store.drivers.iterdir()) if is_alive(store, path.name)]
-    return [json.loads(path.read_text(encoding="utf-8")) for path in living]
+def live_drivers(store: Store) -> list[dict[str, Any]]:
+    """Return what is known of the drivers that still run."""
+    live = [path for path in sorted(store.drivers.iterdir()) if is_alive(store, path.name)]
+    return [json.loads(path.read_text(encoding="utf-8")) for path in live]
 
 
 def claimed(store: Store) -> set[str]:
-    """Return the digests of the runs that living drivers have claimed."""
-    alive: dict[str | None, bool] = {}
-    digests = set()
-    for path in store.claims.iterdir():
-        owner = _owner(path)
-        if owner not in alive:
-            alive[owner] = is_alive(store, owner)
-        if alive[owner]:
-            digests.add(path.name)
-    return digests
+    """Return the digests of the runs that live drivers have claimed."""
+    alive = functools.cache(functools.partial(is_alive, store))
+    return {path.name for path in store.claims.iterdir() if alive(_owner(path))}
 
 
 def process_identity(pid: int) -> dict[str, Any]:
-    """Tell a process from every other one: the machine, the number, and when it started (None if it is gone)."""
+    """Return what identifies a process: the machine, the number, and when it started (None if it has ended)."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         space = str(Path("/proc/self/ns/pid").readlink())
@@ -169,7 +160,7 @@ def _owner(claim: Path) -> str | None:
 
 @contextmanager
 def _locked(store: Store) -> Iterator[None]:
-    """Hold the store's lock; the system lets it go when the process dies."""
+    """Hold the store's lock; the system releases it when the process dies."""
     with (store.folder / "drivers.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -1,4 +1,4 @@
-"""Bring several stores together: shards of one experiment, or experiments of several machines."""
+"""Join several stores: shards of one experiment, or experiments of several machines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Merged(NamedTuple):
     """What a merge did."""
 
     copied: int
-    there: int  # in the target before, with the same bytes
+    already_there: int  # in the target before, with the same bytes
     damaged: list[str]  # left out
 
 
@@ -23,22 +23,34 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
 
     Parameters
     ----------
-    target : path
+    target : str or Path
         A new folder, or a store.
     sources : sequence of path
-        Stores. They stay as they are.
+        Stores; they stay as they are.
+
+    Returns
+    -------
+    Merged
+        With the attributes ``copied``, ``already_there`` (numbers of runs) and ``damaged`` (files that are left out).
 
     Raises
     ------
     InputError
         If one of them is no store, or two files of one run differ. Nothing has been copied then.
+
+    Examples
+    --------
+    >>> merge_stores("all", ["shard-1", "shard-2"])
+    Traceback (most recent call last):
+        ...
+    ltr_duel.core.errors.InputError: shard-1: no results of 'ltr-duel run' are here
     """
     into, stores = Store(target), [Store(source) for source in sources]
     for store in stores:
         store.require()
     copies: dict[Path, Path] = {}
     damaged = []
-    there = 0
+    already_there = 0
     for store in stores:
         found = store.scan()
         damaged += [str(store.run_path(digest)) for digest in sorted(found.damaged)]
@@ -52,18 +64,18 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
             elif earlier.read_bytes() != path.read_bytes() and path.parent.name == "runs":
                 raise InputError(f"{path} and {earlier} should be the same and are not; nothing was merged")
             else:
-                there += path.parent.name == "runs"
+                already_there += path.parent.name == "runs"
     into.prepare()
     for place, path in copies.items():
         if path.parent.name == "runs" and path.with_suffix(".json").exists():
             into.write(place.with_suffix(".json"), path.with_suffix(".json").read_bytes())
         into.write(place, path.read_bytes())
     _failures(into, stores)
-    return Merged(sum(place.parent.name == "runs" for place in copies), there, damaged)
+    return Merged(sum(place.parent.name == "runs" for place in copies), already_there, damaged)
 
 
 def _failures(into: Store, stores: Sequence[Store]) -> None:
-    """Take over what is known of failed runs, unless they succeeded elsewhere."""
+    """Copy what is known of failed runs, unless they succeeded elsewhere."""
     for store in stores:
         for path in sorted(store.failed.glob("*.json")):
             if not into.run_path(path.stem).exists():

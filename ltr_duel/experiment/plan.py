@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import product
 from typing import Any, NamedTuple
 
 from ltr_duel.bandits import Configured, configure
@@ -36,6 +35,7 @@ class PlannedRun(NamedTuple):
     problem: int  # number of the problem
     horizon: int
     repetition: int
+    key: RunKey
 
 
 class Shard(NamedTuple):
@@ -47,19 +47,30 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """All runs: problem x horizon x policy x repetition, in this order; made as they are asked for.
+    r"""All runs of an experiment: problem x horizon x policy x repetition, in this order; made as they are asked for.
 
     Parameters
     ----------
     file : SpecFile
+        The experiment as it was read (`read_spec`).
     problems : sequence of Problem
-    plugins : sequence of Plugin
-        Files with policies.
+        Each has a ``name``, ``facts`` (columns of the tidy table) and the ``matrix`` that regret is measured by.
+
+    Examples
+    --------
+    >>> from ltr_duel.experiment import make_plan, read_spec
+    >>> plan = make_plan(read_spec("one.toml", "policies = 'rucb'\nutilities = [{ set = '1good5poor' }]"))
+    >>> len(plan), next(iter(plan)).label
+    (10, 'rucb')
     """
 
     file: SpecFile
     problems: Sequence[Problem]
-    plugins: tuple[Plugin, ...] = ()
+
+    @property
+    def plugins(self) -> tuple[Plugin, ...]:
+        """The plug-in files that the experiment needs."""
+        return self.file.plugins
 
     @functools.cached_property
     def policies(self) -> tuple[Configured, ...]:
@@ -80,45 +91,31 @@ class Plan:
 
     def __iter__(self) -> Iterator[PlannedRun]:
         spec, number = self.file.spec, 0
-        for place, problem in enumerate(self.problems):
-            for horizon in spec.horizon:
-                for policy in self.policies:
-                    for repetition in range(spec.repetitions):
-                        key = self.key(problem, policy, horizon, repetition)
-                        yield PlannedRun(number, key.digest, policy.label, place, horizon, repetition)
-                        number += 1
+        for (place, problem), horizon, policy in product(enumerate(self.problems), spec.horizon, self.policies):
+            for repetition in range(spec.repetitions):
+                key = RunKey(
+                    problem.oracle.provenance,
+                    policy.policy.name,
+                    policy.params._asdict(),
+                    horizon,
+                    repetition,
+                    spec.seed,
+                    spec.checkpoints_per_decade,
+                    problem.measured_by,
+                    source_of(policy.policy.name, self.plugins),
+                )
+                yield PlannedRun(number, key.digest, policy.label, place, horizon, repetition, key)
+                number += 1
 
     def shard(self, shard: Shard | None) -> Iterator[PlannedRun]:
-        """Yield the runs of one shard, or all."""
+        """Yield the runs of a shard, or of the whole plan."""
         for run in self:
             if shard is None or run.number % shard.of == shard.number - 1:
                 yield run
 
-    def key(self, problem: Problem, policy: Configured, horizon: int, repetition: int) -> RunKey:
-        """Return the key of a run."""
-        spec = self.file.spec
-        return RunKey(
-            problem.oracle.provenance,
-            policy.policy.name,
-            policy.params._asdict(),
-            horizon,
-            repetition,
-            spec.seed,
-            spec.checkpoints_per_decade,
-            problem.measured_by,
-            source_of(policy.policy.name, self.plugins),
-        )
-
     def task(self, run: PlannedRun) -> Task:
-        """Return what a worker must know; puts the problem into the cache."""
-        problem = self.problems[run.problem]
-        (policy,) = (one for one in self.policies if one.label == run.label)
-        key = self.key(problem, policy, run.horizon, run.repetition)
-        return Task(run.label, str(self._folder(run.problem)), dict(key.__dict__), self.plugins)
-
-    @functools.cache  # noqa: B019 -- lives as long as the command
-    def _folder(self, number: int) -> Path:
-        return self.problems[number].save()
+        """Return what a worker must know; the problem is put into the cache."""
+        return Task(run.label, str(self.problems[run.problem].folder), dict(vars(run.key)), self.plugins)
 
 
 def parse_shard(text: str) -> Shard:
@@ -133,8 +130,3 @@ def parse_shard(text: str) -> Shard:
     if slash and index.strip().isdecimal() and count.strip().isdecimal() and 1 <= int(index) <= int(count):
         return Shard(int(index), int(count))
     raise InputError(f"--shard must be i/n with 1 <= i <= n, for example 1/8, not '{text}'")
-
-
-def canonical_json(content: Any) -> str:
-    """Write JSON in the one form that digests are taken of."""
-    return json.dumps(content, sort_keys=True)

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 import json
 import socket
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatVector, InputError, IntVector, cache_home, replacing_folder
+from ltr_duel.core import FloatVector, InputError, IntVector, cache_home, digest_of, replacing_folder
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import Rankings, ndcg
 from ltr_duel.simulation import FromMatrix, FromUtilities, Live, NormalScores, OracleSource, places
@@ -63,39 +62,36 @@ class Problem:
     @functools.cached_property
     def digest(self) -> str:
         """SHA-256 of all that determines the answers and the regret."""
-        text = json.dumps([self.oracle.provenance, self.matrix.digest], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return digest_of([self.oracle.provenance, self.matrix.digest])
 
     def values(self, regrets: Collection[str]) -> dict[str, FloatVector]:
         """Return what some regrets need beside the matrix: the utilities; the NDCG@10, where users are simulated."""
-        means, found = self.answers.get("means"), {}
-        if means is not None:
-            found["utility"] = np.asarray(means, np.float64)
+        found = {}
+        if "means" in self.answers:
+            found["utility"] = np.asarray(self.answers["means"], np.float64)
         if "ndcg" in regrets and self.rankings is not None:
             found["ndcg"] = ndcg(self.rankings)
         return found
 
-    def save(self) -> Path:
-        """Put the problem into the cache, unless it is there; return its folder."""
+    @functools.cached_property
+    def folder(self) -> Path:
+        """Its folder in the cache; the problem is put there, unless it is there already."""
         folder = cache_home() / "problems" / self.digest
         if folder.is_dir():
             return folder
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        held = {}
+        if self.rankings is not None:
+            held = {field.name: getattr(self.rankings, field.name) for field in dataclasses.fields(self.rankings)}
+        arrays = {name: one for name, one in held.items() if isinstance(one, np.ndarray)}
+        about = {
+            "names": self.matrix.names,
+            "answers": self.answers,
+            "provenance": self.matrix.provenance,
+            "rankings": {name: one for name, one in held.items() if name not in arrays},
+        }
         with replacing_folder(folder) as temporary:
-            about: dict[str, Any] = {
-                "names": list(self.matrix.names),
-                "answers": self.answers,
-                "provenance": self.matrix.provenance,
-                "rankings": {},
-            }
-            np.save(temporary / "p.npy", self.matrix.p)
-            if self.rankings is not None:
-                for field in dataclasses.fields(self.rankings):
-                    content = getattr(self.rankings, field.name)
-                    if isinstance(content, np.ndarray):
-                        np.save(temporary / f"{field.name}.npy", np.ascontiguousarray(content))
-                    else:
-                        about["rankings"][field.name] = content
+            for name, array in {"p": self.matrix.p, **arrays}.items():
+                np.save(temporary / f"{name}.npy", np.ascontiguousarray(array))
             (temporary / "problem.json").write_text(json.dumps(about, sort_keys=True), encoding="utf-8")
         return folder
 
@@ -120,7 +116,7 @@ def open_problem(folder: str) -> OpenProblem:
     path = Path(folder)
     if not (path / "problem.json").is_file():
         raise InputError(
-            f"{path}: not to be seen on {socket.gethostname()}; all machines must share the cache (LTR_DUEL_HOME)"
+            f"{path}: not accessible from {socket.gethostname()}; all machines must share the cache (LTR_DUEL_HOME)"
         )
     about = json.loads((path / "problem.json").read_text(encoding="utf-8"))
     matrix = PreferenceMatrix(_mapped(path / "p.npy"), tuple(about["names"]), provenance=about["provenance"])
@@ -138,14 +134,19 @@ def _mapped(path: Path) -> Any:
 
 
 def _oracle(answers: dict[str, Any], matrix: PreferenceMatrix, rankings: Rankings | None) -> OracleSource:
-    kind = answers["kind"]
-    if kind in ("matrix", "sweeps"):
-        return FromMatrix(matrix, in_sweeps=kind == "sweeps")
-    if kind == "utilities":
-        if answers["model"] == "normal":
-            return NormalScores(answers["means"], matrix.names)
-        return FromUtilities(answers["means"], link=answers["model"], names=matrix.names)
-    if rankings is None:
-        raise ValueError("live answers need rankings")
+    if rankings is not None:
+        return live_oracle(answers, rankings)
+    if answers["kind"] == "utilities":
+        return utility_oracle(answers["model"], answers["means"], matrix.names)
+    return FromMatrix(matrix, in_sweeps=answers["kind"] == "sweeps")
+
+
+def live_oracle(answers: dict[str, Any], rankings: Rankings) -> Live:
+    """Make the oracle of simulated users; refuses what does not fit together."""
     options = {name: answers[name] for name in ("pairs", "outcome", "slates", "top")}
     return Live(rankings, answers["clicks"], **options)
+
+
+def utility_oracle(model: str, means: Sequence[float], names: Sequence[str] = ()) -> NormalScores | FromUtilities:
+    """Make the oracle of arms with random utilities."""
+    return NormalScores(means, names) if model == "normal" else FromUtilities(means, link=model, names=names)

@@ -16,38 +16,40 @@ class Progress:
     ----------
     total : int
         Runs of the plan.
+    known : int
+        Runs that need not be done.
     """
 
-    def __init__(self, total: int) -> None:
-        self._total, self._there, self._done, self._duels = total, 0, 0, 0
+    def __init__(self, total: int, known: int = 0) -> None:
+        self._total, self._known, self._done, self._duels = total, known, 0, 0
         self._began = time.monotonic()
         self._line = PlainLine()
         self._bar = tqdm(total=total, unit="run", disable=not progress_wanted(), bar_format="{l_bar}{bar}| {postfix}")
         self._show()
 
-    def there(self, runs: int) -> None:
-        """Count runs that need not be done."""
-        self._there += runs
+    def already_done(self, runs: int) -> None:
+        """Count runs that another process did."""
+        self._known += runs
 
     def done(self, duels: int) -> None:
-        """Count a run that was done now."""
+        """Count a run that this process did."""
         self._done += 1
         self._duels += duels
         self.tick()
 
     def tick(self) -> None:
-        """Look at the clock."""
+        """Renew the line, if it is time to."""
         if not self._bar.disable:
             self._show()
         elif self._line.due():
             self._line.show(self.sentence())
 
     def sentence(self) -> str:
-        """Say how far it is."""
+        """Return the sentence that is shown."""
         seconds = max(1e-9, time.monotonic() - self._began)
-        known = self._there + self._done
+        known = self._known + self._done
         left = f", {duration(seconds / self._done * (self._total - known))} left" if self._done else ""
-        return f"{known:,} of {self._total:,} runs, {short(self._duels / seconds)} duels/s{left}"
+        return f"{known:,} of {self._total:,} runs, {tqdm.format_sizeof(self._duels / seconds)} duels/s{left}"
 
     def close(self) -> None:
         """End the line."""
@@ -56,13 +58,28 @@ class Progress:
 
     def _show(self) -> None:
         if not self._bar.disable:
-            self._bar.n = self._there + self._done
+            self._bar.n = self._known + self._done
             self._bar.set_postfix_str(self.sentence(), refresh=False)
             self._bar.refresh()
 
 
 def duration(seconds: float) -> str:
-    """Write a time for people: 42 s, 3 min 20 s, 5 h 10 min, 3 d 4 h."""
+    """Return a time as people write it, in its two largest units.
+
+    Parameters
+    ----------
+    seconds : float
+        Below 0 counts as 0.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> duration(42), duration(200), duration(18_600)
+    ('42 s', '3 min 20 s', '5 h 10 min')
+    """
     units = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
     whole = max(0, round(seconds))
     for (name, size), (smaller, part) in zip(units, [*units[1:], ("", 1)], strict=True):
@@ -70,11 +87,3 @@ def duration(seconds: float) -> str:
             rest = whole % size // part
             return f"{whole // size} {name}" + (f" {rest} {smaller}" if smaller and rest else "")
     return "0 s"
-
-
-def short(number: float) -> str:
-    """Write a number with three figures: 1.23 G, 45.6 k, 789."""
-    for unit, size in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if number >= size:
-            return f"{number / size:.3g} {unit}"
-    return f"{number:.3g}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,20 +10,36 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import InputError, replacing, unknown_name
-from ltr_duel.experiment.plan_file import StoredPlan, read_plans
+from ltr_duel.analysis import plot_regret
+from ltr_duel.core import HORIZON, PROBLEM, REGRET, InputError, regret_name, replacing, unknown_name
+from ltr_duel.experiment.plan_file import read_plans
 from ltr_duel.experiment.run_file import read_run
 from ltr_duel.experiment.store import Store
 from ltr_duel.preferences import PreferenceMatrix, load_preferences
-from ltr_duel.simulation import Results, settled, summarise
+from ltr_duel.simulation import Results, identified, summarise, with_correct
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """One problem at one horizon: what can be compared with each other."""
+    """One problem at one horizon: runs that can be compared with each other.
+
+    Parameters
+    ----------
+    problem : str
+        Its name.
+    horizon : int
+        Steps of each run.
+    facts : dict
+        What the problem is made of; columns of the tidy table.
+
+    Examples
+    --------
+    >>> Study("1good5poor", 1000, {"rankers": 6}).facts["rankers"]
+    6
+    """
 
     problem: str
     horizon: int
@@ -31,11 +47,13 @@ class Study:
 
 
 class StudyResults:
-    """The finished runs of a store. Runs are read when they are asked for, one study after the other.
+    r"""The finished runs of a store. Runs are read when they are asked for, one study after the other.
+
+    Iterating yields each study (`Study`) that has finished runs, with its results (`ltr_duel.simulation.Results`).
 
     Parameters
     ----------
-    folder : path
+    folder : str or Path
         The store.
     plans : sequence of str, optional
         Digests of the plans to read; by default all that were started there.
@@ -44,26 +62,37 @@ class StudyResults:
     ------
     InputError
         If the folder holds no results.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ltr_duel.experiment import make_plan, read_spec, run_experiment
+    >>> content = "policies = 'rucb'\nhorizon = 10\nrepetitions = 2\nutilities = [{ set = '1good5poor' }]"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = run_experiment(make_plan(read_spec("one.toml", content)), folder)
+    ...     frame = StudyResults(folder).final()
+    >>> frame[["problem", "policy", "repetition", "t"]].to_numpy().tolist()
+    [['1good5poor', 'rucb', 0, 10], ['1good5poor', 'rucb', 1, 10]]
     """
 
     def __init__(self, folder: str | Path, plans: Sequence[str] = ()) -> None:
         self._store = Store(folder)
         self._store.require()
         self._plans = [plan for plan in read_plans(self._store.plans) if not plans or plan.path.stem in plans]
-        done = self._store.scan().done
-        rows = [plan.runs.to_pandas().assign(plan=number) for number, plan in enumerate(self._plans)]
-        self._rows = pd.concat(rows, ignore_index=True)
-        self._rows = self._rows[self._rows["digest"].isin(done)]
-        self.studies: dict[Study, tuple[StoredPlan, int]] = {}
-        self._known: dict[tuple[str, int], Study] = {}
+        done, parts = self._store.scan().done, []
+        self._problems: dict[str, dict[str, Any]] = {}  # by name, as the first plan that has it says
+        studies: dict[tuple[str, int], Study] = {}
         for plan in self._plans:
-            present = set(zip(plan.runs["problem"].to_pylist(), plan.runs["horizon"].to_pylist(), strict=True))
-            for number, problem in enumerate(plan.about["problems"]):
-                for horizon in sorted(horizon for place, horizon in present if place == number):
-                    if (problem["name"], horizon) not in self._known:
-                        study = Study(problem["name"], horizon, problem["facts"])
-                        self._known[problem["name"], horizon] = study
-                        self.studies[study] = (plan, number)
+            about = plan.about["problems"]
+            runs = plan.runs.to_pandas()
+            for number, horizon in sorted(set(zip(runs["problem"], runs["horizon"], strict=True))):
+                one = about[number]
+                self._problems.setdefault(one["name"], one)
+                studies.setdefault((one["name"], horizon), Study(one["name"], horizon, one["facts"]))
+            runs["problem"] = runs["problem"].map({number: one["digest"] for number, one in enumerate(about)})
+            parts.append(runs[runs["digest"].isin(done)])
+        self._runs = pd.concat(parts, ignore_index=True).drop_duplicates("digest")
+        self.studies = list(studies.values())
 
     def __iter__(self) -> Iterator[tuple[Study, Results]]:
         """Yield each study with its results, if any of its runs is done."""
@@ -74,21 +103,16 @@ class StudyResults:
 
     def matrix(self, problem: str) -> PreferenceMatrix:
         """Return the matrix that regret is measured by."""
-        about = self._about(problem)[1]
-        return load_preferences(self._store.problems / f"{about['digest']}.parquet")
+        return load_preferences(self._store.problems / f"{self._about(problem)['digest']}.parquet")
 
     def results(self, problem: str, horizon: int | None = None) -> Results:
         """Return the results on one problem, at one horizon (the longest, if none is given)."""
+        about = self._about(problem)
         horizons = [study.horizon for study in self.studies if study.problem == problem]
-        chosen = horizon or max(horizons, default=0)
-        if chosen not in horizons and horizons:
+        chosen = horizon or max(horizons)
+        if chosen not in horizons:
             raise InputError(f"no runs on '{problem}' with horizon {chosen:,} ({', '.join(map(str, horizons))})")
-        about, parts = self._about(problem)[1], []
-        for place, plan in enumerate(self._plans):
-            numbers = [k for k, one in enumerate(plan.about["problems"]) if one["digest"] == about["digest"]]
-            rows = self._rows
-            parts.append(rows[(rows["plan"] == place) & (rows["horizon"] == chosen) & rows["problem"].isin(numbers)])
-        wanted = pd.concat(parts).drop_duplicates("digest")
+        wanted = self._runs[(self._runs["problem"] == about["digest"]) & (self._runs["horizon"] == chosen)]
         runs = [
             read_run(self._store.run_path(digest), label)
             for digest, label in zip(wanted["digest"], wanted["label"], strict=True)
@@ -99,7 +123,7 @@ class StudyResults:
     @property
     def problems(self) -> list[str]:
         """Names of the problems, in the order of the files."""
-        return list(dict.fromkeys(study.problem for study in self.studies))
+        return list(self._problems)
 
     @property
     def regrets(self) -> list[str]:
@@ -111,11 +135,8 @@ class StudyResults:
 
         Columns
         -------
-        problem : str
-        rankers : int
-            Arms of the problem, K.
-        source, corpus, clicks, method, outcome, top, answers, model, family, size, gamma, gap, draw, subset
-            What the problem is made of; only those that some problem has.
+        problem, and what it is made of : see `ltr_duel.core.COLUMNS`
+            rankers, source, corpus, clicks, method, ...: those that some problem has.
         policy : str
         horizon, repetition, t : int
         regret_average, ... : float
@@ -125,25 +146,23 @@ class StudyResults:
         correct : float
             1 if that is the Condorcet winner, else 0; NaN where there is none.
         """
-        return self._table(tuple(regrets), at_the_end=False)
+        return self._joined(lambda results: self._runs_of(results, regrets), facts=True)
 
     def final(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
         """Return the last checkpoint of each run: `to_frame`, and ``identified_at``.
 
-        That is the first checkpoint from which on the winner is named at all later ones: infinite where it is not
-        named at the end, NaN where there is no winner.
+        That is the first checkpoint from which on the winner is recommended at all later ones: infinite where it is
+        not recommended at the end, NaN where there is no winner.
         """
-        return self._table(tuple(regrets), at_the_end=True)
 
-    def summary(self, column: str = "regret_average") -> pd.DataFrame:
-        """Return `ltr_duel.simulation.summary.summarise` for each problem and horizon, which are its first columns."""
-        parts = []
-        for study, results in self:
-            table = summarise(results.to_frame((column.removeprefix("regret_"),)), column)
-            table.insert(0, "horizon", study.horizon)
-            table.insert(0, "problem", study.problem)
-            parts.append(table)
-        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+        def last_rows(results: Results) -> pd.DataFrame:
+            return identified(self._runs_of(results, regrets), results.matrix.condorcet_winner)
+
+        return self._joined(last_rows, facts=True)
+
+    def summary(self, column: str = REGRET) -> pd.DataFrame:
+        """Return `ltr_duel.simulation.summarise` for each problem and horizon, which are its first columns."""
+        return self._joined(lambda results: summarise(results.to_frame((regret_name(column),)), column))
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the tidy table as text; numbers with all their digits."""
@@ -151,30 +170,27 @@ class StudyResults:
             self.to_frame().to_csv(temporary, index=False, lineterminator="\n")
         return Path(path)
 
-    def plot(self, problem: str | None = None, horizon: int | None = None, **options: Any) -> Figure:
-        """Draw cumulative regret on one problem (the first, if none is named); see `Results.plot`."""
+    def plot(self, problem: str | None = None, horizon: int | None = None, **options: Any) -> Axes:
+        """Draw cumulative regret on one problem (the first, if none is named); see `ltr_duel.analysis.plot_regret`."""
         chosen = problem or self.problems[0]
-        return self.results(chosen, horizon).plot(title=chosen, **options)
+        return plot_regret(self.results(chosen, horizon), title=chosen, **options)
 
-    def _about(self, problem: str) -> tuple[StoredPlan, dict[str, Any]]:
-        for study, (plan, number) in self.studies.items():
-            if study.problem == problem:
-                return plan, plan.about["problems"][number]
-        raise unknown_name("problem", problem, self.problems)
+    def _about(self, problem: str) -> dict[str, Any]:
+        if problem not in self._problems:
+            raise unknown_name("problem", problem, self.problems)
+        return self._problems[problem]
 
-    def _table(self, regrets: tuple[str, ...], *, at_the_end: bool) -> pd.DataFrame:
+    def _runs_of(self, results: Results, regrets: Sequence[str]) -> pd.DataFrame:
+        return with_correct(results.to_frame(tuple(regrets) or self.regrets), results.matrix.condorcet_winner)
+
+    def _joined(self, table: Callable[[Results], pd.DataFrame], *, facts: bool = False) -> pd.DataFrame:
+        """Join a table of each study. Problem (with its facts, or not), policy and horizon are the first columns."""
         parts = []
         for study, results in self:
-            frame = results.to_frame(regrets or self.regrets)
-            winner = results.matrix.condorcet_winner
-            frame["correct"] = (frame["recommended"] == winner).astype(float) if winner else np.nan
-            if at_the_end:
-                grouped = frame.groupby(["policy", "repetition"], sort=False)
-                times = [settled(run, winner) if winner else float("nan") for _, run in grouped]
-                frame = grouped.tail(1).reset_index(drop=True)
-                frame["identified_at"] = times
-            frame.insert(1, "horizon", study.horizon)
-            for place, (name, value) in enumerate([("problem", study.problem), *sorted(study.facts.items())]):
+            frame = table(results)
+            frame.insert(1 if facts else 0, HORIZON, study.horizon)
+            columns = [(PROBLEM, study.problem), *(sorted(study.facts.items()) if facts else ())]
+            for place, (name, value) in enumerate(columns):
                 frame.insert(place, name, value)
             parts.append(frame)
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()

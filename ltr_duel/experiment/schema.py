@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from ltr_duel.core import InputError, require_between, unknown_name
 
-Spec = TypeVar("Spec")
+Table = TypeVar("Table")
 Reader = Callable[[Any], Any]
 
 
@@ -23,7 +23,7 @@ def value(read: Reader, **default: Any) -> Any:
 
 def axis(read: Reader, **default: Any) -> Any:
     """Declare a field that holds a tuple; one value may be written without the brackets. Lists mean a product."""
-    return dataclasses.field(metadata={"read": lambda given, where: _several(read, given, where)}, **default)
+    return dataclasses.field(metadata={"read": lambda given, where: several(read, given, where)}, **default)
 
 
 def table(cls: type, **default: Any) -> Any:
@@ -42,7 +42,7 @@ def tables(cls: type, **default: Any) -> Any:
     return dataclasses.field(metadata={"read": read}, **default)
 
 
-def read_table(cls: type[Spec], given: Any, where: str) -> Spec:
+def read_table(cls: type[Table], given: Any, where: str) -> Table:
     """Build a dataclass from a TOML table.
 
     Raises
@@ -54,19 +54,15 @@ def read_table(cls: type[Spec], given: Any, where: str) -> Spec:
         raise InputError(f"{where}: must be a table, not {_shown(given)}")
     declared = dataclasses.fields(cls)  # type: ignore[arg-type]  # only dataclasses are given
     fields = {field.name: field for field in declared if "read" in field.metadata}
-    inside = where if where.endswith(":") else f"{where}."
-    for key in given:
-        if key not in fields:
-            with located(where.rstrip(":")):
+    place, inside = where.rstrip(":"), f"{where} " if where.endswith(":") else f"{where}."
+    with located(place):
+        for key in given:
+            if key not in fields:
                 raise unknown_name("key", key, fields)
-    for name, field in fields.items():
-        required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-        if required and name not in given:
-            raise InputError(f"{where.rstrip(':')}: the key '{name}' is missing")
-    space = " " if where.endswith(":") else ""
-    read = {key: fields[key].metadata["read"](one, f"{inside}{space}{key}") for key, one in given.items()}
-    with located(where.rstrip(":")):
-        return cls(**read)
+        for name, field in fields.items():
+            if field.default is dataclasses.MISSING and name not in given:
+                raise InputError(f"the key '{name}' is missing")
+        return cls(**{key: fields[key].metadata["read"](one, inside + key) for key, one in given.items()})
 
 
 @contextmanager
@@ -81,27 +77,12 @@ def located(where: str) -> Iterator[None]:
 
 def whole(low: int, high: int | None = None) -> Reader:
     """Read a whole number, also written as 1e6."""
-
-    def read(given: Any) -> int:
-        number = isinstance(given, (int, float)) and not isinstance(given, bool)
-        if not number or given != given or abs(given) == float("inf") or int(given) != given:
-            raise InputError(f"must be a whole number, not {_shown(given)}")
-        require_between("the value", int(given), low, high)
-        return int(given)
-
-    return read
+    return lambda given: int(_number(given, low, high, "a whole number", lambda one: one % 1 == 0))
 
 
 def number(low: float, high: float | None = None) -> Reader:
     """Read a number."""
-
-    def read(given: Any) -> float:
-        if not isinstance(given, (int, float)) or isinstance(given, bool):
-            raise InputError(f"must be a number, not {_shown(given)}")
-        require_between("the value", given, low, high)
-        return float(given)
-
-    return read
+    return lambda given: float(_number(given, low, high, "a number", lambda one: True))
 
 
 def flag(given: Any) -> bool:
@@ -118,11 +99,11 @@ def text(given: Any) -> str:
     return given
 
 
-def one_of(kind: str, legal: Callable[[], Iterable[str]]) -> Reader:
-    """Read one of several names. The names are asked for when they are needed."""
+def one_of(kind: str, legal: Iterable[str] | Callable[[], Iterable[str]]) -> Reader:
+    """Read one of several names; a function that returns them is called when they are needed."""
 
     def read(given: Any) -> str:
-        name, names = text(given), list(legal())
+        name, names = text(given), list(legal() if callable(legal) else legal)
         if name not in names:
             raise unknown_name(kind, name, names)
         return name
@@ -139,21 +120,29 @@ def square(given: Any) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(entry(one) for one in row) for row in rows)
 
 
+def several(read: Reader, given: Any, where: str) -> tuple[Any, ...]:
+    """Read one value or a list of them, none twice."""
+    if not isinstance(given, list):
+        return (_one(read, given, where),)
+    if not given:
+        raise InputError(f"{where}: the list is empty")
+    every = tuple(_one(read, one, f"{where}[{k}]") for k, one in enumerate(given))
+    for k, one in enumerate(every):
+        if one in every[:k]:
+            raise InputError(f"{where}[{k}]: {_shown(given[k])} is given twice")
+    return every
+
+
 def _one(read: Reader, given: Any, where: str) -> Any:
     with located(where):
         return read(given)
 
 
-def _several(read: Reader, given: Any, where: str) -> tuple[Any, ...]:
-    if not isinstance(given, list):
-        return (_one(read, given, where),)
-    if not given:
-        raise InputError(f"{where}: the list is empty")
-    read_all = tuple(_one(read, one, f"{where}[{k}]") for k, one in enumerate(given))
-    for k, one in enumerate(read_all):
-        if one in read_all[:k]:
-            raise InputError(f"{where}[{k}]: {_shown(given[k])} is there twice")
-    return read_all
+def _number(given: Any, low: float, high: float | None, kind: str, legal: Callable[[float], bool]) -> float:
+    if not isinstance(given, (int, float)) or isinstance(given, bool) or not legal(given):
+        raise InputError(f"must be {kind}, not {_shown(given)}")
+    require_between("the value", given, low, high)
+    return given
 
 
 def _shown(given: Any) -> str:

@@ -1,65 +1,46 @@
-"""The experiment as its file says it. Nothing is read or run here but the one TOML file.
+"""The experiment as its file says it. Nothing is read here but the one TOML file, and run but the plug-ins it names.
 
-A list anywhere means a product: each problem x policy x horizon x repetition is one run. A file cannot name code:
-policies come from the registry, or from files that the user names on the command line.
+A list anywhere means a product: each problem x policy x horizon x repetition is one run.
 """
 
 from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core import InputError, unknown_name
-from ltr_duel.experiment.schema import axis, flag, number, one_of, read_table, square, table, tables, text, value, whole
+from ltr_duel.bandits import configure
+from ltr_duel.clicks import CLICK_MODELS
+from ltr_duel.core import InputError
+from ltr_duel.experiment.plugins import Plugin, load_plugin
+from ltr_duel.experiment.schema import (
+    axis,
+    flag,
+    located,
+    number,
+    one_of,
+    read_table,
+    several,
+    square,
+    table,
+    tables,
+    text,
+    value,
+    whole,
+)
+from ltr_duel.preferences import FAMILIES, UTILITY_FAMILIES, UTILITY_SETS
+from ltr_duel.rankers import TIE_RULES
+from ltr_duel.simulation import REGRETS
 
 _NO_LIMIT = 10**15
 
 
-def _click_models() -> Iterable[str]:
-    from ltr_duel.clicks import CLICK_MODELS
-
-    return CLICK_MODELS.names()
-
-
-def _regrets() -> Iterable[str]:
-    from ltr_duel.simulation import REGRETS
-
-    return REGRETS
-
-
-def _utility_sets() -> Iterable[str]:
-    from ltr_duel.preferences import UTILITY_SETS
-
-    return UTILITY_SETS
-
-
-def _families() -> Iterable[str]:
-    from ltr_duel.preferences import FAMILIES
-
-    return FAMILIES
-
-
-def _utility_families() -> Iterable[str]:
-    from ltr_duel.preferences import UTILITY_FAMILIES
-
-    return UTILITY_FAMILIES
-
-
-def _tie_rules() -> Iterable[str]:
-    from ltr_duel.rankers import TIE_RULES
-
-    return TIE_RULES
-
-
 def policy(given: Any) -> tuple[str, ...]:
     """Read ``"rucb:alpha=0.51"``, or ``{name = "rucb", alpha = [0.51, 1.0]}``; the labels it stands for, checked."""
-    from ltr_duel.bandits import configure
-
     if isinstance(given, str):
         labels: tuple[str, ...] = (text(given),)
     elif isinstance(given, dict) and "name" in given:
@@ -82,13 +63,13 @@ class Subsets:
 
     size: tuple[int, ...] = axis(whole(1, 100_000))
     count: int = value(whole(1, 100_000), default=1)
-    condorcet: bool = value(flag, default=False)  # the first drawn one that has a Condorcet winner
+    condorcet: bool = value(flag, default=False)  # only those that have a Condorcet winner
     seed: int = value(whole(-_NO_LIMIT), default=0)
 
 
 @dataclass(frozen=True)
 class Synthetic:
-    """A corpus that the program makes up."""
+    """A synthetic corpus."""
 
     queries: int = value(whole(1, 10**6), default=200)
     documents: int = value(whole(2, 10**4), default=60)
@@ -98,28 +79,39 @@ class Synthetic:
 
 
 @dataclass(frozen=True)
-class CorpusSpec:
+class ProblemSpec:
+    """What every problem may have."""
+
+    name: str = value(text, default="")  # for a corpus: in place of its own
+    source: str = value(text, default="")  # where the data come from, for the column of that name
+    note: str = value(text, default="")
+
+    @property
+    def origin(self) -> dict[str, str]:
+        """What the file says of where the problem comes from."""
+        return {key: said for key, said in (("source", self.source), ("note", self.note)) if said}
+
+
+@dataclass(frozen=True)
+class CorpusSpec(ProblemSpec):
     """Rankers of a corpus, compared on simulated users."""
 
     path: tuple[str, ...] = axis(text, default=())
-    synthetic: Synthetic | None = table(Synthetic, default=None)  # noqa: RUF009 -- declares a field
-    split: str | None = value(one_of("split", lambda: ("train", "vali", "test")), default=None)
+    synthetic: Synthetic | None = table(Synthetic, default=None)
+    split: str | None = value(one_of("split", ("train", "vali", "test")), default=None)
     fold: int | None = value(whole(1, 5), default=None)
-    ties: str = value(one_of("tie rule", _tie_rules), default="fixed_random")
+    ties: str = value(one_of("tie rule", TIE_RULES), default="fixed_random")
     drop_constant: bool = value(flag, default=True)
     rankers: tuple[str, ...] = axis(text, default=())
-    subsets: Subsets | None = table(Subsets, default=None)  # noqa: RUF009 -- declares a field
-    clicks: tuple[str, ...] = axis(one_of("click model", _click_models), default=("navigational",))
+    subsets: Subsets | None = table(Subsets, default=None)
+    clicks: tuple[str, ...] = axis(one_of("click model", CLICK_MODELS.names), default=("navigational",))
     method: tuple[str, ...] = axis(text, default=("probabilistic",))
     outcome: tuple[str, ...] = axis(text, default=("marginal_sign",))
     top: tuple[int, ...] = axis(whole(1, 1000), default=(10,))
     comparisons: int = value(whole(2, _NO_LIMIT), default=4000)
-    answers: tuple[str, ...] = axis(one_of("answers", lambda: ("matrix", "sweeps", "live")), default=("matrix",))
+    answers: tuple[str, ...] = axis(one_of("answers", ("matrix", "sweeps", "live")), default=("matrix",))
     slates: str = value(text, default="sosm")
     seed: int = value(whole(-_NO_LIMIT), default=0)
-    name: str = value(text, default="")  # in place of the corpus's own
-    source: str = value(text, default="")
-    note: str = value(text, default="")
 
     def __post_init__(self) -> None:
         if bool(self.path) == (self.synthetic is not None):
@@ -129,22 +121,19 @@ class CorpusSpec:
 
 
 @dataclass(frozen=True)
-class MatrixSpec:
+class MatrixSpec(ProblemSpec):
     """A preference matrix from a file, or written out, or of a family that a rule makes."""
 
     file: tuple[str, ...] = axis(text, default=())
     p: tuple[tuple[float, ...], ...] | None = value(square, default=None)
-    family: tuple[str, ...] = axis(one_of("family of matrices", _families), default=())
+    family: tuple[str, ...] = axis(one_of("family of matrices", FAMILIES), default=())
     size: tuple[int, ...] = axis(whole(2, 100_000), default=())
     gamma: tuple[float, ...] = axis(number(1), default=())
     gap: tuple[float, ...] = axis(number(0, 0.5), default=())
     draws: int = value(whole(1, 100_000), default=1)  # of a family that is random
-    subsets: Subsets | None = table(Subsets, default=None)  # noqa: RUF009 -- declares a field
-    name: str = value(text, default="")
-    answers: tuple[str, ...] = axis(one_of("answers", lambda: ("matrix", "sweeps")), default=("matrix",))
-    clicks: str = value(one_of("click model", _click_models), default="")  # that it was estimated with
-    source: str = value(text, default="")
-    note: str = value(text, default="")
+    subsets: Subsets | None = table(Subsets, default=None)
+    answers: tuple[str, ...] = axis(one_of("answers", ("matrix", "sweeps")), default=("matrix",))
+    clicks: str = value(one_of("click model", CLICK_MODELS.names), default="")  # that it was estimated with
 
     def __post_init__(self) -> None:
         if bool(self.file) + (self.p is not None) + bool(self.family) != 1:
@@ -158,21 +147,18 @@ class MatrixSpec:
 
 
 @dataclass(frozen=True)
-class UtilitySpec:
+class UtilitySpec(ProblemSpec):
     """Arms with random utilities."""
 
-    set: tuple[str, ...] = axis(one_of("set of utilities", _utility_sets), default=())
+    set: tuple[str, ...] = axis(one_of("set of utilities", UTILITY_SETS), default=())
     means: tuple[float, ...] = axis(number(-1e9, 1e9), default=())
-    family: tuple[str, ...] = axis(one_of("family of utilities", _utility_families), default=())
+    family: tuple[str, ...] = axis(one_of("family of utilities", UTILITY_FAMILIES), default=())
     path: str = value(text, default="")  # of a corpus: the mean of each feature, scaled to 0..1 within its query
-    synthetic: Synthetic | None = table(Synthetic, default=None)  # noqa: RUF009 -- declares a field
+    synthetic: Synthetic | None = table(Synthetic, default=None)
     size: tuple[int, ...] = axis(whole(2, 100_000), default=())  # arms of a family; how many features, the first ones
     model: tuple[str, ...] = axis(
-        one_of("model of utilities", lambda: ("normal", "linear", "logistic", "natural")), default=("normal",)
+        one_of("model of utilities", ("normal", "linear", "logistic", "natural")), default=("normal",)
     )
-    name: str = value(text, default="")
-    source: str = value(text, default="")
-    note: str = value(text, default="")
 
     def __post_init__(self) -> None:
         corpus = bool(self.path) + (self.synthetic is not None)
@@ -186,15 +172,53 @@ class UtilitySpec:
 
 @dataclass(frozen=True)
 class Spec:
-    """A whole experiment."""
+    """A whole experiment, as `read_spec` reads it: every problem x horizon x policy x repetition is a run.
+
+    Parameters
+    ----------
+    policies : tuple of tuple of str
+        Labels, a tuple for each entry of the file.
+    horizon : tuple of int
+        Steps of a run, each 1 to 10^15.
+    repetitions : int
+        Runs of each policy on each problem, 1 to 10^7.
+    seed : int
+        Of everything random in the runs.
+    regrets : tuple of str
+        Columns of the tidy table: ``average``, ``strong``, ``weak``, ``copeland``, ``borda``, ``utility``, ``ndcg``.
+    checkpoints_per_decade : int
+        How densely, on a logarithmic scale, a run is recorded; 1 to 10,000.
+    name : str
+        For people.
+    plugins : tuple of str
+        Plug-in files, relative to the folder of the file.
+    matrices, corpora, utilities : tuple
+        The problems.
+
+    Raises
+    ------
+    InputError
+        If there is no problem, or a policy is given twice.
+
+    Examples
+    --------
+    >>> content = '''
+    ... policies = ["rucb", "mdb"]
+    ... utilities = [{ set = "1good5poor" }]
+    ... '''
+    >>> spec = read_spec("two.toml", content).spec
+    >>> spec.labels, spec.repetitions, spec.utilities[0].set
+    (('rucb', 'mdb'), 10, ('1good5poor',))
+    """
 
     policies: tuple[tuple[str, ...], ...] = axis(policy)
     horizon: tuple[int, ...] = axis(whole(1, _NO_LIMIT), default=(1_000_000,))
     repetitions: int = value(whole(1, 10**7), default=10)
     seed: int = value(whole(-_NO_LIMIT), default=0)
-    regrets: tuple[str, ...] = axis(one_of("regret", _regrets), default=("average", "copeland"))
+    regrets: tuple[str, ...] = axis(one_of("regret", REGRETS), default=("average", "copeland"))
     checkpoints_per_decade: int = value(whole(1, 10_000), default=20)
     name: str = value(text, default="")
+    plugins: tuple[str, ...] = axis(text, default=())
     matrices: tuple[MatrixSpec, ...] = tables(MatrixSpec, default=())
     corpora: tuple[CorpusSpec, ...] = tables(CorpusSpec, default=())
     utilities: tuple[UtilitySpec, ...] = tables(UtilitySpec, default=())
@@ -202,10 +226,9 @@ class Spec:
     def __post_init__(self) -> None:
         if not (self.matrices or self.corpora or self.utilities):
             raise InputError("there is nothing to run on: give [[matrices]], [[corpora]] or [[utilities]]")
-        labels = self.labels
-        for k, label in enumerate(labels):
-            if label in labels[:k]:
-                raise InputError(f"policies: '{label}' is there twice")
+        for k, label in enumerate(self.labels):
+            if label in self.labels[:k]:
+                raise InputError(f"policies: '{label}' is given twice")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -215,11 +238,12 @@ class Spec:
 
 @dataclass(frozen=True)
 class SpecFile:
-    """A spec with the file it came from: relative paths in it start at the file's folder."""
+    """A spec with the file it came from and the plug-ins it needs; its paths are relative to the file's folder."""
 
     path: Path
     content: str
     spec: Spec
+    plugins: tuple[Plugin, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -227,7 +251,7 @@ class SpecFile:
         return hashlib.sha256(self.content.encode()).hexdigest()
 
 
-def read_spec(path: str | Path, content: str | None = None) -> SpecFile:
+def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence[str | Path] = ()) -> SpecFile:
     """Read an experiment.
 
     Parameters
@@ -235,12 +259,26 @@ def read_spec(path: str | Path, content: str | None = None) -> SpecFile:
     path : str or Path
         The TOML file.
     content : str, optional
-        Its text, where the file itself need not exist any more.
+        Its text; the file itself need not exist then.
+    plugins : sequence of path
+        Plug-in files to load first, beside those that the file names itself.
+
+    Returns
+    -------
+    SpecFile
+        With the attributes ``path``, ``content``, ``spec`` (a `Spec`) and ``plugins``.
 
     Raises
     ------
     InputError
         If the file does not exist, is not TOML, or holds what is not legal; the sentence names the key.
+
+    Examples
+    --------
+    >>> read_spec("one.toml", "policies = 'rubc'")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    ltr_duel.core.errors.InputError: one.toml: policies: no policy 'rubc'; did you mean 'rucb'? (...)
     """
     path = Path(path)
     try:
@@ -250,12 +288,7 @@ def read_spec(path: str | Path, content: str | None = None) -> SpecFile:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not TOML: {error}") from None
-    return SpecFile(path, content, read_table(Spec, given, f"{path}:"))
-
-
-def check_regrets(names: Iterable[str]) -> None:
-    """Refuse a regret that does not exist."""
-    legal = list(_regrets())
-    for name in names:
-        if name not in legal:
-            raise unknown_name("regret", name, legal)
+    named = several(text, given["plugins"], f"{path}: plugins") if "plugins" in given else ()
+    with located(f"{path}: plugins"):  # before the rest: the policies may come from them
+        loaded = [load_plugin(one) for one in [*plugins, *(path.parent / one for one in named)]]
+    return SpecFile(path, content, read_table(Spec, given, f"{path}:"), tuple(dict.fromkeys(loaded)))

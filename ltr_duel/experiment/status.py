@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ltr_duel.core import checked_jobs
-from ltr_duel.experiment.leases import claimed, living_drivers
+from ltr_duel.experiment.leases import claimed, live_drivers
 from ltr_duel.experiment.plan_file import read_plans
 from ltr_duel.experiment.store import Store
 
@@ -26,21 +26,39 @@ class Status(NamedTuple):
     foreign: list[str]  # files that do not belong here
     unplanned: int  # runs that no plan here asks for
     drivers: list[dict[str, Any]]
-    seconds_left: float | None  # None where nothing tells
+    seconds_left: float | None  # None if no run has finished yet
 
     @property
     def left(self) -> int:
-        """Runs still to do, those running included."""
+        """Runs that are still to do, those running included."""
         return self.planned - self.done - len(self.failures) - len(self.damaged)
 
 
 def read_status(folder: str | Path) -> Status:
-    """Look at a store.
+    """Say how far the experiments of a store are.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The store.
+
+    Returns
+    -------
+    Status
+        With the attributes ``names``, ``planned``, ``done``, ``running``, ``failures``, ``damaged``, ``foreign``,
+        ``unplanned``, ``drivers``, ``seconds_left`` and ``left``.
 
     Raises
     ------
     InputError
         If the folder holds no results.
+
+    Examples
+    --------
+    >>> read_status("results")
+    Traceback (most recent call last):
+        ...
+    ltr_duel.core.errors.InputError: results: no results of 'ltr-duel run' are here
     """
     store = Store(folder)
     store.require()
@@ -51,7 +69,7 @@ def read_status(folder: str | Path) -> Status:
     done = found.done & planned
     damaged = {digest: why for digest, why in found.damaged.items() if digest in planned}
     failures = [one for digest, one in store.failures().items() if digest in planned - found.done - damaged.keys()]
-    drivers = living_drivers(store)
+    drivers = live_drivers(store)
     left = len(planned) - len(done) - len(failures) - len(damaged)
     return Status(
         [str(plan.about["name"] or Path(plan.about["spec_path"]).name) for plan in plans],
@@ -68,7 +86,7 @@ def read_status(folder: str | Path) -> Status:
 
 
 def _seconds_left(store: Store, done: list[str], left: int, drivers: list[dict[str, Any]]) -> float | None:
-    """Extrapolate from runs that are done and the workers at work (or all cores here, if nobody is)."""
+    """Extrapolate from finished runs and the workers of the live drivers (or all cores here, if there is none)."""
     if left == 0:
         return 0.0
     every = max(1, len(done) // _SAMPLE)
@@ -80,5 +98,5 @@ def _seconds_left(store: Store, done: list[str], left: int, drivers: list[dict[s
 
 
 def age(driver: dict[str, Any]) -> float:
-    """Return for how many seconds a driver has been at work."""
+    """Return for how many seconds a driver has been running."""
     return time.time() - float(driver["began"])

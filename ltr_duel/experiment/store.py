@@ -4,11 +4,12 @@ DIR/plans/<digest>.parquet       the runs of each experiment started here, with 
 DIR/problems/<digest>.parquet    the matrix that regret is measured by
 DIR/runs/<digest>.parquet        one run, named by the digest of its key; .json beside it is its manifest
 DIR/failed/<digest>.json         a run that failed, with its traceback
-DIR/claims/<digest>              a run that somebody is at work on
-DIR/drivers/<id>                 who that is; touched while alive
+DIR/claims/<digest>              a run that a process has claimed
+DIR/drivers/<id>                 that process; touched while it is alive
 DIR/tmp/                         files that are being written
 
-Nothing here imports the simulation: looking at a store of 10,000 runs takes a moment.
+Nothing here imports the simulation: looking at a store of 10,000 runs takes a moment. A process that runs an experiment
+names the files of runs by text (`Store.place`): some versions of Python keep the parts of every `Path` for ever.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, replacing
 
 _MAGIC = b"PAR1"
 _HEX = frozenset("0123456789abcdef")
@@ -37,22 +38,24 @@ class Found(NamedTuple):
 
 
 class Store:
-    """A folder of runs.
+    """A folder of runs. One thread writes to it at a time.
 
     Parameters
     ----------
     folder : str or Path
-        Made if need be by `prepare`.
+        `prepare` makes it, if it does not exist.
     """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-
-    def __getattr__(self, name: str) -> Path:
-        """The sub-folders, by name."""
-        if name in ("plans", "problems", "runs", "failed", "claims", "drivers", "tmp"):
-            return self.folder / name
-        raise AttributeError(name)
+        self.plans = self.folder / "plans"
+        self.problems = self.folder / "problems"
+        self.runs = self.folder / "runs"
+        self.failed = self.folder / "failed"
+        self.claims = self.folder / "claims"
+        self.drivers = self.folder / "drivers"
+        self.tmp = self.folder / "tmp"
+        self._temporary = self.tmp / f"{os.getpid()}-{uuid.uuid4().hex}"
 
     def prepare(self) -> None:
         """Make the folders.
@@ -65,14 +68,14 @@ class Store:
         if self.folder.is_dir() and not self.exists() and any(self.folder.iterdir()):
             raise InputError(f"{self.folder}: holds files that are not of an experiment; give a new or empty folder")
         try:
-            for name in ("plans", "problems", "runs", "failed", "claims", "drivers", "tmp"):
-                (self.folder / name).mkdir(parents=True, exist_ok=True)
+            for folder in (self.plans, self.problems, self.runs, self.failed, self.claims, self.drivers, self.tmp):
+                folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{self.folder}: cannot be written: {error.strerror}") from None
 
     def exists(self) -> bool:
         """Whether this is a store."""
-        return (self.folder / "runs").is_dir() and (self.folder / "plans").is_dir()
+        return self.runs.is_dir() and self.plans.is_dir()
 
     def require(self) -> None:
         """Refuse a folder that is no store."""
@@ -81,14 +84,14 @@ class Store:
 
     def run_path(self, digest: str) -> Path:
         """Where a run lies."""
-        return Path(self.place("runs", f"{digest}.parquet"))
+        return self.runs / f"{digest}.parquet"
 
     def manifest_path(self, digest: str) -> Path:
         """Where its manifest lies."""
-        return Path(self.place("runs", f"{digest}.json"))
+        return self.runs / f"{digest}.json"
 
     def place(self, kind: str, name: str) -> str:
-        """Where a file lies, for drivers: text, since a `Path` may keep each of its parts (interned) for ever."""
+        """Where a file of the folder ``kind`` lies, as text."""
         return f"{self.folder}/{kind}/{name}"
 
     def write(self, path: str | Path, data: bytes) -> None:
@@ -98,27 +101,37 @@ class Store:
 
     @contextmanager
     def writing(self, path: str | Path) -> Iterator[BinaryIO]:
-        """Open a file that will be there when all is written, and not before.
+        """Open a file that appears when all is written, and not before.
 
         Raises
         ------
         StoreFullError
             If there is no space left.
+        InputError
+            If it cannot be written for another reason.
         """
-        temporary = self.place("tmp", f"{os.getpid()}-{uuid.uuid4().hex}")
         try:
-            with open(temporary, "wb") as file:  # noqa: PTH123 -- see `place`
+            with replacing(path, self._temporary) as temporary, temporary.open("wb") as file:
                 yield file
-            os.replace(temporary, path)  # noqa: PTH105 -- see `Store.place`
         except OSError as error:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary)  # noqa: PTH108 -- see `Store.place`
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise StoreFullError(self.folder) from None
             raise InputError(f"{path}: cannot be written: {error.strerror}") from None
 
-    def look(self, digest: str) -> str | None:
-        """Look at one run as `scan` does: None if it is not there, nothing if it is sound, or what is wrong."""
+    def remove(self, path: str) -> None:
+        """Remove a file, if it exists."""
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+
+    def changed_at(self, path: str) -> int:
+        """Return when a file was written, in nanoseconds; 0 if it does not exist."""
+        try:
+            return os.stat(path).st_mtime_ns
+        except FileNotFoundError:
+            return 0
+
+    def inspect(self, digest: str) -> str | None:
+        """Inspect one run as `scan` does: None if it does not exist, nothing if it is sound, or what is wrong."""
         try:
             return _wrong_with(self.place("runs", f"{digest}.parquet"))
         except FileNotFoundError:
@@ -163,7 +176,7 @@ class StoreFullError(InputError):
 
 def _wrong_with(path: str) -> str:
     """Say what is wrong with a file that should be Parquet, at a glance; nothing if nothing is."""
-    with open(path, "rb") as file:  # noqa: PTH123 -- called ten thousand times, Path is slower
+    with open(path, "rb") as file:
         head = file.read(4)
         size = file.seek(0, os.SEEK_END)
         if size < 12:

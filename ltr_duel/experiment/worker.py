@@ -1,21 +1,32 @@
-"""One task, in whatever process it is: a pure function from a task to the bytes of its result."""
+"""One task, in whatever process: a pure function from a task to the bytes of its result, and where it came from.
+
+What is written beside a run, its manifest or how it failed, never goes into the run's own file.
+"""
 
 from __future__ import annotations
 
 import functools
+import hashlib
+import importlib.metadata
+import platform
+import socket
+import subprocess
 import time
 import traceback
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ltr_duel.bandits import configure
-from ltr_duel.experiment.environment import environment
-from ltr_duel.experiment.plan import Task
+from ltr_duel.core import ROOT, IntVector, sources_digest
+from ltr_duel.experiment.plan import Plan, PlannedRun, Task
 from ltr_duel.experiment.plugins import Plugin, reload_plugin
 from ltr_duel.experiment.problem import open_problem
 from ltr_duel.experiment.run_file import encode_run
-from ltr_duel.simulation import RunKey, checkpoints, run_once
+from ltr_duel.simulation import RunKey, RunResult, checkpoints, run_once
+
+_LIBRARIES = ("ltr-duel", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyarrow", "joblib")
 
 
 class Outcome(NamedTuple):
@@ -32,32 +43,120 @@ class Outcome(NamedTuple):
 
 def execute(task: Task) -> Outcome:
     """Run a task. An error of the policy is part of the outcome; one of the set-up is raised."""
-    prepared = prepare(task)
-    return prepared()
+    return PreparedRun(task).run()
 
 
-def prepare(task: Task) -> functools.partial[Outcome]:
-    """Do all that does not count as the run: load plugins, open the problem, compile; return the run itself."""
-    for plugin in task.plugins:
-        reload_plugin(Plugin(*plugin))
-    problem, configured, key = open_problem(task.problem), configure(task.label), RunKey(**task.key)
-    warm = functools.partial(run_once, configured, key, problem.oracle, place=problem.place)
-    return functools.partial(_timed, key, warm)
+class PreparedRun:
+    """A task with all done that does not count as the run: plug-ins loaded, the problem opened."""
 
+    def __init__(self, task: Task) -> None:
+        for plugin in task.plugins:
+            reload_plugin(Plugin(*plugin))
+        self._problem, self._key = open_problem(task.problem), RunKey(**task.key)
+        self._configured = configure(task.label)
 
-def compile_only(prepared: functools.partial[Outcome]) -> None:
-    """Walk through no step at all: the loop is compiled then, and nothing has run."""
-    prepared.args[1](times=np.zeros(1, np.int64))
+    def compile(self) -> None:
+        """Walk through no step at all: the loop is compiled then, and nothing has run."""
+        self._walk(np.zeros(1, np.int64))
 
-
-def _timed(key: RunKey, run: Any) -> Outcome:
-    began = time.perf_counter()
-    try:
-        result = run(times=checkpoints(key.horizon, key.checkpoints_per_decade))
-    except Exception as error:
-        first = str(error).strip().splitlines() or [""]
-        line = f"{type(error).__name__}: {first[0]}".rstrip(": ")
+    def run(self) -> Outcome:
+        """Run it, and take the time."""
+        began = time.perf_counter()
+        try:
+            result = self._walk(checkpoints(self._key.horizon, self._key.checkpoints_per_decade))
+        except Exception as error:
+            first = str(error).strip().splitlines() or [""]
+            line = f"{type(error).__name__}: {first[0]}".rstrip(": ")
+            seconds = time.perf_counter() - began
+            return Outcome(self._key.digest, b"", seconds, 0, line, traceback.format_exc(), environment())
         seconds = time.perf_counter() - began
-        return Outcome(key.digest, b"", seconds, 0, line, traceback.format_exc(), environment())
-    seconds = time.perf_counter() - began
-    return Outcome(key.digest, encode_run(result), seconds, result.decisions, "", "", environment())
+        return Outcome(self._key.digest, encode_run(result), seconds, result.decisions, "", "", environment())
+
+    def _walk(self, times: IntVector) -> RunResult:
+        return run_once(self._configured, self._key, self._problem.oracle, times, self._problem.place)
+
+
+@functools.cache
+def environment() -> dict[str, Any]:
+    """Describe the process that runs this: program, libraries, sources, machine.
+
+    Returns
+    -------
+    dict
+        ``versions`` (of the libraries), ``python``, ``sources_sha256``, ``git`` (``commit`` and whether sources were
+        ``edited`` since; None outside a checkout), ``processor``, ``system``, ``host``.
+
+    Examples
+    --------
+    >>> sorted(environment())
+    ['git', 'host', 'processor', 'python', 'sources_sha256', 'system', 'versions']
+    """
+    return {
+        "versions": {name: importlib.metadata.version(name) for name in _LIBRARIES},
+        "python": platform.python_version(),
+        "sources_sha256": sources_digest(),
+        "git": _git_state(),
+        "processor": _processor(),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "host": socket.gethostname(),
+    }
+
+
+def manifest(plan: Plan, run: PlannedRun, outcome: Outcome) -> dict[str, Any]:
+    """Say where a result comes from, and what it cost."""
+    matrix = plan.problems[run.problem].matrix
+    return {
+        **_identity(plan, run, outcome),
+        "sha256": hashlib.sha256(outcome.data).hexdigest(),
+        "data_sha256": matrix.provenance.get("corpus_sha256"),
+        "matrix_sha256": matrix.digest,
+        "decisions": outcome.decisions,
+        "steps_per_second": run.horizon / max(outcome.seconds, 1e-9),
+        "duels_per_second": outcome.decisions / max(outcome.seconds, 1e-9),
+        "plugins": [plugin._asdict() for plugin in plan.plugins],
+        "spec": plan.file.content,
+    }
+
+
+def failure(plan: Plan, run: PlannedRun, outcome: Outcome) -> dict[str, Any]:
+    """Say how a run failed."""
+    return {**_identity(plan, run, outcome), "error": outcome.error, "traceback": outcome.traceback}
+
+
+def _identity(plan: Plan, run: PlannedRun, outcome: Outcome) -> dict[str, Any]:
+    """Say which run it is, and when and where it was done."""
+    return {
+        "run": run.digest,
+        "policy": run.label,
+        "problem": plan.problems[run.problem].name,
+        "horizon": run.horizon,
+        "repetition": run.repetition,
+        "seed": plan.file.spec.seed,
+        "experiment": plan.file.spec.name,
+        "spec_sha256": plan.file.digest,
+        "seconds": outcome.seconds,
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        **outcome.environment,
+    }
+
+
+def _git_state() -> dict[str, Any] | None:
+    try:
+        commit, edited = _git("rev-parse", "HEAD"), _git("status", "--porcelain", "--", str(ROOT))
+        return {"commit": commit, "edited": bool(edited)}
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _git(*words: str) -> str:
+    command = ["git", "-C", str(ROOT), *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -99,7 +99,7 @@ def test_plot_writes_a_picture(ltr_duel, tmp_path, ending):
     assert ltr_duel("prefs", "plot", "arxiv", "--out", out).code == 0
     assert out.stat().st_size > 5000
     answer = ltr_duel("prefs", "plot", "arxiv", "--out", tmp_path / "picture.bmp")
-    assert answer.code == 2 and "ends in .png, .svg or .pdf" in answer.err
+    assert answer.code == 2 and "ends in .png, .pdf or .svg" in answer.err
 
 
 def test_subset_picks_renames_and_converts(ltr_duel, tmp_path):

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from ltr_duel.preferences import load_preferences
+
 SPEC = """
 name = "tiny"
 policies = ["rucb", "uniform"]
@@ -30,13 +32,13 @@ def spec(tmp_path):
 def test_an_experiment_from_its_file_to_its_tables(ltr_duel, spec, tmp_path):
     out = tmp_path / "out"
     answer = ltr_duel("run", spec, "--out", out, "--jobs", 1)
-    assert answer.code == 0 and "4 runs planned: 4 done now, 0 were there" in answer.out, answer.err
+    assert answer.code == 0 and "4 runs planned: 4 done now, 0 already done" in answer.out, answer.err
     answer = ltr_duel("run", spec, "--out", out, "--jobs", 1)
     assert answer.code == 0 and "nothing to do" in answer.out
     answer = ltr_duel("status", out)
     assert answer.code == 0 and "4 runs: 4 done, 0 running, 0 failed, 0 waiting" in answer.out
     answer = ltr_duel("verify", out, "--sample", 2)
-    assert answer.code == 0 and "4 files compared with their manifests, 2 runs done again: all is as" in answer.out
+    assert answer.code == 0 and "4 files compared with their manifests, 2 runs repeated: no complaints" in answer.out
     answer = ltr_duel("merge", out, "--out", tmp_path / "copy")
     assert answer.code == 0 and "4 runs copied" in answer.out
     words = ("--csv", tmp_path / "t.csv", "--latex", tmp_path / "t.tex", "--plots", tmp_path / "figures")
@@ -87,6 +89,26 @@ def test_a_folder_without_results_is_refused(ltr_duel, spec, tmp_path):
         assert answer.code == 2 and "no results of 'ltr-duel run' are here" in answer.err
     answer = ltr_duel("run", spec)
     assert answer.code == 2 and "--out DIR" in answer.err
+
+
+def test_the_one_subset_with_a_winner_is_found(ltr_duel, tmp_path):
+    """Of the 6 x 10^10 sets of 24 of these 40 rankers, one has a Condorcet winner: ranker 0 and all it beats."""
+    n, size = 40, 24
+    p = [[0.5] * n for _ in range(n)]
+    for first in range(n):  # each ranker beats the next 19 on a circle
+        for step in range(1, 20):
+            second = (first + step) % n
+            p[first][second], p[second][first] = 0.6, 0.4
+    for second in range(1, size):
+        p[0][second], p[second][0] = 0.6, 0.4
+    spec = tmp_path / "rare.toml"
+    problem = f"[[matrices]]\nname = 'rare'\np = {p}\nsubsets = {{size = [{size}], condorcet = true}}\n"
+    spec.write_text("policies = ['rucb']\nhorizon = 10\nrepetitions = 1\n" + problem)
+    answer = ltr_duel("run", spec, "--out", tmp_path / "out", "--jobs", 1)
+    assert answer.code == 0 and "1 runs planned: 1 done now" in answer.out, answer.err
+    (path,) = (tmp_path / "out" / "problems").glob("*.parquet")
+    matrix = load_preferences(path)
+    assert matrix.names == tuple(map(str, range(size))) and matrix.condorcet_winner == "0"
 
 
 def test_status_imports_no_kernels():

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from ltr_duel.experiment.plan import Plan
-from ltr_duel.experiment.plugins import load_plugin
 from ltr_duel.experiment.problems import build_problems
 from ltr_duel.experiment.spec import read_spec
 from tests.conftest import hear_interrupts
@@ -129,9 +128,8 @@ def awkward(tmp_path_factory):
 
 
 def plan_of(path, *plugins) -> Plan:
-    loaded = tuple(load_plugin(one) for one in plugins)
-    file = read_spec(path)
-    return Plan(file, build_problems(file), loaded)
+    file = read_spec(path, plugins=plugins)
+    return Plan(file, build_problems(file))
 
 
 def results_of(folder: Path) -> dict[str, bytes]:

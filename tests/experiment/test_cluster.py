@@ -106,7 +106,7 @@ def test_workers_killed_in_the_middle_lose_and_double_nothing(spec_file, awkward
         workers.append(cluster.worker(address))
         time.sleep(rng.uniform(1, 3))
     assert driver.wait(120) == 0, cluster.log(driver)
-    assert "200 done now, 0 were there" in cluster.log(driver)
+    assert "200 done now, 0 already done" in cluster.log(driver)
     assert_complete(spec, awkward, out, tmp_path, 200)
 
 
@@ -121,7 +121,7 @@ def test_a_scheduler_that_dies_is_said_and_the_store_goes_on(spec_file, awkward,
     os.killpg(scheduler.pid, signal.SIGKILL)
     assert driver.wait(120) == 2, cluster.log(driver)
     said = cluster.log(driver)
-    assert f"the scheduler at {address} is gone" in said and "the same command goes on from there" in said
+    assert f"the scheduler at {address} is gone" in said and "the same command resumes from there" in said
     assert "Traceback" not in said, said
     assert 10 < len(runs_in(out)) < 100
     assert_whole(out)
@@ -190,7 +190,7 @@ def test_three_machines_and_a_link_that_is_cut_for_half_a_minute(spec_file, awkw
     assert driver.poll() is None, cluster.log(driver)
     ip("-n", bridge, "link", "set", "p3", "up")
     assert driver.wait(180) == 0, cluster.log(driver)
-    assert f"{repetitions} done now, 0 were there" in cluster.log(driver)
+    assert f"{repetitions} done now, 0 already done" in cluster.log(driver)
     assert_complete(spec, awkward, out, tmp_path, repetitions)
 
 
@@ -203,7 +203,7 @@ def test_nothing_is_left_of_a_local_cluster(spec_file, awkward, tmp_path):
         wait_for(lambda: len(runs_in(tmp_path / "out")) > 5)
         os.kill(process.pid, signal.SIGINT)
         code, text, err = finish(process, 60)
-        assert code == 130 and "300 runs planned" in text and "goes on from here" in err
+        assert code == 130 and "300 runs planned" in text and "resumes from here" in err
         assert "Traceback" not in err, err
     finally:
         if process.poll() is None:

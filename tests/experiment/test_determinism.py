@@ -66,11 +66,11 @@ def test_a_store_is_taken_up_where_it_was_left(path, serial, tmp_path):
     run_experiment(plan_of(path), tmp_path, shard=Shard(2, 4))
     before = {one: one.stat().st_mtime_ns for one in (tmp_path / "runs").iterdir()}
     report = run_experiment(plan_of(path), tmp_path)
-    assert (report.there, report.done) == (9, 27)
+    assert (report.already_done, report.done) == (9, 27)
     assert all(one.stat().st_mtime_ns == time for one, time in before.items())
     assert results_of(tmp_path) == results_of(serial)
     again = run_experiment(plan_of(path), tmp_path)
-    assert (again.there, again.done, again.left) == (36, 0, 0)
+    assert (again.already_done, again.done, again.left) == (36, 0, 0)
 
 
 def test_a_stored_run_is_the_one_that_simulate_gives(path, serial):
@@ -92,4 +92,4 @@ def test_an_experiment_that_grows_keeps_what_it_has(path, tmp_path):
     more = tmp_path / "more.toml"
     more.write_text(path.read_text().replace("repetitions = 3", "repetitions = 4"))
     report = run_experiment(plan_of(more), tmp_path)
-    assert (report.there, report.done) == (36, 12)
+    assert (report.already_done, report.done) == (36, 12)

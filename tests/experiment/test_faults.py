@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -62,10 +63,24 @@ def test_a_policy_that_kills_its_process_fails_alone_under_a_time_limit(spec_fil
     assert "its process died with exit code 3" in read_status(tmp_path / "out").failures[0]["error"]
 
 
+def test_a_driver_that_dies_takes_the_process_of_a_hanging_policy_with_it(spec_file, awkward, tmp_path):
+    words = ("run", spec_file(matrix_spec(["hangs:share=1"])), "--out", tmp_path / "out", "--plugin", awkward)
+    driver = start(*words, "--jobs", 1, "--time-limit", 300)
+
+    def children():
+        return " ".join(path.read_text() for path in Path(f"/proc/{driver.pid}/task").glob("*/children")).split()
+
+    wait_for(children)
+    (child,) = children()
+    time.sleep(2)  # the child loads, or hangs already
+    kill_group(driver)
+    wait_for(lambda: not Path(f"/proc/{child}").exists())
+
+
 def test_a_policy_that_kills_its_process_is_said_without_a_time_limit(spec_file, awkward, tmp_path):
     words = ("run", spec_file(matrix_spec(["dies"], repetitions=6)), "--out", tmp_path / "out", "--plugin", awkward)
     code, _, err = finish(start(*words, "--backend", "loky", "--jobs", 2))
-    assert code == 2 and "a worker process died" in err and "--time-limit" in err and "goes on from there" in err, err
+    assert code == 2 and "a worker process died" in err and "--time-limit" in err and "resumes from there" in err, err
     assert "Traceback" not in err
     assert_whole(tmp_path / "out")
 
@@ -76,7 +91,7 @@ def test_a_policy_file_that_is_edited_gives_other_runs(spec_file, awkward, tmp_p
     for text in (awkward.read_text(), awkward.read_text() + "\n# edited\n"):
         mine.write_text(text)
         code, out, err = finish(start("run", spec, "--out", tmp_path / "out", "--plugin", mine, "--jobs", 1))
-        assert code == 0 and "4 done now, 0 were there" in out, err
+        assert code == 0 and "4 done now, 0 already done" in out, err
 
 
 def test_the_command_line_says_what_failed(spec_file, awkward, tmp_path):
@@ -97,7 +112,7 @@ def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(spec_file, awkward, tmp_path,
     (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
     code, text, err = finish(process, 20)
     assert code == 130, err
-    assert "400 runs planned" in text and "to do" in text and "the same command goes on from here" in err
+    assert "400 runs planned" in text and "to do" in text and "the same command resumes from here" in err
     assert "Traceback" not in err
     assert_whole(out)
     assert not any((out / "claims").iterdir()) and not any((out / "drivers").iterdir())
@@ -169,7 +184,7 @@ def test_a_full_disk_is_said_and_what_is_there_stays(spec_file, awkward, tmp_pat
     try:
         words = ("run", spec_file(matrix_spec(["slow:seconds=0"], repetitions=200)), "--plugin", awkward, "--jobs", 2)
         code, _, err = finish(start(*words, "--out", disk / "out"))
-        assert code == 2 and "no space left on the device" in err and "goes on from there" in err, err
+        assert code == 2 and "no space left on the device" in err and "resumes from there" in err, err
         assert err.count("\n") == 1 and "Traceback" not in err
         assert 0 < len(runs_in(disk / "out")) < 200
         assert_whole(disk / "out")

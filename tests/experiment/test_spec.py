@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
+from ltr_duel.core.digest import sha256_file
 from ltr_duel.core.errors import InputError
 from ltr_duel.experiment.spec import read_spec
 from tests.experiment.conftest import SMALL, matrix_spec, plan_of
@@ -48,12 +51,12 @@ def test_subsets_depend_on_their_seed_and_number_only(spec_file):
         (("horizon = [50, 300]", "horizon = 1.5"), ["horizon: must be a whole number, not 1.5"]),
         (("horizon = [50, 300]", "horizon = nan"), ["horizon: must be a whole number"]),
         (("horizon = [50, 300]", "horizon = []"), ["horizon: the list is empty"]),
-        (("horizon = [50, 300]", "horizon = [50, 50]"), ["horizon[1]: 50 is there twice"]),
+        (("horizon = [50, 300]", "horizon = [50, 50]"), ["horizon[1]: 50 is given twice"]),
         (("repetitions = 3", "repetitions = true"), ["repetitions: must be a whole number, not true"]),
         (('"rucb"', '"rubc"'), ["policies[0]: no policy 'rubc'; did you mean 'rucb'?"]),
         (('"rucb"', '"rucb:alpha=0.1"'), ["policies[0]:", "alpha must be at least 0.5"]),
         (('"rucb"', '{name = "rucb", alfa = 1}'), ["policies[0]:", "'alfa'; did you mean 'alpha'?"]),
-        (('"rucb"', '"mdb"'), ["policies[1]: 'mdb' is there twice"]),
+        (('"rucb"', '"mdb"'), ["policies[1]: 'mdb' is given twice"]),
         (('policies = ["rucb", "mdb"]\n', ""), ["the key 'policies' is missing"]),
         (('clicks = "perfect"', 'clicks = ["perfect", "navigationl"]'), ["corpora[0].clicks[1]: no click model"]),
         (("queries = 6", "queriez = 6"), ["corpora[0].synthetic: no key 'queriez'; did you mean 'queries'?"]),
@@ -85,9 +88,21 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
         read_spec(tmp_path / "missing.toml")
 
 
-def test_a_spec_cannot_name_code(spec_file, awkward):
-    for text in (f'plugin = "{awkward}"\n', f'plugins = ["{awkward}"]\n'):
-        with pytest.raises(InputError, match="no key 'plugin"):
-            plan_of(spec_file(text + matrix_spec(["rucb"])))
+def test_a_spec_names_plugins_by_paths_from_its_folder(spec_file, awkward, tmp_path):
+    (tmp_path / "mine").mkdir()
+    shutil.copy(awkward, tmp_path / "mine" / "policies.py")
+    path = spec_file('plugins = ["mine/policies.py"]\n' + matrix_spec(["slow"]))
+    plan = plan_of(path)
+    assert [plugin.sha256 for plugin in plan.plugins] == [sha256_file(awkward)]
+    assert plan.digest == plan_of(spec_file(matrix_spec(["slow"]), "other.toml"), awkward).digest
+    assert plan_of(path, awkward).plugins == plan.plugins, "named twice, it is loaded once"
+    path.write_text(path.read_text().replace("mine/", "yours/"))
+    with pytest.raises(InputError, match=r"spec.toml: plugins: .*yours/policies.py: there is no such"):
+        plan_of(path)
+
+
+def test_a_spec_names_code_in_no_other_way(spec_file, awkward):
+    with pytest.raises(InputError, match="no key 'plugin'; did you mean 'plugins'"):
+        plan_of(spec_file(f'plugin = "{awkward}"\n' + matrix_spec(["rucb"])))
     with pytest.raises(InputError, match="no policy"):
         read_spec(spec_file(matrix_spec([f"{awkward}:slow"])))

@@ -13,7 +13,8 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.experiment.backends.backend import Backend
 from ltr_duel.experiment.merge import merge_stores
 from ltr_duel.experiment.plan_file import read_plans, write_plan
-from ltr_duel.experiment.run import Session, run_experiment
+from ltr_duel.experiment.run import run_experiment
+from ltr_duel.experiment.scheduler import Scheduler
 from ltr_duel.experiment.status import read_status
 from ltr_duel.experiment.store import Store, StoreFullError
 from ltr_duel.experiment.verify import verify_store
@@ -59,7 +60,7 @@ def test_damaged_and_foreign_files_are_named_not_trusted_and_replaced_on_request
     assert set(status.damaged) == set(report.damaged) and status.foreign == ["notes.txt"] and status.done == 3
     assert "truncated" in status.damaged[cut.stem] and "not a Parquet" in status.damaged[text.stem]
     report = run_experiment(plan, store.folder, backend=ONE, retry=True)
-    assert (report.done, report.there, report.damaged) == (3, 3, {})
+    assert (report.done, report.already_done, report.damaged) == (3, 3, {})
     assert results_of(store.folder) == expected and other.exists()
 
 
@@ -98,13 +99,13 @@ def test_verify_runs_a_sample_again(store, plan):
 
 
 def test_existing_runs_can_be_refused_or_done_again(store, plan):
-    with pytest.raises(InputError, match="6 of the planned runs are there already"):
+    with pytest.raises(InputError, match="6 of the planned runs exist already"):
         run_experiment(plan, store.folder, on_existing="error")
     with pytest.raises(InputError, match="did you mean 'reuse'"):
         run_experiment(plan, store.folder, on_existing="reus")
     before = [path.stat().st_mtime_ns for path in runs(store)]
     report = run_experiment(plan, store.folder, backend=ONE, on_existing="overwrite")
-    assert (report.done, report.there) == (6, 0)
+    assert (report.done, report.already_done) == (6, 0)
     assert all(path.stat().st_mtime_ns > time for path, time in zip(runs(store), before, strict=True))
 
 
@@ -163,8 +164,8 @@ def test_a_driver_knows_a_planned_run_by_a_few_bytes(spec_file, tmp_path):
     for number in (200, 2200):
         plan = plan_of(spec_file(matrix_spec(["rucb"], repetitions=number, horizon=1)))
         tracemalloc.start()
-        session = Session(plan, Store(tmp_path / str(number)), ONE, None, False, False)
-        assert session.left == session.planned == number
+        scheduler = Scheduler(plan, Store(tmp_path / str(number)), ONE, None, False, False)
+        assert scheduler.left == scheduler.planned == number
         held.append(tracemalloc.get_traced_memory()[0])
         tracemalloc.stop()
     assert held[1] - held[0] < 30 * 2000

@@ -6,29 +6,25 @@ import importlib
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ltr_duel.core import InputError, checked_jobs
 
-if TYPE_CHECKING:
-    from ltr_duel.experiment.backends.backend import Backend
-
 _PATIENCE = 60.0  # seconds without the scheduler after which it counts as gone
 _FIRST_WORKER = 120.0
-# A broken link shorter than this is only a pause.
-_LINK_TIMEOUT = "300s"
+_LINK_TIMEOUT = "300s"  # a broken link shorter than this is only a pause
 
 
 class SchedulerGoneError(InputError):
-    """The scheduler of the cluster is not to be reached any more."""
+    """The scheduler of the cluster cannot be reached any more."""
 
     def __init__(self, client: Any) -> None:
         super().__init__(f"the scheduler at {client._ltr_duel_address} is gone")
 
 
 @contextmanager
-def connected(backend: Backend) -> Iterator[Any]:
-    """Give a client of the scheduler, or of workers started here if there is none.
+def connected(scheduler: str | None, jobs: int) -> Iterator[Any]:
+    """Give a client of the scheduler at an address, or of ``jobs`` workers started here if there is none.
 
     Raises
     ------
@@ -40,19 +36,19 @@ def connected(backend: Backend) -> Iterator[Any]:
         distributed: Any = importlib.import_module("distributed")
     except ImportError:
         raise InputError("--backend dask needs dask: pip install 'ltr-duel[cluster]'") from None
-    for name in ("distributed", "distributed.client"):  # what matters is said in a sentence; importing sets levels anew
+    for name in ("distributed", "distributed.client"):  # importing has set the levels
         logging.getLogger(name).setLevel(logging.CRITICAL)
     settings = {"distributed.comm.timeouts.tcp": _LINK_TIMEOUT, "distributed.scheduler.worker-ttl": _LINK_TIMEOUT}
     with dask.config.set(settings):
         cluster: Any = None
-        if backend.scheduler is None:
+        if scheduler is None:
             cluster = distributed.LocalCluster(
-                n_workers=checked_jobs(backend.jobs),
+                n_workers=checked_jobs(jobs),
                 threads_per_worker=1,
                 dashboard_address="127.0.0.1:0",  # None means port 8787, which may be taken
                 silence_logs=50,
             )
-        address = backend.scheduler or cluster.scheduler_address
+        address = scheduler or cluster.scheduler_address
         try:
             client: Any = distributed.Client(address, timeout="15s", set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
@@ -62,7 +58,7 @@ def connected(backend: Backend) -> Iterator[Any]:
             client.wait_for_workers(1, timeout=_FIRST_WORKER)
         except TimeoutError:
             client.close()
-            raise InputError(f"no worker has come to the scheduler at {address} in {_FIRST_WORKER:g} s") from None
+            raise InputError(f"no worker has joined the scheduler at {address} within {_FIRST_WORKER:g} s") from None
         try:
             yield client
         finally:
@@ -72,7 +68,7 @@ def connected(backend: Backend) -> Iterator[Any]:
 
 
 def joblib_backend(client: Any) -> Any:
-    """Return joblib's own dask backend, made not to run things here while the cluster has but one worker."""
+    """Return joblib's own dask backend; with one worker in the cluster too, it runs nothing in this process."""
     dask_of_joblib: Any = importlib.import_module("joblib._dask")
 
     class ClusterBackend(dask_of_joblib.DaskDistributedBackend):  # type: ignore[misc]  # joblib has no types
@@ -82,13 +78,13 @@ def joblib_backend(client: Any) -> Any:
     return ClusterBackend(client=client, pure=False)
 
 
-def is_gone(client: Any, since: float | None, now: float) -> float | None:
-    """Look whether the client still has its scheduler; return since when not.
+def lost_since(client: Any, since: float | None, now: float) -> float | None:
+    """Return since when the client has lost its scheduler, or None.
 
     Raises
     ------
     SchedulerGoneError
-        If it has been without for a minute, or has given up.
+        If that was more than a minute ago, or the client has given up.
     """
     if client.status == "running":
         return None

@@ -9,15 +9,15 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ltr_duel.analysis import COLOURS, DASHES
-from ltr_duel.papers.figures import DRAWINGS
-from ltr_duel.papers.figures.panels import face, finish, grid, outer_labels, split
+from ltr_duel.core import RANKERS
+from ltr_duel.papers.figures.panels import finish, grid, head, outer_labels, split
 
 
 def curves(
     frame: pd.DataFrame,
     about: Mapping[str, Any],
     *,
-    x: str = "rankers",
+    x: str = RANKERS,
     y: str = "value",
     line: str = "item",
     panel: str = "",
@@ -48,20 +48,18 @@ def curves(
     parts = split(frame, about, panel, titles)
     figure, axes = grid(len(parts), columns=columns, height=3.8)
     items = list(dict.fromkeys(frame[line].astype(str))) if line in frame else []
-    for pair, part in zip(axes.flat, parts, strict=False):
+    for ax, part in zip(axes.flat, parts, strict=False):
         for place, item in enumerate(items or [""]):
             mine = part.rows[part.rows[line].astype(str) == item] if items else part.rows
             mine = mine[mine[y].notna()].sort_values(x)
             error = 2 * mine["standard_error"].fillna(0.0) if "standard_error" in mine else None
-            pair.errorbar(
+            ax.errorbar(
                 mine[x], mine[y], yerr=error, label=item, color=COLOURS[place % len(COLOURS)],
                 ls=DASHES[place // len(COLOURS) % len(DASHES)], marker="o", ms=3, lw=1.6, elinewidth=1,
             )  # fmt: skip
-        pair.set(xscale="log" if "x" in log else "linear", yscale="log" if "y" in log else "linear")
-        face(pair, part, 90)
-    outer_labels(axes, len(parts), xlabel, ylabel or y.replace("_", " "))
+        ax.set(xscale="log" if "x" in log else "linear", yscale="log" if "y" in log else "linear")
+        ax.set(xlabel=xlabel, ylabel=ylabel or y.replace("_", " "))
+        head(ax, part, 90)
+    outer_labels(axes, len(parts))
     known = "standard_error" in frame and bool((frame["standard_error"] > 0).any())
     return finish(figure, figure.axes, about, "bars: two standard errors" if known else "")
-
-
-DRAWINGS.add("curves", curves)

@@ -1,0 +1,221 @@
+"""Do the runs of a plan that the store does not hold, anywhere and in any order, and store what becomes of them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.core import InputError
+from ltr_duel.experiment.backends.backend import Backend, WorkersDiedError, run_tasks
+from ltr_duel.experiment.backends.dask import SchedulerGoneError
+from ltr_duel.experiment.leases import Driver
+from ltr_duel.experiment.plan import Plan, PlannedRun, Shard, Task
+from ltr_duel.experiment.plan_file import write_plan
+from ltr_duel.experiment.progress import Progress
+from ltr_duel.experiment.store import Store, StoreFullError
+from ltr_duel.experiment.worker import Outcome, failure, manifest
+from ltr_duel.preferences import save_preferences
+
+_POLL = 0.5
+
+
+class Report(NamedTuple):
+    """What an experiment came to: numbers of runs, and the runs that are missing.
+
+    Parameters
+    ----------
+    planned : int
+        Runs of the plan, or of the shard.
+    done : int
+        Runs done by this call.
+    already_done : int
+        Runs that existed before, or were done by another process meanwhile.
+    failed : tuple of str
+        Digests of failed runs, those included that failed earlier and were not tried again.
+    damaged : dict of str to str
+        Digests of runs whose files are not trusted, and why.
+    left : int
+        Runs that are still to do.
+    interrupted : bool
+        Whether Ctrl-C ended it.
+
+    Examples
+    --------
+    >>> Report(planned=4, done=1, already_done=3, failed=(), damaged={}, left=0).interrupted
+    False
+    """
+
+    planned: int
+    done: int
+    already_done: int
+    failed: tuple[str, ...]
+    damaged: dict[str, str]
+    left: int
+    interrupted: bool = False
+
+
+class Scheduler:
+    """One call of `run_experiment`.
+
+    What is known of a run is a byte (and, where runs are done again, two times): only failures are kept by name.
+    """
+
+    def __init__(
+        self, plan: Plan, store: Store, backend: Backend, shard: Shard | None, overwrite: bool, retry: bool
+    ) -> None:
+        self.plan, self.store, self.backend, self.shard = plan, store, backend, shard
+        self.planned = self.done = self.already_done = 0
+        self.failed: set[str] = set()
+        self.damaged: dict[str, str] = {}
+        self._todo = bytearray(len(plan))  # 1 for each run that is to be done, by its place in the plan
+        self._written = np.zeros((len(plan), 2), np.int64)  # when the files of such a run were written, before
+        self._underway: dict[str, PlannedRun] = {}
+        self._stored: set[int] = set()  # problems
+        store.prepare()
+        self._find_work(overwrite, retry)
+
+    @property
+    def left(self) -> int:
+        """Runs that are still to do."""
+        return self._todo.count(1)
+
+    def _find_work(self, overwrite: bool, retry: bool) -> None:
+        """Mark the runs that are to be done."""
+        failed = {path.stem for path in self.store.failed.glob("*.json")}
+        for run in self.plan.shard(self.shard):
+            self.planned += 1
+            wrong = self.store.inspect(run.digest)
+            if wrong == "" and not overwrite:
+                self.already_done += 1
+            elif wrong and not overwrite and not retry:
+                self.damaged[run.digest] = wrong
+            elif run.digest in failed and not overwrite and not retry:
+                self.failed.add(run.digest)
+            else:
+                self._todo[run.number] = 1
+                if wrong is not None or run.digest in failed:
+                    self._written[run.number] = self._changed_at(run)
+
+    def run(self) -> Report:
+        """Do what is to do."""
+        interrupted = False
+        self._write_plan()
+        progress = Progress(self.planned, self.planned - self.left)
+        about = {"jobs": self.backend.jobs, "backend": self.backend.name, "planned": self.planned}
+        try:
+            with Driver(self.store, about) as driver:
+                while self.left:
+                    self._pass(driver, progress)
+                    if self.left:
+                        time.sleep(_POLL)
+                        progress.tick()
+        except KeyboardInterrupt:
+            interrupted = True
+        except (SchedulerGoneError, StoreFullError, WorkersDiedError) as error:
+            finished = self.already_done + self.done
+            raise InputError(
+                f"{error}; {finished:,} of {self.planned:,} runs are in {self.store.folder}, and are kept:"
+                " the same command resumes from there"
+            ) from None
+        finally:
+            progress.close()
+        failed = tuple(sorted(self.failed))
+        return Report(self.planned, self.done, self.already_done, failed, self.damaged, self.left, interrupted)
+
+    def _pass(self, driver: Driver, progress: Progress) -> None:
+        """Go once through the plan, and run unclaimed tasks."""
+        tasks = self._claimed(driver, progress)
+        first = next(tasks, None)
+        if first is None:
+            return
+        for outcome in run_tasks(self.backend, chain([first], tasks)):
+            if outcome is None:
+                progress.tick()
+                continue
+            self._keep(outcome)
+            driver.release(outcome.digest)
+            progress.done(outcome.decisions)
+
+    def _claimed(self, driver: Driver, progress: Progress) -> Iterator[Task]:
+        """Yield tasks, each claimed at the moment it is asked for."""
+        for run in self.plan.shard(self.shard):
+            if not self._todo[run.number]:
+                continue
+            if not driver.claim(run.digest):
+                continue  # claimed by another process; if that one dies, the next pass takes over
+            if self._done_elsewhere(run):
+                driver.release(run.digest)
+                progress.already_done(1)
+            else:
+                self._store_problem(run.problem)
+                self._underway[run.digest] = run
+                yield self.plan.task(run)
+
+    def _changed_at(self, run: PlannedRun) -> tuple[int, int]:
+        """Return when the run's file and its failure were written; 0 for what does not exist."""
+        places = (("runs", f"{run.digest}.parquet"), ("failed", f"{run.digest}.json"))
+        done, failed = (self.store.changed_at(self.store.place(*place)) for place in places)
+        return done, failed
+
+    def _done_elsewhere(self, run: PlannedRun) -> bool:
+        """Whether another process has done this run since the plan was gone through: a file is new, or newer."""
+        done, failed = (
+            now not in (0, before) for now, before in zip(self._changed_at(run), self._written[run.number], strict=True)
+        )
+        if done:
+            self.already_done += 1
+        elif failed:
+            self.failed.add(run.digest)
+        if done or failed:
+            self._todo[run.number] = 0
+        return done or failed
+
+    def _keep(self, outcome: Outcome) -> None:
+        """Put an outcome into the store; the manifest first, so that no run is without one."""
+        store, digest = self.store, outcome.digest
+        planned = self._underway.pop(digest)
+        failed = store.place("failed", f"{digest}.json")
+        if outcome.error:
+            store.write(failed, json.dumps(failure(self.plan, planned, outcome), indent=1).encode())
+            self.failed.add(digest)
+        else:
+            about = json.dumps(manifest(self.plan, planned, outcome), indent=1)
+            store.write(store.place("runs", f"{digest}.json"), about.encode())
+            store.write(store.place("runs", f"{digest}.parquet"), outcome.data)
+            store.remove(failed)
+            self.done += 1
+        self._todo[planned.number] = 0
+
+    def _write_plan(self) -> None:
+        file = self.plan.file
+        about = {
+            "name": file.spec.name,
+            "spec": file.content,
+            "spec_path": str(file.path.resolve()),
+            "regrets": list(file.spec.regrets),
+            "problems": [
+                {
+                    "name": problem.name,
+                    "digest": problem.digest,
+                    "facts": problem.facts,
+                    "values": {name: list(one) for name, one in problem.values(file.spec.regrets).items()},
+                }
+                for problem in self.plan.problems
+            ],
+            "plugins": [plugin._asdict() for plugin in self.plan.plugins],
+        }
+        with self.store.writing(self.store.plans / f"{self.plan.digest}.parquet") as target:
+            write_plan(target, about, self.plan)
+
+    def _store_problem(self, number: int) -> None:
+        """Keep the matrix beside the results, so that they can be read without its sources."""
+        problem = self.plan.problems[number]
+        path = self.store.problems / f"{problem.digest}.parquet"
+        if number not in self._stored and not path.exists():
+            save_preferences(problem.matrix, path)
+        self._stored.add(number)

@@ -22,6 +22,7 @@ from .schema import text as text
 from .schema import value as value
 from .spec import CorpusSpec as CorpusSpec
 from .spec import Spec as Spec
+from .spec import read_spec as read_spec
 from .status import age as age
 from .status import read_status as read_status
 from .verify import verify_store as verify_store

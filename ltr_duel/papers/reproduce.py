@@ -1,4 +1,4 @@
-"""Make what a figure shows: resolve its file, do the runs that are not there yet, and leave one tidy table.
+"""Make what a figure shows: expand its declaration, do the runs that are not there yet, and leave one tidy table.
 
 OUT/NAME/study-1.toml ...          the experiments, runnable by ``ltr-duel run``
 OUT/NAME/store/                    the runs; OUT/STORE/store/ where figures share them
@@ -9,6 +9,7 @@ OUT/NAME/about.json                the figure, the scale, where the data came fr
 from __future__ import annotations
 
 import datetime
+import inspect
 import json
 import os
 import time
@@ -19,12 +20,11 @@ from typing import Any
 
 import pandas as pd
 
-from ltr_duel.core import InputError, replacing
+from ltr_duel.core import InputError, replacing, unknown_name
 from ltr_duel.experiment import Backend, Plan, StudyResults, environment, make_plan, run_experiment
-from ltr_duel.papers.figure_file import RUNS, SCALES, FigureFile
+from ltr_duel.papers.declaration import SCALES, Figure
+from ltr_duel.papers.expand import expand, toml_text
 from ltr_duel.papers.find_data import first_present
-from ltr_duel.papers.resolve import at_scale, resolve
-from ltr_duel.papers.toml_text import toml_text
 from ltr_duel.preferences import lower_bound
 
 
@@ -48,43 +48,41 @@ class _Work:
     new: int = 0
 
 
-def make_figure(file: FigureFile, out: Path, *, scale: str, root: Path | None, jobs: int = -1) -> Made:
+def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, jobs: int = -1) -> Made:
     """Do what a figure needs and is not in OUT yet.
 
     Parameters
     ----------
-    file : FigureFile
+    figure : Figure
     out : Path
         The folder of all figures.
     scale : {"quick", "paper"}
     root : Path, optional
-        The user's data.
+        The folder of the user's data.
     jobs : int
 
     Raises
     ------
     InputError
-        If something is not legal, is missing, or a run failed. What is done stays done.
+        If something is not legal, is missing, or a run failed. Finished runs are kept.
     KeyboardInterrupt
-        After Ctrl-C; the same call goes on.
+        After Ctrl-C; the same call resumes.
     """
     if scale not in SCALES:
-        raise InputError(f"the scale must be {' or '.join(SCALES)}, not '{scale}'")
-    folder, began = out / file.name, time.monotonic()
-    work = (_run if file.figure.kind == RUNS else _measure)(file, out, scale, root, jobs)
-    seconds = time.monotonic() - began
+        raise unknown_name("scale", scale, SCALES)
+    folder, began = out / figure.name, time.monotonic()
+    work = (_measure if figure.measures else _run)(figure, out, scale, root, jobs)
+    seconds, date = round(time.monotonic() - began, 1), datetime.date.today().isoformat()
     earlier = _earlier(folder)
     if earlier and earlier["scale"] == scale and not work.new and earlier["runs"] == work.runs:
-        seconds, date = earlier["seconds"], earlier["date"]  # everything was there: what it took, it took then
-    else:
-        date = datetime.date.today().isoformat()
+        seconds, date = earlier["seconds"], earlier["date"]  # all results existed: keep when and how they were made
     running = environment()
     about = {
-        "name": file.name,
-        "figure": file.about,
+        "name": figure.name,
+        "figure": figure.about,
         "scale": scale,
         "sources": work.sources,
-        "seconds": round(seconds, 1),
+        "seconds": seconds,
         "runs": work.runs,
         "horizon": work.horizon,
         "machine": f"{running['processor']}, {os.cpu_count()} cores",
@@ -112,13 +110,13 @@ def read_made(out: Path) -> dict[str, Made]:
     return made
 
 
-def _run(file: FigureFile, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
-    folder, store = out / file.name, out / (file.figure.store or file.name) / "store"
+def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
+    folder, store = out / figure.name, out / (figure.store or figure.name) / "store"
     plans, planned, new = [], 0, 0
-    for number, study in enumerate(resolve(file, scale, root), 1):
+    for number, table in enumerate(expand(figure, scale, root), 1):
         path = folder / f"study-{number}.toml"
         with replacing(path) as temporary:
-            temporary.write_text(toml_text(study), encoding="utf-8")
+            temporary.write_text(toml_text(table), encoding="utf-8")
         plan = make_plan(path, jobs=jobs)
         report = run_experiment(plan, store, backend=Backend(jobs=jobs))
         if report.interrupted:
@@ -126,7 +124,7 @@ def _run(file: FigureFile, out: Path, scale: str, root: Path | None, jobs: int) 
         if report.failed or report.damaged:
             count = len(report.failed) + len(report.damaged)
             raise InputError(
-                f"{file.name}: {count:,} of {report.planned:,} runs failed or are damaged; 'ltr-duel status {store}'"
+                f"{figure.name}: {count:,} of {report.planned:,} runs failed or are damaged; 'ltr-duel status {store}'"
                 f" says why, 'ltr-duel run {path} --out {store} --retry' does them again"
             )
         plans.append(plan)
@@ -165,14 +163,21 @@ def _origins(plans: Sequence[Plan]) -> list[dict[str, str]]:
     return list(said.values())
 
 
-def _measure(file: FigureFile, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
+def _measure(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
     from ltr_duel.papers.measures import MEASURES
 
     frames, sources = [], []
-    for given in file.measures:
-        settings = at_scale(given, scale)
-        found = first_present(settings.pop("any_of", []), root)
-        frames.append(MEASURES[file.figure.kind](settings, found=found, jobs=jobs))
+    for part in figure.measures:
+        if part.measure not in MEASURES:
+            raise unknown_name("measure", part.measure, MEASURES)
+        settings = {**part.settings, **(part.quick if scale == "quick" else {})}
+        found = first_present(part.sources, scale, root)
+        measure = MEASURES[part.measure]
+        try:
+            inspect.signature(measure).bind(found=found, jobs=jobs, **settings)
+        except TypeError as error:
+            raise InputError(f"{figure.name}: measure '{part.measure}': {error}") from None
+        frames.append(measure(found=found, jobs=jobs, **settings))
         sources.append({"problem": settings.get("corpus", ""), "source": found.source, "note": found.note})
     return _Work(pd.concat(frames, ignore_index=True), sources)
 

@@ -131,7 +131,8 @@ def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
     made = read_made(out)
     frames = {name: one.frame for name, one in made.items()}
     abouts = {name: one.about for name, one in made.items()}
-    ledger = check_claims(read_claims(folder / _CLAIMS), frames, abouts)
+    claims = read_claims(folder / _CLAIMS) if (folder / _CLAIMS).is_file() else []
+    ledger = check_claims(claims, frames, abouts)
     save_ledger(ledger, abouts, out)
     for one in made.values():
         if not (one.folder / "figure.png").is_file():  # an interrupt came between the table and its picture

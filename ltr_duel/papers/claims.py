@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,11 +81,13 @@ def read_claims(path: str | Path) -> list[Claim]:
     """
     path = Path(path)
     try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8")).get("claim", [])
+        entries = list(_entries(tomllib.loads(path.read_text(encoding="utf-8"))))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not TOML: {error}") from None
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
     claims = [
         _claim(entry, f"{path}: claim {number} ({entry.get('id', 'without id')})")
         for number, entry in enumerate(entries, 1)
@@ -96,6 +98,32 @@ def read_claims(path: str | Path) -> list[Claim]:
             raise InputError(f"{path}: two claims are called '{claim.id}'")
         known.add(claim.id)
     return claims
+
+
+def _entries(given: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield each claim as a table that says all of it: [[claim]], or [paper.figure.id] with what those above it share."""
+    yield from given.get("claim", [])
+    for paper, of_paper in given.items():
+        if paper == "claim":
+            continue
+        by_paper, figures = _shared(paper, of_paper)
+        for figure, of_figure in figures.items():
+            by_figure, claims = _shared(f"{paper}.{figure}", of_figure)
+            always = {"paper": paper, "figure": f"{paper}_{figure}"} | by_paper | by_figure
+            for name, own in claims.items():
+                keys, others = _shared(f"{paper}.{figure}.{name}", own)
+                entry = always | {"id": name} | keys | others
+                if isinstance(measure := entry.get("measure"), dict) and len(measure) == 1:
+                    ((entry["measure"], entry["settings"]),) = measure.items()
+                yield entry
+
+
+def _shared(name: str, table: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split a table into keys of claims, which hold for all claims in it, and the tables in it."""
+    if not isinstance(table, dict):
+        raise InputError(f"'{name}' is neither a key of claims nor a table [paper.figure.id]")
+    keys = [one.name for one in fields(Claim)]
+    return {key: table[key] for key in table if key in keys}, {key: table[key] for key in table if key not in keys}
 
 
 def _claim(entry: dict[str, Any], where: str) -> Claim:

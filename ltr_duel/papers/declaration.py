@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,11 +18,23 @@ from ltr_duel.papers.bibliography import PAPERS
 
 SCALES = ("quick", "paper")
 SOURCES = ("real data", "published matrix", "surrogate", "made by a rule", "as in the paper")
+Keys = Mapping[str, Any]
+_NONE: Keys = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Settings:
+    settings: Keys = field(default_factory=dict)
+    quick: Keys = field(default_factory=dict)
+
+    def at(self, scale: str) -> dict[str, Any]:
+        """Return the settings at a scale."""
+        return {**self.settings, **(self.quick if scale == "quick" else {})}
 
 
 @dataclass(frozen=True)
-class Source:
-    """One way to get the data of a problem.
+class Source(_Settings):
+    """One way to get the data of a problem; its settings are keys of the problem that hold for this source alone.
 
     Parameters
     ----------
@@ -33,8 +45,6 @@ class Source:
         name of a corpus that was converted. One of them must be there.
     file : str
         Where a matrix lies below that folder; it must be there too.
-    settings, quick : mapping
-        Keys of a problem that hold for this source alone.
     note : str
         What is special about it, for the reader of the figure.
     """
@@ -42,8 +52,6 @@ class Source:
     kind: str
     paths: Sequence[str] = ()
     file: str = ""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    quick: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -53,7 +61,7 @@ class Source:
 
 def real(*paths: str, file: str = "", note: str = "", **settings: Any) -> Source:
     """Name the places of a real corpus; with a file, that of a matrix which is needed beside it."""
-    return Source("real data", paths, file, settings, note=note)
+    return Source("real data", paths, file, note, settings=settings)
 
 
 def published(file: str = "", note: str = "") -> Source:
@@ -61,78 +69,66 @@ def published(file: str = "", note: str = "") -> Source:
     return Source("published matrix", file=file, note=note)
 
 
-def surrogate(*, quick: Mapping[str, Any] | None = None, note: str = "", **shape: Any) -> Source:
+def surrogate(*, quick: Keys = _NONE, note: str = "", **shape: Any) -> Source:
     """Describe a synthetic corpus of the same shape as one that is not at hand; see `ltr_duel.data.make_corpus`."""
-    return Source("surrogate", settings={"synthetic": shape}, quick={"synthetic": shape | dict(quick or {})}, note=note)
+    return Source("surrogate", note=note, settings={"synthetic": shape}, quick={"synthetic": {**shape, **quick}})
 
 
 @dataclass(frozen=True)
-class Problem:
+class Problem(_Settings):
     """One or more problems of an experiment: an entry of its ``matrices``, ``corpora`` or ``utilities``."""
 
     kind: str
     sources: Sequence[Source]
-    settings: Mapping[str, Any]
-    quick: Mapping[str, Any]
     optional: bool = False  # left out where none of its sources is there
 
-    def using(self, *, quick: Mapping[str, Any] | None = None, **settings: Any) -> Problem:
+    def using(self, *, quick: Keys = _NONE, **settings: Any) -> Problem:
         """Return the same problem with other settings."""
-        return dataclasses.replace(self, settings={**self.settings, **settings}, quick={**self.quick, **(quick or {})})
+        return dataclasses.replace(self, settings={**self.settings, **settings}, quick={**self.quick, **quick})
 
 
-def corpus(name: str, *sources: Source, quick: Mapping[str, Any] | None = None, **settings: Any) -> Problem:
+def corpus(name: str, *sources: Source, quick: Keys = _NONE, **settings: Any) -> Problem:
     """Declare the rankers of a corpus. A published matrix among the sources takes the place of an estimate."""
-    return Problem("corpora", sources, {"name": name, **settings}, quick or {})
+    return Problem("corpora", sources, settings={"name": name, **settings}, quick=quick)
 
 
-def matrix(
-    *sources: Source, optional: bool = False, quick: Mapping[str, Any] | None = None, **settings: Any
-) -> Problem:
+def matrix(*sources: Source, optional: bool = False, quick: Keys = _NONE, **settings: Any) -> Problem:
     """Declare preference matrices: published ones, or written out, or of a family."""
-    return Problem("matrices", sources, settings, quick or {}, optional)
+    return Problem("matrices", sources, optional, settings=settings, quick=quick)
 
 
-def utilities(*sources: Source, quick: Mapping[str, Any] | None = None, **settings: Any) -> Problem:
+def utilities(*sources: Source, quick: Keys = _NONE, **settings: Any) -> Problem:
     """Declare arms with random utilities."""
-    return Problem("utilities", sources, settings, quick or {})
+    return Problem("utilities", sources, settings=settings, quick=quick)
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(_Settings):
     """An experiment: policies on problems, with the settings of ``docs/experiments.md``."""
 
     policies: Sequence[str]
     problems: Sequence[Problem]
-    settings: Mapping[str, Any]
-    quick: Mapping[str, Any]
     in_quick: bool = True  # whether the quick scale has it at all
 
 
 def study(
-    policies: Sequence[str],
-    *problems: Problem,
-    quick: Mapping[str, Any] | None = None,
-    in_quick: bool = True,
-    **settings: Any,
+    policies: Sequence[str], *problems: Problem, quick: Keys = _NONE, in_quick: bool = True, **settings: Any
 ) -> Study:
     """Declare an experiment."""
-    return Study(policies, problems, settings, quick or {}, in_quick)
+    return Study(policies, problems, in_quick, settings=settings, quick=quick)
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measured(_Settings):
     """What is no run of policies: the name of one of `ltr_duel.papers.measures`, its data and its settings."""
 
     measure: str
     sources: Sequence[Source]
-    settings: Mapping[str, Any]
-    quick: Mapping[str, Any]
 
 
-def measured(measure: str, *sources: Source, quick: Mapping[str, Any] | None = None, **settings: Any) -> Measured:
+def measured(measure: str, *sources: Source, quick: Keys = _NONE, **settings: Any) -> Measured:
     """Declare a measurement."""
-    return Measured(measure, sources, settings, quick or {})
+    return Measured(measure, sources, settings=settings, quick=quick)
 
 
 @dataclass(frozen=True)
@@ -140,52 +136,26 @@ class Figure:
     """A figure or table of a paper, as `figure` declares it."""
 
     name: str
-    paper: str
-    number: str
-    title: str
-    shows: str
-    setting: str
-    notes: Sequence[str]
-    drawing: str
-    options: Mapping[str, Any]
-    seconds: tuple[float, float]
-    store: str
+    about: dict[str, Any]  # paper, number, title, shows, setting, drawing; notes, options, seconds and store if given
     studies: Sequence[Study]
     measures: Sequence[Measured]  # in place of studies
 
-    def __post_init__(self) -> None:
-        if self.paper not in PAPERS:
-            raise unknown_name("paper", self.paper, PAPERS)
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """All that is said of the figure, for its page and its drawing."""
-        said = {key: getattr(self, key) for key in ("paper", "number", "title", "shows", "setting", "drawing", "store")}
-        said |= {"notes": list(self.notes), "options": dict(self.options)}
-        said |= {"seconds": dict(zip(SCALES, self.seconds, strict=True))}
-        return {key: one for key, one in said.items() if one}
-
-    @property
-    def needs(self) -> str:
-        """The data that it uses where they are there, best first."""
-        sources = [source for study in self.studies for problem in study.problems for source in problem.sources]
-        sources += [source for part in self.measures for source in part.sources]
-        names = [name for source in sources for name in _shown(source)]
-        spelt = {name.casefold(): name for name in names}  # a catalogue name and its folder may differ in case alone
-        return ", ".join(spelt.values()) or "nothing"
-
     @property
     def row(self) -> tuple[str, str, str, str, str]:
-        """Name, what it is, what it needs, how long it takes at both scales."""
-        whole = f"{PAPERS[self.paper].short}, {self.number}: {self.title}"
-        quick, paper = (duration(one) if one else "-" for one in self.seconds)
-        return self.name, whole, self.needs, quick, paper
+        """Name, what it is, the data that it uses where they are there, how long it takes at both scales."""
+        sources = [source for study in self.studies for problem in study.problems for source in problem.sources]
+        sources += [source for part in self.measures for source in part.sources]
+        spelt = {}  # by lower case: a catalogue name and its folder may differ in case alone
+        for source in sources:
+            names = [*(path.split("/")[0] for path in source.paths), source.file.rpartition("/")[2]]
+            spelt |= {name.casefold(): name for name in names if name}
+        whole = f"{PAPERS[self.about['paper']].short}, {self.about['number']}: {self.about['title']}"
+        seconds = self.about.get("seconds", {})
+        quick, paper = (duration(seconds[scale]) if scale in seconds else "-" for scale in SCALES)
+        return self.name, whole, ", ".join(spelt.values()) or "nothing", quick, paper
 
 
-def _shown(source: Source) -> Iterable[str]:
-    yield from (path.split("/")[0] for path in source.paths)
-    if source.file:
-        yield source.file.rpartition("/")[2]
+Parts = Sequence[Study | Measured]
 
 
 def figure(
@@ -193,11 +163,11 @@ def figure(
     number: str,
     *,
     drawing: str,
-    seconds: tuple[float, float] = (0, 0),
+    seconds: tuple[float, float] | None = None,
     notes: Sequence[str] = (),
     store: str = "",
     **options: Any,
-) -> Callable[[Callable[[], Sequence[Study | Measured]]], Figure]:
+) -> Callable[[Callable[[], Parts]], Figure]:
     """Turn a function into a figure: its name is the figure's, its result the parts, its docstring the texts.
 
     The docstring has paragraphs: the title; what there is to see; ``Setting: ...``, what was done, as printed; and any
@@ -211,7 +181,7 @@ def figure(
         For example "Figure 2 (top)".
     drawing : str
         Name of a drawing (`ltr_duel.papers.DRAWINGS`).
-    seconds : tuple of float
+    seconds : tuple of float, optional
         How long it takes on two cores, about: at the quick scale, and at that of the paper.
     notes : sequence of str
         Notes that several figures share; they come first.
@@ -225,28 +195,31 @@ def figure(
     InputError
         If there is no such paper, a text is missing, or the parts are none or of both kinds.
     """
+    if paper not in PAPERS:
+        raise unknown_name("paper", paper, PAPERS)
 
-    def declare(parts: Callable[[], Sequence[Study | Measured]]) -> Figure:
-        name, made = parts.__name__, parts()
-        title, shows, setting, *more = _texts(parts.__doc__ or "", name)
-        studies = [one for one in made if isinstance(one, Study)]
-        measures = [one for one in made if isinstance(one, Measured)]
-        if not made or len(made) not in (len(studies), len(measures)):
-            raise InputError(f"figure '{name}' must return a list, all of it study(...) or all of it measured(...)")
-        every = (*notes, *more)
-        return Figure(
-            name, paper, number, title, shows, setting, every, drawing, options, seconds, store, studies, measures
-        )
+    def declare(function: Callable[[], Parts]) -> Figure:
+        title, shows, setting, *more = _texts(function)
+        about: dict[str, Any] = {"paper": paper, "number": number, "title": title, "shows": shows, "setting": setting}
+        about |= {"notes": [*notes, *more], "drawing": drawing, "options": options, "store": store}
+        about["seconds"] = dict(zip(SCALES, seconds, strict=True)) if seconds else {}
+        parts = function()
+        studies = [one for one in parts if isinstance(one, Study)]
+        measures = [one for one in parts if isinstance(one, Measured)]
+        if not parts or len(parts) not in (len(studies), len(measures)):
+            wanted = "must return a list, all of it study(...) or all of it measured(...)"
+            raise InputError(f"figure '{function.__name__}' {wanted}")
+        return Figure(function.__name__, {key: one for key, one in about.items() if one}, studies, measures)
 
     return declare
 
 
-def _texts(docstring: str, name: str) -> list[str]:
+def _texts(function: Callable[[], Parts]) -> list[str]:
     """Return title, what is shown, setting and notes."""
-    paragraphs = [" ".join(text.split()) for text in inspect.cleandoc(docstring).split("\n\n")]
+    paragraphs = [" ".join(text.split()) for text in inspect.cleandoc(function.__doc__ or "").split("\n\n")]
     heads = ["", "", "Setting: ", *["Note: "] * (len(paragraphs) - 3)]
     if len(paragraphs) < 3 or not all(map(str.startswith, paragraphs, heads)):
         wanted = "a title, what there is to see, 'Setting: ...', and any number of 'Note: ...'"
-        raise InputError(f"the docstring of figure '{name}' must have as paragraphs {wanted}")
+        raise InputError(f"the docstring of figure '{function.__name__}' must have as paragraphs {wanted}")
     title, *rest = (text.removeprefix(head) for text, head in zip(paragraphs, heads, strict=True))
     return [title.removesuffix("."), *rest]

@@ -31,8 +31,8 @@ def expand(figure: Figure, scale: str, root: Path | None) -> list[dict[str, Any]
         if scale == "quick" and not study.in_quick:
             continue
         if problems := _problems(study, scale, root):
-            settings = {**study.settings, **(study.quick if scale == "quick" else {})}
-            table = {"name": f"{figure.name} ({scale})", "policies": list(study.policies), **settings, **problems}
+            named = {"name": f"{figure.name} ({scale})", "policies": list(study.policies)}
+            table = named | study.at(scale) | problems
             read_spec(f"{figure.name}, study {number}", toml_text(table))
             tables.append(table)
     return tables
@@ -58,7 +58,7 @@ def _problems(study: Study, scale: str, root: Path | None) -> dict[str, list[dic
 
 
 def _entry(problem: Problem, scale: str, root: Path | None) -> tuple[str, dict[str, Any]]:
-    entry = {"source": SOURCES[-1], **problem.settings, **(problem.quick if scale == "quick" else {})}
+    entry = {"source": SOURCES[-1], **problem.at(scale)}
     if not problem.sources:
         return problem.kind, entry
     found = first_present(problem.sources, scale, root)

@@ -46,7 +46,7 @@ def list_figures(folder: Path) -> dict[str, Figure]:
 
 
 def _place(figure: Figure) -> tuple[int, list[str]]:
-    return list(PAPERS).index(figure.paper), [part.zfill(9) for part in figure.name.split("_")]
+    return list(PAPERS).index(figure.about["paper"]), [part.zfill(9) for part in figure.name.split("_")]
 
 
 def _imported(folder: Path) -> list[tuple[Path, ModuleType]]:

@@ -44,9 +44,8 @@ def first_present(sources: Sequence[Source], scale: str, root: Path | None) -> F
         file = _below(root, source.file) if source.file else None
         if (source.paths and path is None) or (source.file and file is None):
             continue
-        settings = {**source.settings, **(source.quick if scale == "quick" else {})}
         places = {key: str(place) for key, place in (("path", path), ("file", file)) if place}
-        return Found(settings | places, source.kind, source.note)
+        return Found(source.at(scale) | places, source.kind, source.note)
     if not sources:
         return Found({}, SOURCES[-1], "")
     names = [name for source in sources for name in (*source.paths, source.file) if name]

@@ -111,7 +111,7 @@ def read_made(out: Path) -> dict[str, Made]:
 
 
 def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
-    folder, store = out / figure.name, out / (figure.store or figure.name) / "store"
+    folder, store = out / figure.name, out / figure.about.get("store", figure.name) / "store"
     plans, planned, new = [], 0, 0
     for number, table in enumerate(expand(figure, scale, root), 1):
         path = folder / f"study-{number}.toml"
@@ -170,8 +170,7 @@ def _measure(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int
     for part in figure.measures:
         if part.measure not in MEASURES:
             raise unknown_name("measure", part.measure, MEASURES)
-        settings = {**part.settings, **(part.quick if scale == "quick" else {})}
-        found = first_present(part.sources, scale, root)
+        settings, found = part.at(scale), first_present(part.sources, scale, root)
         measure = MEASURES[part.measure]
         try:
             inspect.signature(measure).bind(found=found, jobs=jobs, **settings)

@@ -41,7 +41,7 @@ def test_a_claim_needs_its_figure(claim):
 
 @claims
 def test_a_claim_names_figures_that_there_are(claim):
-    assert all(FIGURES[name].paper == claim.paper for name in claim.figure)
+    assert all(FIGURES[name].about["paper"] == claim.paper for name in claim.figure)
 
 
 @claims
@@ -65,7 +65,7 @@ def test_there_are_claims_of_all_papers_in_numbers():
 
 def test_every_figure_of_a_paper_has_a_claim():
     """Three have none: a table of settings, a figure of which the text says nothing, and the one that no paper has."""
-    figures = {name for name, figure in FIGURES.items() if figure.paper in PAPERS}
+    figures = {name for name, figure in FIGURES.items() if figure.about["paper"] in PAPERS}
     claimed = {name for one in CLAIMS for name in one.figure}
     assert figures - claimed == {"multi_dueling_table_1", "wolfenfeld_figure_9", "state_of_the_art"}
 

@@ -205,7 +205,7 @@ def test_every_figure_resolves_without_any_data(name, scale, monkeypatch, tmp_pa
 
     monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path))
     figure = list_figures(figures_folder())[name]
-    assert figure.drawing in DRAWINGS
+    assert figure.about["drawing"] in DRAWINGS
     studies = expand(figure, scale, None)
     assert studies if figure.studies else all(one.measure in MEASURES for one in figure.measures)
     parts = [part for study in studies for kind in KINDS for part in study.get(kind, ())]

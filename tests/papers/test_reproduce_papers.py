@@ -44,7 +44,7 @@ def test_one_figure_of_each_paper_from_file_to_picture(name, problems, columns, 
     assert made.frame.loc[made.frame["t"] == made.frame["horizon"], "regret_average"].gt(0).all()
 
     def drawn():
-        drawing = DRAWINGS[figure.drawing](made.frame, made.about, **made.about["figure"].get("options", {}))
+        drawing = DRAWINGS[figure.about["drawing"]](made.frame, made.about, **made.about["figure"].get("options", {}))
         return [save_figure(drawing, tmp_path / f"figure.{kind}").read_bytes() for kind in ("png", "svg")]
 
     assert drawn() == drawn()

@@ -145,7 +145,7 @@ class Figure:
         """Name, what it is, the data that it uses where they are there, how long it takes at both scales."""
         sources = [source for study in self.studies for problem in study.problems for source in problem.sources]
         sources += [source for part in self.measures for source in part.sources]
-        spelt = {}  # by lower case: a catalogue name and its folder may differ in case alone
+        spelt: dict[str, str] = {}  # by lower case: a catalogue name and its folder may differ in case alone
         for source in sources:
             names = [*(path.split("/")[0] for path in source.paths), source.file.rpartition("/")[2]]
             spelt |= {name.casefold(): name for name in names if name}

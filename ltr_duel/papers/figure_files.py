@@ -68,8 +68,11 @@ def _import(path: Path) -> ModuleType:
     try:
         return importlib.import_module(f"{_PACKAGE}.{path.stem}")
     except Exception as error:
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-        line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
-        said = error.msg if isinstance(error, SyntaxError) else error
-        kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
-        raise InputError(f"{path}, line {line}: {kind}{said}") from None
+        frames = traceback.extract_tb(error.__traceback__)
+        line = next((frame.lineno for frame in reversed(frames) if frame.filename == str(path)), None)
+        kind, said = type(error).__name__, str(error)
+        if isinstance(error, SyntaxError):
+            line, said = error.lineno, error.msg
+        raise InputError(
+            f"{path}, line {line}: {said if isinstance(error, InputError) else f'{kind}: {said}'}"
+        ) from None

@@ -13,7 +13,7 @@ import inspect
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ from ltr_duel.papers.expand import expand, toml_text
 from ltr_duel.papers.find_data import first_present
 from ltr_duel.preferences import lower_bound
 
+_Work = tuple[pd.DataFrame, dict[str, Any], int]  # the table; sources, runs and horizon; how many runs were done now
+
 
 @dataclass(frozen=True, eq=False)
 class Made:
@@ -35,17 +37,6 @@ class Made:
     folder: Path
     frame: pd.DataFrame
     about: dict[str, Any]
-
-
-@dataclass
-class _Work:
-    """What was done for a figure in this call."""
-
-    frame: pd.DataFrame
-    sources: list[dict[str, str]]
-    horizon: int = 0
-    runs: int = 0
-    new: int = 0
 
 
 def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, jobs: int = -1) -> Made:
@@ -71,26 +62,28 @@ def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, job
     if scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
     folder, began = out / figure.name, time.monotonic()
-    work = (_measure if figure.measures else _run)(figure, out, scale, root, jobs)
-    seconds, date = round(time.monotonic() - began, 1), datetime.date.today().isoformat()
-    earlier = _earlier(folder)
-    if earlier and earlier["scale"] == scale and not work.new and earlier["runs"] == work.runs:
-        seconds, date = earlier["seconds"], earlier["date"]  # all results existed: keep when and how they were made
+    frame, facts, new = (_measure if figure.measures else _run)(figure, out, scale, root, jobs)
     running = environment()
     about = {
         "name": figure.name,
         "figure": figure.about,
         "scale": scale,
-        "sources": work.sources,
-        "seconds": seconds,
-        "runs": work.runs,
-        "horizon": work.horizon,
+        **facts,
+        "seconds": round(time.monotonic() - began, 1),
         "machine": f"{running['processor']}, {os.cpu_count()} cores",
-        "date": date,
+        "date": datetime.date.today().isoformat(),
         "versions": running["versions"] | {"python": running["python"]},
     }
-    _write(folder, work.frame, about)
-    return Made(folder, work.frame, about)
+    earlier = json.loads((folder / "about.json").read_text("utf-8")) if (folder / "about.json").is_file() else {}
+    if earlier.get("scale") == scale and earlier["runs"] == facts["runs"] and not new:
+        about |= {key: earlier[key] for key in ("seconds", "date")}  # all results existed: when and how they were made
+    with replacing(folder / "data.parquet") as temporary:
+        frame.to_parquet(temporary, index=False, compression="zstd")
+    with replacing(folder / "data.csv") as temporary:
+        frame.to_csv(temporary, index=False, lineterminator="\n")
+    with replacing(folder / "about.json") as temporary:  # last: it says that the figure is complete
+        temporary.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return Made(folder, frame, about)
 
 
 def read_made(out: Path) -> dict[str, Made]:
@@ -111,6 +104,7 @@ def read_made(out: Path) -> dict[str, Made]:
 
 
 def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
+    """Do the runs of a figure that are not in its store yet."""
     folder, store = out / figure.name, out / figure.about.get("store", figure.name) / "store"
     plans, planned, new = [], 0, 0
     for number, table in enumerate(expand(figure, scale, root), 1):
@@ -129,8 +123,14 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
             )
         plans.append(plan)
         planned, new = planned + report.planned, new + report.done
+    origins = {
+        problem.name: {"source": problem.facts["source"], "note": problem.facts.get("note", "")}
+        for plan in plans
+        for problem in plan.problems
+    }
+    sources = [{"problem": name, **origin} for name, origin in origins.items()]
     horizon = max(max(plan.file.spec.horizon) for plan in plans)
-    return _Work(_table(store, plans), _origins(plans), horizon, planned, new)
+    return _table(store, plans), {"sources": sources, "runs": planned, "horizon": horizon}, new
 
 
 def _table(store: Path, plans: Sequence[Plan]) -> pd.DataFrame:
@@ -149,21 +149,8 @@ def _table(store: Path, plans: Sequence[Plan]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _origins(plans: Sequence[Plan]) -> list[dict[str, str]]:
-    """Say of each problem where it comes from."""
-    said = {
-        problem.name: {
-            "problem": problem.name,
-            "source": problem.facts["source"],
-            "note": problem.facts.get("note", ""),
-        }
-        for plan in plans
-        for problem in plan.problems
-    }
-    return list(said.values())
-
-
 def _measure(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
+    """Do all measurements of a figure: none is kept."""
     from ltr_duel.papers.measures import MEASURES
 
     frames, sources = [], []
@@ -178,20 +165,4 @@ def _measure(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int
             raise InputError(f"{figure.name}: measure '{part.measure}': {error}") from None
         frames.append(measure(found=found, jobs=jobs, **settings))
         sources.append({"problem": settings.get("corpus", ""), "source": found.source, "note": found.note})
-    return _Work(pd.concat(frames, ignore_index=True), sources)
-
-
-def _earlier(folder: Path) -> dict[str, Any]:
-    path = folder / "about.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return found
-
-
-def _write(folder: Path, frame: pd.DataFrame, about: Mapping[str, Any]) -> None:
-    """Write the table in both forms, and last what says that the figure is there."""
-    with replacing(folder / "data.parquet") as temporary:
-        frame.to_parquet(temporary, index=False, compression="zstd")
-    with replacing(folder / "data.csv") as temporary:
-        frame.to_csv(temporary, index=False, lineterminator="\n")
-    with replacing(folder / "about.json") as temporary:
-        temporary.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return pd.concat(frames, ignore_index=True), {"sources": sources, "runs": 0, "horizon": 0}, 0

@@ -224,6 +224,15 @@ def test_the_readme_lists_every_figure():
     assert rows == wanted, "the table of experiments/README.md should be\n" + "\n".join(wanted)
 
 
+def test_the_example_of_the_readme_is_a_figure(tmp_path):
+    folder = figures_folder()
+    example = (folder / "README.md").read_text(encoding="utf-8").partition("```python\n")[2].partition("```")[0]
+    (tmp_path / "mine.py").write_text(example)
+    (tmp_path / "problems.py").write_text((folder / "problems.py").read_text())
+    (study,) = expand(list_figures(tmp_path)["my_figure"], "quick", None)
+    assert study["corpora"][0]["subsets"]["size"] == 80 and study["corpora"][0]["synthetic"]["features"] == 109
+
+
 def test_figures_come_paper_by_paper_and_by_number():
     names = list(list_figures(figures_folder()))
     assert names.index("wolfenfeld_figure_2") < names.index("wolfenfeld_figure_10") < names.index("state_of_the_art")

@@ -106,20 +106,15 @@ def _parts(rankings: Rankings) -> list[Rankings]:
     relevant = np.maximum.reduceat(rankings.relevance, ptr[:-1]) > 0
     first = np.append(np.flatnonzero(relevant), rankings.n_queries)
     first[0] = 0
-    return [_queries(rankings, int(low), int(high)) for low, high in pairwise(first)]
-
-
-def _queries(rankings: Rankings, low: int, high: int) -> Rankings:
-    ptr = rankings.query_ptr[low : high + 1]
-    here = slice(ptr[0], ptr[-1])
-    return replace(
-        rankings,
-        order=np.ascontiguousarray(rankings.order[:, here]),
-        rank=np.ascontiguousarray(rankings.rank[:, here]),
-        relevance=np.ascontiguousarray(rankings.relevance[here]),
-        query_ptr=ptr - ptr[0],
-        tied=np.ascontiguousarray(rankings.tied[:, here]) if rankings.tied.size else rankings.tied,
-    )
+    parts = []
+    for low, high in pairwise(first):
+        here = slice(ptr[low], ptr[high])
+        columns: dict[str, NDArray[Any]] = {"order": rankings.order, "rank": rankings.rank}
+        columns |= {"tied": rankings.tied} if rankings.tied.size else {}
+        arrays: dict[str, Any] = {name: np.ascontiguousarray(column[:, here]) for name, column in columns.items()}
+        relevance, query_ptr = np.ascontiguousarray(rankings.relevance[here]), ptr[low : high + 1] - ptr[low]
+        parts.append(replace(rankings, **arrays, relevance=relevance, query_ptr=query_ptr))
+    return parts
 
 
 def _compared(

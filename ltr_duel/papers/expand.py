@@ -33,14 +33,9 @@ def expand(figure: Figure, scale: str, root: Path | None) -> list[dict[str, Any]
         if problems := _problems(study, scale, root):
             named = {"name": f"{figure.name} ({scale})", "policies": list(study.policies)}
             table = named | study.at(scale) | problems
-            read_spec(f"{figure.name}, study {number}", toml_text(table))
+            read_spec(f"{figure.name}, study {number}", tomli_w.dumps(table))
             tables.append(table)
     return tables
-
-
-def toml_text(table: dict[str, Any]) -> str:
-    """Return the text of an experiment's file."""
-    return tomli_w.dumps(table)
 
 
 def _problems(study: Study, scale: str, root: Path | None) -> dict[str, list[dict[str, Any]]]:

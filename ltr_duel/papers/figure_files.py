@@ -67,12 +67,10 @@ def _imported(folder: Path) -> list[tuple[Path, ModuleType]]:
 def _import(path: Path) -> ModuleType:
     try:
         return importlib.import_module(f"{_PACKAGE}.{path.stem}")
+    except SyntaxError as error:
+        raise InputError(f"{error.filename}, line {error.lineno}: {error.msg}") from None
     except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        line = next((frame.lineno for frame in reversed(frames) if frame.filename == str(path)), None)
-        kind, said = type(error).__name__, str(error)
-        if isinstance(error, SyntaxError):
-            line, said = error.lineno, error.msg
-        raise InputError(
-            f"{path}, line {line}: {said if isinstance(error, InputError) else f'{kind}: {said}'}"
-        ) from None
+        frames = [one for one in traceback.extract_tb(error.__traceback__) if Path(one.filename).parent == path.parent]
+        place = f"{frames[-1].filename}, line {frames[-1].lineno}" if frames else path
+        kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+        raise InputError(f"{place}: {kind}{error}") from None

@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import tomli_w
 
 from ltr_duel.core import InputError, replacing, unknown_name
 from ltr_duel.experiment import Backend, Plan, StudyResults, environment, make_plan, run_experiment
 from ltr_duel.papers.declaration import SCALES, Figure
-from ltr_duel.papers.expand import expand, toml_text
+from ltr_duel.papers.expand import expand
 from ltr_duel.papers.find_data import first_present
 from ltr_duel.preferences import lower_bound
 
@@ -110,7 +111,7 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
     for number, table in enumerate(expand(figure, scale, root), 1):
         path = folder / f"study-{number}.toml"
         with replacing(path) as temporary:
-            temporary.write_text(toml_text(table), encoding="utf-8")
+            temporary.write_text(tomli_w.dumps(table), encoding="utf-8")
         plan = make_plan(path, jobs=jobs)
         report = run_experiment(plan, store, backend=Backend(jobs=jobs))
         if report.interrupted:

@@ -165,3 +165,16 @@ def test_after_an_interrupt_the_same_command_goes_on(tmp_path):
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())
     assert json.loads((tmp_path / "out" / "small" / "about.json").read_text())["runs"] == 1600
     assert (tmp_path / "out" / "report.html").is_file() and (tmp_path / "out" / "small" / "figure.svg").is_file()
+
+
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        ('"propertys", items=[]', "no measure 'propertys'; did you mean 'properties'"),
+        ('"properties", itmes=[]', "small: measure 'properties': .*'items'"),
+    ],
+)
+def test_a_measure_is_asked_for_by_its_name_and_settings(tmp_path, given, words):
+    text = SMALL[: SMALL.index("    family =")] + f"    return [measured({given})]\n"
+    with pytest.raises(InputError, match=words):
+        make_figure(write(tmp_path / "files", text), tmp_path / "out", scale="quick", root=None, jobs=1)

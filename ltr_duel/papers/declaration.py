@@ -1,4 +1,4 @@
-"""The words in which a figure is declared: what it shows, what is run or measured for it, and on which data.
+"""The vocabulary of figure files: what a figure shows, what is run or measured for it, and on which data.
 
 A figure file is plain Python that puts these together (`ltr_duel.papers.figure_files`). Nothing is read or run here.
 ``quick`` always means the same: the keys that are different at the quick scale.
@@ -70,7 +70,7 @@ def published(file: str = "", note: str = "") -> Source:
 
 
 def surrogate(*, quick: Keys = _NONE, note: str = "", **shape: Any) -> Source:
-    """Describe a synthetic corpus of the same shape as one that is not at hand; see `ltr_duel.data.make_corpus`."""
+    """Describe a synthetic corpus of the same shape as one that is not available; see `ltr_duel.data.make_corpus`."""
     return Source("surrogate", note=note, settings={"synthetic": shape}, quick={"synthetic": {**shape, **quick}})
 
 
@@ -120,7 +120,7 @@ def study(
 
 @dataclass(frozen=True)
 class Measured(_Settings):
-    """What is no run of policies: the name of one of `ltr_duel.papers.measures`, its data and its settings."""
+    """A measurement that is not a run of policies: the name of one of `ltr_duel.papers.measures`, and its data."""
 
     measure: str
     sources: Sequence[Source]

@@ -1,4 +1,4 @@
-"""Which of several sources of the same data is at hand: the real corpus, a published matrix, or a surrogate."""
+"""Which of several sources of the same data is available: the real corpus, a published matrix, or a surrogate."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def first_present(sources: Sequence[Source], scale: str, root: Path | None) -> F
     if not sources:
         return Found({}, SOURCES[-1], "")
     names = [name for source in sources for name in (*source.paths, source.file) if name]
-    raise NoDataError(f"none of {', '.join(names)} is in {root or 'the cache'}; name their folder by --data")
+    raise NoDataError(f"none of {', '.join(names)} is in {root or 'the cache'}; name their folder with --data")
 
 
 def _corpus(name: str, root: Path | None) -> Path | None:

@@ -1,4 +1,4 @@
-"""Make what a figure shows: expand its declaration, do the runs that are not there yet, and leave one tidy table.
+"""Make what a figure shows: expand its declaration, do the missing runs, and write one tidy table.
 
 OUT/NAME/study-1.toml ...          the experiments, runnable by ``ltr-duel run``
 OUT/NAME/store/                    the runs; OUT/STORE/store/ where figures share them
@@ -41,7 +41,7 @@ class Made:
 
 
 def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, jobs: int = -1) -> Made:
-    """Do what a figure needs and is not in OUT yet.
+    """Do the missing runs of a figure, or its measurements, and write its table.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def read_made(out: Path) -> dict[str, Made]:
 
 
 def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
-    """Do the runs of a figure that are not in its store yet."""
+    """Do the runs of a figure that are not in its store."""
     folder, store = out / figure.name, out / figure.about.get("store", figure.name) / "store"
     plans, planned, new = [], 0, 0
     for number, table in enumerate(expand(figure, scale, root), 1):
@@ -120,7 +120,7 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
             count = len(report.failed) + len(report.damaged)
             raise InputError(
                 f"{figure.name}: {count:,} of {report.planned:,} runs failed or are damaged; 'ltr-duel status {store}'"
-                f" says why, 'ltr-duel run {path} --out {store} --retry' does them again"
+                f" explains why, 'ltr-duel run {path} --out {store} --retry' repeats them"
             )
         plans.append(plan)
         planned, new = planned + report.planned, new + report.done
@@ -151,7 +151,7 @@ def _table(store: Path, plans: Sequence[Plan]) -> pd.DataFrame:
 
 
 def _measure(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
-    """Do all measurements of a figure: none is kept."""
+    """Do all measurements of a figure; they are not stored."""
     from ltr_duel.papers.measures import MEASURES
 
     frames, sources = [], []

@@ -106,7 +106,7 @@ def test_a_source_of_two_files_needs_both(tmp_path):
 
 def test_nothing_to_choose_and_nothing_there():
     assert first_present([], "paper", None) == ({}, "as in the paper", "")
-    with pytest.raises(InputError, match=r"none of a, b\.npy is in the cache; name their folder by --data"):
+    with pytest.raises(InputError, match=r"none of a, b\.npy is in the cache; name their folder with --data"):
         first_present([real("a"), published("b.npy")], "paper", None)
     with pytest.raises(InputError, match="no source 'reel data'; did you mean 'real data'"):
         Source("reel data", ["a"])

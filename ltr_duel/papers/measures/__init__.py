@@ -1,4 +1,4 @@
-"""What a figure or table shows that is no run of policies: properties of matrices, estimates, distortion.
+"""Measurements that are not runs of policies: properties of matrices, estimates, distortion.
 
 A measure is a function of the data that was found and of the settings that a figure gives it (`measured`); it returns a
 tidy table. It draws no picture, judges no claim, and only puts together what the floors below can do.

@@ -1,6 +1,6 @@
 """The folder of figure files: Python modules, one for each paper, with a function for each figure (`figure`).
 
-A module takes its vocabulary from ``ltr_duel.papers``, and may import from its neighbours: ``from .problems import MSLR``.
+A module takes its words from ``ltr_duel.papers``, and may import from its neighbours: ``from .problems import MSLR``.
 """
 
 from __future__ import annotations

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import jobs_option, print_table
+from ltr_duel.cli._options import jobs_option
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ltr_duel.papers import FigureFile, Made
+    from ltr_duel.papers import Figure, Made
 
 _CLAIMS = "claims.toml"
+_WIDTH = 100  # columns of --list
 _STANDINGS = "state_of_the_art"  # the figure that has a page of its own
 
 
@@ -24,14 +26,14 @@ _STANDINGS = "state_of_the_art"  # the figure that has a page of its own
 @click.option(
     "--data",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of the corpora and published matrices that you have; what is missing is made up, and said.",
+    help="Folder of your corpora and published matrices; surrogates are generated for what is missing.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of figures; what is there is not done again.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder of figures; existing results are reused.")
 @jobs_option
 @click.option(
     "--experiments",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of figure files, in place of this package's own.",
+    help="Folder of figure files (Python, which is run), in place of this package's own.",
 )
 @click.option(
     "--list", "only_list", is_flag=True, help="Print the figures: what they need, and about how long each takes."
@@ -73,28 +75,28 @@ def command(
     raise SystemExit(1 if failed else 0)
 
 
-def _make(files: list[FigureFile], out: Path, scale: str, data: Path | None, jobs: int) -> bool:
-    """Make figures one after the other; whether some could not be made. One that fails does not stop the others.
+def _make(figures: list[Figure], out: Path, scale: str, data: Path | None, jobs: int) -> bool:
+    """Make figures one after the other; return whether some could not be made. One that fails does not stop the others.
 
-    A figure whose data are not there and cannot be made up is left out, which is no failure.
+    A figure whose data are missing and have no surrogate is left out, which is no failure.
     """
     from ltr_duel.core import InputError
     from ltr_duel.experiment import duration
     from ltr_duel.papers import NoDataError, make_figure
 
     failed = False
-    for number, file in enumerate(files, 1):
-        click.echo(f"[{number}/{len(files)}] {file.row[1]}", err=True)
+    for number, figure in enumerate(figures, 1):
+        click.echo(f"[{number}/{len(figures)}] {figure.row[1]}", err=True)
         try:
-            made = make_figure(file, out, scale=scale, root=data, jobs=jobs)
+            made = make_figure(figure, out, scale=scale, root=data, jobs=jobs)
             _draw(made)
         except InputError as error:
-            if len(files) == 1:
+            if len(figures) == 1:
                 raise
             failed = failed or not isinstance(error, NoDataError)
-            click.echo(f"left out: {file.name}: {error}", err=True)
+            click.echo(f"left out: {figure.name}: {error}", err=True)
         except KeyboardInterrupt:
-            click.echo("the same command goes on from here", err=True)
+            click.echo("the same command resumes from here", err=True)
             raise
         else:
             sources = ", ".join(dict.fromkeys(one["source"] for one in made.about["sources"]))
@@ -128,7 +130,8 @@ def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
     made = read_made(out)
     frames = {name: one.frame for name, one in made.items()}
     abouts = {name: one.about for name, one in made.items()}
-    ledger = check_claims(read_claims(folder / _CLAIMS), frames, abouts)
+    claims = read_claims(folder / _CLAIMS) if (folder / _CLAIMS).is_file() else []
+    ledger = check_claims(claims, frames, abouts)
     save_ledger(ledger, abouts, out)
     for one in made.values():
         if not (one.folder / "figure.png").is_file():  # an interrupt came between the table and its picture
@@ -145,8 +148,13 @@ def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
     return ledger
 
 
-def _print_figures(figures: dict[str, FigureFile]) -> None:
-    import pandas as pd
-
-    columns = ["name", "figure", "data it uses if there", "quick", "paper"]
-    print_table(pd.DataFrame([file.row for file in figures.values()], columns=columns))
+def _print_figures(figures: dict[str, Figure]) -> None:
+    """Print a table of at most `_WIDTH` columns: the last one, what a figure is and which data it uses, is wrapped."""
+    rows = [("name", "quick", "paper", "figure; the data it uses if there")]
+    for figure in figures.values():
+        name, what, needs, quick, paper = figure.row
+        rows.append((name, quick, paper, what if needs == "nothing" else f"{what}; data: {needs}"))
+    widths = [max(len(row[place]) for row in rows) for place in range(3)]
+    for name, quick, paper, text in rows:
+        head = f"{name:{widths[0]}}  {quick:>{widths[1]}}  {paper:>{widths[2]}}  "
+        click.echo(textwrap.fill(text, _WIDTH, initial_indent=head, subsequent_indent=" " * len(head)))

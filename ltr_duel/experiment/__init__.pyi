@@ -10,15 +10,6 @@ from .results import StudyResults as StudyResults
 from .run import make_plan as make_plan
 from .run import run_experiment as run_experiment
 from .scheduler import Report as Report
-from .schema import axis as axis
-from .schema import located as located
-from .schema import number as number
-from .schema import one_of as one_of
-from .schema import read_table as read_table
-from .schema import table as table
-from .schema import text as text
-from .schema import value as value
-from .spec import CorpusSpec as CorpusSpec
 from .spec import Spec as Spec
 from .spec import SpecFile as SpecFile
 from .spec import read_spec as read_spec

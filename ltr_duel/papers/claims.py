@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -80,14 +80,14 @@ def read_claims(path: str | Path) -> list[Claim]:
     """
     path = Path(path)
     try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8")).get("claim", [])
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not TOML: {error}") from None
     claims = [
         _claim(entry, f"{path}: claim {number} ({entry.get('id', 'without id')})")
-        for number, entry in enumerate(entries, 1)
+        for number, entry in enumerate(_entries(given, path), 1)
     ]
     known: set[str] = set()
     for claim in claims:
@@ -95,6 +95,29 @@ def read_claims(path: str | Path) -> list[Claim]:
             raise InputError(f"{path}: two claims are called '{claim.id}'")
         known.add(claim.id)
     return claims
+
+
+def _entries(given: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
+    """Yield each claim as a table that says all of it: [[claim]], or [paper.figure.id] with what its parents share."""
+    yield from given.get("claim", [])
+    for paper, figures, of_paper in _tables({key: given[key] for key in given if key != "claim"}, f"{path}: "):
+        for figure, claims, of_figure in _tables(figures, f"{path}: {paper}."):
+            for name, unknown, own in _tables(claims, f"{path}: {paper}.{figure}."):
+                entry = {"paper": paper, "figure": f"{paper}_{figure}", "id": name} | of_paper | of_figure | own
+                entry |= unknown
+                if isinstance(measure := entry.get("measure"), dict) and len(measure) == 1:
+                    ((entry["measure"], entry["settings"]),) = measure.items()
+                yield entry
+
+
+def _tables(given: dict[str, Any], where: str) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Yield the tables in a table: name, the tables in it, and its keys of claims, which hold for all claims in it."""
+    keys = {one.name for one in fields(Claim)}
+    for name, table in given.items():
+        if not isinstance(table, dict):
+            raise InputError(f"{where}{name}: neither a key of claims nor a table [paper.figure.id]")
+        inside = {key: one for key, one in table.items() if key not in keys}
+        yield name, inside, {key: one for key, one in table.items() if key in keys}
 
 
 def _claim(entry: dict[str, Any], where: str) -> Claim:

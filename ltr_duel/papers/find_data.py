@@ -1,39 +1,36 @@
-"""Which of several sources of the same problem is at hand: the real corpus, a published matrix, or a stand-in."""
+"""Which of several sources of the same data is available: the real corpus, a published matrix, or a surrogate."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ltr_duel.core import InputError, cache_home, unknown_name
+from ltr_duel.core import InputError, cache_home
 from ltr_duel.data import CORPORA, is_converted
-
-SOURCES = ("real data", "published matrix", "stand-in", "made by a rule", "as in the paper")
+from ltr_duel.papers.declaration import SOURCES, Source
 
 
 class NoDataError(InputError):
-    """None of the alternatives is there, and the program cannot make one."""
+    """None of the sources is there, and the program cannot make one."""
 
 
 class Found(NamedTuple):
-    """The alternative that is taken."""
+    """The source that is used."""
 
     entry: dict[str, Any]  # its keys, paths made absolute; {} if there was nothing to choose
     source: str  # one of SOURCES
     note: str
 
 
-def first_present(alternatives: Sequence[Mapping[str, Any]], root: Path | None) -> Found:
-    """Return the first alternative that is there.
+def first_present(sources: Sequence[Source], scale: str, root: Path | None) -> Found:
+    """Return the first source that is there; one that names no path and no file always is.
 
     Parameters
     ----------
-    alternatives : sequence of mapping
-        Each names what it is by ``source``, and where it lies by ``path`` (a feature file or folder, or the catalogue
-        name of a corpus that was converted) or ``file`` (a matrix), below ``root``. One that names neither is made by
-        the program, and always there.
+    sources : sequence of Source
+    scale : {"quick", "paper"}
     root : Path, optional
         The folder of the user's data.
 
@@ -41,38 +38,29 @@ def first_present(alternatives: Sequence[Mapping[str, Any]], root: Path | None) 
     ------
     NoDataError
         If none is there.
-    InputError
-        If a source is called by another name than those in `SOURCES`.
     """
-    for given in alternatives:
-        entry = {key: one for key, one in given.items() if key not in ("source", "note")}
-        source, note = given.get("source", SOURCES[-1]), given.get("note", "")
-        if source not in SOURCES:
-            raise unknown_name("source", source, SOURCES)
-        for key in ("path", "file"):
-            if key in entry:
-                places = [_place(name, root, key) for name in _listed(entry[key])]
-                if None in places:
-                    break
-                entry[key] = [str(place) for place in places] if isinstance(entry[key], list) else str(places[0])
-        else:
-            return Found(entry, source, note)
-    if not alternatives:
+    for source in sources:
+        path = next(filter(None, (_corpus(name, root) for name in source.paths)), None)
+        file = _below(root, source.file) if source.file else None
+        if (source.paths and path is None) or (source.file and file is None):
+            continue
+        places = {key: str(place) for key, place in (("path", path), ("file", file)) if place}
+        return Found(source.at(scale) | places, source.kind, source.note)
+    if not sources:
         return Found({}, SOURCES[-1], "")
-    names = [name for one in alternatives for key in ("path", "file") for name in _listed(one.get(key, []))]
-    raise NoDataError(f"none of {', '.join(names)} is in {root or 'the cache'}; name their folder by --data")
+    names = [name for source in sources for name in (*source.paths, source.file) if name]
+    raise NoDataError(f"none of {', '.join(names)} is in {root or 'the cache'}; name their folder with --data")
 
 
-def _listed(given: Any) -> list[str]:
-    return given if isinstance(given, list) else [given]
+def _corpus(name: str, root: Path | None) -> Path | None:
+    """Return where a corpus lies, if it does; one with a catalogue name is looked for among the converted ones."""
+    if name not in CORPORA:
+        return _below(root, name)
+    own = re.compile(re.escape(name) + r"-[0-9a-f]{20}")
+    folders = sorted((cache_home() / "corpora").glob(f"{name}-*"))
+    return next((one.resolve() for one in folders if own.fullmatch(one.name) and is_converted(one)), None)
 
 
-def _place(name: str, root: Path | None, key: str) -> Path | None:
-    """Return where something lies, if it does."""
-    if key == "path" and name in CORPORA:
-        folder = cache_home() / "corpora"
-        own = re.compile(re.escape(name) + r"-[0-9a-f]{20}")
-        places = sorted(one for one in folder.glob(f"{name}-*") if own.fullmatch(one.name) and is_converted(one))
-    else:
-        places = [place for place in (root / name, root / f"{name}.gz") if place.exists()] if root else []
-    return places[0].resolve() if places else None
+def _below(root: Path | None, name: str) -> Path | None:
+    places = [root / name, root / f"{name}.gz"] if root else []
+    return next((place.resolve() for place in places if place.exists()), None)

@@ -1,4 +1,4 @@
-"""Make what a figure shows: resolve its file, do the runs that are not there yet, and leave one tidy table.
+"""Make what a figure shows: expand its declaration, do the missing runs, and write one tidy table.
 
 OUT/NAME/study-1.toml ...          the experiments, runnable by ``ltr-duel run``
 OUT/NAME/store/                    the runs; OUT/STORE/store/ where figures share them
@@ -9,23 +9,26 @@ OUT/NAME/about.json                the figure, the scale, where the data came fr
 from __future__ import annotations
 
 import datetime
+import inspect
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import tomli_w
 
-from ltr_duel.core import InputError, replacing
+from ltr_duel.core import InputError, replacing, unknown_name
 from ltr_duel.experiment import Backend, Plan, StudyResults, environment, make_plan, run_experiment
-from ltr_duel.papers.figure_file import RUNS, SCALES, FigureFile
+from ltr_duel.papers.declaration import SCALES, Figure
+from ltr_duel.papers.expand import expand
 from ltr_duel.papers.find_data import first_present
-from ltr_duel.papers.resolve import at_scale, resolve
-from ltr_duel.papers.toml_text import toml_text
 from ltr_duel.preferences import lower_bound
+
+_Work = tuple[pd.DataFrame, dict[str, Any], int]  # the table; sources, runs and horizon; how many runs were done now
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,62 +40,51 @@ class Made:
     about: dict[str, Any]
 
 
-@dataclass
-class _Work:
-    """What was done for a figure in this call."""
-
-    frame: pd.DataFrame
-    sources: list[dict[str, str]]
-    horizon: int = 0
-    runs: int = 0
-    new: int = 0
-
-
-def make_figure(file: FigureFile, out: Path, *, scale: str, root: Path | None, jobs: int = -1) -> Made:
-    """Do what a figure needs and is not in OUT yet.
+def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, jobs: int = -1) -> Made:
+    """Do the missing runs of a figure, or its measurements, and write its table.
 
     Parameters
     ----------
-    file : FigureFile
+    figure : Figure
     out : Path
         The folder of all figures.
     scale : {"quick", "paper"}
     root : Path, optional
-        The user's data.
+        The folder of the user's data.
     jobs : int
 
     Raises
     ------
     InputError
-        If something is not legal, is missing, or a run failed. What is done stays done.
+        If something is not legal, is missing, or a run failed. Finished runs are kept.
     KeyboardInterrupt
-        After Ctrl-C; the same call goes on.
+        After Ctrl-C; the same call resumes.
     """
     if scale not in SCALES:
-        raise InputError(f"the scale must be {' or '.join(SCALES)}, not '{scale}'")
-    folder, began = out / file.name, time.monotonic()
-    work = (_run if file.figure.kind == RUNS else _measure)(file, out, scale, root, jobs)
-    seconds = time.monotonic() - began
-    earlier = _earlier(folder)
-    if earlier and earlier["scale"] == scale and not work.new and earlier["runs"] == work.runs:
-        seconds, date = earlier["seconds"], earlier["date"]  # everything was there: what it took, it took then
-    else:
-        date = datetime.date.today().isoformat()
+        raise unknown_name("scale", scale, SCALES)
+    folder, began = out / figure.name, time.monotonic()
+    frame, facts, new = (_measure if figure.measures else _run)(figure, out, scale, root, jobs)
     running = environment()
     about = {
-        "name": file.name,
-        "figure": file.about,
+        "name": figure.name,
+        "figure": figure.about,
         "scale": scale,
-        "sources": work.sources,
-        "seconds": round(seconds, 1),
-        "runs": work.runs,
-        "horizon": work.horizon,
+        **facts,
+        "seconds": round(time.monotonic() - began, 1),
         "machine": f"{running['processor']}, {os.cpu_count()} cores",
-        "date": date,
+        "date": datetime.date.today().isoformat(),
         "versions": running["versions"] | {"python": running["python"]},
     }
-    _write(folder, work.frame, about)
-    return Made(folder, work.frame, about)
+    earlier = json.loads((folder / "about.json").read_text("utf-8")) if (folder / "about.json").is_file() else {}
+    if earlier.get("scale") == scale and earlier["runs"] == facts["runs"] and not new:
+        about |= {key: earlier[key] for key in ("seconds", "date")}  # all results existed: when and how they were made
+    with replacing(folder / "data.parquet") as temporary:
+        frame.to_parquet(temporary, index=False, compression="zstd")
+    with replacing(folder / "data.csv") as temporary:
+        frame.to_csv(temporary, index=False, lineterminator="\n")
+    with replacing(folder / "about.json") as temporary:  # last: it says that the figure is complete
+        temporary.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return Made(folder, frame, about)
 
 
 def read_made(out: Path) -> dict[str, Made]:
@@ -112,13 +104,14 @@ def read_made(out: Path) -> dict[str, Made]:
     return made
 
 
-def _run(file: FigureFile, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
-    folder, store = out / file.name, out / (file.figure.store or file.name) / "store"
+def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
+    """Do the runs of a figure that are not in its store."""
+    folder, store = out / figure.name, out / figure.about.get("store", figure.name) / "store"
     plans, planned, new = [], 0, 0
-    for number, study in enumerate(resolve(file, scale, root), 1):
+    for number, table in enumerate(expand(figure, scale, root), 1):
         path = folder / f"study-{number}.toml"
         with replacing(path) as temporary:
-            temporary.write_text(toml_text(study), encoding="utf-8")
+            temporary.write_text(tomli_w.dumps(table), encoding="utf-8")
         plan = make_plan(path, jobs=jobs)
         report = run_experiment(plan, store, backend=Backend(jobs=jobs))
         if report.interrupted:
@@ -126,13 +119,19 @@ def _run(file: FigureFile, out: Path, scale: str, root: Path | None, jobs: int) 
         if report.failed or report.damaged:
             count = len(report.failed) + len(report.damaged)
             raise InputError(
-                f"{file.name}: {count:,} of {report.planned:,} runs failed or are damaged; 'ltr-duel status {store}'"
-                f" says why, 'ltr-duel run {path} --out {store} --retry' does them again"
+                f"{figure.name}: {count:,} of {report.planned:,} runs failed or are damaged; 'ltr-duel status {store}'"
+                f" explains why, 'ltr-duel run {path} --out {store} --retry' repeats them"
             )
         plans.append(plan)
         planned, new = planned + report.planned, new + report.done
+    origins = {
+        problem.name: {"source": problem.facts["source"], "note": problem.facts.get("note", "")}
+        for plan in plans
+        for problem in plan.problems
+    }
+    sources = [{"problem": name, **origin} for name, origin in origins.items()]
     horizon = max(max(plan.file.spec.horizon) for plan in plans)
-    return _Work(_table(store, plans), _origins(plans), horizon, planned, new)
+    return _table(store, plans), {"sources": sources, "runs": planned, "horizon": horizon}, new
 
 
 def _table(store: Path, plans: Sequence[Plan]) -> pd.DataFrame:
@@ -151,43 +150,20 @@ def _table(store: Path, plans: Sequence[Plan]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _origins(plans: Sequence[Plan]) -> list[dict[str, str]]:
-    """Say of each problem where it comes from."""
-    said = {
-        problem.name: {
-            "problem": problem.name,
-            "source": problem.facts["source"],
-            "note": problem.facts.get("note", ""),
-        }
-        for plan in plans
-        for problem in plan.problems
-    }
-    return list(said.values())
-
-
-def _measure(file: FigureFile, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
+def _measure(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
+    """Do all measurements of a figure; they are not stored."""
     from ltr_duel.papers.measures import MEASURES
 
     frames, sources = [], []
-    for given in file.measures:
-        settings = at_scale(given, scale)
-        found = first_present(settings.pop("any_of", []), root)
-        frames.append(MEASURES[file.figure.kind](settings, found=found, jobs=jobs))
+    for part in figure.measures:
+        if part.measure not in MEASURES:
+            raise unknown_name("measure", part.measure, MEASURES)
+        settings, found = part.at(scale), first_present(part.sources, scale, root)
+        measure = MEASURES[part.measure]
+        try:
+            inspect.signature(measure).bind(found=found, jobs=jobs, **settings)
+        except TypeError as error:
+            raise InputError(f"{figure.name}: measure '{part.measure}': {error}") from None
+        frames.append(measure(found=found, jobs=jobs, **settings))
         sources.append({"problem": settings.get("corpus", ""), "source": found.source, "note": found.note})
-    return _Work(pd.concat(frames, ignore_index=True), sources)
-
-
-def _earlier(folder: Path) -> dict[str, Any]:
-    path = folder / "about.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return found
-
-
-def _write(folder: Path, frame: pd.DataFrame, about: Mapping[str, Any]) -> None:
-    """Write the table in both forms, and last what says that the figure is there."""
-    with replacing(folder / "data.parquet") as temporary:
-        frame.to_parquet(temporary, index=False, compression="zstd")
-    with replacing(folder / "data.csv") as temporary:
-        frame.to_csv(temporary, index=False, lineterminator="\n")
-    with replacing(folder / "about.json") as temporary:
-        temporary.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return pd.concat(frames, ignore_index=True), {"sources": sources, "runs": 0, "horizon": 0}, 0

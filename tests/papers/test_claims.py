@@ -196,6 +196,7 @@ criterion = { at_least = 5 }
         (GOOD.replace('"rucb"\nw', '"rubc"\nw'), "did you mean 'rucb'"),
         (GOOD + GOOD, "two claims are called 'a'"),
         (GOOD + "needs = 'luck'", "no need 'luck'"),
+        ("[rucb.figure_4.a]\nverdict = 'holds'", "no key 'verdict'"),
         ("[[claim", "not TOML"),
     ],
 )
@@ -209,6 +210,40 @@ def test_a_file_is_read(tmp_path):
     (tmp_path / "claims.toml").write_text(GOOD)
     (claim,) = read_claims(tmp_path / "claims.toml")
     assert claim.figure == ("rucb_figure_4",) and claim.criterion == FIVE and claim.panels == ()
+
+
+def test_what_claims_share_stands_once(tmp_path):
+    grouped = """
+[rucb]
+needs = "real data"
+[rucb.figure_4]
+where = "Figure 4"
+[rucb.figure_4.a]
+says = "less"
+measure.ratio = { of = "savage", to = "rucb" }
+criterion = { at_least = 5 }
+[rucb.figure_4.b]
+where = "Section 6"
+says = "much less"
+needs = []
+measure.ratio = { of = "savage", to = "rucb" }
+criterion = { at_least = 50 }
+"""
+    (tmp_path / "alone.toml").write_text(GOOD + 'needs = "real data"')
+    (tmp_path / "grouped.toml").write_text(grouped)
+    (alone,) = read_claims(tmp_path / "alone.toml")
+    one, other = read_claims(tmp_path / "grouped.toml")
+    assert one == alone
+    assert (other.id, other.where, other.needs, other.figure) == ("b", "Section 6", (), alone.figure)
+
+
+@pytest.mark.parametrize(
+    "text", ["verdict = 'holds'", "[rucb]\nverdict = 'holds'", "[rucb.figure_4]\nverdict = 'holds'"]
+)
+def test_what_is_neither_shared_nor_a_claim_is_refused(tmp_path, text):
+    (tmp_path / "claims.toml").write_text(text)
+    with pytest.raises(InputError, match=r"claims.toml: .*verdict: neither a key of claims nor a table"):
+        read_claims(tmp_path / "claims.toml")
 
 
 def test_the_ledger_is_written_for_people_and_programs(tmp_path):

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import pytest
 
 from ltr_duel.papers.checks import MEASURES
 from ltr_duel.papers.claims import PAPERS, check_claims, read_claims
-from ltr_duel.papers.resolve import KINDS
+from ltr_duel.papers.figure_files import list_figures
 from ltr_duel.papers.verdicts import FAILS, HOLDS, NEEDS_DATA
 from tests.papers.claim_tables import BUILDERS, frames_for
 
 FILE = Path(__file__).resolve().parents[2] / "experiments" / "claims.toml"
 CLAIMS = read_claims(FILE)
+FIGURES = list_figures(FILE.parent)
 claims = pytest.mark.parametrize("claim", CLAIMS, ids=[one.id for one in CLAIMS])
 
 
@@ -41,9 +41,7 @@ def test_a_claim_needs_its_figure(claim):
 
 @claims
 def test_a_claim_names_figures_that_there_are(claim):
-    for name in claim.figure:
-        with (FILE.parent / f"{name}.toml").open("rb") as file:
-            assert tomllib.load(file)["figure"]["paper"] == claim.paper
+    assert all(FIGURES[name].about["paper"] == claim.paper for name in claim.figure)
 
 
 @claims
@@ -67,8 +65,7 @@ def test_there_are_claims_of_all_papers_in_numbers():
 
 def test_every_figure_of_a_paper_has_a_claim():
     """Three have none: a table of settings, a figure of which the text says nothing, and the one that no paper has."""
-    files = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in FILE.parent.glob("*.toml")}
-    figures = {name for name, file in files.items() if file.get("figure", {}).get("paper") in PAPERS}
+    figures = {name for name, figure in FIGURES.items() if figure.about["paper"] in PAPERS}
     claimed = {name for one in CLAIMS for name in one.figure}
     assert figures - claimed == {"multi_dueling_table_1", "wolfenfeld_figure_9", "state_of_the_art"}
 
@@ -84,10 +81,8 @@ def test_a_claim_about_a_corpus_is_put_to_whatever_stands_in_for_it():
         wanted = claim.rows.get("corpus")
         names = wanted if isinstance(wanted, list) else [wanted] if wanted else []
         for figure in claim.figure if names else ():
-            file = tomllib.loads((FILE.parent / f"{figure}.toml").read_text(encoding="utf-8"))
-            parts = [one for study in file.get("study", ()) for kind in KINDS for one in study.get(kind, ())]
-            for part in parts:
-                given = {one.get("name", part.get("name")) for one in part.get("any_of", ()) if not one.get("skip")}
+            for problem in (one for study in FIGURES[figure].studies for one in study.problems):
+                given = {one.settings.get("name", problem.settings.get("name")) for one in problem.sources}
                 if given & set(names):
                     checked += 1
                     assert given <= set(names), f"{claim.id}: {figure} may call it {sorted(given - set(names))}"

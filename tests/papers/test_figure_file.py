@@ -5,39 +5,41 @@ from __future__ import annotations
 import tomllib
 
 import pytest
+import tomli_w
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.papers.figure_file import figures_folder, list_figures, read_figure
+from ltr_duel.papers.declaration import Source, published, real, surrogate
+from ltr_duel.papers.expand import expand
+from ltr_duel.papers.figure_files import figures_folder, list_figures
 from ltr_duel.papers.find_data import first_present
-from ltr_duel.papers.resolve import KINDS, resolve
-from ltr_duel.papers.toml_text import toml_text
 
-FIGURE = """
-[figure]
-paper = "rucb"
-number = "Figure 4"
-title = "A title"
-shows = "what there is to see"
-setting = "as printed"
-drawing = "regret"
+KINDS = ("matrices", "corpora", "utilities")
+FIGURE = '''
+from ltr_duel.papers import corpus, figure, matrix, measured, published, real, study, surrogate, utilities
 
-[[study]]
-policies = ["rucb"]
-horizon = 1_000_000
-repetitions = 100
-quick = { horizon = 300, repetitions = 2 }
 
-[[study.corpora]]
-name = "NP2004"
-clicks = "informational"
-answers = "live"
-subsets = { size = [2, 3], condorcet = true }
-any_of = [
-    { path = "NP2004/Fold1", ties = "shared", source = "real data", note = "a part" },
-    { file = "matrices/m.txt", source = "published matrix" },
-    { synthetic = { queries = 9 }, source = "stand-in", quick = { synthetic = { queries = 3 } } },
-]
-"""
+@figure("rucb", "Figure 4", drawing="regret")
+def rucb_figure_4():
+    """A title.
+
+    What there is to see.
+
+    Setting: as printed
+    """
+    problem = corpus(
+        "NP2004",
+        real("NP2004/Fold1", ties="shared", note="a part"),
+        published("matrices/m.txt"),
+        surrogate(queries=9, quick={"queries": 3}),
+        clicks="informational",
+        answers="live",
+        subsets={"size": [2, 3], "condorcet": True},
+    )
+    return [
+        study(["rucb"], problem, horizon=1_000_000, repetitions=100, quick={"horizon": 300, "repetitions": 2}),
+    ]
+'''
+STUDY = FIGURE[FIGURE.index("        study(") : FIGURE.rindex("    ]")]
 
 
 @pytest.fixture
@@ -45,15 +47,14 @@ def figure_file(tmp_path):
     """Return a function that writes a figure file and reads it."""
 
     def write(text=FIGURE, name="rucb_figure_4"):
-        path = tmp_path / f"{name}.toml"
-        path.write_text(text)
-        return read_figure(path)
+        (tmp_path / "rucb.py").write_text(text)
+        return list_figures(tmp_path)[name]
 
     return write
 
 
 def test_quick_keys_replace_those_beside_them(figure_file):
-    (quick,), (paper,) = (resolve(figure_file(), scale, None) for scale in ("quick", "paper"))
+    (quick,), (paper,) = (expand(figure_file(), scale, None) for scale in ("quick", "paper"))
     assert (quick["horizon"], quick["repetitions"]) == (300, 2)
     assert (paper["horizon"], paper["repetitions"]) == (1_000_000, 100)
     assert quick["corpora"][0]["synthetic"]["queries"] == 3 and paper["corpora"][0]["synthetic"]["queries"] == 9
@@ -62,88 +63,127 @@ def test_quick_keys_replace_those_beside_them(figure_file):
 
 def test_the_first_source_that_is_there_is_taken(figure_file, tmp_path):
     def part(kind):
-        (study,) = resolve(figure_file(), "paper", tmp_path / "data")
+        (study,) = expand(figure_file(), "paper", tmp_path / "data")
         (one,) = study[kind]
         return one
 
     (tmp_path / "data" / "matrices").mkdir(parents=True)
-    assert part("corpora")["source"] == "stand-in"
+    assert part("corpora")["source"] == "surrogate"
     matrix = tmp_path / "data" / "matrices" / "m.txt.gz"
     matrix.touch()
     wanted = {"name": "NP2004", "clicks": "informational", "subsets": {"size": [2, 3], "condorcet": True}}
     assert part("matrices") == wanted | {"file": str(matrix), "source": "published matrix"}
     several = FIGURE.replace('"informational"', '["perfect", "informational"]')
-    (study,) = resolve(figure_file(several), "paper", tmp_path / "data")
+    (study,) = expand(figure_file(several), "paper", tmp_path / "data")
     assert "clicks" not in study["matrices"][0]  # a matrix was estimated with one
     (tmp_path / "data" / "NP2004" / "Fold1").mkdir(parents=True)
-    real = part("corpora")
-    assert real["path"] == str(tmp_path / "data" / "NP2004" / "Fold1") and real["ties"] == "shared"
-    assert (real["source"], real["note"], real["answers"]) == ("real data", "a part", "live")
+    chosen = part("corpora")
+    assert chosen["path"] == str(tmp_path / "data" / "NP2004" / "Fold1") and chosen["ties"] == "shared"
+    assert (chosen["source"], chosen["note"], chosen["answers"]) == ("real data", "a part", "live")
 
 
 def test_a_converted_corpus_of_the_cache_is_data_too(tmp_path, monkeypatch):
     monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path))
-    wanted = [{"path": "mslr-web10k", "source": "real data"}, {"synthetic": {}, "source": "stand-in"}]
+    wanted = [real("mslr-web10k"), surrogate()]
     for name in ("mslr-web10k-" + "0" * 20, "mslr-web10k-train-" + "0" * 20):
         (tmp_path / "corpora" / name).mkdir(parents=True)
     (tmp_path / "corpora" / ("mslr-web10k-train-" + "0" * 20) / "corpus.json").touch()
-    assert first_present(wanted, None).source == "stand-in"
+    assert first_present(wanted, "paper", None).source == "surrogate"
     (tmp_path / "corpora" / ("mslr-web10k-" + "0" * 20) / "corpus.json").touch()
-    assert first_present(wanted, None).entry == {"path": str(tmp_path / "corpora" / ("mslr-web10k-" + "0" * 20))}
+    entry = {"path": str(tmp_path / "corpora" / ("mslr-web10k-" + "0" * 20))}
+    assert first_present(wanted, "paper", None).entry == entry
+
+
+def test_a_source_of_two_files_needs_both(tmp_path):
+    wanted = [real("a", file="b.npy")]
+    (tmp_path / "a").touch()
+    with pytest.raises(InputError, match=r"none of a, b\.npy is in"):
+        first_present(wanted, "paper", tmp_path)
+    (tmp_path / "b.npy").touch()
+    found = first_present(wanted, "paper", tmp_path)
+    assert found.entry == {"path": str(tmp_path / "a"), "file": str(tmp_path / "b.npy")}
 
 
 def test_nothing_to_choose_and_nothing_there():
-    assert first_present([], None) == ({}, "as in the paper", "")
-    with pytest.raises(InputError, match=r"none of a, b\.npy is in the cache; name their folder by --data"):
-        first_present([{"path": "a", "source": "real data"}, {"file": "b.npy", "source": "published matrix"}], None)
+    assert first_present([], "paper", None) == ({}, "as in the paper", "")
+    with pytest.raises(InputError, match=r"none of a, b\.npy is in the cache; name their folder with --data"):
+        first_present([real("a"), published("b.npy")], "paper", None)
     with pytest.raises(InputError, match="no source 'reel data'; did you mean 'real data'"):
-        first_present([{"path": "a", "source": "reel data"}], None)
+        Source("reel data", ["a"])
 
 
 def test_each_value_makes_a_study(figure_file):
-    text = FIGURE[: FIGURE.index("[[study.corpora]]")].replace('["rucb"]', '["beat_the_mean:gamma=$gamma"]')
-    text += (
-        'each = { gamma = [1.0, 1.3] }\n[[study.matrices]]\nfamily = "strong_neighbours"\nsize = 5\ngamma = "$gamma"\n'
-    )
-    studies = resolve(figure_file(text), "paper", None)
+    studies = """        *(
+            study([f"beat_the_mean:gamma={g}"], matrix(family="strong_neighbours", size=5, gamma=g), in_quick=g < 1.2)
+            for g in (1.0, 1.3)
+        ),
+"""
+    figure = figure_file(FIGURE.replace(STUDY, studies))
+    studies = expand(figure, "paper", None)
     assert [study["policies"] for study in studies] == [["beat_the_mean:gamma=1.0"], ["beat_the_mean:gamma=1.3"]]
     assert [study["matrices"][0]["gamma"] for study in studies] == [1.0, 1.3]
     assert studies[0]["matrices"][0]["source"] == "as in the paper"
+    assert [study["matrices"][0]["gamma"] for study in expand(figure, "quick", None)] == [1.0]
 
 
 def test_a_problem_can_be_left_out_and_its_study_with_it(figure_file):
-    extra = FIGURE[FIGURE.index("[[study]]") : FIGURE.index("[[study.corpora]]")]
-    skip = '[[study.matrices]]\nname = "m"\nany_of = [{ file = "no", source = "published matrix" }, { skip = true }]\n'
-    assert len(resolve(figure_file(FIGURE + skip + extra + skip), "paper", None)) == 1
-    assert "matrices" not in resolve(figure_file(FIGURE + skip), "paper", None)[0]
+    optional = 'matrix(published("no"), name="m", optional=True)'
+    both = STUDY.replace("problem", f"problem, {optional}") + STUDY.replace("problem", optional)
+    assert len(expand(figure_file(FIGURE.replace(STUDY, both)), "paper", None)) == 1
+    assert "matrices" not in expand(figure_file(FIGURE.replace(STUDY, both)), "paper", None)[0]
+
+
+def test_a_problem_is_declared_once_and_used_with_other_settings(figure_file, tmp_path):
+    (tmp_path / "problems.py").write_text(
+        "from ltr_duel.papers import utilities\n"
+        'ARMS = utilities(set=["1good5poor"], name="arms", quick={"name": "few"})\n'
+    )
+    text = FIGURE.replace("\n\n\n@figure", "\nfrom .problems import ARMS\n@figure")
+    figure = figure_file(text.replace("problem, horizon", 'ARMS, ARMS.using(set=["arith6"]), horizon'))
+    for scale, name in (("paper", "arms"), ("quick", "few")):
+        (study,) = expand(figure, scale, None)
+        assert [(one["set"], one["name"]) for one in study["utilities"]] == [(["1good5poor"], name), (["arith6"], name)]
+    assert not (tmp_path / "__pycache__").exists()
 
 
 @pytest.mark.parametrize(
     "change, words",
     [
-        (("[figure]", "[figur]"), ["no key 'figur'; did you mean 'figure'?"]),
-        (('paper = "rucb"', 'paper = "rocb"'), ["figure.paper: no paper 'rocb'; did you mean 'rucb'?"]),
-        (('title = "A title"\n', ""), ["figure: the key 'title' is missing"]),
-        (("drawing =", "drawings ="), ["no key 'drawings'; did you mean 'drawing'?"]),
-        (('drawing = "regret"', 'drawing = "regret"\nkind = "properties"'), ["has [measure], and no [[study]]"]),
-        (('drawing = "regret"', 'drawing = "regret"\n[measure]\na = 1'), ["has [[study]], and no [measure]"]),
-        (("[[study]]", "[study]\n[[study.x]]\n[[study.x]]"), ["study[0]: no key 'x'"]),
-        (('drawing = "regret"\n', 'drawing = "regret"\n[bogus]\n'), ["no key 'bogus'"]),
-        (("repetitions = 100", "repetition = 100"), ["study[0]: no key 'repetition'; did you mean 'repetitions'?"]),
-        (('["rucb"]', '["rubc"]'), ["study[0].policies[0]: no policy 'rubc'"]),
-        (('source = "stand-in"', 'source = "standin"'), ["study[0]: corpora[0]: no source 'standin'"]),
-        (('clicks = "informational"', 'clicks = "informative"'), ["study[0].corpora[0].clicks: no click model"]),
-        (("repetitions = 100", "repetitions = 100\neach = { gamma = 1 }"), ["each: must be a table of lists"]),
-        (("repetitions = 100", "repetitions = = 100"), ["not TOML"]),
+        (("@figure(", "@figur("), ["line 5: NameError: name 'figur' is not defined"]),
+        (('figure("rucb"', 'figure("rocb"'), ["line 5: no paper 'rocb'; did you mean 'rucb'?"]),
+        (("A title.\n\n", ""), ["the docstring of figure 'rucb_figure_4' must have as paragraphs a title"]),
+        (("Setting: ", ""), ["must have as paragraphs a title", "'Setting: ...'"]),
+        (("drawing=", "drawings="), ["missing 1 required keyword-only argument: 'drawing'"]),
+        ((STUDY, ""), ["figure 'rucb_figure_4' must return a list, all of it study(...) or all of it measured(...)"]),
+        ((STUDY, STUDY + '        measured("properties"),\n'), ["all of it study(...) or all of it measured(...)"]),
+        (("horizon=1_000_000", "x=[]"), ["study 1: no key 'x'"]),
+        (("def rucb_figure_4", "def f(x)\ndef rucb_figure_4"), ["rucb.py, line 6: expected ':'"]),
+        (("repetitions=100", "repetition=100"), ["study 1: no key 'repetition'; did you mean 'repetitions'?"]),
+        (('["rucb"]', '["rubc"]'), ["study 1: policies[0]: no policy 'rubc'"]),
+        (
+            ("surrogate(queries", 'real("x", sauce=1), surrogate(querys'),
+            ["study 1: corpora[0].synthetic: no key 'querys'"],
+        ),
+        (('clicks="informational"', 'clicks="informative"'), ["study 1: corpora[0].clicks: no click model"]),
+        (("surrogate(queries=9", "surogate(queries=9"), ["line 17: NameError: name 'surogate' is not defined"]),
     ],
 )
 def test_a_mistake_is_answered_by_one_sentence(figure_file, change, words):
     assert change[0] in FIGURE
     with pytest.raises(InputError) as caught:
-        resolve(figure_file(FIGURE.replace(*change)), "paper", None)
+        expand(figure_file(FIGURE.replace(*change, 1)), "paper", None)
     message = str(caught.value)
-    assert "rucb_figure_4.toml" in message and "\n" not in message
+    assert ("rucb.py" in message or "rucb_figure_4" in message) and "\n" not in message
     assert all(word in message for word in words), message
+
+
+def test_a_folder_without_figures_and_a_name_given_twice(figure_file, tmp_path):
+    (tmp_path / "problems.py").write_text("")
+    with pytest.raises(InputError, match="no figure files"):
+        list_figures(tmp_path)
+    (tmp_path / "other.py").write_text(FIGURE)
+    with pytest.raises(InputError, match="two figures are called 'rucb_figure_4'"):
+        figure_file()
 
 
 def test_toml_text_says_what_it_was_given():
@@ -155,7 +195,7 @@ def test_toml_text_says_what_it_was_given():
         "deep": {"a.b": {"c": []}, "d": [{"e": 1}]},
         "matrices": [{"file": "m.npy", "subsets": {"size": [2, 3], "condorcet": True}}, {"name": "n"}],
     }
-    assert tomllib.loads(toml_text(given)) == given
+    assert tomllib.loads(tomli_w.dumps(given)) == given
 
 
 @pytest.mark.parametrize("scale", ["quick", "paper"])
@@ -165,12 +205,12 @@ def test_every_figure_resolves_without_any_data(name, scale, monkeypatch, tmp_pa
     from ltr_duel.papers.measures import MEASURES
 
     monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path))
-    file = list_figures(figures_folder())[name]
-    assert file.figure.drawing in DRAWINGS
-    studies = resolve(file, scale, None)
-    assert studies if file.figure.kind == "runs" else file.figure.kind in MEASURES
+    figure = list_figures(figures_folder())[name]
+    assert figure.about["drawing"] in DRAWINGS
+    studies = expand(figure, scale, None)
+    assert studies if figure.studies else all(one.measure in MEASURES for one in figure.measures)
     parts = [part for study in studies for kind in KINDS for part in study.get(kind, ())]
-    assert {part["source"] for part in parts} <= {"stand-in", "as in the paper", "made by a rule", "published matrix"}
+    assert {part["source"] for part in parts} <= {"surrogate", "as in the paper", "made by a rule", "published matrix"}
     assert not any("path" in part or "file" in part for part in parts)
 
 
@@ -180,9 +220,18 @@ def test_the_readme_lists_every_figure():
     rows = [line for line in readme.splitlines() if line.startswith("| `")]
     wanted = [
         f"| `{name}` | {what} | {needs} | {quick} | {paper} |"
-        for name, what, needs, quick, paper in (file.row for file in list_figures(folder).values())
+        for name, what, needs, quick, paper in (figure.row for figure in list_figures(folder).values())
     ]
     assert rows == wanted, "the table of experiments/README.md should be\n" + "\n".join(wanted)
+
+
+def test_the_example_of_the_readme_is_a_figure(tmp_path):
+    folder = figures_folder()
+    example = (folder / "README.md").read_text(encoding="utf-8").partition("```python\n")[2].partition("```")[0]
+    (tmp_path / "mine.py").write_text(example)
+    (tmp_path / "problems.py").write_text((folder / "problems.py").read_text())
+    (study,) = expand(list_figures(tmp_path)["my_figure"], "quick", None)
+    assert study["corpora"][0]["subsets"]["size"] == 80 and study["corpora"][0]["synthetic"]["features"] == 109
 
 
 def test_figures_come_paper_by_paper_and_by_number():

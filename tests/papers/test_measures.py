@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +9,7 @@ import pandas as pd
 import pytest
 
 from ltr_duel.core.errors import InputError
+from ltr_duel.papers.figure_files import figures_folder, list_figures
 from ltr_duel.papers.measures import MEASURES
 from ltr_duel.preferences.io import save_preferences
 from ltr_duel.preferences.properties.subsets import random_condorcet_subset
@@ -18,24 +17,21 @@ from ltr_duel.preferences.synthetic import arithmetic, cyclic, random_preference
 from tests.conftest import ROCK_PAPER_SCISSORS
 from tests.reference import preferences as literal
 
-FIGURES = Path(__file__).resolve().parents[2] / "experiments"
 TINY = {"synthetic": {"queries": 8, "documents": 12, "features": 6, "grades": 2, "dead": 0, "constant": 0}}
 
 
-def found(entry=None, source="stand-in"):
+def found(entry=None, source="surrogate"):
     return SimpleNamespace(entry=entry or {}, source=source, note="")
 
 
 def figure(name):
-    """Return the settings of a figure file at quick scale, with its alternatives."""
-    figure = tomllib.loads((FIGURES / f"{name}.toml").read_text())
-    measure = figure["measure"]
-    alternatives = measure.pop("any_of")
-    return figure["figure"]["kind"], {**measure, **measure.pop("quick", {})}, alternatives
+    """Return measure and settings of a figure at quick scale, with its sources."""
+    (part,) = list_figures(figures_folder())[name].measures
+    return part.measure, {**part.settings, **part.quick}, part.sources
 
 
-def measured(kind, settings, entry=None, source="stand-in", jobs=1):
-    return MEASURES[kind](settings, found=found(entry, source), jobs=jobs)
+def measured(kind, settings, entry=None, source="surrogate", jobs=1):
+    return MEASURES[kind](found=found(entry, source), jobs=jobs, **settings)
 
 
 def numbers(table, column="value"):
@@ -43,8 +39,8 @@ def numbers(table, column="value"):
 
 
 def test_the_table_of_beat_the_mean_has_its_gamma_and_shows_its_slips():
-    kind, settings, alternatives = figure("beat_the_mean_table_1")
-    table = measured(kind, settings, source=alternatives[0]["source"])
+    kind, settings, sources = figure("beat_the_mean_table_1")
+    table = measured(kind, settings, source=sources[0].kind)
     value, printed = numbers(table), numbers(table, "printed")
     assert value["gamma_btm"] == pytest.approx(1.5) and printed["gamma_btm"] == 1.5
     assert value["lower_bound"] == pytest.approx(20.7, abs=0.05)
@@ -86,8 +82,8 @@ def test_what_the_paper_prints_of_the_utility_sets_is_what_they_have():
 
 
 def test_gammas_of_the_published_rankers(real_data):
-    kind, settings, alternatives = figure("rucb_gammas")
-    file = real_data / alternatives[0]["file"]
+    kind, settings, sources = figure("rucb_gammas")
+    file = real_data / sources[0].file
     table = measured(kind, {**settings, "subsets": 400}, {"file": str(file)}, "published matrix")
     whole = numbers(table[table["rankers"] == 64])
     assert whole == {"gamma_rucb": pytest.approx(47.35, abs=0.005), "gamma_btm": pytest.approx(4.28, abs=0.005)}
@@ -149,8 +145,8 @@ def test_drawn_subsets_have_an_error_even_where_none_is_ordered(tmp_path):
 
 
 def test_subsets_of_the_published_rankers(real_data):
-    kind, settings, alternatives = figure("rucb_figure_5")
-    entry = {"file": str(real_data / alternatives[0]["file"])}
+    kind, settings, sources = figure("rucb_figure_5")
+    entry = {"file": str(real_data / sources[0].file)}
     table = measured(kind, {**settings, "subsets": 500}, entry, "published matrix")
     winner, order = (table[table["item"] == item].set_index("rankers") for item in ("condorcet winner", "total order"))
     assert winner["value"].min() == pytest.approx(0.976, abs=5e-4) and winner["value"].idxmin() in (21, 22)
@@ -160,12 +156,14 @@ def test_subsets_of_the_published_rankers(real_data):
 
 @pytest.mark.parametrize("name", ["rucb_gammas", "rucb_figure_5"])
 def test_without_any_data_a_matrix_is_estimated(name):
-    kind, settings, alternatives = figure(name)
-    assert alternatives[-1]["source"] == "stand-in" and alternatives[-1]["synthetic"]["features"] == 64
-    small = {**settings, "comparisons": 60, "subsets": 20, "subset_sizes": [{"rankers": 3, "printed": 2.0}]}
+    kind, settings, sources = figure(name)
+    assert sources[-1].kind == "surrogate" and sources[-1].settings["synthetic"]["features"] == 64
+    small = {**settings, "comparisons": 60, "subsets": 20}
+    if "subset_sizes" in settings:
+        small["subset_sizes"] = [{"rankers": 3, "printed": 2.0}]
     one, two = (measured(kind, small, TINY, jobs=jobs) for jobs in (1, 2))
     pd.testing.assert_frame_equal(one, two)
-    assert set(one["source"]) == {"stand-in"} and one["rankers"].max() == 6
+    assert set(one["source"]) == {"surrogate"} and one["rankers"].max() == 6
 
 
 @pytest.mark.parametrize(

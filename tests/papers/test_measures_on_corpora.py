@@ -28,7 +28,7 @@ QUICK = {"corpus": "toy", "clicks": ["navigational"], "sizes": [2, 4], "multilea
 
 
 def measured(kind, settings, entry, jobs=1):
-    return MEASURES[kind](settings, found=SimpleNamespace(entry=entry, source="stand-in", note=""), jobs=jobs)
+    return MEASURES[kind](found=SimpleNamespace(entry=entry, source="surrogate", note=""), jobs=jobs, **settings)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def publish(corpus, folder, ties, clicks="informational"):
 @pytest.mark.parametrize("truth", TIES)
 def test_the_way_a_matrix_was_made_comes_nearest_to_it(corpus, tmp_path, truth):
     settings = {"comparisons": 4000, "variants": [{"clicks": "informational", "ties": ties} for ties in TIES]}
-    table = measured("own_matrix", settings, publish(corpus, tmp_path, truth))
+    table = measured("np2004_provenance", settings, publish(corpus, tmp_path, truth))
     rmse = table[table["item"] == "rmse"].set_index("ties")["value"]
     assert rmse[truth] < 0.008 < 0.04 < rmse.drop(truth).item()
     right = table[(table["ties"] == truth) & (table["item"] != "rmse")]
@@ -62,7 +62,9 @@ def test_the_way_a_matrix_was_made_comes_nearest_to_it(corpus, tmp_path, truth):
 def test_click_model_outcome_and_length_of_the_list_are_those_asked_for(corpus, tmp_path):
     changes = ({}, {"clicks": "perfect"}, {"outcome": "sampled"}, {"top": 3})
     variants = [{"clicks": "informational", "ties": "redraw_at_inference", **change} for change in changes]
-    table = measured("own_matrix", {"comparisons": 2000, "variants": variants}, publish(corpus, tmp_path, TIES[1]))
+    table = measured(
+        "np2004_provenance", {"comparisons": 2000, "variants": variants}, publish(corpus, tmp_path, TIES[1])
+    )
     right, *others = table.loc[table["item"] == "rmse", "value"]
     assert right < 0.01 and min(others) > 0.02
     cells = table.loc[table["item"] == "rmse", ["clicks", "outcome", "top"]].to_numpy().tolist()
@@ -84,7 +86,7 @@ def test_a_query_without_relevant_documents_goes_with_the_one_before_it():
 def test_the_error_is_that_of_drawing_the_queries_anew(tmp_path):
     write_svmlight(make_corpus(**{**SHAPE, "queries": 1}), tmp_path / "train.txt")
     settings = {"comparisons": 50, "variants": [{"clicks": "informational", "ties": "fixed_random"}]}
-    table = measured("own_matrix", settings, publish(tmp_path / "train.txt", tmp_path, "fixed_random"))
+    table = measured("np2004_provenance", settings, publish(tmp_path / "train.txt", tmp_path, "fixed_random"))
     assert table["standard_error"].max() < 1e-12, "there is only one query to draw"
 
 
@@ -107,7 +109,7 @@ def test_a_part_counts_by_its_share_as_often_as_it_is_drawn():
 def test_the_number_of_workers_changes_nothing(corpus, tmp_path):
     entry = publish(corpus, tmp_path, "fixed_random")
     settings = {"comparisons": 100, "seed": 3, "variants": [{"clicks": "perfect", "ties": "redraw_at_inference"}]}
-    one, two = (measured("own_matrix", settings, entry, jobs) for jobs in (1, 2))
+    one, two = (measured("np2004_provenance", settings, entry, jobs) for jobs in (1, 2))
     pd.testing.assert_frame_equal(one, two)
 
 
@@ -123,10 +125,10 @@ def test_without_data_or_without_the_published_matrix_it_cannot_be_said(corpus, 
     settings = {"comparisons": 100, "variants": []}
     for entry in ({}, {"path": corpus}, {"file": "matrix.npy"}, {"synthetic": SHAPE}):
         with pytest.raises(InputError, match="needs both the feature files of NP2004 and the published matrix"):
-            measured("own_matrix", settings, entry)
+            measured("np2004_provenance", settings, entry)
     np.save(tmp_path / "matrix.npy", arithmetic(4).p)
     with pytest.raises(InputError, match="has 8 features; the published matrix is of 4"):
-        measured("own_matrix", settings, {"path": corpus, "file": tmp_path / "matrix.npy"})
+        measured("np2004_provenance", settings, {"path": corpus, "file": tmp_path / "matrix.npy"})
 
 
 def test_distortion_has_a_row_for_each_cell_beside_the_printed_number():
@@ -145,7 +147,7 @@ def test_distortion_has_a_row_for_each_cell_beside_the_printed_number():
     table = distortion_table(frame)[["percent", "standard_error", "percent_clear"]]
     assert (table["percent"] > table["percent_clear"]).any(), "or the two could be confused here"
     assert one[["value", "standard_error", "clear"]].to_numpy().tolist() == table.to_numpy().tolist()
-    assert set(one["of"]) == {4} and set(one["source"]) == {"stand-in"} and set(one["corpus"]) == {"toy"}
+    assert set(one["of"]) == {4} and set(one["source"]) == {"surrogate"} and set(one["corpus"]) == {"toy"}
 
 
 def test_rankers_that_order_nothing_and_the_one_left_out_are_not_in_the_sets(monkeypatch):

@@ -10,51 +10,42 @@ import pandas as pd
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.papers.figure_file import read_figure
+from ltr_duel.papers.figure_files import list_figures
 from ltr_duel.papers.reproduce import make_figure, read_made
 from tests.experiment.conftest import finish, start, wait_for
 
-SMALL = """
-[figure]
-paper = "beat_the_mean"
-number = "Figure 1"
-title = "Small"
-shows = "something"
-setting = "small"
-drawing = "regret"
+SMALL = '''
+from ltr_duel.papers import corpus, figure, matrix, measured, real, study, surrogate, utilities
 
-[[study]]
-policies = ["rucb", "winner_stays"]
-horizon = 1000
-repetitions = 3
-regrets = ["average"]
-quick = { horizon = 100, repetitions = 2 }
 
-[[study.matrices]]
-family = "equal_gaps"
-size = [3, 4]
+@figure("beat_the_mean", "Figure 1", drawing="regret")
+def small():
+    """Small.
 
-[[study]]
-policies = ["savage"]
-horizon = [100, 200]
-repetitions = 2
-regrets = ["average", "strong"]
+    Something.
 
-[[study.corpora]]
-name = "toy"
-any_of = [
-    { path = "toy/none.txt", source = "real data" },
-    { synthetic = { queries = 5, documents = 8, features = 8, grades = 2 }, source = "stand-in", note = "a toy" },
-]
-comparisons = 40
-"""
+    Setting: small
+    """
+    family = matrix(family="equal_gaps", size=[3, 4])
+    toy = corpus(
+        "toy",
+        real("toy/none.txt"),
+        surrogate(queries=5, documents=8, features=8, grades=2, note="a toy"),
+        comparisons=40,
+    )
+    quick = {"horizon": 100, "repetitions": 2}
+    return [
+        study(["rucb", "winner_stays"], family, horizon=1000, repetitions=3, regrets=["average"], quick=quick),
+        study(["savage"], toy, horizon=[100, 200], repetitions=2, regrets=["average", "strong"]),
+    ]
+'''
+SECOND = '        study(["savage"], toy, horizon=[100, 200], repetitions=2, regrets=["average", "strong"]),\n'
 
 
 def write(folder, text=SMALL, name="small"):
     folder.mkdir(exist_ok=True)
-    path = folder / f"{name}.toml"
-    path.write_text(text)
-    return read_figure(path)
+    (folder / f"{name}.py").write_text(text.replace("def small", f"def {name}"))
+    return list_figures(folder)[name]
 
 
 def test_a_figure_leaves_one_tidy_table_and_says_where_it_comes_from(tmp_path):
@@ -70,10 +61,10 @@ def test_a_figure_leaves_one_tidy_table_and_says_where_it_comes_from(tmp_path):
         (2, "toy", "savage", 100): 2, (2, "toy", "savage", 200): 2,
     }  # fmt: skip
     assert dict(zip(frame["problem"], frame["source"], strict=True)) == {
-        "equal_gaps K=3": "as in the paper", "equal_gaps K=4": "as in the paper", "toy": "stand-in",
+        "equal_gaps K=3": "as in the paper", "equal_gaps K=4": "as in the paper", "toy": "surrogate",
     }  # fmt: skip
     assert set(frame.loc[frame["study"] == 1, "size"]) == {3, 4} and set(frame["family"].dropna()) == {"equal_gaps"}
-    assert {"problem": "toy", "source": "stand-in", "note": "a toy"} in made.about["sources"]
+    assert {"problem": "toy", "source": "surrogate", "note": "a toy"} in made.about["sources"]
     assert (made.about["runs"], made.about["horizon"], made.about["scale"]) == (16, 1000, "paper")
     assert made.about["figure"]["title"] == "Small" and "note" not in frame
 
@@ -93,9 +84,9 @@ def test_the_same_again_does_nothing_and_leaves_the_same_bytes(tmp_path):
 
 
 def test_a_table_holds_the_runs_of_its_scale_and_of_its_figure_alone(tmp_path):
-    shared = SMALL.replace('drawing = "regret"', 'drawing = "regret"\nstore = "together"')
+    shared = SMALL.replace('drawing="regret"', 'drawing="regret", store="together"')
     one = write(tmp_path / "files", shared)
-    other = write(tmp_path / "files", shared.replace("size = [3, 4]", "size = [4, 5]"), "other")
+    other = write(tmp_path / "files", shared.replace("size=[3, 4]", "size=[4, 5]"), "other")
     out = tmp_path / "out"
     made = [make_figure(one, out, scale=scale, root=None, jobs=1) for scale in ("paper", "quick")]
     second = make_figure(other, out, scale="quick", root=None, jobs=1)
@@ -120,9 +111,9 @@ def test_real_data_is_taken_where_it_is(tmp_path):
 
 
 def test_utilities_are_the_means_of_a_corpus(tmp_path):
-    text = SMALL[: SMALL.index("[[study.matrices]]")].replace('["average"]', '["utility"]')
-    text += '[[study.utilities]]\nname = "columns"\nsize = 2\nmodel = "linear"\n'
-    text += 'any_of = [{ path = "u.txt", source = "real data" }]\n'
+    text = SMALL.replace(SECOND, "").replace('["average"]', '["utility"]')
+    text = text.replace('matrix(family="equal_gaps", size=[3, 4])',
+                        'utilities(real("u.txt"), name="columns", size=2, model="linear")')  # fmt: skip
     # scaled within each query: (0, 1, 1/2) and (1, 0) for feature 1, (1, 0, 0) and nothing for feature 2
     (tmp_path / "u.txt").write_text(
         "0 qid:1 1:10 2:4 3:1\n1 qid:1 1:30 2:2 3:2\n0 qid:1 1:20 2:2 3:1\n0 qid:2 1:5 2:7 3:1\n1 qid:2 1:3 2:7 3:5\n"
@@ -148,15 +139,16 @@ def test_the_command_names_what_there_is(tmp_path):
     code, out, err = finish(start("reproduce", "rucb_figure_5x", "--out", tmp_path / "out"))
     assert code == 2 and out == "" and err.count("\n") == 1
     assert "no figure 'rucb_figure_5x'; did you mean 'rucb_figure_5'?" in err and "claims)" in err
-    code, out, _ = finish(start("reproduce", "--list", "--experiments", write(tmp_path / "files").path.parent))
-    assert code == 0 and "Beat the Mean, Figure 1: Small" in out and "toy" in out
+    write(tmp_path / "files")
+    code, out, _ = finish(start("reproduce", "--list", "--experiments", tmp_path / "files"))
+    assert code == 0 and "Beat the Mean, Figure 1: Small; data: toy" in out
     code, _, err = finish(start("reproduce", "all", "--scale", "fast", "--out", tmp_path / "out"))
     assert code == 2 and "no scale 'fast'" in err
 
 
 def test_after_an_interrupt_the_same_command_goes_on(tmp_path):
-    slow = SMALL.replace("repetitions = 3", "repetitions = 400").replace("horizon = 1000", "horizon = 100000")
-    write(tmp_path / "files", slow[: slow.rindex("[[study]]")])
+    slow = SMALL.replace("repetitions=3", "repetitions=400").replace("horizon=1000", "horizon=100_000")
+    write(tmp_path / "files", slow.replace(SECOND, ""))
     (tmp_path / "files" / "claims.toml").write_text("")
     words = ["reproduce", "small", "--scale", "paper", "--experiments", tmp_path / "files", "--out", tmp_path / "out"]
     runs = tmp_path / "out" / "small" / "store" / "runs"
@@ -164,7 +156,7 @@ def test_after_an_interrupt_the_same_command_goes_on(tmp_path):
     wait_for(lambda: runs.is_dir() and len(list(runs.glob("*.parquet"))) > 3, 120)
     first.send_signal(signal.SIGINT)
     code, _, err = finish(first)
-    assert code == 130 and "the same command goes on from here" in err and "Traceback" not in err
+    assert code == 130 and "the same command resumes from here" in err and "Traceback" not in err
     before = {path: path.stat().st_mtime_ns for path in runs.glob("*.parquet")}
     assert 0 < len(before) < 1600 and not (tmp_path / "out" / "small" / "about.json").exists()
     code, _, err = finish(start(*words), 300)
@@ -173,3 +165,16 @@ def test_after_an_interrupt_the_same_command_goes_on(tmp_path):
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())
     assert json.loads((tmp_path / "out" / "small" / "about.json").read_text())["runs"] == 1600
     assert (tmp_path / "out" / "report.html").is_file() and (tmp_path / "out" / "small" / "figure.svg").is_file()
+
+
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        ('"propertys", items=[]', "no measure 'propertys'; did you mean 'properties'"),
+        ('"properties", itmes=[]', "small: measure 'properties': .*'items'"),
+    ],
+)
+def test_a_measure_is_asked_for_by_its_name_and_settings(tmp_path, given, words):
+    text = SMALL[: SMALL.index("    family =")] + f"    return [measured({given})]\n"
+    with pytest.raises(InputError, match=words):
+        make_figure(write(tmp_path / "files", text), tmp_path / "out", scale="quick", root=None, jobs=1)

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from ltr_duel.analysis.style import save_figure
-from ltr_duel.papers.figure_file import figures_folder, list_figures
+from ltr_duel.papers.figure_files import figures_folder, list_figures
 from ltr_duel.papers.figures import DRAWINGS
 from ltr_duel.papers.reproduce import make_figure
 from tests.experiment.conftest import finish, start
@@ -16,14 +16,15 @@ from tests.experiment.conftest import finish, start
 
 def cut_down(study):
     """Keep the study's form, and little of its cost."""
-    several = isinstance(study["horizon"], list)
-    small = study | {"horizon": [100, 300] if several else 300, "repetitions": 2, "policies": study["policies"][:2]}
-    small.pop("quick", None)
-    for kind, cuts in (("utilities", {"set": ["1good5poor", "arith6"]}), ("matrices", {"size": [5, 7]})):
-        parts = [{key: one for key, one in part.items() if key != "quick"} for part in small.get(kind, ())]
-        small[kind] = [part | {key: one for key, one in cuts.items() if key in part} for part in parts]
-    small["corpora"] = [part | {"comparisons": 1000} for part in small.get("corpora", ())]
-    return {key: one for key, one in small.items() if one}
+    several = isinstance(study.settings["horizon"], list)
+    settings = study.settings | {"horizon": [100, 300] if several else 300, "repetitions": 2}
+    cuts = {"utilities": {"set": ["1good5poor", "arith6"]}, "matrices": {"size": [5, 7]}, "corpora": {}}
+    problems = []
+    for problem in study.problems:
+        small = {key: one for key, one in cuts[problem.kind].items() if key in problem.settings}
+        small |= {"comparisons": 1000} if problem.kind == "corpora" else {}
+        problems.append(dataclasses.replace(problem, settings={**problem.settings, **small}, quick={}))
+    return dataclasses.replace(study, policies=study.policies[:2], problems=problems, settings=settings, quick={})
 
 
 @pytest.mark.parametrize(
@@ -36,15 +37,15 @@ def cut_down(study):
     ],
 )
 def test_one_figure_of_each_paper_from_file_to_picture(name, problems, columns, tmp_path):
-    file = list_figures(figures_folder())[name]
-    file = dataclasses.replace(file, studies=[cut_down(study) for study in file.studies])
-    made = make_figure(file, tmp_path, scale="quick", root=None, jobs=1)
+    figure = list_figures(figures_folder())[name]
+    figure = dataclasses.replace(figure, studies=[cut_down(study) for study in figure.studies])
+    made = make_figure(figure, tmp_path, scale="quick", root=None, jobs=1)
     assert made.frame["problem"].nunique() == problems and columns <= set(made.frame.columns)
     assert made.frame.loc[made.frame["t"] == made.frame["horizon"], "regret_average"].gt(0).all()
 
     def drawn():
-        figure = DRAWINGS[file.figure.drawing](made.frame, made.about, **made.about["figure"].get("options", {}))
-        return [save_figure(figure, tmp_path / f"figure.{kind}").read_bytes() for kind in ("png", "svg")]
+        drawing = DRAWINGS[figure.about["drawing"]](made.frame, made.about, **made.about["figure"].get("options", {}))
+        return [save_figure(drawing, tmp_path / f"figure.{kind}").read_bytes() for kind in ("png", "svg")]
 
     assert drawn() == drawn()
 
@@ -62,4 +63,4 @@ def test_everything_at_the_quick_scale_without_any_data(tmp_path):
     sources = {
         one["source"] for path in tmp_path.glob("*/about.json") for one in json.loads(path.read_text())["sources"]
     }
-    assert sources <= {"stand-in", "as in the paper", "made by a rule", "published matrix"}
+    assert sources <= {"surrogate", "as in the paper", "made by a rule", "published matrix"}

@@ -1,4 +1,4 @@
-"""How RUCB's own preference matrix was made: estimate it anew in several ways, and see which comes near.
+"""How RUCB's own preference matrix of NP2004 was made: estimate it in several ways, and see which comes near.
 
 Rankers are not named in the published matrix, so profiles are compared that do not need them: the sorted row means, and
 the quantiles of ``|p - 1/2|``. The corpus at hand may hold only some of the paper's queries; so the estimate is made
@@ -10,10 +10,11 @@ of the 64 feature rankers of NP2004. Neither the click model nor the treatment o
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,28 +22,30 @@ from numpy.typing import NDArray
 
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, run_tasks, stream
 from ltr_duel.data import load_dataset
-from ltr_duel.papers.measures import MEASURES
+from ltr_duel.papers.find_data import Found
 from ltr_duel.preferences import estimate_preferences, load_preferences
 from ltr_duel.rankers import Rankings, feature_rankers
 
-if TYPE_CHECKING:
-    from ltr_duel.papers.find_data import Found
-
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 _BOOTSTRAPS = 400
+_CHOICE = ("clicks", "ties", "outcome", "top")  # what a variant chooses
 
 
-def own_matrix(settings: dict[str, Any], *, found: Found, jobs: int) -> pd.DataFrame:
+def measure(
+    *, found: Found, jobs: int, variants: Sequence[Mapping[str, Any]], comparisons: int, seed: int = 0
+) -> pd.DataFrame:
     """Return how near each variant comes to the published matrix.
 
     Parameters
     ----------
-    settings : dict
-        ``variants``: tables with ``clicks``, ``ties``, and if wanted ``outcome`` and ``top``. ``comparisons`` of each
-        pair, spread evenly over the queries; ``seed``.
     found : Found
         Both a corpus, ``path``, and the published matrix, ``file``.
     jobs : int
+    variants : sequence of mapping
+        ``clicks``, ``ties``, and if wanted ``outcome`` and ``top``.
+    comparisons : int
+        Of each pair, spread evenly over the queries.
+    seed : int
 
     Returns
     -------
@@ -64,15 +67,14 @@ def own_matrix(settings: dict[str, Any], *, found: Found, jobs: int) -> pd.DataF
         raise InputError(
             f"{found.entry['path']} has {dataset.n_features} features; the published matrix is of {len(published)}"
         )
-    seed, rows = settings.get("seed", 0), []
-    for variant in settings["variants"]:
+    rows = []
+    for variant in variants:
         choice = {"outcome": "marginal_sign", "top": 10, **variant}
         rankings = feature_rankers(dataset, ties=choice["ties"], seed=seed, jobs=jobs)
-        shares, matrices = _by_query(rankings, choice, settings["comparisons"], seed, jobs)
+        shares, matrices = _by_query(rankings, choice, comparisons, seed, jobs)
         for item, value, error, printed in _compared(shares, matrices, published, seed):
-            rows.append({**choice, "rankers": len(published), "item": item, "value": value, "standard_error": error,
-                         "printed": printed})  # fmt: skip
-    columns = ["clicks", "ties", "outcome", "top", "rankers", "item", "value", "standard_error", "printed"]
+            rows.append((*(choice[key] for key in _CHOICE), len(published), item, value, error, printed))
+    columns = [*_CHOICE, "rankers", "item", "value", "standard_error", "printed"]
     return pd.DataFrame(rows, columns=columns).assign(source=found.source)
 
 
@@ -104,20 +106,15 @@ def _parts(rankings: Rankings) -> list[Rankings]:
     relevant = np.maximum.reduceat(rankings.relevance, ptr[:-1]) > 0
     first = np.append(np.flatnonzero(relevant), rankings.n_queries)
     first[0] = 0
-    return [_queries(rankings, int(low), int(high)) for low, high in pairwise(first)]
-
-
-def _queries(rankings: Rankings, low: int, high: int) -> Rankings:
-    ptr = rankings.query_ptr[low : high + 1]
-    here = slice(ptr[0], ptr[-1])
-    return replace(
-        rankings,
-        order=np.ascontiguousarray(rankings.order[:, here]),
-        rank=np.ascontiguousarray(rankings.rank[:, here]),
-        relevance=np.ascontiguousarray(rankings.relevance[here]),
-        query_ptr=ptr - ptr[0],
-        tied=np.ascontiguousarray(rankings.tied[:, here]) if rankings.tied.size else rankings.tied,
-    )
+    parts = []
+    for low, high in pairwise(first):
+        here = slice(ptr[low], ptr[high])
+        columns: dict[str, NDArray[Any]] = {"order": rankings.order, "rank": rankings.rank}
+        columns |= {"tied": rankings.tied} if rankings.tied.size else {}
+        arrays: dict[str, Any] = {name: np.ascontiguousarray(column[:, here]) for name, column in columns.items()}
+        relevance, query_ptr = np.ascontiguousarray(rankings.relevance[here]), ptr[low : high + 1] - ptr[low]
+        parts.append(replace(rankings, **arrays, relevance=relevance, query_ptr=query_ptr))
+    return parts
 
 
 def _compared(
@@ -143,6 +140,3 @@ def profile(p: FloatMatrix) -> FloatVector:
     """Return what does not depend on the order of the rankers: sorted row means, then the quantiles of |p - 1/2|."""
     gaps = np.abs(p[np.triu_indices(len(p), 1)] - 0.5)
     return np.concatenate([np.sort(p.mean(axis=1)), np.quantile(gaps, QUANTILES)])
-
-
-MEASURES.add("own_matrix", own_matrix)

@@ -1,83 +1,206 @@
 """Properties of the papers' matrices, beside what the papers print of them.
 
-Beat the Mean, Table 1 (the matrix itself, its order and gamma); RUCB, section 3 (gamma of three matrices);
-Multi-Dueling Bandits, Table 1 (fifteen sets of utilities).
+Beat the Mean, Table 1 (the matrix itself, its order and gamma); RUCB, section 3 (gamma of three matrices, two of them
+random subsets which the paper does not name); Multi-Dueling Bandits, Table 1 (fifteen sets of utilities).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import sqrt
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import unknown_name
-from ltr_duel.papers.measures import MEASURES
-from ltr_duel.papers.measures.inputs import matrix_of
-from ltr_duel.papers.measures.items import ITEMS
-from ltr_duel.papers.measures.subset_gammas import subset_gammas
-from ltr_duel.preferences import SYNTHETIC, UTILITY_SETS, PreferenceMatrix, arxiv
+from ltr_duel.core import FloatVector, run_tasks, unknown_name
+from ltr_duel.papers.find_data import Found
+from ltr_duel.papers.measures.inputs import load_matrix
+from ltr_duel.preferences import (
+    SYNTHETIC,
+    UTILITY_SETS,
+    PreferenceMatrix,
+    arxiv,
+    cyclic_triples,
+    gamma_btm,
+    gamma_rucb,
+    gaps,
+    gaps_table,
+    lower_bound,
+    multiduel_bound,
+    random_condorcet_subset,
+    strong_violations,
+    total_order,
+    triangle_violations,
+)
 
-if TYPE_CHECKING:
-    from ltr_duel.papers.find_data import Found
-
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+Answer = tuple[str, float, float]  # label, value, standard error
+Item = Callable[[PreferenceMatrix], list[Answer]]
 _COLUMNS = ["problem", "item", "rankers", "value", "standard_error", "printed"]
 
 
-def properties(settings: dict[str, Any], *, found: Found, jobs: int) -> pd.DataFrame:
+def measure(
+    *,
+    found: Found,
+    jobs: int,
+    items: Sequence[str],
+    matrices: Sequence[str] = (),
+    problem: str = "",
+    printed: Mapping[str, Any] | None = None,
+    subset_sizes: Sequence[Mapping[str, float]] = (),
+    subsets: int = 10_000,
+    clicks: str = "informational",
+    comparisons: int = 4000,
+    seed: int = 0,
+) -> pd.DataFrame:
     """Return the items asked for, of each matrix.
 
     Parameters
     ----------
-    settings : dict
-        ``matrices``: "arxiv" and names of `SYNTHETIC`; without it, the matrix that was found, called ``problem``.
-        ``items``: names of `ITEMS`; a set of utilities gives its best, second and last utility besides.
-        ``printed``: what the paper prints, a number for each label, for all matrices; or a table for each matrix.
-        ``subset_sizes``, ``subsets``, ``seed``: see `subset_gammas`. And those of `matrix_of`.
     found : Found
-        A matrix, or a corpus to estimate one on, unless the settings name matrices.
+        A matrix, or a corpus to estimate one on, unless ``matrices`` are named.
     jobs : int
+    items : sequence of str
+        Names of `ITEMS`; a set of utilities gives its best, second and last utility besides.
+    matrices : sequence of str
+        "arxiv" and names of `SYNTHETIC`.
+    problem : str
+        What the matrix that was found is called.
+    printed : mapping, optional
+        What the paper prints, a number for each label, for all matrices; or a mapping for each matrix.
+    subset_sizes : sequence of mapping
+        ``rankers``, and ``printed``: the gamma that the paper gives for one subset of that size.
+    subsets : int
+        How many are drawn of each size.
+    clicks, comparisons
+        Of the estimate.
+    seed : int
 
     Returns
     -------
     DataFrame
         ``problem`` (the matrix), ``item``, ``rankers``, ``value``, ``standard_error``, ``printed`` (NaN where the
-        paper does not say) and ``source``.
+        paper does not say) and ``source``. For each of ``subset_sizes`` the items are "gamma_rucb share up to printed"
+        and "gamma_rucb quantile q".
     """
     rows: list[tuple[Any, ...]] = []
-    for problem, matrix in _matrices(settings, found, jobs):
-        said = settings.get("printed", {})
-        printed = {**said, **said.get(problem, {})}
-        answers = [(f"utility {place}", value, 0.0) for place, value in _utilities(problem)]
-        for name in settings["items"]:
-            if name not in ITEMS:
-                raise unknown_name("property", name, ITEMS)
-            answers += ITEMS[name](matrix)
-        rows += [
-            (problem, label, len(matrix), value, error, float(printed.get(label, np.nan)))
-            for label, value, error in answers
-        ]
-        subsets, seed = settings.get("subsets", 10_000), settings.get("seed", 0)
-        sizes = settings.get("subset_sizes", [])
-        rows += [(problem, *row) for row in subset_gammas(matrix, sizes, subsets=subsets, seed=seed, jobs=jobs)]
+    if matrices:
+        named = [(name, _matrix(name)) for name in matrices]
+    else:
+        named = [(problem, load_matrix(found, clicks=clicks, comparisons=comparisons, seed=seed, jobs=jobs))]
+    for name, matrix in named:
+        said = dict(printed or {})
+        said |= said.get(name, {})
+        for label, value, error in _answers(name, matrix, items):
+            rows.append((name, label, len(matrix), value, error, float(said.get(label, np.nan))))
+        for wanted in subset_sizes:
+            size, gamma = int(wanted["rankers"]), float(wanted["printed"])
+            drawn = _gammas_of_subsets(matrix, size, subsets, seed, jobs)
+            rows += [(name, label, size, *numbers) for label, *numbers in _distribution(drawn, gamma)]
     return pd.DataFrame(rows, columns=_COLUMNS).assign(source=found.source)
 
 
-def _matrices(settings: dict[str, Any], found: Found, jobs: int) -> Iterator[tuple[str, PreferenceMatrix]]:
-    if "matrices" not in settings:
-        yield settings["problem"], matrix_of(found, settings, jobs=jobs)
-    for name in settings.get("matrices", ()):
-        if name != "arxiv" and name not in SYNTHETIC:
-            raise unknown_name("matrix", name, ["arxiv", *SYNTHETIC])
-        yield name, arxiv() if name == "arxiv" else SYNTHETIC[name]()
+def _matrix(name: str) -> PreferenceMatrix:
+    if name != "arxiv" and name not in SYNTHETIC:
+        raise unknown_name("matrix", name, ["arxiv", *SYNTHETIC])
+    return arxiv() if name == "arxiv" else SYNTHETIC[name]()
 
 
-def _utilities(problem: str) -> list[tuple[str, float]]:
-    if problem not in UTILITY_SETS:
-        return []
-    ordered = sorted(UTILITY_SETS[problem], reverse=True)
-    return [("best", ordered[0]), ("second", ordered[1]), ("last", ordered[-1])]
+def _answers(name: str, matrix: PreferenceMatrix, items: Sequence[str]) -> Iterator[Answer]:
+    if name in UTILITY_SETS:
+        ordered = sorted(UTILITY_SETS[name], reverse=True)
+        for place, value in (("best", ordered[0]), ("second", ordered[1]), ("last", ordered[-1])):
+            yield f"utility {place}", value, 0.0
+    for item in items:
+        if item not in ITEMS:
+            raise unknown_name("property", item, ITEMS)
+        yield from ITEMS[item](matrix)
 
 
-MEASURES.add("properties", properties)
+def _gammas_of_subsets(matrix: PreferenceMatrix, size: int, subsets: int, seed: int, jobs: int) -> FloatVector:
+    """Return gamma of random subsets with a Condorcet winner."""
+
+    def one(number: int) -> float:
+        chosen = random_condorcet_subset(matrix, size, seed=seed * subsets + number)
+        return float(gamma_rucb(chosen) or np.nan)
+
+    label = f"gamma of {size} rankers"
+    made = run_tasks(one, range(subsets), total=subsets, jobs=jobs, label=label, unit="set", first_alone=False)
+    return np.array(list(made))
+
+
+def _distribution(drawn: FloatVector, printed: float) -> Iterator[tuple[str, float, float, float]]:
+    """Yield label, value, standard error and what is printed: the share up to the printed gamma, and quantiles."""
+    share = float((drawn <= printed).mean())
+    yield "gamma_rucb share up to printed", share, sqrt(share * (1 - share) / len(drawn)), np.nan
+    for q in QUANTILES:
+        off = sqrt(q * (1 - q) / len(drawn))  # of the share below a fixed point: so far the quantile may be off
+        low, value, high = np.quantile(drawn, [max(0.0, q - off), q, min(1.0, q + off)])
+        yield f"gamma_rucb quantile {q:g}", float(value), float(high - low) / 2, printed
+
+
+def _number(label: str, measured: Callable[[PreferenceMatrix], float | None]) -> Item:
+    """Make an item of one number without an error; NaN where a matrix has none."""
+
+    def item(matrix: PreferenceMatrix) -> list[Answer]:
+        value = measured(matrix)
+        return [(label, np.nan if value is None else float(value), 0.0)]
+
+    return item
+
+
+def _pairs(matrix: PreferenceMatrix) -> list[Answer]:
+    """Return p - 1/2 for each ordered pair, and a row for each pair that is exactly even."""
+    names, size = matrix.names, len(matrix)
+    pairs = [(i, j) for i in range(size) for j in range(size) if i != j]
+    gap = [(f"e[{names[i]}, {names[j]}]", matrix.p[i, j] - 0.5, matrix.standard_error[i, j]) for i, j in pairs]
+    return gap + [(f"even {names[i]}, {names[j]}", 1.0, 0.0) for i, j in pairs if i < j and matrix.p[i, j] == 0.5]
+
+
+def _triangle(matrix: PreferenceMatrix) -> list[Answer]:
+    """Return how many pairs of rivals break the triangle inequality, and each one's excess."""
+    table = triangle_violations(matrix)
+    if table is None:
+        return [("triangle_violations", np.nan, 0.0)]
+    rows = zip(table["j"], table["k"], table["excess"].tolist(), strict=True)
+    each = [(f"triangle excess {j}, {k}", excess, 0.0) for j, k, excess in rows]
+    return [("triangle_violations", float(len(table)), 0.0), *each]
+
+
+def _smallest_gap(matrix: PreferenceMatrix) -> list[Answer]:
+    table = gaps_table(matrix)
+    if table is None or table.empty:
+        return [("smallest_gap", np.nan, 0.0)]
+    return [("smallest_gap", float(table["gap"].iloc[0]), float(table["standard_error"].iloc[0]))]
+
+
+def _mean_gap(matrix: PreferenceMatrix) -> float | None:
+    """Return the mean gap of the others: the regret of a step that plays two of them at random."""
+    gap = gaps(matrix)
+    return None if gap is None or len(gap) < 2 else float(gap.sum() / (len(gap) - 1))
+
+
+def _multiduel_bound(matrix: PreferenceMatrix) -> float | None:
+    bound = multiduel_bound(matrix)
+    return None if bound is None else bound.constant
+
+
+_NUMBERS: dict[str, Callable[[PreferenceMatrix], float | None]] = {
+    "pairs_in_order": lambda matrix: float(np.triu(matrix.p > 0.5, 1).sum()),  # in which the ranker named first wins
+    "even_pairs": lambda matrix: float(np.triu(matrix.p == 0.5, 1).sum()),
+    "total_order": lambda matrix: float(total_order(matrix) is not None),
+    "cyclic_triples": cyclic_triples,
+    "strong_violations": lambda matrix: strong_violations(matrix)[0],
+    "gamma_btm": gamma_btm,
+    "gamma_rucb": gamma_rucb,
+    "mean_gap": _mean_gap,
+    "lower_bound": lower_bound,
+    "multiduel_bound": _multiduel_bound,
+}
+ITEMS: dict[str, Item] = {
+    "pairs": _pairs,
+    "triangle_violations": _triangle,
+    "smallest_gap": _smallest_gap,
+    **{label: _number(label, measured) for label, measured in _NUMBERS.items()},
+}

@@ -6,29 +6,36 @@ Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 8.1.
 from __future__ import annotations
 
 from math import comb, sqrt
-from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ltr_duel.core import run_tasks
-from ltr_duel.papers.measures import MEASURES
-from ltr_duel.papers.measures.inputs import matrix_of
+from ltr_duel.papers.find_data import Found
+from ltr_duel.papers.measures.inputs import load_matrix
 from ltr_duel.preferences import condorcet_shares, total_order_share
 
-if TYPE_CHECKING:
-    from ltr_duel.papers.find_data import Found
 
-
-def subset_order(settings: dict[str, Any], *, found: Found, jobs: int) -> pd.DataFrame:
+def measure(
+    *,
+    found: Found,
+    jobs: int,
+    subsets: int = 100_000,
+    clicks: str = "informational",
+    comparisons: int = 4000,
+    seed: int = 0,
+) -> pd.DataFrame:
     """Return both shares for every size of set.
 
     Parameters
     ----------
-    settings : dict
-        ``subsets``: how many are drawn of each size; ``seed``; and those of `matrix_of`.
     found : Found
         A matrix, or a corpus to estimate one on.
     jobs : int
+    subsets : int
+        How many are drawn of each size.
+    clicks, comparisons
+        Of the estimate.
+    seed : int
 
     Returns
     -------
@@ -36,8 +43,7 @@ def subset_order(settings: dict[str, Any], *, found: Found, jobs: int) -> pd.Dat
         ``item`` ("condorcet winner" or "total order"), ``rankers`` (the size), ``value`` (the share),
         ``standard_error`` (zero where all sets were counted) and ``source``.
     """
-    subsets, seed = settings.get("subsets", 100_000), settings.get("seed", 0)
-    matrix = matrix_of(found, settings, jobs=jobs)
+    matrix = load_matrix(found, clicks=clicks, comparisons=comparisons, seed=seed, jobs=jobs)
     sizes = range(1, len(matrix) + 1)
 
     def ordered(size: int) -> float:
@@ -53,9 +59,6 @@ def subset_order(settings: dict[str, Any], *, found: Found, jobs: int) -> pd.Dat
 
 
 def _error(share: float, drawn: int) -> float:
-    """Return the standard error of a share, with one hit and one miss added: none of many is not known to be never."""
+    """Return the standard error of a share, with one hit and one miss added: none in many draws does not mean never."""
     likely = (share * drawn + 1) / (drawn + 2)
     return sqrt(likely * (1 - likely) / drawn)
-
-
-MEASURES.add("subset_order", subset_order)

@@ -1,0 +1,185 @@
+"""Dueling Bandits, a survey: Wolfenfeld."""
+
+from functools import partial
+
+from ltr_duel.papers import figure, study, utilities
+
+from .problems import MQ2007, MQ2007_FEATURES, SIXTY_FOUR_ARMS
+
+DOUBLERS = ["improved_doubler", "balanced_doubler", "thompson_doubler"]
+ALL = ["savage", "doubler", "rucb:alpha=0.5", "rcs:alpha=0.5", "sparring", *DOUBLERS, "thompson_sparring"]
+NO_NUMBERS = (
+    "The figures of the text have no numbers on their axes: 131,072 steps and 20 runs are those of the author's code."
+)
+UTILITY_NOTES = [
+    f"{NO_NUMBERS} The arms are the first K features there, and here.",
+    "An arm's utility is 1 with the mean of its feature as probability, else 0; the mean is over the documents, scaled "
+    "to 0..1 within each query.",
+    "The panels of synthetic arms are the sets of the author's code: one strong arm, a linear list, three close arms, "
+    "uniform ones.",
+]
+PREFERENCE_NOTES = [
+    NO_NUMBERS,
+    "The clicks are not printed; navigational ones here, 4,000 comparisons a pair. The author's code reads a stored "
+    "matrix: the panel '64 arms' is on the one published with it.",
+]
+
+of_paper = partial(figure, "wolfenfeld", drawing="regret", store="wolfenfeld")
+utility_figure = partial(of_paper, column="regret_utility", columns=3, notes=UTILITY_NOTES)
+preference_figure = partial(of_paper, columns=2, notes=PREFERENCE_NOTES)
+runs = partial(study, horizon=131_072, repetitions=20, quick={"repetitions": 5})
+
+
+def by_utility(policies, size, synthetic_size=16):
+    """Measure the regret in utility: arms that are features, and the four sets of arms of the author's code."""
+    families = ["one_strong_arm", "linear_list", "close_arms", "uniform_arms"]
+    synthetic = utilities(family=families, size=synthetic_size, model="linear")
+    return [runs(policies, MQ2007_FEATURES.using(size=size), synthetic, regrets=["utility", "average"])]
+
+
+def by_preference(policies):
+    """Measure the regret in preference: all feature rankers, and the published matrix."""
+    return [runs(policies, MQ2007, SIXTY_FOUR_ARMS, regrets=["average", "copeland"])]
+
+
+@utility_figure("Figure 1", seconds=(23, 53))
+def wolfenfeld_figure_1():
+    """All algorithms, 7 arms.
+
+    SAVAGE and Doubler pay more than all others.
+
+    Setting: Utility-based regret with 7 arms, linear link; the arms are features of MQ2007.
+    """
+    return by_utility(ALL, 7, synthetic_size=7)
+
+
+@utility_figure("Figure 2", seconds=(18, 43))
+def wolfenfeld_figure_2():
+    """All algorithms, 24 arms.
+
+    With more arms RCS and RUCB are overtaken by the others.
+
+    Setting: Utility-based regret with 24 arms, linear link; the arms are features of MQ2007.
+    """
+    return by_utility(ALL, 24, synthetic_size=24)
+
+
+@utility_figure("Figure 3", seconds=(1, 7))
+def wolfenfeld_figure_3():
+    """RCS and Sparring.
+
+    RCS converges quickly with few arms; with many, Sparring pays less.
+
+    Setting: Utility-based regret with 7, 16 and 46 arms, linear link; the arms are features of MQ2007.
+    """
+    return by_utility(["rcs:alpha=0.5", "sparring"], [7, 16, 46])
+
+
+@preference_figure("Figure 4", seconds=(6, 10))
+def wolfenfeld_figure_4():
+    """RCS and Sparring, preference-based regret.
+
+    With 46 arms Sparring pays less than RCS.
+
+    Setting: Preference-based regret with all 46 feature rankers of MQ2007.
+    """
+    return by_preference(["rcs:alpha=0.5", "sparring"])
+
+
+@utility_figure("Figure 5", seconds=(1, 2))
+def wolfenfeld_figure_5():
+    """Doubler and Sparring.
+
+    Doubler pays more than Sparring at every number of arms.
+
+    Setting: Utility-based regret with 7, 16 and 46 arms, linear link; the arms are features of MQ2007.
+    """
+    return by_utility(["doubler", "sparring"], [7, 16, 46])
+
+
+@preference_figure("Figure 6", seconds=(2, 4))
+def wolfenfeld_figure_6():
+    """Doubler and Sparring, preference-based regret.
+
+    Doubler pays more than Sparring.
+
+    Setting: Preference-based regret with all 46 feature rankers of MQ2007.
+    """
+    return by_preference(["doubler", "sparring"])
+
+
+@utility_figure("Figure 7", seconds=(1, 2))
+def wolfenfeld_figure_7():
+    """Improved Doubler and Sparring.
+
+    Improved Doubler, which forgets nothing between its epochs, beside Sparring.
+
+    Setting: Utility-based regret with 7, 16 and 46 arms, linear link; the arms are features of MQ2007.
+    """
+    return by_utility(["improved_doubler", "sparring"], [7, 16, 46])
+
+
+@preference_figure("Figure 8", seconds=(2, 3))
+def wolfenfeld_figure_8():
+    """Improved Doubler and Sparring, preference-based regret.
+
+    Improved Doubler beside Sparring.
+
+    Setting: Preference-based regret with all 46 feature rankers of MQ2007.
+    """
+    return by_preference(["improved_doubler", "sparring"])
+
+
+@utility_figure("Figure 9", seconds=(1, 2))
+def wolfenfeld_figure_9():
+    """Balanced Doubler and Sparring, 16 arms.
+
+    Balanced Doubler beside Sparring.
+
+    Setting: Utility-based regret with 16 arms, linear link; the arms are features of MQ2007.
+    """
+    return by_utility(["balanced_doubler", "sparring"], 16)
+
+
+@utility_figure("Figure 10", seconds=(3, 13))
+def wolfenfeld_figure_10():
+    """Thompson Doubler and Sparring.
+
+    The unforgetful Doubler with Thompson sampling beside Sparring. The printed caption repeats that of Figure 7.
+
+    Setting: Utility-based regret with 7, 16 and 46 arms, linear link; the arms are features of MQ2007.
+    """
+    return by_utility(["thompson_doubler", "sparring"], [7, 16, 46])
+
+
+@preference_figure("Figure 11", seconds=(4, 12))
+def wolfenfeld_figure_11():
+    """Thompson Doubler and Sparring, preference-based regret.
+
+    The unforgetful Doubler with Thompson sampling beside Sparring. The printed caption repeats that of Figure 8.
+
+    Setting: Preference-based regret with all 46 feature rankers of MQ2007.
+    """
+    return by_preference(["thompson_doubler", "sparring"])
+
+
+@utility_figure("Figure 12", seconds=(4, 14))
+def wolfenfeld_figure_12():
+    """Thompson Sparring and Sparring, 16 arms.
+
+    Sparring of two Thompson samplers pays less than Sparring of two upper confidence bounds.
+
+    Setting: Utility-based regret with 16 arms, linear link; the arms are features of MQ2007.
+    """
+    return by_utility(["thompson_sparring", "sparring"], 16)
+
+
+@preference_figure("Figure 13", seconds=(14, 21))
+def wolfenfeld_figure_13():
+    """Thompson Sparring and Sparring, preference-based regret.
+
+    Sparring of two Thompson samplers pays least of all.
+
+    Setting: Preference-based regret with all 46 feature rankers of MQ2007.
+    """
+    return by_preference(["thompson_sparring", "sparring"])

@@ -1,0 +1,225 @@
+"""The vocabulary of figure files: what a figure shows, what is run or measured for it, and on which data.
+
+A figure file is plain Python that puts these together (`ltr_duel.papers.figure_files`). Nothing is read or run here.
+``quick`` always means the same: the keys that are different at the quick scale.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ltr_duel.core import InputError, unknown_name
+from ltr_duel.experiment import duration
+from ltr_duel.papers.bibliography import PAPERS
+
+SCALES = ("quick", "paper")
+SOURCES = ("real data", "published matrix", "surrogate", "made by a rule", "as in the paper")
+Keys = Mapping[str, Any]
+_NONE: Keys = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Settings:
+    settings: Keys = field(default_factory=dict)
+    quick: Keys = field(default_factory=dict)
+
+    def at(self, scale: str) -> dict[str, Any]:
+        """Return the settings at a scale."""
+        return {**self.settings, **(self.quick if scale == "quick" else {})}
+
+
+@dataclass(frozen=True)
+class Source(_Settings):
+    """One way to get the data of a problem; its settings are keys of the problem that hold for this source alone.
+
+    Parameters
+    ----------
+    kind : str
+        One of `SOURCES`.
+    paths : sequence of str
+        Where a corpus may lie below the user's folder of data, best first: a feature file or folder, or the catalogue
+        name of a corpus that was converted. One of them must be there.
+    file : str
+        Where a matrix lies below that folder; it must be there too.
+    note : str
+        What is special about it, for the reader of the figure.
+    """
+
+    kind: str
+    paths: Sequence[str] = ()
+    file: str = ""
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in SOURCES:
+            raise unknown_name("source", self.kind, SOURCES)
+
+
+def real(*paths: str, file: str = "", note: str = "", **settings: Any) -> Source:
+    """Name the places of a real corpus; with a file, that of a matrix which is needed beside it."""
+    return Source("real data", paths, file, note, settings=settings)
+
+
+def published(file: str = "", note: str = "") -> Source:
+    """Name the file of a published matrix; without a file, one that is part of this package."""
+    return Source("published matrix", file=file, note=note)
+
+
+def surrogate(*, quick: Keys = _NONE, note: str = "", **shape: Any) -> Source:
+    """Describe a synthetic corpus of the same shape as one that is not available; see `ltr_duel.data.make_corpus`."""
+    return Source("surrogate", note=note, settings={"synthetic": shape}, quick={"synthetic": {**shape, **quick}})
+
+
+@dataclass(frozen=True)
+class Problem(_Settings):
+    """One or more problems of an experiment: an entry of its ``matrices``, ``corpora`` or ``utilities``."""
+
+    kind: str
+    sources: Sequence[Source]
+    optional: bool = False  # left out where none of its sources is there
+
+    def using(self, *, quick: Keys = _NONE, **settings: Any) -> Problem:
+        """Return the same problem with other settings."""
+        return dataclasses.replace(self, settings={**self.settings, **settings}, quick={**self.quick, **quick})
+
+
+def corpus(name: str, *sources: Source, quick: Keys = _NONE, **settings: Any) -> Problem:
+    """Declare the rankers of a corpus. A published matrix among the sources takes the place of an estimate."""
+    return Problem("corpora", sources, settings={"name": name, **settings}, quick=quick)
+
+
+def matrix(*sources: Source, optional: bool = False, quick: Keys = _NONE, **settings: Any) -> Problem:
+    """Declare preference matrices: published ones, or written out, or of a family."""
+    return Problem("matrices", sources, optional, settings=settings, quick=quick)
+
+
+def utilities(*sources: Source, quick: Keys = _NONE, **settings: Any) -> Problem:
+    """Declare arms with random utilities."""
+    return Problem("utilities", sources, settings=settings, quick=quick)
+
+
+@dataclass(frozen=True)
+class Study(_Settings):
+    """An experiment: policies on problems, with the settings of ``docs/experiments.md``."""
+
+    policies: Sequence[str]
+    problems: Sequence[Problem]
+    in_quick: bool = True  # whether the quick scale has it at all
+
+
+def study(
+    policies: Sequence[str], *problems: Problem, quick: Keys = _NONE, in_quick: bool = True, **settings: Any
+) -> Study:
+    """Declare an experiment."""
+    return Study(policies, problems, in_quick, settings=settings, quick=quick)
+
+
+@dataclass(frozen=True)
+class Measured(_Settings):
+    """A measurement that is not a run of policies: the name of one of `ltr_duel.papers.measures`, and its data."""
+
+    measure: str
+    sources: Sequence[Source]
+
+
+def measured(measure: str, *sources: Source, quick: Keys = _NONE, **settings: Any) -> Measured:
+    """Declare a measurement."""
+    return Measured(measure, sources, settings=settings, quick=quick)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure or table of a paper, as `figure` declares it."""
+
+    name: str
+    about: dict[str, Any]  # paper, number, title, shows, setting, drawing; notes, options, seconds and store if given
+    studies: Sequence[Study]
+    measures: Sequence[Measured]  # in place of studies
+
+    @property
+    def row(self) -> tuple[str, str, str, str, str]:
+        """Name, what it is, the data that it uses where they are there, how long it takes at both scales."""
+        sources = [source for study in self.studies for problem in study.problems for source in problem.sources]
+        sources += [source for part in self.measures for source in part.sources]
+        spelt: dict[str, str] = {}  # by lower case: a catalogue name and its folder may differ in case alone
+        for source in sources:
+            names = [*(path.split("/")[0] for path in source.paths), source.file.rpartition("/")[2]]
+            spelt |= {name.casefold(): name for name in names if name}
+        whole = f"{PAPERS[self.about['paper']].short}, {self.about['number']}: {self.about['title']}"
+        seconds = self.about.get("seconds", {})
+        quick, paper = (duration(seconds[scale]) if scale in seconds else "-" for scale in SCALES)
+        return self.name, whole, ", ".join(spelt.values()) or "nothing", quick, paper
+
+
+Parts = Sequence[Study | Measured]
+
+
+def figure(
+    paper: str,
+    number: str,
+    *,
+    drawing: str,
+    seconds: tuple[float, float] | None = None,
+    notes: Sequence[str] = (),
+    store: str = "",
+    **options: Any,
+) -> Callable[[Callable[[], Parts]], Figure]:
+    """Turn a function into a figure: its name is the figure's, its result the parts, its docstring the texts.
+
+    The docstring has paragraphs: the title; what there is to see; ``Setting: ...``, what was done, as printed; and any
+    number of ``Note: ...``, what differs and why.
+
+    Parameters
+    ----------
+    paper : str
+        A key of `PAPERS`.
+    number : str
+        For example "Figure 2 (top)".
+    drawing : str
+        Name of a drawing (`ltr_duel.papers.DRAWINGS`).
+    seconds : tuple of float, optional
+        How long it takes on two cores, about: at the quick scale, and at that of the paper.
+    notes : sequence of str
+        Notes that several figures share; they come first.
+    store : str
+        Name of the folder of runs, where figures share one.
+    **options
+        Of the drawing.
+
+    Raises
+    ------
+    InputError
+        If there is no such paper, a text is missing, or the parts are none or of both kinds.
+    """
+    if paper not in PAPERS:
+        raise unknown_name("paper", paper, PAPERS)
+
+    def declare(function: Callable[[], Parts]) -> Figure:
+        title, shows, setting, *more = _texts(function)
+        about: dict[str, Any] = {"paper": paper, "number": number, "title": title, "shows": shows, "setting": setting}
+        about |= {"notes": [*notes, *more], "drawing": drawing, "options": options, "store": store}
+        about["seconds"] = dict(zip(SCALES, seconds, strict=True)) if seconds else {}
+        parts = function()
+        studies = [one for one in parts if isinstance(one, Study)]
+        measures = [one for one in parts if isinstance(one, Measured)]
+        if not parts or len(parts) not in (len(studies), len(measures)):
+            wanted = "must return a list, all of it study(...) or all of it measured(...)"
+            raise InputError(f"figure '{function.__name__}' {wanted}")
+        return Figure(function.__name__, {key: one for key, one in about.items() if one}, studies, measures)
+
+    return declare
+
+
+def _texts(function: Callable[[], Parts]) -> list[str]:
+    """Return title, what is shown, setting and notes."""
+    paragraphs = [" ".join(text.split()) for text in inspect.cleandoc(function.__doc__ or "").split("\n\n")]
+    heads = ["", "", "Setting: ", *["Note: "] * (len(paragraphs) - 3)]
+    if len(paragraphs) < 3 or not all(map(str.startswith, paragraphs, heads)):
+        wanted = "a title, what there is to see, 'Setting: ...', and any number of 'Note: ...'"
+        raise InputError(f"the docstring of figure '{function.__name__}' must have as paragraphs {wanted}")
+    title, *rest = (text.removeprefix(head) for text, head in zip(paragraphs, heads, strict=True))
+    return [title.removesuffix("."), *rest]

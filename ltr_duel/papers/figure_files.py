@@ -1,0 +1,76 @@
+"""The folder of figure files: Python modules, one for each paper, with a function for each figure (`figure`).
+
+A module takes its words from ``ltr_duel.papers``, and may import from its neighbours: ``from .problems import MSLR``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+from ltr_duel.core import InputError
+from ltr_duel.papers.bibliography import PAPERS
+from ltr_duel.papers.declaration import Figure
+
+_PACKAGE = "ltr_duel_figure_files"  # the name under which a folder is imported
+
+
+def figures_folder() -> Path:
+    """Return the folder of figure files: in an installed package beside the modules, else beside the package."""
+    package = Path(__file__).resolve().parent.parent
+    inside = package / "experiments"
+    return inside if inside.is_dir() else package.parent / "experiments"
+
+
+def list_figures(folder: Path) -> dict[str, Figure]:
+    """Return all figures that the files of a folder declare, by name: paper by paper, Figure 2 before Figure 10.
+
+    The files are run, as any Python module that is imported.
+
+    Raises
+    ------
+    InputError
+        If a file fails (the sentence names the line), two figures have one name, or there are none.
+    """
+    figures: dict[str, Figure] = {}
+    for path, module in _imported(folder):
+        for figure in vars(module).values():
+            if isinstance(figure, Figure) and figures.setdefault(figure.name, figure) is not figure:
+                raise InputError(f"{path}: two figures are called '{figure.name}'")
+    if not figures:
+        raise InputError(f"{folder}: no figure files (*.py with functions under @figure(...)) are here")
+    return {figure.name: figure for figure in sorted(figures.values(), key=_place)}
+
+
+def _place(figure: Figure) -> tuple[int, list[str]]:
+    return list(PAPERS).index(figure.about["paper"]), [part.zfill(9) for part in figure.name.split("_")]
+
+
+def _imported(folder: Path) -> list[tuple[Path, ModuleType]]:
+    """Import the modules of a folder as one package, from their present text, and leave no compiled files there."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == _PACKAGE]:
+        del sys.modules[name]
+    package = ModuleType(_PACKAGE)
+    package.__path__ = [str(folder)]
+    sys.modules[_PACKAGE] = package
+    importlib.invalidate_caches()
+    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        return [(path, _import(path)) for path in sorted(folder.glob("*.py"))]
+    finally:
+        sys.dont_write_bytecode = writes
+
+
+def _import(path: Path) -> ModuleType:
+    try:
+        return importlib.import_module(f"{_PACKAGE}.{path.stem}")
+    except SyntaxError as error:
+        raise InputError(f"{error.filename}, line {error.lineno}: {error.msg}") from None
+    except Exception as error:
+        frames = [one for one in traceback.extract_tb(error.__traceback__) if Path(one.filename).parent == path.parent]
+        place = f"{frames[-1].filename}, line {frames[-1].lineno}" if frames else path
+        kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+        raise InputError(f"{place}: {kind}{error}") from None

@@ -153,7 +153,7 @@ class Results:
         Parameters
         ----------
         regrets : sequence of str
-            Which to compute (`ltr_duel.simulation.regret.REGRETS`); by default all that need nothing but the matrix.
+            Which to compute (`ltr_duel.simulation.regret.REGRETS`); by default all that need only the matrix.
 
         Columns
         -------

@@ -1,7 +1,7 @@
 """Statistics of runs: their ends, means with a spread, intervals, and whether two policies differ.
 
-Repetition r of every policy meets the same coins, users and queries. So policies are compared run by run: the tests
-are paired, and common luck cancels.
+Repetition r of every policy has the same random streams for coins, users and queries. So policies are compared run by
+run: the tests are paired, and common randomness cancels.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def final_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
     frame : DataFrame
         A tidy table; column t is needed. Each run has a row at its horizon.
     by : sequence of str
-        Columns; the longest runs are looked for within each combination of their values.
+        Columns; the longest runs are found within each combination of their values.
 
     Returns
     -------
@@ -79,6 +79,12 @@ def comparable_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame
     -------
     DataFrame
         With the column ``separate``: whether the policy was run to several horizons.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"policy": "savage", "horizon": [10, 10, 100, 100], "t": [1, 10, 10, 100]})
+    >>> comparable_rows(frame)["t"].to_list()
+    [10, 100]
     """
     if HORIZON not in frame:
         return frame.assign(separate=False)
@@ -114,7 +120,7 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
     ----------
     frame : DataFrame
     keys : sequence of str
-        The columns that make a group. Groups stand in the order of first appearance of all keys but the last, by which
+        The columns that make a group. Groups are in the order of first appearance of all keys but the last, by which
         they are sorted.
     column : str
         What is averaged. Rows where it is NaN are left out.
@@ -159,6 +165,14 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
 def student_interval(values: pd.Series) -> tuple[float, float]:
     """Return the 95 % interval of a mean by Student's t; NaN for less than two values.
 
+    Parameters
+    ----------
+    values : Series of float
+
+    Returns
+    -------
+    low, high : float
+
     Examples
     --------
     >>> [round(end, 1) for end in student_interval(pd.Series([10.0, 30.0]))]
@@ -173,7 +187,22 @@ def student_interval(values: pd.Series) -> tuple[float, float]:
 
 
 def normal_reach(error: FloatVector | float) -> FloatVector | float:
-    """Return how far the 95 % interval of a normal estimate reaches to each side, given its standard error."""
+    """Return the half width of the 95 % interval of a normal estimate.
+
+    Parameters
+    ----------
+    error : float or ndarray of float64
+        Standard errors.
+
+    Returns
+    -------
+    float or ndarray of float64
+
+    Examples
+    --------
+    >>> round(float(normal_reach(1.0)), 2)
+    1.96
+    """
     return float(stats.norm.isf(_OUTSIDE / 2)) * error
 
 
@@ -190,6 +219,10 @@ def bootstrap_interval(samples: FloatVector, units: int) -> tuple[float, float]:
         The statistic of each sample; NaN is left out.
     units : int
         Independent observations, at least 2.
+
+    Returns
+    -------
+    low, high : float
 
     Examples
     --------
@@ -217,8 +250,8 @@ def summarise(frame: pd.DataFrame, column: str = REGRET) -> pd.DataFrame:
         policy; runs; mean; sd (of the runs, n - 1); se (of the mean); q10, q25, median, q75, q90; and, against the
         policy with the lowest mean: difference (mean of the paired differences), p_wilcoxon and p_t (paired, two-sided,
         corrected for the number of policies by Holm's method), effect (Cohen's d of the paired differences) and
-        probability (share of repetitions in which the policy paid more, ties as half). NaN for the best policy itself,
-        and where there are fewer than two repetitions.
+        probability (share of repetitions in which the policy has more regret, ties as half). NaN for the best policy
+        itself, and where there are fewer than two repetitions.
     """
     values = _at_the_end(frame, column)
     means = values.mean()

@@ -114,7 +114,7 @@ def test_sentences_say_who_won_and_how_sure_that_is(results):
     assert winner_sentence(ROCK_PAPER_SCISSORS).startswith(
         "No Condorcet winner: no ranker beats all others. 0, 1, 2 beats"
     )
-    assert study_answer(results)[1].startswith("rucb paid ")
+    assert study_answer(results)[1].startswith("rucb: regret ")
     assert list(policies_table(results)["policy"]) == ["rucb", "mdb"]
     assert list(rankers_table(results.matrix, 2)["ranker"]) == ["0", "1"]
 

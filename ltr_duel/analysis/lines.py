@@ -39,6 +39,10 @@ def describe_means(counts: Iterable[int], spread: str) -> str:
         Runs of each mean.
     spread : {"quantiles", "standard error", "sd", "range", "none"}
 
+    Returns
+    -------
+    str
+
     Examples
     --------
     >>> describe_means([5, 10, 5], "range")

@@ -78,6 +78,10 @@ def look_of(label: str) -> Look:
     label : str
         Name of a policy, with parameters if wanted; they change the marker only.
 
+    Returns
+    -------
+    Look
+
     Examples
     --------
     >>> look_of("rucb").color == look_of("rucb:alpha=0.6").color
@@ -94,13 +98,7 @@ def look_of(label: str) -> Look:
 
 
 def method_look(label: str) -> Look:
-    """Return the look of a comparison method: by its name, whatever else is in the figure; parameters change nothing.
-
-    Examples
-    --------
-    >>> method_look("sosm:tau=1") == method_look("sosm")
-    True
-    """
+    """Return the look of a comparison method, by its name: the same in every figure, whatever the parameters."""
     name = label.partition(":")[0]
     place = _place(name, _METHODS, METHODS.names, slots=len(COLOURS) * len(_METHOD_MARKERS))
     row, column = divmod(place, len(COLOURS))

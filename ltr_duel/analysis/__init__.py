@@ -13,7 +13,6 @@ __all__ = [
     "latex_table",
     "look_of",
     "markdown_table",
-    "method_look",
     "plot_accuracy",
     "plot_against_arms",
     "plot_distortion",

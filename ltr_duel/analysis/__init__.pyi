@@ -21,7 +21,6 @@ from .style import COLOURS as COLOURS
 from .style import DASHES as DASHES
 from .style import Look as Look
 from .style import look_of as look_of
-from .style import method_look as method_look
 from .style import save_figure as save_figure
 from .tables import latex_table as latex_table
 from .tables import markdown_table as markdown_table

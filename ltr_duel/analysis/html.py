@@ -23,6 +23,11 @@ def render_page(template: str | Path, **values: Any) -> str:
     **values
         What the template shows. All texts are escaped.
 
+    Returns
+    -------
+    str
+        HTML.
+
     Raises
     ------
     jinja2.UndefinedError

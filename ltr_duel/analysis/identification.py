@@ -63,7 +63,7 @@ def plot_identification(results: Results | pd.DataFrame, ax: Axes | None = None,
 
     The identification time of a run is the first checkpoint from which on the Condorcet winner is recommended. The
     number of runs that do not recommend it at the end is written at the right edge; where they are the majority, the
-    median stands there too.
+    median is drawn there.
 
     Parameters
     ----------

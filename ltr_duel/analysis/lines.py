@@ -22,7 +22,7 @@ _MOST_BANDS = 10  # more bands than this hide each other, and the lines
 
 
 def tidy(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return a tidy table with all that figures of regret and accuracy draw; a table is returned as it is."""
+    """Return the tidy table with the columns that figures need; a table is returned unchanged."""
     if isinstance(results, pd.DataFrame):
         return results
     frame = with_correct(results.to_frame(), results.matrix.condorcet_winner)
@@ -38,6 +38,10 @@ def describe_means(counts: Iterable[int], spread: str) -> str:
     counts : iterable of int
         Runs of each mean.
     spread : {"quantiles", "standard error", "sd", "range", "none"}
+
+    Returns
+    -------
+    str
 
     Examples
     --------
@@ -86,7 +90,7 @@ def draw_lines(
 ) -> pd.DataFrame:
     """Draw a line for each policy of a table from `averaged`, and return the table.
 
-    Markers stand at each point of the policies in ``separate``, without it of all policies.
+    The policies in ``separate`` (all, if it is not given) have a marker at each point.
     """
     policies = [str(name) for name in table[POLICY].unique()]
     crowded = visible_spread(table, spread) != spread

@@ -40,8 +40,8 @@ def plot_regret(
     Parameters
     ----------
     results : Results or DataFrame
-        A table has the columns policy, repetition, t and the regret; ``lower_bound``, if it is there and the same in
-        all rows, is the constant c of the bound c ln t.
+        A table has the columns policy, repetition, t and the regret; ``lower_bound``, if present and the same in all
+        rows, is the constant c of the bound c ln t.
     ax : Axes, optional
         Where to draw; by default on a new figure.
     column : str
@@ -84,9 +84,8 @@ def plot_regret(
     ax = prepared_axes(ax, 7.2, 4.8, title)
     table = draw_over_time(ax, frame, column, spread=spread, start=start, log=log)
     ax.set(xlabel=STEPS, ylabel=f"cumulative {regret_label(column)}")
-    constants = frame[LOWER_BOUND].dropna().unique() if LOWER_BOUND in frame and column == REGRET and bound else []
-    if len(constants) == 1:
-        _draw_bound(ax, float(constants[0]), float(frame[T].max()), in_view=legend)
+    if bound and column == REGRET and LOWER_BOUND in frame and frame[LOWER_BOUND].nunique() == 1:
+        _draw_bound(ax, float(frame[LOWER_BOUND].max()), float(frame[T].max()), in_view=legend)
     if legend:
         if (table["runs"] > 1).any():
             words = describe_means(table["runs"], visible_spread(table, spread)).replace(", ", "\n")
@@ -186,7 +185,7 @@ def _name_the_lines(ax: Axes, own_figure: bool) -> None:
 
 def _name_the_ends(ax: Axes, lines: Sequence[Line2D], least: float = 0.085) -> None:
     """Write names at the right ends of lines (lowest first), moved apart where they would touch."""
-    ax.get_ylim()  # settles the limits
+    ax.get_ylim()  # applies pending autoscaling
     to_axes = ax.transData - ax.transAxes
     places = [float(to_axes.transform((1, np.asarray(line.get_ydata())[-1]))[1]) for line in lines]
     for k in range(1, len(places)):

@@ -31,7 +31,7 @@ def render_report(
     answer: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> str:
-    """Return one HTML page: what was asked, what came out, with what settings. It loads nothing from elsewhere.
+    """Return a self-contained HTML page of a study: answer, tables, figures and settings. It loads nothing.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def render_report(
     figures : sequence of (caption, Axes or Figure)
     title : str
     answer : sequence of str
-        The result in a few sentences; it stands at the top.
+        The result in a few sentences, for the top of the page.
     notes : sequence of str
         What the reader should know of the data.
 
@@ -80,20 +80,18 @@ def render_report(
 
 
 def study_answer(results: Results) -> list[str]:
-    """Say which ranker won, by how much, and what each policy paid to find out."""
+    """Say which ranker won, by how much, and the regret of each policy."""
     matrix, final = results.matrix, results.final()
     runs = results.runs[0].key
     lines = [winner_sentence(matrix)]
     for row in final.itertuples():
         if matrix.condorcet_winner:
             lines.append(
-                f"{row.policy} paid {row.regret_average:,.1f} (regret after {runs.horizon:,} steps);"
+                f"{row.policy}: regret {row.regret_average:,.1f} after {runs.horizon:,} steps;"
                 f" {row.accuracy:.0%} of its runs name the winner."
             )
         else:
-            lines.append(
-                f"{row.policy} paid {row.regret_copeland:,.1f} (Copeland regret after {runs.horizon:,} steps)."
-            )
+            lines.append(f"{row.policy}: Copeland regret {row.regret_copeland:,.1f} after {runs.horizon:,} steps.")
     return lines
 
 

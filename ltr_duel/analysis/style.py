@@ -7,7 +7,7 @@ import hashlib
 import io
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from matplotlib import rc_context
 from matplotlib.artist import Artist
@@ -37,7 +37,7 @@ _METHODS = (
     "roughly_optimized", "sosm", "team_draft",
 )  # fmt: skip
 _METHOD_MARKERS = (*MARKERS[:5], "h", "*", "<", ">")
-# What would say when, and by which version, a file was made.
+# Fields that would differ with the time and the version by which a file was made.
 _METADATA: dict[str, dict[str, None]] = {
     ".png": {"Software": None},
     ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
@@ -54,8 +54,7 @@ class Look(NamedTuple):
     color : str
     linestyle : str or tuple
     marker : str
-        Of a policy with parameters, so that variants of a policy can be told apart; or where colours and dashes have
-        run out.
+        Of a policy with parameters, to distinguish variants of a policy; or where colours and dashes have run out.
     markevery : float, optional
         Distance of the markers, as a share of the axes.
 
@@ -79,6 +78,10 @@ def look_of(label: str) -> Look:
     label : str
         Name of a policy, with parameters if wanted; they change the marker only.
 
+    Returns
+    -------
+    Look
+
     Examples
     --------
     >>> look_of("rucb").color == look_of("rucb:alpha=0.6").color
@@ -95,13 +98,7 @@ def look_of(label: str) -> Look:
 
 
 def method_look(label: str) -> Look:
-    """Return the look of a comparison method: by its name, whatever else is in the figure; parameters change nothing.
-
-    Examples
-    --------
-    >>> method_look("sosm:tau=1") == method_look("sosm")
-    True
-    """
+    """Return the look of a comparison method, by its name: the same in every figure, whatever the parameters."""
     name = label.partition(":")[0]
     place = _place(name, _METHODS, METHODS.names, slots=len(COLOURS) * len(_METHOD_MARKERS))
     row, column = divmod(place, len(COLOURS))
@@ -198,7 +195,9 @@ def whole_figure(drawn: Axes | Figure) -> Figure:
     return figure
 
 
-def prepared_axes(ax: Axes | None, width: float, height: float, title: str = "", grid: str = "both") -> Axes:
+def prepared_axes(
+    ax: Axes | None, width: float, height: float, title: str = "", grid: Literal["both", "x"] = "both"
+) -> Axes:
     """Return ``ax``, or the axes of a new figure that belongs to no window and no global state, with grid and title."""
     if ax is None:
         ax = Figure(figsize=(width, height), dpi=150, layout="constrained").add_subplot()

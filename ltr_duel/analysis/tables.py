@@ -1,4 +1,4 @@
-"""Tables for people: what each policy paid, as text and as LaTeX."""
+"""Tables of results as text, LaTeX and Markdown."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def markdown_table(frame: pd.DataFrame) -> str:
     | --- | --- |
     | rucb | 1.5 |
     """
-    rows = [frame.columns, ["---"] * frame.shape[1], *frame.itertuples(index=False)]
+    rows = [list(frame.columns), ["---"] * frame.shape[1], *frame.to_numpy(object).tolist()]
     cells = [[" ".join(str(cell).split()).replace("|", "\\|").replace("<", "&lt;") for cell in row] for row in rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in cells)
 

@@ -45,7 +45,7 @@ def command(
     seed: int,
     jobs: int,
 ) -> None:
-    """Find the best feature ranker under simulated clicks, and what each policy pays to find it.
+    """Find the best feature ranker under simulated clicks, and the regret of each policy until it is found.
 
     Reads a corpus (without --data it makes one of MSLR's shape, writes it as text, and reads that back), builds a
     ranker for each feature, estimates all pairwise preferences, runs the policies on them, and writes report.html,

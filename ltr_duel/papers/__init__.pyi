@@ -11,10 +11,6 @@ from .declaration import real as real
 from .declaration import study as study
 from .declaration import surrogate as surrogate
 from .declaration import utilities as utilities
-from .figure_file import SCALES as SCALES
-from .figure_file import FigureFile as FigureFile
-from .figure_file import figures_folder as figures_folder
-from .figure_file import list_figures as list_figures
 from .figure_files import figures_folder as figures_folder
 from .figure_files import list_figures as list_figures
 from .figures import DRAWINGS as DRAWINGS

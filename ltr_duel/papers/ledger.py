@@ -1,4 +1,4 @@
-"""The ledger of claims for people and programs: a text, CSV, JSON, and a table for a page in Markdown."""
+"""The ledger of claims as text, CSV, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_PANELS = 6  # that a line can hold
 
 
 def ledger_text(ledger: pd.DataFrame, width: int = 100) -> str:
-    """Write the ledger for a terminal: for each claim its verdict and what it says, then its numbers, then why."""
+    """Write the ledger for a terminal: for each claim its verdict and statement, then its numbers and the reason."""
     lines = []
     for paper, rows in ledger.groupby("paper", sort=False):
         lines += [paper_title(str(paper)), ""]
@@ -65,7 +65,7 @@ def save_ledger(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]], f
 
 
 def ledger_markdown(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Write the ledger as Markdown: what it was run on, how many claims hold, and a table for each paper.
+    """Write the ledger as Markdown: circumstances, counts of verdicts, and a table for each paper.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ from ltr_duel.core import (
 )
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.regret import DEFAULT_REGRETS, REGRETS, cumulative_regret, loss_per_arm
-from ltr_duel.simulation.statistics import final_rows, identification_time, summarise, with_correct
+from ltr_duel.simulation.statistics import final_rows, identification_time, with_correct
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Results:
         Parameters
         ----------
         regrets : sequence of str
-            Which to compute (`ltr_duel.simulation.regret.REGRETS`); by default all that need nothing but the matrix.
+            Which to compute (`ltr_duel.simulation.regret.REGRETS`); by default all that need only the matrix.
 
         Columns
         -------
@@ -231,6 +231,8 @@ class Results:
 
         See `summarise` for the columns.
         """
+        from ltr_duel.simulation.summary import summarise  # scipy.stats is slow to import
+
         return summarise(self.to_frame(), column)
 
     def to_csv(self, path: str | Path) -> Path:

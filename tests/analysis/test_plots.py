@@ -50,27 +50,31 @@ def test_a_policy_looks_the_same_whatever_else_is_drawn():
     assert look_of("rucb").marker != look_of("rucb:alpha=0.6").marker
 
 
-def test_a_hundred_policies_of_ones_own_look_different_from_each_other_and_from_the_known_ones():
-    from ltr_duel.bandits import POLICIES
-
-    names = [*POLICIES.names(), *(f"policy_{k}" for k in range(100))]
-    places = style._free_places(style._POLICIES, frozenset(names), len(style._looks()))
-    assert not set(places.values()) & set(range(len(style._POLICIES)))
-    assert len({style._look(place) for place in places.values()}) == len(places) >= 100
+def own_policies(monkeypatch, count):
+    names = [*style.POLICIES.names(), *(f"policy_{k}" for k in range(count))]
+    monkeypatch.setattr(style.POLICIES, "names", lambda: names)
+    return {name: look_of(name) for name in names}
 
 
-def test_more_policies_than_looks_differ_still():
-    looks = [style._look(place) for place in range(1000)]
-    assert len(set(looks)) == len(looks)
-    assert looks[1] == look_of("rucb") and all(is_color_like(look.color) for look in looks)
+def test_a_hundred_policies_of_ones_own_look_different_from_each_other_and_from_the_known_ones(monkeypatch):
+    known = {name: look_of(name) for name in style.POLICIES.names()}
+    looks = own_policies(monkeypatch, 100)
+    assert looks.items() >= known.items() and len(set(looks.values())) == len(looks) >= 130
+    assert look_of("policy_7:alpha=2") != look_of("policy_7")
 
 
-def test_another_policy_changes_no_look():
-    names = frozenset(f"policy_{k}" for k in range(5))
-    places = style._free_places(style._POLICIES, names, len(style._looks()))
-    assert {**places, **style._free_places(style._POLICIES, names | {"another"}, len(style._looks()))}.items() >= (
-        places.items()
-    )
+def test_more_policies_than_combinations_differ_still(monkeypatch):
+    looks = own_policies(monkeypatch, 600)
+    assert len(set(looks.values())) == len(looks) and all(is_color_like(look.color) for look in looks.values())
+    axes = Figure().add_subplot()
+    for look in looks.values():
+        axes.plot([0, 1], [0, 1], **look._asdict())
+
+
+def test_another_policy_hardly_changes_a_look(monkeypatch):
+    with monkeypatch.context() as fewer:
+        before = own_policies(fewer, 10)
+    assert sum(look != own_policies(monkeypatch, 11)[name] for name, look in before.items()) <= 1
 
 
 def test_a_plot_is_drawn_on_the_axes_that_are_given(results):
@@ -114,7 +118,7 @@ def test_sentences_say_who_won_and_how_sure_that_is(results):
     assert winner_sentence(ROCK_PAPER_SCISSORS).startswith(
         "No Condorcet winner: no ranker beats all others. 0, 1, 2 beats"
     )
-    assert study_answer(results)[1].startswith("rucb paid ")
+    assert study_answer(results)[1].startswith("rucb: regret ")
     assert list(policies_table(results)["policy"]) == ["rucb", "mdb"]
     assert list(rankers_table(results.matrix, 2)["ranker"]) == ["0", "1"]
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from ltr_duel.papers.standings import standings
-from ltr_duel.simulation.statistics import student_interval
+from ltr_duel.simulation.summary import student_interval
 
 
 def table(**paid) -> pd.DataFrame:

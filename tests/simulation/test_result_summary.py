@@ -10,7 +10,7 @@ from scipy import stats
 from ltr_duel.analysis.tables import latex_table, summary_table
 from ltr_duel.core.errors import InputError
 from ltr_duel.simulation.run import simulate
-from ltr_duel.simulation.statistics import holm, paired_tests, summarise
+from ltr_duel.simulation.summary import holm, paired_tests, summarise
 from tests.conftest import bradley_terry
 
 GOOD = np.array([1.0, 2.0, 3.0, 4.0, 7.0, 5.0])

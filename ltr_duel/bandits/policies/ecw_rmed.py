@@ -23,10 +23,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.divergence import coin_divergence
 from ltr_duel.bandits.policies.rmed import ROUNDING
 from ltr_duel.bandits.policy import Policy, register
-from ltr_duel.bandits.statistics import most_victorious
+from ltr_duel.bandits.statistics import coin_divergence, most_victorious
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 
 

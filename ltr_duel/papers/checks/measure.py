@@ -1,7 +1,7 @@
 """What a measure is, and the errors that all measures share.
 
 Errors are 95 % intervals by bootstrap: 2,000 times as many repetitions are drawn with replacement as there are, within
-each problem. Where several problems are put together that are themselves random draws (of a family of matrices, of the
+each problem. Where a panel pools several problems that are themselves random draws (of a family of matrices, of the
 rankers of a corpus), problems are drawn and not repetitions. Intervals are expanded percentile intervals, see
 `ltr_duel.simulation.bootstrap_interval`. The seed is fixed: the same table gives the same numbers.
 """
@@ -35,7 +35,7 @@ class Reading(NamedTuple):
 class Measure(NamedTuple):
     """A registered measure: ``run(panel, **settings)``, and how it measures.
 
-    In the words {settings} stand in braces; what stands in brackets is said only if its setting is given.
+    In the words {settings} are in braces; text in brackets is left out if its setting is not given.
     """
 
     run: Callable[..., Reading]
@@ -64,7 +64,7 @@ def in_words(name: str, settings: Mapping[str, Any]) -> str:
 
 
 def format_value(value: Any) -> str:
-    """Write a setting for people: a selection as ``rucb at rankers 64``."""
+    """Write a setting as text: a selection as ``rucb at rankers 64``."""
     if isinstance(value, Mapping):
         if not value:
             return "each"

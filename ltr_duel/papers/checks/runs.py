@@ -29,7 +29,7 @@ def spread(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str = R
         raise Missing("two repetitions give no error of a standard deviation")
     deviations = np.concatenate(resampled(groups, deviation), axis=1)
     if not deviations[0, 1]:
-        raise Missing("all runs paid the same")
+        raise Missing("all runs have the same regret")
     with np.errstate(divide="ignore", invalid="ignore"):
         return reading(deviations[:, 0] / deviations[:, 1], min(one.units for one in groups))
 
@@ -43,7 +43,7 @@ def place(
     counted_from: str = "least",
     column: str = REGRET,
 ) -> Reading:
-    """Count how many others paid less (or more, counted from the greatest), and one."""
+    """Count how many others have less regret (or more, counted from the greatest), plus one."""
     mine = select(panel, policy)
     if among is None:
         others = [rows for label, rows in panel.groupby(POLICY, sort=False) if label not in set(mine[POLICY])]
@@ -57,9 +57,9 @@ def place(
     return reading(1.0 + ahead.sum(axis=1), min(one.units for one in groups))
 
 
-@measured_by("late", "share of the final {column} of {policy} that was paid in the last half of the steps")
+@measured_by("late", "share of the final {column} of {policy} that was incurred in the last half of the steps")
 def late(panel: pd.DataFrame, *, policy: Selection, column: str = REGRET) -> Reading:
-    """Near 0 for a policy that has converged, 1/2 for one that pays as at the beginning."""
+    """Near 0 for a policy that has converged, 1/2 for one whose regret grows linearly."""
     rows = select(panel, policy)
     end = int(rows[T].max())
     rows = rows[rows[HORIZON] == rows[HORIZON].max()]
@@ -123,7 +123,7 @@ def _curve(panel: pd.DataFrame, policy: Selection, along: str, column: str) -> C
 def time_ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, levels: list[float]) -> Reading:
     """Compare the steps to levels of accuracy; between checkpoints accuracy runs straight over log t.
 
-    A policy that was run to several horizons is judged by what it says at the end of each. Where only one policy
+    A policy that was run to several horizons is judged by its recommendation at the end of each. Where only one policy
     reaches a level, the length of the other's longest run counts for it; a level that neither reaches does not count.
     """
     mine, its = (_accuracy(select(panel, side)) for side in (of, to))

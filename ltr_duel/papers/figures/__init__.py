@@ -1,8 +1,8 @@
 """Drawings of reproduced figures over one tidy table: ``drawing(frame, about, **options)``.
 
-``frame`` is what was measured: `StudyResults.to_frame` with the column ``source``, or the table of a measure. ``about``
-says of what: ``figure`` (paper, number, title), ``scale``, ``sources`` (a list of problem, source, note). The options
-are those of the figure's file. Curves of runs are drawn by `ltr_duel.analysis`; here they are put into panels.
+``frame`` holds the results: `StudyResults.to_frame` with the column ``source``, or the table of a measure. ``about``
+describes them: ``figure`` (paper, number, title), ``scale``, ``sources`` (a list of problem, source, note). The options
+are those of the figure's file. Curves of runs are drawn by `ltr_duel.analysis`; here they are arranged in panels.
 """
 
 from __future__ import annotations

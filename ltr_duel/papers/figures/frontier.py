@@ -1,4 +1,4 @@
-"""Every policy on every problem: its regret as a multiple of the best policy's or of the lower bound."""
+"""Every policy on every problem: its regret as a multiple of the best policy's."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import pandas as pd
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from ltr_duel.core import POLICY, PROBLEM, RANKERS, REGRET, SOURCE, unknown_name
+from ltr_duel.core import POLICY, PROBLEM, RANKERS, REGRET, SOURCE
 from ltr_duel.papers.figures.panels import finish, safe
 from ltr_duel.papers.standings import standings
-
-REFERENCES = {"best": "the best policy's", "bound": "the asymptotic lower bound for pairs"}
 
 
 def frontier(frame: pd.DataFrame, about: Mapping[str, Any], *, reference: str = "best", column: str = REGRET) -> Figure:
@@ -25,15 +23,11 @@ def frontier(frame: pd.DataFrame, about: Mapping[str, Any], *, reference: str = 
     frame : DataFrame
         As for `standings`.
     about : mapping
-    reference : {"best", "bound"}
-        What the regret is divided by.
     column : str
         Which regret.
     """
-    if reference not in REFERENCES:
-        raise unknown_name("reference", reference, REFERENCES)
     table = standings(frame, column)
-    wide = table.pivot(index=PROBLEM, columns=POLICY, values=f"to_{reference}")
+    wide = table.pivot(index=PROBLEM, columns=POLICY, values="to_best")
     wide = wide.loc[list(dict.fromkeys(table[PROBLEM]))]
     wide = wide[np.exp(np.log(wide.where(wide > 0)).mean()).sort_values(kind="stable").index]
     facts = table.groupby(PROBLEM, sort=False)[[RANKERS, SOURCE]].first()
@@ -60,4 +54,4 @@ def frontier(frame: pd.DataFrame, about: Mapping[str, Any], *, reference: str = 
     axes.invert_yaxis()
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    return finish(figure, [], about, f"regret at the horizon divided by {REFERENCES[reference]}; blank: not run")
+    return finish(figure, [], about, "regret at the horizon divided by the best policy's; blank: not run")

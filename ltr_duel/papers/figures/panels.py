@@ -75,6 +75,8 @@ def grid(panels: int, *, rows: int = 1, columns: int | None = None, height: floa
     figure = Figure(figsize=(width * across, height * down + 0.9), dpi=150, layout="constrained")
     axes = figure.subplots(down, across, squeeze=False)
     for place, ax in enumerate(axes.flat):
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(which="major", color="#e6e6e6", lw=0.7)
         ax.tick_params(labelsize=8)
         for axis in (ax.xaxis, ax.yaxis):
             axis.label.set_size(9)

@@ -61,7 +61,7 @@ def size(
 def gamma(frame: pd.DataFrame, about: Mapping[str, Any], **options: Any) -> Figure:
     """Draw as ``size`` does, with gamma as the abscissa and linear axes (Yue, Joachims 2011, Figure 2, bottom).
 
-    A policy that is told gamma has another label at each point, and is one line all the same.
+    A policy with gamma as a parameter has another label at each point; they are drawn as one line.
     """
     labels = frame[POLICY].str.replace(r"gamma=[^,]+", "gamma=γ", regex=True)
     options = {"x": GAMMA, "label": "γ (relaxed stochastic transitivity)", "log": "", **options}

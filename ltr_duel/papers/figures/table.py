@@ -1,4 +1,4 @@
-"""``table``: a table as a picture, what was measured beside what is printed in the paper."""
+"""A table as a picture, measured values beside those printed in the paper."""
 
 from __future__ import annotations
 
@@ -24,12 +24,10 @@ def table(
     *,
     rows: Sequence[str] = (),
     columns: Sequence[str] = (),
-    value: str = "value",
-    digits: int = 3,
 ) -> Figure:
-    """Draw a table: as it is, or with the values of ``rows`` down and those of ``columns`` across.
+    """Draw a table: unchanged, or with the values of ``rows`` down and those of ``columns`` across.
 
-    The items of several problems stand across by default.
+    By default the items of several problems are the columns.
 
     Parameters
     ----------
@@ -39,14 +37,10 @@ def table(
     about : mapping
     rows, columns : sequence of str
         Columns of the frame.
-    value : str
-        The column that fills the cells.
-    digits : int
-        Significant digits.
     """
     if not rows and {PROBLEM, "item"} <= set(frame.columns) and frame[PROBLEM].nunique() > 1:
         rows, columns = [PROBLEM, RANKERS], ["item"]
-    texts = _crossed(frame, list(rows), list(columns), value, digits) if rows and columns else _plain(frame, digits)
+    texts = _crossed(frame, list(rows), list(columns)) if rows and columns else _plain(frame)
     left_out = max(0, len(texts) - _MOST_ROWS)
     texts = texts.head(_MOST_ROWS)
     cells = [[textwrap.fill(str(name), _WIDEST) for name in texts.columns]]
@@ -72,7 +66,7 @@ def table(
 
 
 def format_number(value: object, digits: int = 3) -> str:
-    """Return a cell as text: numbers with some significant digits, nothing where nothing is known."""
+    """Return a cell as text: numbers with some significant digits, empty for NaN."""
     if isinstance(value, float):
         if math.isnan(value):
             return ""
@@ -80,19 +74,19 @@ def format_number(value: object, digits: int = 3) -> str:
     return str(value)
 
 
-def _plain(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
+def _plain(frame: pd.DataFrame) -> pd.DataFrame:
     names = [name for name in frame if name != SOURCE and frame[name].notna().any()]
-    texts = {str(name).replace("_", " "): [format_number(one, digits) for one in frame[name]] for name in names}
+    texts = {str(name).replace("_", " "): [format_number(one) for one in frame[name]] for name in names}
     return pd.DataFrame(texts)
 
 
-def _crossed(frame: pd.DataFrame, rows: list[str], columns: list[str], value: str, digits: int) -> pd.DataFrame:
+def _crossed(frame: pd.DataFrame, rows: list[str], columns: list[str]) -> pd.DataFrame:
     cells = []
     for _, entry in frame.iterrows():
         error = float(entry.get("standard_error", math.nan))
-        printed = format_number(entry.get("printed", math.nan), digits)
+        printed = format_number(entry.get("printed", math.nan))
         cells.append(
-            format_number(entry[value], digits)
+            format_number(entry["value"])
             + (f" ± {format_number(error, 2)}" if error > 0 else "")
             + (f" ({printed})" if printed else "")
         )

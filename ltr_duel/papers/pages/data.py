@@ -1,4 +1,4 @@
-"""The data of a figure as text to be saved: what is drawn, and no more."""
+"""The data of a figure as text to be saved: only what is drawn."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _KEYS = (PROBLEM, RANKERS, SIZE, GAMMA, CLICKS, SOURCE, STUDY, POLICY, HORIZON)
 
 
 def data_csv(frame: pd.DataFrame, about: Mapping[str, Any]) -> tuple[bytes, str]:
-    """Return a figure's data as CSV, and what it is.
+    """Return a figure's data as CSV, and a description.
 
     Of runs: mean, standard deviation, least and largest for each problem, policy, horizon and checkpoint, and the share
     of runs that name the winner. If that is more than `MOST_ROWS` rows, only every n-th checkpoint and the last.

@@ -36,7 +36,7 @@ def list_figures(folder: Path) -> dict[str, Figure]:
         If a file fails (the sentence names the line), two figures have one name, or there are none.
     """
     figures: dict[str, Figure] = {}
-    for path, module in _imported(folder):
+    for path, module in _imported(folder.resolve()):
         for figure in vars(module).values():
             if isinstance(figure, Figure) and figures.setdefault(figure.name, figure) is not figure:
                 raise InputError(f"{path}: two figures are called '{figure.name}'")

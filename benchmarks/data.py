@@ -23,7 +23,7 @@ WEB10K = {"queries": 10_000, "documents": 120, "features": 136, "doc_ids": False
 
 _CONVERT = """
 import re, sys, time
-from ltr_duel.data.store.convert import convert
+from ltr_duel.data import convert
 memory = int(sys.argv[2]) or None
 began = time.perf_counter()
 folder = convert(sys.argv[1], memory=memory)

@@ -3,7 +3,9 @@
 python data_scripts/imat2009.py --accept-terms [--archive FILE] [--folder DIR] [--run]
 """
 
-from ltr_duel.data.corpora.fetch import main
+import sys
+
+from ltr_duel.cli.main import main
 
 if __name__ == "__main__":
-    main("imat2009")
+    main("data", "fetch", "imat2009", *sys.argv[1:])

@@ -3,7 +3,9 @@
 python data_scripts/istella_x.py --accept-terms [--archive FILE] [--folder DIR] [--run]
 """
 
-from ltr_duel.data.corpora.fetch import main
+import sys
+
+from ltr_duel.cli.main import main
 
 if __name__ == "__main__":
-    main("istella-x")
+    main("data", "fetch", "istella-x", *sys.argv[1:])

@@ -3,7 +3,9 @@
 python data_scripts/letor3_ohsumed.py --accept-terms [--archive FILE] [--folder DIR] [--run]
 """
 
-from ltr_duel.data.corpora.fetch import main
+import sys
+
+from ltr_duel.cli.main import main
 
 if __name__ == "__main__":
-    main("letor3-ohsumed")
+    main("data", "fetch", "letor3-ohsumed", *sys.argv[1:])

@@ -3,7 +3,9 @@
 python data_scripts/mq2007.py --accept-terms [--archive FILE] [--folder DIR] [--run]
 """
 
-from ltr_duel.data.corpora.fetch import main
+import sys
+
+from ltr_duel.cli.main import main
 
 if __name__ == "__main__":
-    main("mq2007")
+    main("data", "fetch", "mq2007", *sys.argv[1:])

@@ -3,7 +3,9 @@
 python data_scripts/mslr_web10k.py --accept-terms [--archive FILE] [--folder DIR] [--run]
 """
 
-from ltr_duel.data.corpora.fetch import main
+import sys
+
+from ltr_duel.cli.main import main
 
 if __name__ == "__main__":
-    main("mslr-web10k")
+    main("data", "fetch", "mslr-web10k", *sys.argv[1:])

@@ -3,7 +3,9 @@
 python data_scripts/yahoo_set1.py --accept-terms [--archive FILE] [--folder DIR] [--run]
 """
 
-from ltr_duel.data.corpora.fetch import main
+import sys
+
+from ltr_duel.cli.main import main
 
 if __name__ == "__main__":
-    main("yahoo-set1")
+    main("data", "fetch", "yahoo-set1", *sys.argv[1:])

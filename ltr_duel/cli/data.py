@@ -11,7 +11,7 @@ import click
 from ltr_duel.core import InputError
 
 if TYPE_CHECKING:
-    from ltr_duel.data import Dataset, Description, ReadOptions
+    from ltr_duel.data import Corpus, Dataset, Description, ReadOptions
 
 _PATH = click.Path(path_type=Path)
 
@@ -24,8 +24,8 @@ def command() -> None:
 def _reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how feature files are read."""
     for option in (
-        click.option("--unlabelled", default="refuse", help="Label -1: refuse, or zero for grade 0."),
-        click.option("--labels", default="grades", help="Labels that are no whole numbers: round or distinct."),
+        click.option("--unlabelled", help="Label -1: refuse (the default), or zero for grade 0."),
+        click.option("--labels", help="Labels that are no whole numbers: round or distinct."),
         click.option("--fill", help="What NULL becomes: min, last (rank lists), nan or a number."),
         click.option("--features", type=int, help="Number of features; a higher id is an error."),
         click.option("--dialect", help="How the files are written; recognised if not given."),
@@ -49,15 +49,45 @@ def list_corpora() -> None:
         facts = json.loads(meta.read_text())
         present |= {facts.get("corpus"), facts["name"].lower()}
 
-    def size(number: int | None) -> str:
-        return f"{number:,}" if number else "?"
+    widths = {"queries": 9, "documents": 11, "features": 9, "grades": 7}
+    counts = "".join(f"{word:>{width}}" for word, width in widths.items())
+    click.echo(f"{'name':<15}{counts}  {'converted':<10}licence")
+    for corpus in CORPORA:
+        facts = corpus.facts()
+        counts = "".join(f"{facts[word]:>{width}}" for word, width in widths.items())
+        click.echo(f"{corpus.name:<15}{counts}  {'yes' if corpus.name in present else 'no':<10}{facts['licence']}")
+        click.echo(f"{'':<15}{corpus.obtain}")
 
-    click.echo(f"{'name':<15}{'queries':>9}{'documents':>11}{'features':>9}{'grades':>7}  {'converted':<10}licence")
-    for c in CORPORA.values():
-        here = "yes" if c.name in present else "no"
-        counts = f"{size(c.queries):>9}{size(c.documents):>11}{c.features:>9}{c.grades:>7}"
-        click.echo(f"{c.name:<15}{counts}  {here:<10}{c.licence}")
-        click.echo(f"{'':<15}{c.obtain}")
+
+@command.command()
+@click.argument("name")
+@click.option("--accept-terms", is_flag=True, help="I have read and accept the terms of the corpus.")
+@click.option("--archive", type=_PATH, help="The archive, downloaded by hand.")
+@click.option("--folder", type=_PATH, help="Where the archive and its files are kept.  [default: corpora/NAME]")
+@click.option("--url", "urls", multiple=True, help="Another address of the archive, tried first.")
+@click.option("--run", is_flag=True, help="Continue with rankers, preference matrix and regret plot.")
+@click.pass_context
+def fetch(
+    context: click.Context,
+    name: str,
+    accept_terms: bool,
+    archive: Path | None,
+    folder: Path | None,
+    urls: tuple[str, ...],
+    run: bool,
+) -> None:
+    """Get the corpus NAME and convert it: terms, download or your own archive, checksum, unpack, check, convert."""
+    from ltr_duel.cli.demo import command as demo
+    from ltr_duel.data import CORPORA, FetchOptions
+    from ltr_duel.data import fetch as fetch_corpus
+
+    folder = folder or Path("corpora") / name
+    converted = fetch_corpus(CORPORA[name], FetchOptions(accept_terms, archive, folder, urls), click.echo)
+    if run:
+        context.invoke(demo, path=converted, out=folder / "demo")
+    else:
+        click.echo(f"\nNext:\n  ltr-duel data info {converted}")
+        click.echo(f"  ltr-duel demo --data {converted} --out {folder / 'demo'}")
 
 
 @command.command()
@@ -76,7 +106,7 @@ def info(path: Path, split: str | None, fold: int | None, **how: Any) -> None:
 
 @command.command()
 @click.argument("path", type=_PATH)
-@click.option("--corpus", help="Which corpus of `ltr-duel data list` this is: sets dialect, width, grades, name.")
+@click.option("--corpus", help="Which corpus of `ltr-duel data list` this is: sets how it is read, and its grades.")
 @click.option("--memory", type=float, help="Megabytes of memory to stay below.")
 @click.option("--jobs", default=-1, show_default=True, help="Threads; -1 for all cores.")
 @_reading_options
@@ -90,17 +120,18 @@ def convert(
     **how: Any,
 ) -> None:
     """Convert PATH once, so that it opens in milliseconds ever after; prints where it is kept."""
-    from ltr_duel.data import Naming, corpus_named, default_name
+    from ltr_duel.data import CORPORA, Naming, default_name
     from ltr_duel.data import convert as convert_corpus
 
-    naming = None
+    options, naming = _options(how), None
     if corpus:
-        known = corpus_named(corpus)
-        how["dialect"] = how["dialect"] or known.dialect
-        how["features"] = how["features"] or known.features
+        known = CORPORA[corpus]
+        options = _options(how, known)
         naming = Naming(default_name(path, split, fold), known.grades, None, corpus)
+        if known.reading_choices:
+            click.echo(f"{corpus} is read with {known.reading_choices}, unless you say otherwise", err=True)
     room = int(memory * 2**20) if memory is not None else None
-    click.echo(convert_corpus(path, _options(how), naming=naming, split=split, fold=fold, jobs=jobs, memory=room))
+    click.echo(convert_corpus(path, options, naming=naming, split=split, fold=fold, jobs=jobs, memory=room))
 
 
 @command.command()
@@ -109,9 +140,9 @@ def convert(
 @click.option("--dialect", help="How the files are written; recognised if not given.")
 def check(path: Path, corpus: str | None, dialect: str | None) -> None:
     """Compare PATH with published checksums and counts, and name the lines that break the format."""
-    from ltr_duel.data import check_file, corpus_named, count_problems, expected_digests, feature_files
+    from ltr_duel.data import CORPORA, check_file, count_problems, expected_digests, feature_files
 
-    known = corpus_named(corpus) if corpus else None
+    known = CORPORA[corpus] if corpus else None
     reports = [check_file(f, dialect or (known.dialect if known else None)) for f in feature_files(path)]
     problems = []
     for report in reports:
@@ -124,9 +155,9 @@ def check(path: Path, corpus: str | None, dialect: str | None) -> None:
                 problems.append(f"{report.file}: the checksum differs from the published {', '.join(expected)}")
             else:
                 click.echo("  no published checksum to compare with")
-        for sentence in report.complaints:
+        for sentence in report.errors:
             click.echo(f"  {sentence}")
-        if report.complaints:
+        if report.errors:
             problems.append(f"{report.file}: lines that break the format; see above for the first ones")
     problems += count_problems(reports, corpus)
     if problems:
@@ -159,10 +190,14 @@ def clear(yes: bool) -> None:
     click.echo(f"freed {clear_cache() / 1e6:,.1f} MB")
 
 
-def _options(how: dict[str, Any]) -> ReadOptions:
+def _options(how: dict[str, Any], corpus: Corpus | None = None) -> ReadOptions:
+    """Return the options to read with: what the user said, then what the corpus declares."""
     from ltr_duel.data import ReadOptions, fill_from_text
 
-    return ReadOptions(how["dialect"], how["features"], fill_from_text(how["fill"]), how["labels"], how["unlabelled"])
+    given = how | {"fill": fill_from_text(how["fill"])}
+    if corpus is not None:
+        return corpus.reading(**given)
+    return ReadOptions(**{key: value for key, value in given.items() if value is not None})
 
 
 def _facts(dataset: Dataset, seen: Description) -> list[tuple[str, str]]:

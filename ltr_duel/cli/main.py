@@ -39,10 +39,12 @@ def cli() -> None:
     """Find the best ranker of a learning-to-rank corpus by simulated clicks, and what finding it costs."""
 
 
-def main() -> None:
-    """Run the command line; exit code 2 and one sentence on stderr for bad input."""
+def main(*words: str) -> None:
+    """Run a command, by default that of the process; exit code 2 and one sentence on stderr for bad input."""
     try:
-        code = cli.main(prog_name="ltr-duel", standalone_mode=False)  # what a command returns, or its ctx.exit(code)
+        code = cli.main(
+            words or None, prog_name="ltr-duel", standalone_mode=False
+        )  # what a command returns, or its ctx.exit(code)
         sys.exit(code if isinstance(code, int) else 0)
     except _HELP_WANTED as error:
         error.show()

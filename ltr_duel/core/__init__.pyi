@@ -13,6 +13,8 @@ from .components import Configured as Configured
 from .components import NoParams as NoParams
 from .components import Registry as Registry
 from .components import page_parts as page_parts
+from .digest import digest_of as digest_of
+from .digest import sha256_file as sha256_file
 from .draws import beta_draw as beta_draw
 from .draws import binomial_draw as binomial_draw
 from .draws import normal_draw as normal_draw
@@ -20,6 +22,7 @@ from .errors import InputError as InputError
 from .errors import require_between as require_between
 from .errors import unknown_name as unknown_name
 from .files import replacing as replacing
+from .files import replacing_folder as replacing_folder
 from .home import cache_home as cache_home
 from .jit import KERNEL_FLAGS as KERNEL_FLAGS
 from .jit import dispatched as dispatched
@@ -43,13 +46,18 @@ from .random import stream as stream
 from .references import Reference as Reference
 from .references import reference_of as reference_of
 from .registry import PlainRegistry as PlainRegistry
+from .simd import INLINED as INLINED
+from .simd import inlined as inlined
+from .simd import larger as larger
+from .simd import load_word as load_word
+from .simd import space_mask as space_mask
+from .simd import trailing_zeros as trailing_zeros
 from .sources import ROOT as ROOT
 from .sources import sources_digest as sources_digest
 from .vector import count_at as count_at
 from .vector import count_up_to as count_up_to
 from .vector import first_most as first_most
 from .vector import highest as highest
-from .vector import larger as larger
 from .vector import largest as largest
 from .vector import nth_at as nth_at
 from .vector import nth_up_to as nth_up_to

@@ -1,44 +1,18 @@
-"""Reductions over a vector, written so that the compiler turns them into SIMD code; exact, in any order.
-
-A maximum of floats, written as a comparison, stays a chain of single steps: the compiler may not reorder it. The
-LLVM intrinsic below says that it may, which makes the scan of a row six times faster and changes no result.
-"""
+"""Reductions over a vector, written so that the compiler turns them into SIMD code; exact, in any order."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
 from ltr_duel.core.arrays import FloatVector, IntVector
-from ltr_duel.core.jit import KERNEL_FLAGS, kernel
+from ltr_duel.core.jit import kernel
 from ltr_duel.core.random import random_below
+from ltr_duel.core.simd import larger
 
 _BLOCK = 32  # indices counted at once while looking for the n-th one
-
-
-def larger(a: float, b: float) -> float:
-    """Return the larger of two floats, neither of them NaN."""
-    return a if a > b else b
-
-
-@intrinsic
-def _llvm_maximum(typing: Any, a: Any, b: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        double = ir.DoubleType()
-        function = builder.module.declare_intrinsic("llvm.maximum", [double], ir.FunctionType(double, [double, double]))
-        return builder.call(function, args, fastmath=("nnan", "nsz"))
-
-    return types.float64(types.float64, types.float64), generate
-
-
-@overload(larger, jit_options=KERNEL_FLAGS, inline="always", strict=False)
-def _larger(a: Any, b: Any) -> Any:
-    return lambda a, b: _llvm_maximum(a, b)
 
 
 @kernel

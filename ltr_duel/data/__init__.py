@@ -5,4 +5,21 @@ Nothing here orders documents, clicks or compares.
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [
+    "CORPORA",
+    "Archive",
+    "Corpus",
+    "Dataset",
+    "Description",
+    "ReadOptions",
+    "check_corpus",
+    "convert",
+    "describe",
+    "feature_files",
+    "is_converted",
+    "load_dataset",
+    "make_corpus",
+    "open_converted",
+    "write_svmlight",
+]

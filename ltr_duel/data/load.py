@@ -1,4 +1,4 @@
-"""Read feature files: ``load_dataset`` is the door."""
+"""Read feature files: `load_dataset` is the entry point."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from pathlib import Path
 from ltr_duel.core import InputError, checked_jobs
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.store.convert import find_converted
-from ltr_duel.data.store.converted import is_converted, open_converted
-from ltr_duel.data.store.file_digest import FileDigest
+from ltr_duel.data.store.converted import is_converted, open_converted, open_parts
 from ltr_duel.data.store.folders import default_name, feature_files
-from ltr_duel.data.store.subset_of_converted import open_parts
-from ltr_duel.data.text.chunks import about_how_much_text
-from ltr_duel.data.text.feature_buffers import MemorySink
+from ltr_duel.data.text.chunks import FileDigest, estimate_text_bytes
+from ltr_duel.data.text.feature_buffers import MemoryBuffer
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.reading import Naming, read_files
 
@@ -83,7 +81,7 @@ def load_dataset(
     naming = Naming(name, grades, feature_names)
     workers = checked_jobs(jobs)
     with FileDigest(workers) as digest:
-        return read_files(files, options, MemorySink(about_how_much_text(files)), naming, digest, workers)[0]
+        return read_files(files, options, MemoryBuffer(estimate_text_bytes(files)), naming, digest, workers)[0]
 
 
 def _renamed(dataset: Dataset, name: str | None, grades: int | None, feature_names: Sequence[str] | None) -> Dataset:

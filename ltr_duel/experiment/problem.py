@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatVector, InputError, IntVector, cache_home
-from ltr_duel.data import atomic_folder
+from ltr_duel.core import FloatVector, InputError, IntVector, cache_home, replacing_folder
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import Rankings, ndcg
 from ltr_duel.simulation import FromMatrix, FromUtilities, Live, NormalScores, OracleSource, places
@@ -82,7 +81,7 @@ class Problem:
         if folder.is_dir():
             return folder
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_folder(folder) as temporary:
+        with replacing_folder(folder) as temporary:
             about: dict[str, Any] = {
                 "names": list(self.matrix.names),
                 "answers": self.answers,

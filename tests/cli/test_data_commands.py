@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from ltr_duel.cli.data import command
 from ltr_duel.core.errors import InputError
-from ltr_duel.data.corpora.catalogue import CORPORA
+from ltr_duel.data.corpora.corpus import CORPORA
 from ltr_duel.data.synthetic import make_corpus
 from ltr_duel.data.text.write import write_svmlight
 from tests.data.test_reading import SHARED, needs_real_files
@@ -33,7 +33,7 @@ def test_list_names_every_corpus_and_what_is_converted(tmp_path: Path) -> None:
     run("convert", file, "--corpus", "mq2007", "--features", 46)
     lines = run("list").output.splitlines()
     rows = {line.split()[0]: line for line in lines[1:] if not line.startswith(" ")}
-    assert set(rows) == set(CORPORA)
+    assert set(rows) == set(CORPORA.names())
     assert " yes " in rows["mq2007"] and " no " in rows["mq2008"]
 
 
@@ -62,7 +62,7 @@ def test_check_goes_on_after_a_bad_line(tmp_path: Path) -> None:
     for sentence in (
         "a.txt:2:11: feature value 'x'",
         "a.txt:3: the last feature is 1, on the first line it is 2",
-        "a.txt:4: query '1' comes back",
+        "a.txt:4: query '1' appears again",
         "a.txt:4: label 0.5 is not a whole number",
     ):
         assert sentence in result.output
@@ -93,8 +93,7 @@ def test_bad_input_is_one_sentence_and_exit_code_two(tmp_path: Path) -> None:
     )
     assert done.returncode == 2 and done.stdout == ""
     assert (
-        done.stderr
-        == f"ltr-duel: {tmp_path}/a.txt:1:13: feature 1 stands twice on this line; an id may be given once\n"
+        done.stderr == f"ltr-duel: {tmp_path}/a.txt:1:13: feature 1 occurs twice on this line; each id may occur once\n"
     )
 
 

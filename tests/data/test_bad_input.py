@@ -38,10 +38,10 @@ GOOD = "1 qid:7 1:1 2:2 3:3\n"
         ("0 qid:7 1:NULL\n", "1:11", "feature 1 is NULL; say what to put there"),
         ("0 qid:7 0:1\n", "1:9", "feature id 0 in '0:1'; ids start at 1"),
         ("0 qid:7 -2:1\n", "1:9", "negative feature id in '-2:1'; ids start at 1"),
-        ("0 qid:7 1:1 1:2\n", "1:13", "feature 1 stands twice on this line"),
-        ("0 qid:7 3:1 1:2 3:2\n", "1:17", "feature 3 stands twice on this line"),
-        ("0 qid:7 10001:1\n", "1:9", "'10001:1' is too large; legal are 1..10000"),
-        ("0 qid:7 99999999999999999999:1\n", "1:9", "is too large; legal are 1..10000"),
+        ("0 qid:7 1:1 1:2\n", "1:13", "feature 1 occurs twice on this line"),
+        ("0 qid:7 3:1 1:2 3:2\n", "1:17", "feature 3 occurs twice on this line"),
+        ("0 qid:7 10001:1\n", "1:9", "'10001:1' is too large; legal ids are 1..10000"),
+        ("0 qid:7 99999999999999999999:1\n", "1:9", "is too large; legal ids are 1..10000"),
         ("0 qid:7 1:1 junk\n", "1:13", "'junk' is not '<id>:<value>'"),
         ("0 qid:7 1:1 2\n", "1:13", "'2' is not '<id>:<value>'"),
         ("0 qid:7 1:1 2:2\r3:3\n", "1:16", "a carriage return inside the line"),
@@ -65,13 +65,13 @@ def test_a_bad_line_is_named_with_line_and_column(
 
 def test_an_id_above_the_declared_number_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("0 qid:1 1:1 5:1\n")
-    with pytest.raises(InputError, match=r"a:1:13: feature id in '5:1' is too large; legal are 1\.\.4"):
+    with pytest.raises(InputError, match=r"a:1:13: feature id in '5:1' is too large; legal ids are 1\.\.4"):
         load_dataset(tmp_path / "a", features=4)
 
 
 def test_a_query_that_comes_back_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("0 qid:1 1:1\n0 qid:2 1:1\n0 qid:1 1:1\n")
-    with pytest.raises(InputError, match=r"a:3: query '1' comes back, it began at .*a:1; the lines of a query must"):
+    with pytest.raises(InputError, match=r"a:3: query '1' appears again, it began at .*a:1; the lines of a query must"):
         load_dataset(tmp_path / "a")
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ltr_duel.core.jit import kernel
-from ltr_duel.data.text.digits import leading_digits
+from ltr_duel.core.jit import interpreted, kernel
+from ltr_duel.data.text.tokens import leading_digits
 
 
 @kernel
@@ -24,7 +24,7 @@ def compiled(text, at):  # type: ignore[no-untyped-def]
 def test_compiled_and_interpreted_agree(digits: str, rest: bytes) -> None:
     text = np.frombuffer(b"x" + digits.encode() + rest, np.uint8)
     number, count = compiled(text, 1)
-    assert (number, count) == leading_digits(text, 1)
+    assert (number, count) == interpreted(leading_digits)(text, 1)
     expected = (digits.encode() + rest)[:8]
     length = next((i for i, byte in enumerate(expected) if byte not in b"0123456789"), len(expected))
     assert (number, count) == (int(expected[:length] or b"0"), length)

@@ -10,8 +10,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ltr_duel.core.jit import interpreted
-from ltr_duel.data.text import numbers, printing
-from ltr_duel.data.text.numbers import EXACT, NOT_A_NUMBER, TOO_LARGE, UNSURE, parse_any_number, parse_number
+from ltr_duel.data.text.tokens import (
+    EXACT,
+    NOT_A_NUMBER,
+    POWERS,
+    TOO_LARGE,
+    UNSURE,
+    parse_any_number,
+    parse_number,
+)
+from ltr_duel.data.text.write import print_number
 
 digits = st.text("0123456789", max_size=30)
 written = st.builds(
@@ -111,7 +119,7 @@ def test_interpreted_and_compiled_agree(text: str) -> None:
 def test_powers_of_ten_are_the_nearest_doubles() -> None:
     from fractions import Fraction
 
-    for i, power in enumerate(numbers.POWERS.tolist()):
+    for i, power in enumerate(POWERS.tolist()):
         exact = Fraction(10) ** (i - 90)
         spacing = Fraction(float(np.spacing(power)))
         assert abs(Fraction(power) - exact) <= spacing / 2
@@ -120,8 +128,8 @@ def test_powers_of_ten_are_the_nearest_doubles() -> None:
 @settings(max_examples=1000, deadline=None)
 @given(floats)
 def test_printed_numbers_read_back(value: float) -> None:
-    out = np.zeros(printing.MOST_BYTES, np.uint8)
-    end = printing.print_number(np.float32(value), out, 0)
+    out = np.zeros(40, np.uint8)
+    end = print_number(np.float32(value), out, 0)
     if end >= 0:
         text = out[:end].tobytes().decode()
         assert expected(text).tobytes() == np.float32(value).tobytes()

@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 
-from ltr_duel.data.text.buffer_pool import Pool
+from ltr_duel.data.text.chunks import Pool
 
 
 def place(array):

@@ -9,19 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ltr_duel.core.jit import kernel
-from ltr_duel.data.text.fast_token import quick_token
+from ltr_duel.core.jit import interpreted, kernel
+from ltr_duel.data.text.tokens import usual_token
 
 USUAL = re.compile(r"(\d{1,7}):([+-]?(?:\d{1,7}(?:\.\d{0,7})?|\.\d{1,7})) ")
 
 
 @kernel
 def compiled(text, at):  # type: ignore[no-untyped-def]
-    return quick_token(text, at)
+    return usual_token(text, at)
 
 
 def read(token: str, rest: str = " " * 64) -> tuple[int, float, int]:
-    return compiled(np.frombuffer(f"#{token}{rest}".encode("latin-1"), np.uint8), 1)
+    text = np.frombuffer(f"#{token}{rest}".encode("latin-1"), np.uint8)
+    answer = compiled(text, 1)
+    assert answer == interpreted(usual_token)(text, 1)
+    return answer
 
 
 def check(token: str) -> None:

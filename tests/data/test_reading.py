@@ -13,7 +13,7 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.load import load_dataset
 from ltr_duel.data.synthetic import make_corpus
-from ltr_duel.data.text.feature_buffers import MemorySink
+from ltr_duel.data.text.feature_buffers import MemoryBuffer
 from ltr_duel.data.text.write import write_svmlight
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
@@ -107,9 +107,9 @@ def test_the_size_of_the_chunks_makes_no_difference(tmp_path: Path, size: int, m
 
 @pytest.mark.parametrize("expected", [1, 10_000, 10**9])
 def test_a_wrong_guess_of_the_length_makes_no_difference(expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MemorySink, "_LOOK_AT", 40)
+    monkeypatch.setattr(MemoryBuffer, "_LOOK_AT", 40)
     rng = np.random.default_rng(0)
-    sink = MemorySink(expected)
+    sink = MemoryBuffer(expected)
     blocks = [rng.random((3, width), dtype=np.float32) for width in (2, 2, 5, 4, 5, 5)]
     copies = [sink.put(block, 30) for block in blocks]
     for place in rng.permutation(len(copies)):
@@ -138,7 +138,7 @@ def test_a_sample_of_a_part_is_that_part_where_there_is_no_other(tmp_path: Path)
 def test_a_query_in_two_parts_is_refused(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("0 qid:1 1:1\n")
     (tmp_path / "test.txt").write_text("0 qid:1 1:1\n")
-    with pytest.raises(InputError, match=r"test.txt:1: query '1' comes back, it began at .*train.txt:1"):
+    with pytest.raises(InputError, match=r"test.txt:1: query '1' appears again, it began at .*train.txt:1"):
         load_dataset(tmp_path)
 
 

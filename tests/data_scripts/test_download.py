@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.data.corpora.catalogue import Archive
+from ltr_duel.data.corpora.corpus import Archive
 from ltr_duel.data.corpora.download import download
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def test_a_cut_transfer_is_resumed_where_it_broke(server: Server, tmp_path: Path
     server.files["a.zip"] = DATA[:30_000]
     digest = "sha256:" + hashlib.sha256(DATA[:30_000]).hexdigest()
     archive = Archive("a.zip", (server.url("cut", "a.zip"),), digest)
-    with pytest.raises(InputError, match="the transfer was cut, 5 times; what has come is kept"):
+    with pytest.raises(InputError, match="the transfer was interrupted, 5 times; what was received is kept"):
         download(archive, tmp_path, pause=0.001)
     first_run = len(server.requests)
     assert download(archive, tmp_path, pause=0.001).read_bytes() == DATA[:30_000]
@@ -58,7 +58,7 @@ def test_a_busy_server_is_asked_again(server: Server, tmp_path: Path) -> None:
     assert get(server, tmp_path, "busy").read_bytes() == DATA
 
 
-def test_a_part_of_another_file_is_not_gone_on_with(server: Server, tmp_path: Path) -> None:
+def test_a_part_of_another_file_is_not_resumed(server: Server, tmp_path: Path) -> None:
     (tmp_path / "a.zip.part").write_bytes(b"x" * 400_000)
     (tmp_path / "a.zip.part.from").write_text(server.url("good", "a.zip") + "\n")
     assert get(server, tmp_path, "good").read_bytes() == DATA
@@ -67,7 +67,7 @@ def test_a_part_of_another_file_is_not_gone_on_with(server: Server, tmp_path: Pa
 @pytest.mark.parametrize(
     "mood, what",
     [
-        ("html", "a web page comes instead of the archive"),
+        ("html", "the server sends a web page instead of the archive"),
         ("gone", "the server answers 404"),
         ("short", "the checksum differs from the published sha256:"),
     ],
@@ -90,7 +90,7 @@ def test_a_wrong_checksum_is_refused_and_nothing_kept(server: Server, tmp_path: 
 
 
 def test_a_file_of_another_size_than_published_is_not_even_fetched(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has 300,000 bytes there, the published one 1,000"):
+    with pytest.raises(InputError, match="the file there has 300,000 bytes, the published one 1,000"):
         get(server, tmp_path, "good", size=1000)
 
 

@@ -7,15 +7,18 @@ import hashlib
 import io
 import tarfile
 import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 import numpy as np
 import pytest
 
-from ltr_duel.data.corpora import catalogue
-from ltr_duel.data.corpora.catalogue import CORPORA, Archive
-from ltr_duel.data.corpora.fetch import main
+from ltr_duel.cli.demo import command as demo
+from ltr_duel.cli.main import main
+from ltr_duel.data.corpora.corpus import CORPORA, Archive
 from ltr_duel.data.load import load_dataset
 from ltr_duel.data.synthetic import make_corpus
 from ltr_duel.data.text.write import write_svmlight
@@ -64,16 +67,28 @@ def tar_layout(files: dict[str, bytes], mode: str) -> bytes:
 
 def run(name: str, *arguments: str) -> int:
     try:
-        main(name, list(arguments))
+        main("data", "fetch", name, *arguments)
     except SystemExit as stop:
         return int(stop.code or 0)
     return 0
 
 
-def publish(monkeypatch: pytest.MonkeyPatch, name: str, data: bytes, *urls: str) -> None:
+@pytest.fixture(autouse=True)
+def declared_as_before() -> Iterator[None]:
+    before = list(CORPORA)
+    yield
+    for corpus in before:
+        if CORPORA[corpus.name] is not corpus:
+            CORPORA.remove(corpus.name)
+            CORPORA.add(corpus)
+
+
+def publish(name: str, data: bytes, *urls: str) -> None:
     old = CORPORA[name].archives[0]
     archive = Archive(old.name, urls, "sha256:" + hashlib.sha256(data).hexdigest(), len(data))
-    monkeypatch.setitem(catalogue.CORPORA, name, CORPORA[name]._replace(archives=(archive,)))
+    changed = replace(CORPORA[name], archives=(archive,))
+    CORPORA.remove(name)
+    CORPORA.add(changed)
 
 
 def converted(tmp_path: Path) -> Path:
@@ -84,8 +99,8 @@ def converted(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_every_script_names_a_corpus_that_exists(script: Path) -> None:
     calls = [node for node in ast.walk(ast.parse(script.read_text())) if isinstance(node, ast.Call)]
-    (argument,) = calls[0].args
-    assert isinstance(argument, ast.Constant) and argument.value in CORPORA
+    words = [argument.value for argument in calls[0].args if isinstance(argument, ast.Constant)]
+    assert words[:2] == ["data", "fetch"] and words[2] in CORPORA
 
 
 def test_without_the_terms_accepted_nothing_is_fetched(
@@ -103,9 +118,7 @@ def test_mslr_goes_from_the_server_to_a_converted_corpus(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = server.files["MSLR-WEB10K.zip"] = mslr_layout(tmp_path)
-    publish(
-        monkeypatch, "mslr-web10k", data, server.url("html", "MSLR-WEB10K.zip"), server.url("cut", "MSLR-WEB10K.zip")
-    )
+    publish("mslr-web10k", data, server.url("html", "MSLR-WEB10K.zip"), server.url("cut", "MSLR-WEB10K.zip"))
     monkeypatch.setattr("ltr_duel.data.corpora.download.ATTEMPTS", 30)
     monkeypatch.setattr("time.sleep", lambda _: None)
     assert run("mslr-web10k", "--accept-terms", "--folder", str(tmp_path / "c")) == 0
@@ -129,7 +142,7 @@ def test_a_fold_of_five_is_made_from_the_test_parts(tmp_path: Path) -> None:
 def test_an_archive_by_hand_is_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    publish(monkeypatch, "mslr-web10k", b"the published bytes")
+    publish("mslr-web10k", b"the published bytes")
     (tmp_path / "a.zip").write_bytes(b"other bytes")
     arguments = ("--accept-terms", "--archive", str(tmp_path / "a.zip"), "--folder", str(tmp_path / "c"))
     assert run("mslr-web10k", *arguments) == 2
@@ -162,7 +175,7 @@ def test_both_yahoo_sets_come_out_of_one_archive(tmp_path: Path) -> None:
 def test_istella_is_found_in_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {f"sample/{p}.txt": part(tmp_path, 220, i, 10 * i) for i, p in enumerate(("train", "vali", "test"))}
     data = tar_layout(files, "w:gz")
-    publish(monkeypatch, "istella-s", data)
+    publish("istella-s", data)
     (tmp_path / "i.tar.gz").write_bytes(data)
     arguments = ("--accept-terms", "--archive", str(tmp_path / "i.tar.gz"), "--folder", str(tmp_path / "c"))
     assert run("istella-s", *arguments) == 0
@@ -173,7 +186,7 @@ def test_a_member_that_is_not_the_published_one_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = tar_layout({"sample/train.txt": part(tmp_path, 220, 0, 0)}, "w:gz")
-    publish(monkeypatch, "istella-s", data)
+    publish("istella-s", data)
     (tmp_path / "i.tar.gz").write_bytes(data)
     arguments = ("--accept-terms", "--archive", str(tmp_path / "i.tar.gz"), "--folder", str(tmp_path / "c"))
     assert run("istella-s", *arguments) == 2
@@ -183,24 +196,20 @@ def test_a_member_that_is_not_the_published_one_is_refused(
 
 @pytest.mark.usefixtures("made_here")
 def test_run_goes_on_to_the_demo_with_the_converted_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import subprocess
+    calls: list[dict[str, object]] = []
 
-    calls: list[list[str]] = []
+    def note(**given: object) -> None:
+        calls.append(given)
+        raise click.exceptions.Exit(3)
 
-    def note(words: list[str], check: bool) -> subprocess.CompletedProcess[str]:
-        calls.append(words)
-        return subprocess.CompletedProcess(words, 3)
-
-    monkeypatch.setattr(subprocess, "run", note)
+    monkeypatch.setattr(demo, "callback", note)
     data = tar_layout({"sample/train.txt": part(tmp_path, 220, 0, 0)}, "w:gz")
-    publish(monkeypatch, "istella-s", data)
+    publish("istella-s", data)
     (tmp_path / "i.tar.gz").write_bytes(data)
     arguments = ("--accept-terms", "--run", "--archive", str(tmp_path / "i.tar.gz"), "--folder", str(tmp_path / "c"))
     assert run("istella-s", *arguments) == 3
-    assert calls[0][1:] == [
-        *("-m", "ltr_duel.cli.main", "demo", "--data", str(converted(tmp_path))),
-        *("--out", str(tmp_path / "c" / "demo")),
-    ]
+    assert calls[0]["path"] == converted(tmp_path) and calls[0]["out"] == tmp_path / "c" / "demo"
+    assert calls[0]["horizon"] == 1_000_000, "the other options of the demo have their defaults"
 
 
 @pytest.mark.usefixtures("made_here")
@@ -208,7 +217,7 @@ def test_bad_feature_files_in_an_archive_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = tar_layout({"sample/train.txt": b"0 qid:1 1:1\n0 qid:1 1:x\n"}, "w:gz")
-    publish(monkeypatch, "istella-s", data)
+    publish("istella-s", data)
     (tmp_path / "i.tar.gz").write_bytes(data)
     arguments = ("--accept-terms", "--archive", str(tmp_path / "i.tar.gz"), "--folder", str(tmp_path / "c"))
     assert run("istella-s", *arguments) == 2

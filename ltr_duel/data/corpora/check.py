@@ -13,15 +13,15 @@ import numpy as np
 from tqdm import tqdm
 
 from ltr_duel.core import progress_wanted
-from ltr_duel.data.corpora.catalogue import corpus_named
-from ltr_duel.data.text.buffer_pool import Pool
-from ltr_duel.data.text.chunks import Chunk, read_chunks
+from ltr_duel.data.corpora.corpus import CORPORA
+from ltr_duel.data.text.chunks import Chunk, FileDigest, Pool, read_chunks
 from ltr_duel.data.text.dialects import dialect_named, read_sidecar, recognise_dialect
 from ltr_duel.data.text.parse import Parsed, Room, Rules, parse_chunk
-from ltr_duel.data.text.parse_errors import complaint
-from ltr_duel.data.text.scan import DONE, IN_SIDECAR, LAST_ID, NUMBER
+from ltr_duel.data.text.parse_errors import parse_error
+from ltr_duel.data.text.scan import DONE, IN_SIDECAR
+from ltr_duel.data.text.tokens import LINE_FEED, RETURN
 
-MOST_COMPLAINTS = 20
+MOST_ERRORS = 20
 
 
 class FileReport(NamedTuple):
@@ -31,11 +31,11 @@ class FileReport(NamedTuple):
     documents: int
     queries: int
     known_as: tuple[str, ...]  # "corpus path" of every published file with this content
-    complaints: tuple[str, ...]  # one sentence for each line that breaks the format, the first ones only
+    errors: tuple[str, ...]  # one sentence for each line that breaks the format, the first ones only
 
 
 def check_file(file: Path, dialect: str | None = None) -> FileReport:
-    """Read a whole file, go on after bad lines, and compare its digests with the published ones.
+    """Read a whole file, continue after bad lines, and compare its digests with the published ones.
 
     Parameters
     ----------
@@ -59,11 +59,10 @@ def check_file(file: Path, dialect: str | None = None) -> FileReport:
             digests.update(chunk)
             for parsed, before in _pieces(chunk, rules, lines):
                 seen.add(parsed, before, queries=chosen.place != IN_SIDECAR, floats=chosen.name == "imat2009")
-            lines += int(np.count_nonzero(chunk.text == 10))
+            lines += int(np.count_nonzero(chunk.text == LINE_FEED))
             bar.update(len(chunk.text))
     queries = len(read_sidecar(file)) if chosen.place == IN_SIDECAR else len(seen.queries)
-    complaints = tuple(seen.complaints[:MOST_COMPLAINTS])
-    return FileReport(file, seen.documents, queries, digests.known_as(), complaints)
+    return FileReport(file, seen.documents, queries, digests.known_as(), tuple(seen.errors))
 
 
 class _Seen:
@@ -72,7 +71,7 @@ class _Seen:
     def __init__(self, file: Path, *, dense: bool) -> None:
         self.documents = 0
         self.queries: set[bytes] = set()
-        self.complaints: list[str] = []
+        self.errors: list[str] = []
         self._file = file
         self._dense = dense
         self._width = 0
@@ -81,28 +80,27 @@ class _Seen:
     def add(self, parsed: Parsed, lines_before: int, *, queries: bool, floats: bool) -> None:
         """Take the next piece."""
         self.documents += len(parsed.labels)
-        numbers = lines_before + parsed.spans[:, NUMBER]
+        numbers = lines_before + parsed.lines.number
         if queries:
-            for row in np.flatnonzero(parsed.new).tolist():
-                query = parsed.query(row)
+            for row, _, query in parsed.queries():
                 if query != self._last_query and query in self.queries:
-                    self._complain(numbers[row], f"query '{query.decode('utf-8', 'replace')}' comes back")
+                    self._note(numbers[row], f"query '{query.decode('utf-8', 'replace')}' appears again")
                 self.queries.add(query)
                 self._last_query = query
         if not floats:
-            for row in np.flatnonzero(parsed.labels != np.floor(parsed.labels))[:MOST_COMPLAINTS].tolist():
-                self._complain(numbers[row], f"label {parsed.labels[row]:g} is not a whole number")
-        if self._dense and len(parsed.spans):
-            last = parsed.spans[:, LAST_ID]
+            for row in np.flatnonzero(parsed.labels != np.floor(parsed.labels))[:MOST_ERRORS].tolist():
+                self._note(numbers[row], f"label {parsed.labels[row]:g} is not a whole number")
+        if self._dense and len(numbers):
+            last = parsed.lines.last_id
             self._width = self._width or int(last[0])
-            for row in np.flatnonzero(last != self._width)[:MOST_COMPLAINTS].tolist():
-                self._complain(numbers[row], f"the last feature is {last[row]}, on the first line it is {self._width}")
-        if parsed.state[0] != DONE and len(self.complaints) < MOST_COMPLAINTS:
-            self.complaints.append(str(complaint(self._file, parsed.text, lines_before, parsed.state)))
+            for row in np.flatnonzero(last != self._width)[:MOST_ERRORS].tolist():
+                self._note(numbers[row], f"the last feature is {last[row]}, on the first line it is {self._width}")
+        if parsed.state.code != DONE and len(self.errors) < MOST_ERRORS:
+            self.errors.append(str(parse_error(self._file, parsed.text, lines_before, parsed.state)))
 
-    def _complain(self, line: int, what: str) -> None:
-        if len(self.complaints) < MOST_COMPLAINTS:
-            self.complaints.append(f"{self._file}:{line}: {what}")
+    def _note(self, line: int, what: str) -> None:
+        if len(self.errors) < MOST_ERRORS:
+            self.errors.append(f"{self._file}:{line}: {what}")
 
 
 def expected_digests(file: Path, corpus: str | None = None) -> dict[str, str]:
@@ -110,8 +108,7 @@ def expected_digests(file: Path, corpus: str | None = None) -> dict[str, str]:
 
     A path such as ``.../MQ2008/Fold1/train.txt.gz`` stands for ``Fold1/train.txt`` of a corpus that is named in it.
     """
-    parts = file.resolve().parts
-    plain = "/".join(parts).removesuffix(".gz").lower()
+    plain = "/".join(file.resolve().parts).removesuffix(".gz").lower()
     found = {}
     for digest, places in published().items():
         for place in places:
@@ -130,24 +127,31 @@ def count_problems(reports: Sequence[FileReport], corpus: str | None = None) -> 
         The files. Whether they are a whole corpus is told from what they are known as: one fold's three parts, or
         five test parts.
     corpus : str, optional
-        Name in the catalogue; then the files are taken for the whole corpus.
+        Name of a corpus; then the files are taken for all of it.
 
     Returns
     -------
     list of str
         A sentence for each number that differs.
+
+    Raises
+    ------
+    InputError
+        If there is no corpus of this name.
     """
     names = {place.split(" ")[0] for report in reports for place in report.known_as}
     whole = len(reports) in (3, 5) and all(report.known_as for report in reports) and len(names) == 1
     if corpus is None and not whole:
         return []
-    known = corpus_named(corpus or names.pop())
-    found = {"queries": sum(r.queries for r in reports), "documents": sum(r.documents for r in reports)}
-    published = {"queries": known.queries, "documents": known.documents}
+    known = CORPORA[corpus or names.pop()]
+    sums = {
+        "queries": (sum(report.queries for report in reports), known.queries),
+        "documents": (sum(report.documents for report in reports), known.documents),
+    }
     return [
-        f"{known.name}: {found[what]:,} {what} found, published are {published[what]:,}"
-        for what in found
-        if published[what] and found[what] != published[what]
+        f"{known.name}: {found:,} {what} found, published are {expected:,}"
+        for what, (found, expected) in sums.items()
+        if expected and found != expected
     ]
 
 
@@ -163,17 +167,16 @@ def published() -> dict[str, list[str]]:
 
 
 def _pieces(chunk: Chunk, rules: Rules, lines_before: int) -> Iterator[tuple[Parsed, int]]:
-    """Yield what can be parsed, starting anew behind each bad line, with the number of lines before each piece."""
+    """Yield what can be parsed, starting again after each bad line, with the number of lines before each piece."""
     text = chunk.text
     while len(text):
         parsed = parse_chunk(Chunk(text, chunk.finished), Room(), rules, Pool())
         yield parsed, lines_before
-        if parsed.state[0] == DONE:
+        if parsed.state.code == DONE:
             return
-        at = int(parsed.state[1])
-        rest = text[at:]
-        end = at + int(np.argmax(rest == 10)) + 1
-        lines_before += int(np.count_nonzero(text[:end] == 10))
+        at = int(parsed.state.at)
+        end = at + int(np.argmax(text[at:] == LINE_FEED)) + 1
+        lines_before += int(np.count_nonzero(text[:end] == LINE_FEED))
         text = text[end:]
 
 
@@ -181,39 +184,43 @@ class _Digests:
     """The digests under which a file may have been published: of its bytes, or of its text with either line end."""
 
     def __init__(self, file: Path) -> None:
+        self.raw = FileDigest()
         self._file = file
         self._text = hashlib.sha256()
         self._size = 0
         self._returns = 0
-        self.raw = hashlib.sha256()
 
     def update(self, chunk: Chunk) -> None:
         """Take the text of the next chunk."""
-        text = chunk.text if chunk.finished else chunk.text[:-1]
-        self._text.update(text.data)
+        text = _as_written(chunk)
+        self._text.update(text)
         self._size += len(text)
-        self._returns += int(np.count_nonzero(text == 13))
+        self._returns += text.count(RETURN)
 
     def known_as(self) -> tuple[str, ...]:
-        """Return the places that are published with one of the digests."""
+        """Return the places that are published with one of the digests, after the last chunk."""
+        self.raw.end_file()
         digests = {f"sha256:{self.raw.hexdigest()}", f"sha256:{self._text.hexdigest()}"}
         if not digests & published().keys():
             digests |= self._git_blobs()
-        return tuple(sorted({place for d in digests for place in published().get(d, [])}))
+        return tuple(sorted({place for digest in digests for place in published().get(digest, [])}))
 
     def _git_blobs(self) -> set[str]:
         """Read the file again: git's digest begins with the size, which was not known before."""
-        raw = _git_blob(self._file.stat().st_size)
-        text = _git_blob(self._size)
+        raw, text = _git_blob(self._file.stat().st_size), _git_blob(self._size)
         unix = _git_blob(self._size - self._returns)  # with LF for CR LF
         with self._file.open("rb") as source:
             while data := source.read(2**20):
                 raw.update(data)
         for chunk in read_chunks(self._file):
-            data = chunk.text.tobytes() if chunk.finished else chunk.text[:-1].tobytes()
+            data = _as_written(chunk)
             text.update(data)
             unix.update(data.replace(b"\r\n", b"\n"))
         return {f"git:{digest.hexdigest()}" for digest in (raw, text, unix)}
+
+
+def _as_written(chunk: Chunk) -> bytes:
+    return (chunk.text if chunk.finished else chunk.text[:-1]).tobytes()
 
 
 def _git_blob(size: int) -> hashlib._Hash:

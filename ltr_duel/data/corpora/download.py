@@ -1,6 +1,6 @@
-"""Download one archive: resume what was cut, try again, try the mirrors, check the digest.
+"""Download one archive: resume interrupted transfers, try again, try the mirrors, check the digest.
 
-pooch keeps the file and checks its digest; the downloader given to it here can also go on where a transfer broke off.
+pooch keeps the file and checks its digest; the downloader that it is given here can also resume, which pooch's cannot.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import requests
 from tqdm import tqdm
 
 from ltr_duel.core import InputError, progress_wanted
-from ltr_duel.data.corpora.catalogue import Archive
+from ltr_duel.data.corpora.corpus import Archive
 
 ATTEMPTS = 5
 MOST_BYTES = 50 * 10**9  # of an archive whose size nobody has published
@@ -24,18 +24,18 @@ _PIECE = 2**20
 
 
 class _UselessAddressError(Exception):
-    """An address that will not do, however often it is tried."""
+    """An address that does not give the file, however often it is tried."""
 
 
 def download(archive: Archive, folder: Path, *, pause: float = 1.0) -> Path:
-    """Get an archive, unless it is there already.
+    """Get an archive, unless it has been downloaded already.
 
     Parameters
     ----------
     archive : Archive
         Its addresses are tried in order.
     folder : Path
-        Where it is kept. What a broken transfer leaves there (``<name>.part``) is gone on with next time.
+        Where it is kept. What an interrupted transfer leaves there (``<name>.part``) is resumed next time.
     pause : float
         Seconds before the first repetition; doubled each time.
 
@@ -70,7 +70,7 @@ def download(archive: Archive, folder: Path, *, pause: float = 1.0) -> Path:
 
 
 class _Downloader:
-    """What pooch calls to fill a file; goes on with a part that an earlier call has left."""
+    """What pooch calls to fill a file; resumes from the part that an earlier call has left."""
 
     def __init__(self, part: Path, archive: Archive, pause: float) -> None:
         self._part = part
@@ -86,10 +86,10 @@ class _Downloader:
                     self._part.replace(output_file)
                     self._tag_file().unlink(missing_ok=True)
                     return
-                trouble = "the transfer was cut"
+                trouble = "the transfer was interrupted"
             except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
                 trouble = f"no connection ({type(error).__name__})"
-        raise _UselessAddressError(f"{trouble}, {ATTEMPTS} times; what has come is kept, run this again to go on")
+        raise _UselessAddressError(f"{trouble}, {ATTEMPTS} times; what was received is kept, run this again to resume")
 
     def _transfer(self, url: str) -> bool:
         """Get the rest of the file; return whether it is complete."""
@@ -103,7 +103,7 @@ class _Downloader:
         else:
             have = 0
         with requests.get(url, headers=headers, stream=True, timeout=_TIMEOUT) as answer:
-            if answer.status_code == 416:  # there is no such range: what we have is not the start of this file
+            if answer.status_code == 416:  # there is no such range: what is here is not the start of this file
                 self._part.unlink(missing_ok=True)
                 return False
             if answer.status_code >= 500:
@@ -124,45 +124,42 @@ class _Downloader:
         length = answer.headers.get("Content-Length")
         total = have + int(length) if length is not None else None
         limit = self._archive.size or MOST_BYTES
+        quiet = not progress_wanted()
         with (
             self._part.open("ab" if have else "wb") as out,
-            tqdm(
-                total=total, initial=have, unit="B", unit_scale=True, desc=self._archive.name, disable=_quiet()
-            ) as bar,
+            tqdm(total=total, initial=have, unit="B", unit_scale=True, desc=self._archive.name, disable=quiet) as bar,
         ):
             for piece in _pieces(answer):
                 have += len(piece)
                 if have > limit:
-                    raise _UselessAddressError(f"more than {limit:,} bytes come, this is not {self._archive.name}")
+                    raise _UselessAddressError(f"more than {limit:,} bytes were sent, this is not {self._archive.name}")
                 out.write(piece)
                 bar.update(len(piece))
         return total is None or have == total
 
     def _refuse_other_things(self, answer: requests.Response, have: int) -> None:
         if "text/html" in answer.headers.get("Content-Type", "").lower():
-            raise _UselessAddressError("a web page comes instead of the archive; the link has moved, or wants a login")
+            raise _UselessAddressError(
+                "the server sends a web page instead of the archive; the link has moved, or needs a login"
+            )
         length = answer.headers.get("Content-Length")
         total = have + int(length) if length else None
         if self._archive.size and total and total != self._archive.size:
-            raise _UselessAddressError(f"the file has {total:,} bytes there, the published one {self._archive.size:,}")
+            raise _UselessAddressError(f"the file there has {total:,} bytes, the published one {self._archive.size:,}")
 
     def _tag_file(self) -> Path:
         return self._part.with_name(self._part.name + ".from")
 
 
 def _continues(answer: requests.Response, have: int) -> bool:
-    """Whether the server sends what follows the bytes we have."""
+    """Whether the server sends what follows the bytes that are here."""
     return answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
 
 
 def _pieces(answer: requests.Response) -> Iterator[bytes]:
-    """Yield what comes; a cut ends it like an end, the length tells the difference."""
-    answer.raw.enforce_content_length = False  # or urllib3 drops what came last before the cut
+    """Yield what is received; an interruption ends it like an end, the length tells the difference."""
+    answer.raw.enforce_content_length = False  # or urllib3 drops what came last before the interruption
     try:
         yield from answer.iter_content(_PIECE)
     except (requests.exceptions.ChunkedEncodingError, requests.ConnectionError):
         return
-
-
-def _quiet() -> bool:
-    return not progress_wanted()

@@ -1,9 +1,12 @@
-"""Readable names for the columns of corpora that have always the same ones.
+"""Readable names for the columns of well-known corpora, which are recognised by their shape and what columns hold.
 
 Most corpora are a grid: some kinds of feature, each for five parts of the document.
 """
 
 from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
 
 _FIELDS = ("body", "anchor", "title", "URL", "document")
 
@@ -83,7 +86,44 @@ OHSUMED = tuple(f"{kind} {part}" for part in ("title", "abstract", "title+abstra
 
 RANK_LISTS = (21, 25)  # how many runs there are in MQ2007-agg and MQ2008-agg
 
+# BM25 and log BM25 of title and abstract and both: the official OHSUMED "min" files have 0 there.
+OHSUMED_WITHOUT_MINIMUM = frozenset(i - 1 for i in (11, 12, 26, 27, 41, 42))
+
+_ROWS_LOOKED_AT = 10_000  # the matrix may be a memory map far larger than memory
+
 
 def numbered(columns: int) -> tuple[str, ...]:
     """Return ``"1"``, ``"2"``, ...: the names of columns nobody knows more about."""
     return tuple(str(i) for i in range(1, columns + 1))
+
+
+def known_names(features: NDArray[np.float32], document: str) -> tuple[str, ...]:
+    """Return the names of the columns of a matrix: those of a well-known corpus, or numbers.
+
+    The number of columns alone proves nothing, so each corpus has to show one more mark, such as the form of the id of
+    the first ``document`` ("" if it has none).
+    """
+    columns = features.shape[1]
+    if columns == len(LETOR4) and document.startswith("GX"):
+        return LETOR4
+    if columns == len(LETOR3_GOV) and document.startswith("G"):
+        return LETOR3_GOV
+    if columns in RANK_LISTS and document.startswith("GX"):
+        return tuple(f"run {i}" for i in range(1, columns + 1))
+    if is_ohsumed(columns, document):
+        return OHSUMED
+    if columns == len(MSLR) and not document and _looks_like_mslr(features):
+        return MSLR
+    return numbered(columns)
+
+
+def is_ohsumed(columns: int, document: str) -> bool:
+    """Whether this is the width and the way to number documents of OHSUMED."""
+    return columns == len(OHSUMED) and document.isdecimal()
+
+
+def _looks_like_mslr(features: NDArray[np.float32]) -> bool:
+    """Whether the ratios of covered terms lie in 0..1 and the boolean model is boolean, on the first rows."""
+    ratios = features[:_ROWS_LOOKED_AT, 5:10]
+    boolean = features[:_ROWS_LOOKED_AT, 95:100]
+    return bool(np.all((ratios >= 0) & (ratios <= 1)) and np.all((boolean == 0) | (boolean == 1)))

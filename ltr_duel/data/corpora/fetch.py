@@ -1,68 +1,55 @@
-"""What each script in ``data_scripts/`` does: terms, download, checksum, unpack, check, convert, what comes next."""
+"""Get a corpus: terms, download, checksum, unpack, check, convert."""
 
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import click
 
 from ltr_duel.core import InputError
-from ltr_duel.data.corpora.catalogue import Archive, Corpus, corpus_named
+from ltr_duel.data.corpora.check import check_file, expected_digests
+from ltr_duel.data.corpora.corpus import Archive, Corpus
+from ltr_duel.data.corpora.download import download
+from ltr_duel.data.corpora.unpack import unpack
+from ltr_duel.data.store.convert import convert
+from ltr_duel.data.store.folders import feature_files
+from ltr_duel.data.text.reading import Naming
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What the user said on the command line."""
-
-    accepted: bool
-    archive: Path | None
-    folder: Path
-    urls: tuple[str, ...]
-    run: bool
-
-
-def main(name: str, arguments: list[str] | None = None) -> None:
-    """Run the command line of the script of one corpus; exit code 2 and one sentence where it cannot go on.
+class FetchOptions:
+    """What the user decided.
 
     Parameters
     ----------
-    name : str
-        Of the corpus in the catalogue.
-    arguments : list of str, optional
-        Default: those of the process.
+    accept_terms : bool
+        Whether the user has read and accepts the terms.
+    archive : Path, optional
+        The archive, where it was downloaded by hand.
+    folder : Path, optional
+        Where the archive and what is unpacked from it are kept; default: ``corpora/<name>``.
+    urls : tuple of str
+        Other addresses of the archive, tried first.
     """
-    corpus = corpus_named(name)
 
-    @click.command(help=f"Get and convert {corpus.title}.")
-    @click.option("--accept-terms", is_flag=True, help=f"I have read and accept: {corpus.terms_url}")
-    @click.option("--archive", type=click.Path(path_type=Path), help="The archive, downloaded by hand.")
-    @click.option("--folder", type=click.Path(path_type=Path), default=Path("corpora") / name, show_default=True)
-    @click.option("--url", "urls", multiple=True, help="Another address of the archive, tried first.")
-    @click.option("--run", is_flag=True, help="Go on to rankers, preference matrix and regret plot.")
-    def command(accept_terms: bool, archive: Path | None, folder: Path, urls: tuple[str, ...], run: bool) -> None:
-        obtain(corpus, Wishes(accept_terms, archive, folder, urls, run))
-
-    try:
-        code = command.main(arguments, standalone_mode=False)  # what the demo exits with, if it runs and fails
-        sys.exit(code or 0)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(2)
-    except (click.Abort, KeyboardInterrupt):
-        print(f"{name}: interrupted; run it again to go on", file=sys.stderr)
-        sys.exit(130)
-    except (InputError, OSError) as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        sys.exit(2)
+    accept_terms: bool = False
+    archive: Path | None = None
+    folder: Path | None = None
+    urls: tuple[str, ...] = ()
 
 
-def obtain(corpus: Corpus, wishes: Wishes) -> Path:
-    """Go the whole way from the terms to a converted corpus.
+def fetch(corpus: Corpus, options: FetchOptions, report: Callable[[str], object] = print) -> Path:
+    """Get a corpus and convert it. What an earlier call has downloaded or unpacked is used.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        What to get.
+    options : FetchOptions
+        What the user decided.
+    report : callable
+        Called with a line of text for each step.
 
     Returns
     -------
@@ -74,33 +61,20 @@ def obtain(corpus: Corpus, wishes: Wishes) -> Path:
     InputError
         If the terms are not accepted, or a step fails.
     """
-    from ltr_duel.data.corpora.unpack import unpack
-    from ltr_duel.data.store.convert import convert
-    from ltr_duel.data.text.options import ReadOptions
-    from ltr_duel.data.text.reading import Naming
-
-    click.echo(f"{corpus.title}\n  licence  {corpus.licence}\n  terms    {corpus.terms_url}")
-    if not wishes.accepted:
+    report(f"{corpus.title}\n  licence  {corpus.licence}\n  terms    {corpus.terms_url}")
+    if not options.accept_terms:
         raise InputError("read the terms above; if you accept them, run this again with --accept-terms")
-    unpacked = wishes.folder / "unpacked"
+    folder = options.folder or Path("corpora") / corpus.name
+    unpacked = folder / "unpacked"
     if not unpacked.is_dir():
-        archive = _archive(corpus, wishes)
-        click.echo(f"unpack   {archive}")
+        archive = _archive(corpus, options, folder)
+        report(f"unpack   {archive}")
         unpack(archive, unpacked)
     part = locate(unpacked, corpus)
-    _check(part, corpus)
-    options = ReadOptions(corpus.dialect, corpus.features)
-    converted = convert(part, options, naming=Naming(corpus.name, corpus.grades, None, corpus.name))
-    click.echo(f"convert  {converted}")
-    demo = ["demo", "--data", str(converted), "--out", str(wishes.folder / "demo")]
-    if wishes.run:
-        done = subprocess.run([sys.executable, "-m", "ltr_duel.cli.main", *demo], check=False)
-        if done.returncode:  # it has said why
-            raise click.exceptions.Exit(done.returncode)
-    else:
-        click.echo("\nNext:")
-        for step in (["data", "info", str(converted)], demo):
-            click.echo("  ltr-duel " + " ".join(step))
+    for file in feature_files(part):
+        report(f"check    {file}: {_checked(file, corpus)}")
+    converted = convert(part, corpus.reading(), naming=Naming(corpus.name, corpus.grades, None, corpus.name))
+    report(f"convert  {converted}{corpus.reading_choices and ', read with ' + corpus.reading_choices}")
     return converted
 
 
@@ -112,8 +86,6 @@ def locate(folder: Path, corpus: Corpus) -> Path:
     InputError
         If there is none.
     """
-    from ltr_duel.data.store.folders import feature_files
-
     declared = folder / corpus.main_part
     inside = sorted((p for p in folder.rglob("*") if p.is_dir()), key=lambda p: (len(p.parts), p))
     files = [p for p in folder.glob("*") if p.is_file()]
@@ -126,19 +98,17 @@ def locate(folder: Path, corpus: Corpus) -> Path:
     raise InputError(f"{folder}: no feature files in it; is this the archive of {corpus.title}?")
 
 
-def _archive(corpus: Corpus, wishes: Wishes) -> Path:
-    from ltr_duel.data.corpora.download import download
-
-    if wishes.archive is not None:
-        _check_digest(wishes.archive, next(iter(corpus.archives), None))
-        return wishes.archive
+def _archive(corpus: Corpus, options: FetchOptions, folder: Path) -> Path:
+    if options.archive is not None:
+        _check_digest(options.archive, next(iter(corpus.archives), None))
+        return options.archive
     wanted = corpus.archives[0] if corpus.archives else Archive(f"{corpus.name}.archive")
-    wanted = wanted._replace(urls=(*wishes.urls, *wanted.urls))
+    wanted = wanted._replace(urls=(*options.urls, *wanted.urls))
     by_hand = f"{corpus.obtain}; then: --accept-terms --archive {wanted.name}"
     if not wanted.urls:
-        raise InputError(f"this corpus is not fetched for you. {by_hand}")
+        raise InputError(f"this corpus cannot be downloaded automatically. {by_hand}")
     try:
-        return download(wanted, wishes.folder)
+        return download(wanted, folder)
     except InputError as error:
         raise InputError(f"{error}. By hand: {by_hand}") from None
 
@@ -155,16 +125,14 @@ def _check_digest(file: Path, archive: Archive | None) -> None:
         raise InputError(f"{file}: its {kind} is {found}, the published one is {expected}; get it again")
 
 
-def _check(part: Path, corpus: Corpus) -> None:
-    from ltr_duel.data.corpora.check import check_file, expected_digests
-    from ltr_duel.data.store.folders import feature_files
-
-    for file in feature_files(part):
-        report: Any = check_file(file, corpus.dialect)
-        known = f", is the published {report.known_as[0]}" if report.known_as else ""
-        expected = {} if known else expected_digests(file, corpus.name)
+def _checked(file: Path, corpus: Corpus) -> str:
+    """Check a feature file; return what it is."""
+    found = check_file(file, corpus.dialect)
+    if not found.known_as:
+        expected = expected_digests(file, corpus.name)
         if any(digest.startswith("sha256:") for digest in expected):  # these corpora exist in one version only
             raise InputError(f"{file}: the checksum differs from the published {', '.join(sorted(expected.values()))}")
-        click.echo(f"check    {file}: {report.documents:,} documents, {report.queries:,} queries{known}")
-        if report.complaints:
-            raise InputError("; ".join(report.complaints[:3]))
+    if found.errors:
+        raise InputError("; ".join(found.errors[:3]))
+    known = f", is the published {found.known_as[0]}" if found.known_as else ""
+    return f"{found.documents:,} documents, {found.queries:,} queries{known}"

@@ -14,45 +14,34 @@ from typing import IO
 
 from tqdm import tqdm
 
-from ltr_duel.core import InputError, progress_wanted
-from ltr_duel.data.store.cache import atomic_folder
+from ltr_duel.core import InputError, progress_wanted, replacing_folder
 from ltr_duel.data.text.chunks import refuse_web_page
 
 MOST_BYTES = 100 * 10**9
 _PIECE = 2**20
 
 # Programs that unpack rar, and how: {archive} and {folder} are filled in.
-_UNRAR = (
-    ("unrar", "x -idq -o+ {archive} {folder}/"),
-    ("unar", "-quiet -force-overwrite -no-directory -output-directory {folder} {archive}"),
-    ("7zz", "x -y -bd -o{folder} {archive}"),
-    ("7z", "x -y -bd -o{folder} {archive}"),
-    ("bsdtar", "-x -f {archive} -C {folder}"),
-)
+_UNRAR = {
+    "unrar": "x -idq -o+ {archive} {folder}/",
+    "unar": "-quiet -force-overwrite -no-directory -output-directory {folder} {archive}",
+    "7zz": "x -y -bd -o{folder} {archive}",
+    "7z": "x -y -bd -o{folder} {archive}",
+    "bsdtar": "-x -f {archive} -C {folder}",
+}
 
 
 def unpack(archive: Path, folder: Path, *, limit: int = MOST_BYTES) -> Path:
     """Unpack zip, tar (plain, gz, bz2, xz) or rar; any other file that is text is taken as it is.
 
-    Parameters
-    ----------
-    archive : Path
-        The file; recognised by its content.
-    folder : Path
-        Appears when everything is unpacked; must not exist.
-    limit : int
-        Most bytes that may come out.
-
-    Returns
-    -------
-    Path
-        ``folder``.
+    The archive is recognised by its content. The folder must not exist, and appears when everything is unpacked.
+    ``shutil.unpack_archive`` is not enough here: it goes by the name, strips what leads out of the folder instead of
+    refusing the archive, and has no limit on what comes out.
 
     Raises
     ------
     InputError
         If the archive is damaged or not one, would write outside the folder, holds links or devices, is larger
-        than the limit, or needs a program that is not installed.
+        than the limit in bytes, or needs a program that is not installed.
     """
     if folder.exists():
         raise InputError(f"{folder}: exists already; remove it to unpack again")
@@ -61,7 +50,7 @@ def unpack(archive: Path, folder: Path, *, limit: int = MOST_BYTES) -> Path:
     with archive.open("rb") as start:
         head = start.read(512)
     refuse_web_page(archive, head)
-    with atomic_folder(folder) as temporary:
+    with replacing_folder(folder) as temporary:
         try:
             if head.startswith(b"Rar!"):
                 _unpack_rar(archive, temporary, limit)
@@ -83,7 +72,6 @@ def _zip_members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
         for member in opened.infolist():
             if (member.external_attr >> 16) & 0o170000 == 0o120000:
                 raise InputError(f"{archive}: member '{member.filename}' is a link; only plain files are unpacked")
-            _refuse_escape(archive, member.filename)
             if not member.is_dir():
                 with opened.open(member) as source:
                     yield member.filename, source
@@ -92,60 +80,50 @@ def _zip_members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
 def _tar_members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
     with tarfile.open(archive) as opened:
         for member in opened:
-            _refuse_escape(archive, member.name)
-            if member.isdir():
-                continue
             source = opened.extractfile(member) if member.isfile() else None
-            if source is None:
-                raise InputError(
-                    f"{archive}: member '{member.name}' is a link or device; only plain files are unpacked"
-                )
-            yield member.name, source
-
-
-def _refuse_escape(archive: Path, name: str) -> None:
-    path = PurePosixPath(name.replace("\\", "/"))
-    if path.is_absolute() or ".." in path.parts or ":" in name or "\0" in name:
-        raise InputError(
-            f"{archive}: member '{name}' would be written outside the folder; this archive is not to be trusted"
-        )
+            if source is not None:
+                yield member.name, source
+            elif not member.isdir():
+                what = f"member '{member.name}' is a link or device"
+                raise InputError(f"{archive}: {what}; only plain files are unpacked")
 
 
 def _write(archive: Path, members: Iterator[tuple[str, IO[bytes]]], folder: Path, limit: int) -> None:
     written = 0
     with tqdm(unit="B", unit_scale=True, desc="unpack", disable=not progress_wanted()) as bar:
         for name, source in members:
-            target = folder / PurePosixPath(name.replace("\\", "/"))
+            path = PurePosixPath(name.replace("\\", "/"))
+            if path.is_absolute() or ".." in path.parts or ":" in name or "\0" in name:
+                what = f"member '{name}' would be written outside the folder"
+                raise InputError(f"{archive}: {what}; this archive cannot be trusted")
+            target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             with target.open("xb") as out:
                 while piece := source.read(_PIECE):
                     written += len(piece)
-                    if written > limit:
-                        raise _too_large(archive, limit)
+                    _refuse_excess(archive, written, limit)
                     out.write(piece)
                     bar.update(len(piece))
     if written == 0:
         raise InputError(f"{archive}: there is nothing in it")
 
 
-def _too_large(archive: Path, limit: int) -> InputError:
-    return InputError(f"{archive}: unpacks to more than {limit:,} bytes; raise the limit if that is right")
+def _refuse_excess(archive: Path, size: int, limit: int) -> None:
+    if size > limit:
+        raise InputError(f"{archive}: unpacks to more than {limit:,} bytes; raise the limit if that is right")
 
 
 def _unpack_rar(archive: Path, folder: Path, limit: int) -> None:
-    program = next((name for name, _ in _UNRAR if shutil.which(name)), None)
+    program = next(filter(shutil.which, _UNRAR), None)
     if program is None:
-        names = ", ".join(name for name, _ in _UNRAR)
-        raise InputError(f"{archive}: to unpack rar, one of these programs must be installed: {names}")
-    words = dict(_UNRAR)[program].split()
-    command = [program, *(w.format(archive=archive.resolve(), folder=folder) for w in words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+        raise InputError(f"{archive}: to unpack rar, one of these programs must be installed: {', '.join(_UNRAR)}")
+    words = [word.format(archive=archive.resolve(), folder=folder) for word in _UNRAR[program].split()]
+    done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise InputError(f"{archive}: {program} cannot unpack it ({done.stderr.strip()[:200] or done.returncode})")
     files = [f for f in folder.rglob("*") if not f.is_dir() or f.is_symlink()]
     if any(f.is_symlink() for f in files):
         raise InputError(f"{archive}: there are links in it; only plain files are unpacked")
-    if sum(f.stat().st_size for f in files) > limit:
-        raise _too_large(archive, limit)
+    _refuse_excess(archive, sum(f.stat().st_size for f in files), limit)
     if not files:
         raise InputError(f"{archive}: there is nothing in it")

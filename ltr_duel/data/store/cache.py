@@ -1,35 +1,29 @@
-"""Where converted corpora and computed arrays are kept, and how they get there: completely or not at all.
+"""Where converted corpora and computed arrays are kept, under ``cache_home()``.
 
-<home>/corpora/<name>-<key>/    see `store`; the key is a digest of the content, the options and the format
-<home>/arrays/<kind>-<key>.npy  arrays computed once from a corpus, such as orders of rankers
-<home>/known_files.json         which file had which digest, so that opening need not read it again
+corpora/<name>-<key>/    see `converted`; the key is a digest of the content, the options and the format
+arrays/<kind>-<key>.npy  arrays computed once from a corpus, such as orders of rankers
+known_files.json         which file had which digest when it was last read: opening what was converted from it need not
+                         read it again. A file counts as unchanged if its size, its inode and its times of modification
+                         and of change are the same.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import re
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ltr_duel.core import cache_home, replacing
+from ltr_duel.core import cache_home, digest_of, replacing
 
 KINDS = ("corpora", "arrays")
-
-
-def digest_of(parts: Mapping[str, object]) -> str:
-    """Return a short digest of named values; the order of the names makes no difference."""
-    text = json.dumps(parts, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:20]
+_KNOWN_FILES = "known_files.json"
+_MOST_KNOWN = 1000  # entries kept, the newest
 
 
 def cached_array(
@@ -56,11 +50,14 @@ def cached_array(
     -------
     ndarray
         A read-only memory map, C order.
+
+    Raises
+    ------
+    InputError
+        If the cache cannot be written to.
     """
-    folder = cache_home() / "arrays"
-    path = folder / f"{kind}-{digest_of({**key, 'shape': shape, 'dtype': np.dtype(dtype).str})}.npy"
+    path = cache_home() / "arrays" / f"{kind}-{_short({**key, 'shape': shape, 'dtype': np.dtype(dtype).str})}.npy"
     if not path.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary:
             array = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.dtype(dtype), shape=shape)
             compute(array)
@@ -69,33 +66,14 @@ def cached_array(
     return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
-@contextmanager
-def atomic_folder(path: Path) -> Iterator[Path]:
-    """Give a temporary folder beside ``path``; it becomes ``path`` when the block ends without an error."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
-    try:
-        yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o777 & ~umask)
-        try:
-            temporary.rename(path)
-        except OSError:  # somebody else was quicker, with the same content
-            if not path.is_dir():
-                raise
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
 def corpus_folder(name: str, key: Mapping[str, object]) -> Path:
     """Return the place of a converted corpus; it need not exist."""
     readable = re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-.")[:60] or "corpus"
-    return cache_home() / "corpora" / f"{readable}-{digest_of(key)}"
+    return cache_home() / "corpora" / f"{readable}-{_short(key)}"
 
 
 def usage() -> dict[str, tuple[int, int]]:
-    """Return for each folder in the cache how many things are in it and their bytes, those that are not ours too."""
+    """Return for each folder in the cache, ours or not, how many entries it has and their bytes."""
     home = cache_home()
     kinds = {*KINDS, *(f.name for f in home.iterdir() if f.is_dir())} if home.is_dir() else set(KINDS)
     answer = {}
@@ -112,5 +90,40 @@ def clear() -> int:
     freed = sum(usage()[kind][1] for kind in KINDS)
     for kind in KINDS:
         shutil.rmtree(cache_home() / kind, ignore_errors=True)
-    (cache_home() / "known_files.json").unlink(missing_ok=True)
+    (cache_home() / _KNOWN_FILES).unlink(missing_ok=True)
     return freed
+
+
+def known_digest(files: Sequence[Path]) -> str | None:
+    """Return the digest of these files, in this order, or None if they are unknown or have changed."""
+    try:
+        return _known_files().get(_signature(files))
+    except OSError:
+        return None
+
+
+def remember_digest(files: Sequence[Path], digest: str) -> None:
+    """Keep the digest of files that were just read."""
+    known = dict([*_known_files().items(), (_signature(files), digest)][-_MOST_KNOWN:])
+    with replacing(cache_home() / _KNOWN_FILES) as temporary:
+        temporary.write_text(json.dumps(known, indent=1))
+
+
+def _known_files() -> dict[str, str]:
+    try:
+        known = json.loads((cache_home() / _KNOWN_FILES).read_text())
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _signature(files: Sequence[Path]) -> str:
+    facts = []
+    for file in files:
+        s = file.stat()
+        facts.append(f"{file.resolve()}|{s.st_size}|{s.st_ino}|{s.st_mtime_ns}|{s.st_ctime_ns}")
+    return "\n".join(facts)
+
+
+def _short(key: Mapping[str, object]) -> str:
+    return digest_of(key)[:20]

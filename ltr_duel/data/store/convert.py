@@ -16,15 +16,13 @@ from typing import Any
 
 from tqdm import tqdm
 
-from ltr_duel.core import InputError, checked_jobs, progress_wanted
-from ltr_duel.data.store.cache import atomic_folder, corpus_folder
+from ltr_duel.core import InputError, checked_jobs, progress_wanted, replacing_folder
+from ltr_duel.data.store.cache import corpus_folder, known_digest, remember_digest
 from ltr_duel.data.store.converted import FEATURES, FORMAT, is_converted, write_tables
-from ltr_duel.data.store.file_digest import FileDigest
-from ltr_duel.data.store.fingerprints import known_digest, remember
 from ltr_duel.data.store.folders import default_name, feature_files
 from ltr_duel.data.text import chunks
 from ltr_duel.data.text.dialects import sidecar_of
-from ltr_duel.data.text.feature_buffers import FileSink
+from ltr_duel.data.text.feature_buffers import FileBuffer
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.reading import Naming, read_files
 from ltr_duel.data.text.scan import count_documents
@@ -77,8 +75,8 @@ def convert(
     bar: tqdm[Any]
     with (
         tqdm(total=2 * total, unit="B", unit_scale=True, desc="convert", disable=not progress_wanted()) as bar,
-        FileDigest(workers, bar) as digest,
-        FileDigest(workers, bar) as again,
+        chunks.FileDigest(workers, bar) as digest,
+        chunks.FileDigest(workers, bar) as again,
     ):
         documents = 0
         for file in files:
@@ -87,16 +85,16 @@ def convert(
             digest.end_file()
         folder = corpus_folder(naming.name, content_key(files, digest.hexdigest(), options))
         if is_converted(folder):
-            remember(files, digest.hexdigest())
+            remember_digest(files, digest.hexdigest())
             return folder
-        with atomic_folder(folder) as temporary:
-            sink = FileSink(temporary / FEATURES, documents)
+        with replacing_folder(folder) as temporary:
+            buffer = FileBuffer(temporary / FEATURES, documents)
             try:
-                dataset, assembly = read_files(files, options, sink, naming, again, workers, size)
+                dataset, part_starts = read_files(files, options, buffer, naming, again, workers, size)
             except OSError as error:
                 raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
             finally:
-                sink.close()
+                buffer.close()
             if again.hexdigest() != digest.hexdigest():
                 raise InputError(f"{path}: the files changed while they were read; convert them again")
             write_tables(
@@ -107,12 +105,12 @@ def convert(
                     "options": dataclasses.asdict(options),
                     "parts": [
                         {"file": str(file.resolve()), "first_query": first, "sha256": sha256}
-                        for file, first, sha256 in zip(files, assembly.part_starts, digest.files, strict=True)
+                        for file, first, sha256 in zip(files, part_starts, digest.files, strict=True)
                     ],
                 },
             )
             del dataset
-    remember(files, digest.hexdigest())
+    remember_digest(files, digest.hexdigest())
     return folder
 
 

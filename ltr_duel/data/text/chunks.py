@@ -1,20 +1,28 @@
-"""Text in pieces: a feature file, plain or gzipped, as chunks of whole lines in bounded memory."""
+"""Text in pieces: a feature file, plain or gzipped, as chunks of whole lines in bounded memory.
+
+The digest of the bytes is computed beside the reading where there is a second core, and the memory of the chunks is
+used again: fresh memory costs a page fault every 4 kB, in which threads wait for each other.
+"""
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import zlib
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from types import TracebackType
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ltr_duel.core import InputError
-from ltr_duel.data.text.buffer_pool import Pool
 
 CHUNK_BYTES = 2 * 2**20  # text of a chunk; small enough that text and numbers stay in a core's cache
 LONGEST_LINE = 64 * 2**20
@@ -29,6 +37,7 @@ _OTHERS = {
     b"PAR1": "a Parquet file",
     b"ARROW1": "an Arrow file",
 }
+_MOST_WAITING = 4  # pieces that wait for the digest
 
 
 class Chunk(NamedTuple):
@@ -38,13 +47,6 @@ class Chunk(NamedTuple):
     finished: bool
 
 
-class Digest(Protocol):
-    """What is fed with the bytes of the files: a sha256, or something that does more with them."""
-
-    def update(self, data: memoryview, /) -> None:
-        """Take more bytes."""
-
-
 @dataclass
 class ChunkSize:
     """How much text to take next; the reader of the chunks may change it on the way."""
@@ -52,14 +54,14 @@ class ChunkSize:
     bytes: int = CHUNK_BYTES
 
 
-def read_chunks(path: Path, digest: Digest | None = None, size: ChunkSize | None = None) -> Iterator[Chunk]:
+def read_chunks(path: Path, digest: FileDigest | None = None, size: ChunkSize | None = None) -> Iterator[Chunk]:
     """Yield the lines of a file, plain or gzipped (recognised by its first bytes).
 
     Parameters
     ----------
     path : Path
         The file.
-    digest : hash object, optional
+    digest : FileDigest, optional
         Fed with the bytes as they lie on disk.
     size : ChunkSize, optional
         Bytes of text a chunk; a line that is longer makes its chunk longer.
@@ -71,7 +73,7 @@ def read_chunks(path: Path, digest: Digest | None = None, size: ChunkSize | None
     """
     try:
         with path.open("rb") as raw:
-            refuse_other_formats(path, raw.read(512))
+            _refuse_other_formats(path, raw.read(512))
             raw.seek(0)
             source: io.BufferedIOBase = _Hashed(raw, digest) if digest else raw
             if raw.peek(2)[:2] == _GZIP:
@@ -85,26 +87,24 @@ def read_chunks(path: Path, digest: Digest | None = None, size: ChunkSize | None
         raise InputError(f"{path}: this is a directory, a feature file is needed") from None
 
 
-def about_how_much_text(files: Iterable[Path]) -> int:
-    """Return a guess of the bytes of text in some files; gzipped ones are taken for six times as long."""
-    sizes = [(6 if file.suffix == ".gz" else 1) * file.stat().st_size for file in files]
-    return sum(sizes)
+def estimate_text_bytes(files: Iterable[Path]) -> int:
+    """Estimate the bytes of text in some files; gzipped ones are taken for six times as long."""
+    return sum((6 if file.suffix == ".gz" else 1) * file.stat().st_size for file in files)
 
 
-def refuse_other_formats(path: Path, head: bytes) -> None:
-    """Refuse a file whose first bytes show that it is empty or something else than feature text."""
+def refuse_web_page(path: Path, head: bytes) -> None:
+    """Refuse what a failed download often leaves: an HTML page under the name of the file."""
+    if head.lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
+        raise InputError(f"{path}: this is a web page, not data; the download failed, repeat it")
+
+
+def _refuse_other_formats(path: Path, head: bytes) -> None:
     if not head:
         raise InputError(f"{path}: the file is empty; a feature file has lines such as '0 qid:1 1:0.5 2:3'")
     for magic, what in _OTHERS.items():
         if head.startswith(magic):
             raise InputError(f"{path}: this is {what}, not feature text; unpack it first")
     refuse_web_page(path, head)
-
-
-def refuse_web_page(path: Path, head: bytes) -> None:
-    """Refuse what a failed download often leaves: an HTML page under the name of the file."""
-    if head.lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
-        raise InputError(f"{path}: this is a web page, not data; the download has failed, repeat it")
 
 
 def _whole_lines(path: Path, source: io.BufferedIOBase, size: ChunkSize) -> Iterator[Chunk]:
@@ -141,7 +141,7 @@ def _last_line_end(text: NDArray[np.uint8], end: int) -> int:
 class _Hashed(io.BufferedIOBase):
     """A file that feeds everything read from it to a digest."""
 
-    def __init__(self, raw: io.BufferedReader, digest: Digest) -> None:
+    def __init__(self, raw: io.BufferedReader, digest: FileDigest) -> None:
         self._raw = raw
         self._digest = digest
 
@@ -157,3 +157,90 @@ class _Hashed(io.BufferedIOBase):
         size = self._raw.readinto(buffer)
         self._digest.update(buffer[:size])
         return size
+
+
+class FileDigest:
+    """The SHA-256 of files that are read one after the other; a context manager.
+
+    What it is fed with must not change any more.
+
+    Parameters
+    ----------
+    jobs : int
+        With more than one, the digest has a thread of its own.
+    bar : tqdm, optional
+        Advanced by the bytes that were fed.
+    """
+
+    def __init__(self, jobs: int = 1, bar: Any = None) -> None:
+        self.files: list[str] = []  # digests of the files that are finished
+        self._sha256 = hashlib.sha256()
+        self._bar = bar
+        self._thread = ThreadPoolExecutor(1) if jobs > 1 else None
+        self._waiting: deque[Future[None]] = deque()
+
+    def __enter__(self) -> FileDigest:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._thread:
+            self._thread.shutdown(cancel_futures=True)
+
+    def update(self, data: memoryview) -> None:
+        """Take more bytes."""
+        if self._thread:
+            self._waiting.append(self._thread.submit(self._sha256.update, data))
+            if len(self._waiting) > _MOST_WAITING:
+                self._waiting.popleft().result()
+        else:
+            self._sha256.update(data)
+        if self._bar is not None:
+            self._bar.update(len(data))
+
+    def end_file(self) -> None:
+        """Finish the digest of one file; what comes now is the next one."""
+        while self._waiting:
+            self._waiting.popleft().result()
+        self.files.append(self._sha256.hexdigest())
+        self._sha256 = hashlib.sha256()
+
+    def hexdigest(self) -> str:
+        """Return the digest of all finished files."""
+        return joined_digest(self.files)
+
+
+def joined_digest(digests: Sequence[str]) -> str:
+    """Return the digest of several files from that of each, so that parts of a corpus need not be read again."""
+    return digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()
+
+
+class Pool:
+    """Makes arrays whose memory is used again when nothing refers to them any more; used in any thread."""
+
+    def __init__(self) -> None:
+        self._free: list[NDArray[np.uint8]] = []
+
+    def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+        """Return an uninitialised array."""
+        size = prod(shape) * np.dtype(dtype).itemsize
+        memory = np.empty(0, dtype=np.uint8)
+        while len(memory) < size:
+            try:
+                memory = self._free.pop()
+            except IndexError:
+                memory = np.empty(size + size // 8, dtype=np.uint8)
+        return np.asarray(_Lease(memory, self._free))[:size].view(dtype).reshape(shape)
+
+
+class _Lease:
+    """Gives its memory back when the last array (or view of one) that lies in it is gone."""
+
+    def __init__(self, memory: NDArray[np.uint8], free: list[NDArray[np.uint8]]) -> None:
+        self.__array_interface__ = memory.__array_interface__
+        self._memory = memory
+        self._free = free
+
+    def __del__(self) -> None:
+        self._free.append(self._memory)

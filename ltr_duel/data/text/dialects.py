@@ -1,4 +1,4 @@
-"""The written forms of feature files: what differs from corpus to corpus, as a table, and how to tell them apart."""
+"""How feature files are written: what differs from corpus to corpus, as a table, and how to recognise it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _RANK = re.compile(rb"\d+:(NULL|\d+(\.0*)?)")
 
 
 def dialect_named(name: str) -> Dialect:
-    """Return a dialect by its name; `InputError` names the legal ones."""
+    """Return a dialect by its name; raise `InputError` with the legal ones if there is none."""
     if name not in DIALECTS:
         raise unknown_name("dialect", name, DIALECTS)
     return DIALECTS[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import mmap
 import os
 from collections.abc import Callable
@@ -20,7 +21,7 @@ def nothing_to_copy() -> None:
     """Copy nothing."""
 
 
-class Sink(Protocol):
+class FeatureBuffer(Protocol):
     """Takes blocks of rows, in order, and gives one column-major matrix."""
 
     def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
@@ -33,12 +34,12 @@ class Sink(Protocol):
         """Return everything, shape (all rows, columns), column-major; columns that no block had are 0."""
 
 
-class MemorySink:
+class MemoryBuffer:
     """Puts each block to its place at once, while it is still in the core's cache.
 
-    How many rows there will be is guessed from the first blocks, and a little more room is made; room that is not
+    How many rows there will be is estimated from the first blocks, and a little more room is made; room that is not
     used costs no memory, as nobody touches it. So columns are contiguous, but need not follow each other closely.
-    Where the guess was too small, more room is made elsewhere, and what lies in the old room follows at the end.
+    Where the estimate was too low, more room is made elsewhere, and what lies in the old room follows at the end.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ class MemorySink:
         About how much text will come.
     """
 
-    _LOOK_AT = 2**20  # bytes of text before the guess
+    _LOOK_AT = 2**20  # bytes of text before the estimate
     _SLACK = 1.06
 
     def __init__(self, text_bytes: int) -> None:
@@ -60,7 +61,7 @@ class MemorySink:
         transpose(self._columns, self._columns, 0)  # is compiled here: numba must not do that in two threads
 
     def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
-        """Find room for the rows; the first ones wait until there is a guess."""
+        """Find room for the rows; the first ones wait until there is an estimate."""
         self._seen += text_bytes
         self._waiting.append((block, self._rows))
         self._rows += len(block)
@@ -102,44 +103,39 @@ class MemorySink:
         self._begins = begins
 
 
-class FileSink:
-    """Writes each block to its place in a column-major ``.npy`` file; the number of rows is known before.
+class FileBuffer:
+    """Writes each block to its place in a column-major ``.npy`` file; the number of rows is known before."""
 
-    Parameters
-    ----------
-    path : Path
-        The file to make.
-    rows : int
-        How many there will be.
-    """
-
-    HEADER = 128
+    _HEADER = 128  # bytes of the header of a matrix
 
     def __init__(self, path: Path, rows: int) -> None:
-        self.path = path
-        self.rows = rows
-        self.written = 0
+        self._path = path
+        self._rows = rows
+        self._written = 0
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
 
     def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
         """Give the rows their place in the file; the part of each column is contiguous."""
-        first = self.written
-        self.written += len(block)
+        first = self._written
+        self._written += len(block)
 
         def copy() -> None:
             columns = np.empty(block.shape[::-1], dtype=np.float32)
             transpose(block, columns, 0)
             for number, column in enumerate(columns):
-                _write_all(self._file, column, self.HEADER + 4 * (number * self.rows + first))
+                _write_all(self._file, column.data.cast("B"), self._HEADER + 4 * (number * self._rows + first))
 
         return copy
 
     def matrix(self, columns: int) -> NDArray[np.float32]:
         """Write the header and return the file as a memory map that may be changed."""
-        os.ftruncate(self._file, self.HEADER + 4 * columns * self.rows)
-        _write_all(self._file, np.frombuffer(npy_header((self.rows, columns), "<f4", self.HEADER), np.uint8), 0)
+        header = io.BytesIO()
+        layout = {"descr": "<f4", "fortran_order": True, "shape": (int(self._rows), int(columns))}
+        np.lib.format.write_array_header_1_0(header, layout)
+        os.ftruncate(self._file, self._HEADER + 4 * columns * self._rows)
+        _write_all(self._file, header.getbuffer(), 0)
         self.close()
-        return np.asarray(np.load(self.path, mmap_mode="r+", allow_pickle=False))
+        return np.asarray(np.load(self._path, mmap_mode="r+", allow_pickle=False))
 
     def close(self) -> None:
         """Close the file."""
@@ -167,8 +163,8 @@ def transpose(block, columns, first):
             columns[column, first + row] = block[row, column]
 
 
-def give_back(array: NDArray[np.float32]) -> None:
-    """Let the system have the memory of a map of a shared file; what was written stays in the file."""
+def release_pages(array: NDArray[np.float32]) -> None:
+    """Return the memory of a map of a shared file to the system; what was written stays in the file."""
     base: object = array
     while isinstance(base, np.ndarray):
         base = base.base
@@ -176,16 +172,8 @@ def give_back(array: NDArray[np.float32]) -> None:
         base.madvise(mmap.MADV_DONTNEED)
 
 
-def npy_header(shape: tuple[int, ...], kind: str, size: int) -> bytes:
-    """Return the header of a column-major ``.npy`` file (format 1.0), padded to ``size`` bytes."""
-    numbers = tuple(int(n) for n in shape)
-    text = f"{{'descr': '{kind}', 'fortran_order': True, 'shape': {numbers}, }}"
-    return b"\x93NUMPY\x01\x00" + (size - 10).to_bytes(2, "little") + text.ljust(size - 11).encode() + b"\n"
-
-
-def _write_all(file: int, data: NDArray[np.generic], offset: int) -> None:
-    view = data.data.cast("B")
-    while view:
-        written = os.pwrite(file, view, offset)
-        view = view[written:]
+def _write_all(file: int, data: memoryview, offset: int) -> None:
+    while data:
+        written = os.pwrite(file, data, offset)
+        data = data[written:]
         offset += written

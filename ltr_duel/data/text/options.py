@@ -1,4 +1,4 @@
-"""What a user may decide about reading: one record, part of the key of everything converted with it."""
+"""What a user may decide about reading. Cheap to import: corpora are declared with it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ UNLABELLED = ("refuse", "zero")
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read.
+    """How to read feature files; part of the key of everything that is converted with it.
 
     Parameters
     ----------
     dialect : str, optional
-        A name of `dialects.DIALECTS`; None: recognised from the first line.
+        How the files are written: svmlight, letor, letor-agg, mslr, yahoo, imat2009, istella or lightgbm. None:
+        recognised from the first line.
     features : int, optional
         Number of columns; a higher id is an error. None: the dialect's, or the highest id seen.
     fill : float or {"min", "last", "nan"}, optional
@@ -36,6 +37,14 @@ class ReadOptions:
     ------
     InputError
         If a value is not legal.
+
+    Examples
+    --------
+    >>> ReadOptions(fill="min").labels
+    'grades'
+    >>> ReadOptions(labels="rounded")
+    Traceback (most recent call last):
+    ltr_duel.core.errors.InputError: no way to read labels 'rounded'; did you mean 'round'? (grades, round, distinct)
     """
 
     dialect: str | None = None

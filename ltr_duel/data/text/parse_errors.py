@@ -11,10 +11,38 @@ from ltr_duel.core import InputError
 from ltr_duel.data.text import scan
 
 _NUMBER = "such as 3, 0.25 or 1e-6"
-_SHAPE = "'<grade> qid:<query> <id>:<value> <id>:<value> ... # comment'"
+_LARGE = "'{token}' is too large for a float32; legal is up to 3.4028234e38"
+
+# Refinements of the scanner's codes, told apart by the text.
+_MISSING_QUERY, _NEGATIVE_ID, _NOT_FINITE = -1, -2, -3
+
+_SENTENCES = {
+    scan.BAD_LABEL: f"the line starts with '{{token}}'; a grade {_NUMBER} must stand there",
+    scan.LARGE_LABEL: _LARGE,
+    scan.NO_QUERY: "'{token}' stands where the query must stand, such as qid:17",
+    _MISSING_QUERY: "nothing stands where the query must stand, such as qid:17",
+    scan.BAD_TOKEN: (
+        "'{token}' is not '<id>:<value>'; a line is '<grade> qid:<query> <id>:<value> <id>:<value> ... # comment'"
+    ),
+    _NEGATIVE_ID: "negative feature id in '{token}'; ids start at 1",
+    scan.BAD_ID: "feature id 0 in '{token}'; ids start at 1",
+    scan.ID_TOO_LARGE: "feature id in '{token}' is too large; legal ids are 1..{feature}",
+    scan.ID_TWICE: "feature {feature} occurs twice on this line; each id may occur once",
+    scan.BAD_VALUE: (
+        f"feature value '{{token}}' in '{{feature}}:{{token}}' is not a number {_NUMBER} (NULL is accepted with --fill)"
+    ),
+    _NOT_FINITE: (
+        f"feature value '{{token}}' in '{{feature}}:{{token}}' is not a number {_NUMBER}; legal is a finite number"
+    ),
+    scan.LARGE_VALUE: _LARGE,
+    scan.NUL_BYTE: "a NUL byte; the file is damaged or not text",
+    scan.STRAY_RETURN: "a carriage return inside the line; lines end with LF or CR LF",
+    scan.NULL_VALUE: "feature {feature} is NULL; say what to put there with --fill (min, nan or a number)",
+    scan.NO_COMMENT: "the line has no query in its comment, such as '# 3382' at its end",
+}
 
 
-def complaint(path: Path, text: NDArray[np.uint8], lines_before: int, state: NDArray[np.int64]) -> InputError:
+def parse_error(path: Path, text: NDArray[np.uint8], lines_before: int, state: np.record) -> InputError:
     """Return the error for the place where the scanner stopped.
 
     Parameters
@@ -25,55 +53,23 @@ def complaint(path: Path, text: NDArray[np.uint8], lines_before: int, state: NDA
         The chunk.
     lines_before : int
         Lines of the file before this chunk.
-    state : ndarray of int64
-        The scanner's, see `scan.Block`.
+    state : record of `scan.STATE`
+        The scanner's.
     """
-    code, at, feature = int(state[0]), int(state[1]), int(state[2])
-    where = place(path, text, lines_before, at)
-    byte = int(text[at])
+    code, at = int(state.code), int(state.at)
     token = _token(text, at)
     if 0 in text[at : at + len(token) + 1]:
-        return InputError(f"{where}: a NUL byte; the file is damaged or not text")
-    if code == scan.NO_COMMENT:
-        return InputError(f"{where}: the line has no query in its comment, such as '# 3382' at its end")
-    if code == scan.BAD_LABEL:
-        return InputError(f"{where}: the line starts with '{token}'; a grade {_NUMBER} must stand there")
-    if code in (scan.LARGE_LABEL, scan.LARGE_VALUE):
-        return InputError(f"{where}: '{token}' is too large for a float32; legal is up to 3.4028234e38")
-    if code == scan.NO_QUERY:
-        found = f"'{token}' stands where" if token else "nothing stands where"
-        return InputError(f"{where}: {found} the query must stand, such as qid:17")
-    if code == scan.NUL_BYTE or byte == 0:
-        return InputError(f"{where}: a NUL byte; the file is damaged or not text")
-    if code == scan.STRAY_RETURN:
-        return InputError(f"{where}: a carriage return inside the line; lines end with LF or CR LF")
-    if code == scan.BAD_VALUE:
-        hint = "; legal is a finite number" if token.lower().lstrip("+-").startswith(("nan", "inf")) else ""
-        return InputError(
-            f"{where}: feature value '{token}' in '{feature}:{token}' is not a number {_NUMBER}"
-            f"{hint or ' (NULL is accepted with --fill)'}"
-        )
-    if code == scan.NULL_VALUE:
-        return InputError(
-            f"{where}: feature {feature} is NULL; say what to put there with --fill (min, nan or a number)"
-        )
-    if code == scan.BAD_ID:
-        return InputError(f"{where}: feature id 0 in '{token}'; ids start at 1")
-    if code == scan.ID_TOO_LARGE:
-        return InputError(f"{where}: feature id in '{token}' is too large; legal are 1..{feature}")
-    if code == scan.ID_TWICE:
-        return InputError(f"{where}: feature {feature} stands twice on this line; an id may be given once")
-    if token.startswith("-") and ":" in token:
-        return InputError(f"{where}: negative feature id in '{token}'; ids start at 1")
-    return InputError(f"{where}: '{token}' is not '<id>:<value>'; a line is {_SHAPE}")
-
-
-def place(path: Path, text: NDArray[np.uint8], lines_before: int, at: int) -> str:
-    """Return ``path:line:column`` of a position in a chunk; both count from 1."""
-    head = text[:at].tobytes()
-    line = lines_before + head.count(b"\n") + 1
-    column = at - head.rfind(b"\n")
-    return f"{path}:{line}:{column}"
+        code = scan.NUL_BYTE
+    elif code == scan.NO_QUERY and not token:
+        code = _MISSING_QUERY
+    elif code == scan.BAD_TOKEN and token.startswith("-") and ":" in token:
+        code = _NEGATIVE_ID
+    elif code == scan.BAD_VALUE and token.lower().lstrip("+-").startswith(("nan", "inf")):
+        code = _NOT_FINITE
+    sentence = _SENTENCES[code].format(token=token, feature=int(state.feature))
+    before = text[:at].tobytes()
+    line, column = lines_before + before.count(b"\n") + 1, at - before.rfind(b"\n")
+    return InputError(f"{path}:{line}:{column}: {sentence}")
 
 
 def _token(text: NDArray[np.uint8], at: int) -> str:

@@ -1,10 +1,10 @@
-"""Chunks through the parser on several cores, with a bounded number on the way.
+"""Chunks pass through the parser on several cores, with a bounded number on the way.
 
 disk -> read_chunks -> parse_chunk -> add, in order -> copy          (threads; kernels hold no lock)
 
 The thread that parsed a chunk also adds it, if it is the chunk's turn: the numbers are still in its core's cache. If it
-is not, whoever is adding takes it along, and the thread goes on parsing. So no thread ever waits for another. Adding
-only says where the numbers go, and takes little time; they are copied after it, beside other copies.
+is not, the thread that is adding adds it later, and this one parses the next chunk. So no thread ever waits for
+another. Adding only says where the numbers go, and takes little time; they are copied after it, beside other copies.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ltr_duel.data.text.buffer_pool import Pool
-from ltr_duel.data.text.chunks import CHUNK_BYTES, Chunk, ChunkSize, Digest, read_chunks
+from ltr_duel.data.text.chunks import CHUNK_BYTES, Chunk, ChunkSize, FileDigest, Pool, read_chunks
 from ltr_duel.data.text.feature_buffers import Copy
 from ltr_duel.data.text.parse import Parsed, Room, Rules, parse_chunk
-from ltr_duel.data.text.scan import LAST_ID
 
 _FIRST_BYTES = 2**16  # the first chunk shows how wide lines are
 
@@ -33,7 +31,7 @@ def parse_file(
     *,
     jobs: int = 1,
     columns: int = 1,
-    digest: Digest | None = None,
+    digest: FileDigest | None = None,
     chunk_bytes: int = 0,
 ) -> None:
     """Hand over the parsed chunks of a file, one at a time and in order.
@@ -44,17 +42,17 @@ def parse_file(
         Plain or gzipped.
     rules : Rules
         How to read.
-    add : function
+    add : callable
         Takes a chunk; called in any thread, but never twice at once. What it returns is called after it, maybe
         beside others. What either raises ends the reading, and is raised.
     jobs : int
         Threads. The result does not depend on it.
     columns : int
-        Guess of the number of columns.
-    digest : hash object, optional
+        A guess of the number of columns.
+    digest : FileDigest, optional
         Fed with the file's bytes.
     chunk_bytes : int
-        Text to take at a time; 0: the usual.
+        Text to take at a time; 0: the default.
 
     Raises
     ------
@@ -94,16 +92,9 @@ def parse_file(
 
 
 class _Turns:
-    """Adds parsed chunks in order, in whatever thread is at hand.
+    """Adds parsed chunks in order, in whatever thread is at hand; at most ``most`` chunks are on the way at a time.
 
-    Parameters
-    ----------
-    add : function
-        Takes a chunk.
-    memory : Pool
-        For what is parsed.
-    most : int
-        Chunks on the way at a time: ``room`` is to be acquired for each before it is taken.
+    For each, ``room`` is to be acquired before it is taken.
     """
 
     def __init__(self, add: Callable[[Parsed], Copy], memory: Pool, most: int) -> None:
@@ -155,7 +146,7 @@ def _better(room: Room, parsed: Parsed) -> Room:
     if not rows:
         return room
     columns = max(room.columns, parsed.width)
-    if columns > room.columns and np.any(parsed.spans[:, LAST_ID] != parsed.width):
+    if columns > room.columns and np.any(parsed.lines.last_id != parsed.width):
         columns += columns // 16 + 4
     return Room(columns, len(parsed.text) / rows)
 

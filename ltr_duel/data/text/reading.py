@@ -10,38 +10,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import InputError
+from ltr_duel.data.corpora.feature_names import OHSUMED_WITHOUT_MINIMUM, is_ohsumed, known_names
 from ltr_duel.data.dataset import Dataset
-from ltr_duel.data.store.file_digest import FileDigest
-from ltr_duel.data.text.assembly import Assembly
+from ltr_duel.data.text import scan
+from ltr_duel.data.text.chunks import FileDigest
 from ltr_duel.data.text.dialects import Dialect, dialect_named, read_sidecar, recognise_dialect
-from ltr_duel.data.text.feature_buffers import Sink
-from ltr_duel.data.text.fill import OHSUMED_ZERO, fill_missing
-from ltr_duel.data.text.labels import as_grades, usual_grades
+from ltr_duel.data.text.feature_buffers import Copy, FeatureBuffer, nothing_to_copy
 from ltr_duel.data.text.options import ReadOptions
-from ltr_duel.data.text.parse import Rules
+from ltr_duel.data.text.parse import Parsed, Rules
+from ltr_duel.data.text.parse_errors import parse_error
 from ltr_duel.data.text.pipeline import parse_file
-from ltr_duel.data.text.recognise import is_ohsumed, known_names
-from ltr_duel.data.text.scan import IN_SIDECAR
+from ltr_duel.data.text.values import as_grades, check_labels, fill_missing, usual_grades
 
 
 class Naming(NamedTuple):
-    """What a corpus is called, where the user or the catalogue says so."""
+    """What a corpus is called, where the user or its declaration says so."""
 
     name: str
     grades: int | None = None
     feature_names: Sequence[str] | None = None
-    corpus: str | None = None  # name in the catalogue
+    corpus: str | None = None  # the name under which it is registered
 
 
 def read_files(
     files: Sequence[Path],
     options: ReadOptions,
-    sink: Sink,
+    buffer: FeatureBuffer,
     naming: Naming,
     digest: FileDigest,
     jobs: int,
     chunk_bytes: int = 0,
-) -> tuple[Dataset, Assembly]:
+) -> tuple[Dataset, list[int]]:
     """Read files, one after the other, as one corpus.
 
     Parameters
@@ -50,7 +49,7 @@ def read_files(
         In the order of the corpus; the first one shows the dialect, if none is named.
     options : ReadOptions
         What the user decided.
-    sink : Sink
+    buffer : FeatureBuffer
         Where the features go.
     naming : Naming
         Name, grades and names of features.
@@ -59,14 +58,14 @@ def read_files(
     jobs : int
         Threads; the result does not depend on it.
     chunk_bytes : int
-        Text to take at a time; 0: the usual.
+        Text to take at a time; 0: the default.
 
     Returns
     -------
-    Dataset
-        Its features are the sink's matrix.
-    Assembly
-        For what else it knows of the files.
+    dataset : Dataset
+        Its features are the buffer's matrix.
+    part_starts : list of int
+        First query of each file.
 
     Raises
     ------
@@ -76,9 +75,9 @@ def read_files(
     dialect = dialect_named(options.dialect) if options.dialect else recognise_dialect(files[0])
     declared = options.features or dialect.features
     rules = Rules(dialect.place, options.fill is not None, declared)
-    assembly = Assembly(options, sink)
+    assembly = _Assembly(options, buffer)
     for file in files:
-        assembly.start_file(file, read_sidecar(file) if dialect.place == IN_SIDECAR else None)
+        assembly.start_file(file, read_sidecar(file) if dialect.place == scan.IN_SIDECAR else None)
         guess = assembly.width
         parse_file(file, rules, assembly.add, jobs=jobs, columns=guess, digest=digest, chunk_bytes=chunk_bytes)
         assembly.end_file()
@@ -86,38 +85,134 @@ def read_files(
     columns = declared or assembly.width
     if columns == 0:
         raise InputError(f"{files[0]}: no line has a feature; a line is '0 qid:1 1:0.5 2:3'")
-    return _finished(assembly, sink.matrix(columns), dialect, options, naming, digest), assembly
+    return assembly.dataset(buffer.matrix(columns), dialect, naming, digest), assembly.part_starts
 
 
-def _finished(
-    assembly: Assembly,
-    matrix: NDArray[np.float32],
-    dialect: Dialect,
-    options: ReadOptions,
-    naming: Naming,
-    digest: FileDigest,
-) -> Dataset:
-    query_ptr = np.array([*assembly.query_starts, assembly.rows], dtype=np.int64)
-    documents = assembly.documents()
-    first = str(documents[0]) if documents is not None else ""
-    fill_missing(
-        matrix,
-        query_ptr,
-        options.fill,
-        zero_columns=OHSUMED_ZERO if is_ohsumed(matrix.shape[1], first) else frozenset(),
-        lower_is_better=dialect.lower_is_better,
-    )
-    relevance = as_grades(assembly.labels(), options)
-    return Dataset(
-        features=matrix,
-        relevance=relevance,
-        query_ptr=query_ptr,
-        query_ids=assembly.query_ids(),
-        doc_ids=documents,
-        name=naming.name,
-        grades=naming.grades or usual_grades(int(relevance.max())),
-        sha256=digest.hexdigest(),
-        feature_names=tuple(naming.feature_names) if naming.feature_names else known_names(matrix, first),
-        lower_is_better=dialect.lower_is_better,
-        comments=assembly.comments(),
-    )
+class _Assembly:
+    """Parsed chunks, in their order, become one corpus; checks what only the whole file can show."""
+
+    def __init__(self, options: ReadOptions, buffer: FeatureBuffer) -> None:
+        self.width = 0
+        self.part_starts: list[int] = []  # first query of each file
+        self._rows = 0
+        self._query_starts: list[int] = []
+        self._queries: dict[bytes, str] = {}  # query -> where it starts
+        self._options = options
+        self._buffer = buffer
+        self._labels: list[NDArray[np.float32]] = []
+        self._comments: list[NDArray[np.bytes_]] = []
+        self._documents: list[NDArray[np.bytes_]] = []
+
+    def start_file(self, file: Path, sizes: list[int] | None = None) -> None:
+        """Say which file the next chunks come from, and the sizes of its queries if they are not on its lines."""
+        self._file = file
+        self._sizes = sizes
+        self._lines = 0
+        self._last_query: bytes | None = None
+        self._last_shape: tuple[int, bool] | None = None
+        self._rows_before_file = self._rows
+        self.part_starts.append(len(self._query_starts))
+
+    def add(self, parsed: Parsed) -> Copy:
+        """Take the next chunk, and return what copies its features to their place; see `FeatureBuffer.put`.
+
+        Raises
+        ------
+        InputError
+            If the scanner stopped in it, or a query, a label or the last line is wrong.
+        """
+        check_labels(parsed, self._options, self._file, self._lines)
+        if self._sizes is None:
+            self._add_queries(parsed)
+        state = parsed.state
+        if state.code != scan.DONE:
+            raise parse_error(self._file, parsed.text, self._lines, state)
+        rows, copy = len(parsed.labels), nothing_to_copy
+        if rows:
+            last = parsed.lines[-1]
+            shape = int(last.last_id), bool(last.comment_end > last.comment)
+            if not parsed.finished and shape != self._last_shape:
+                raise InputError(
+                    f"{self._file}:{self._lines + state.lines}: the last line has no line end and is not as long as the"
+                    " line before, so the file may be cut; get it again, or end the line if it is complete"
+                )
+            self._last_shape = shape
+            self._labels.append(parsed.labels)
+            nothing = np.zeros(rows, dtype="S1")
+            self._comments.append(nothing if parsed.comments is None else parsed.comments)
+            self._documents.append(nothing if parsed.documents is None else parsed.documents)
+            copy = self._buffer.put(parsed.features, len(parsed.text))
+        self.width = max(self.width, parsed.width)
+        self._rows += rows
+        self._lines += int(state.lines)
+        return copy
+
+    def end_file(self) -> None:
+        """Check that the file held anything, and give the sizes of its queries their place."""
+        rows = self._rows - self._rows_before_file
+        if rows == 0:
+            raise InputError(f"{self._file}: there is no document in it, only empty lines or comments")
+        if self._sizes is None:
+            return
+        if sum(self._sizes) != rows:
+            raise InputError(
+                f"{self._file}: {rows:,} documents, but the sizes in its .query file add up to {sum(self._sizes):,}"
+            )
+        starts = self._rows_before_file + np.cumsum([0, *self._sizes[:-1]])
+        for start in starts.tolist():
+            self._queries[str(len(self._queries) + 1).encode()] = str(self._file)
+            self._query_starts.append(start)
+
+    def dataset(self, matrix: NDArray[np.float32], dialect: Dialect, naming: Naming, digest: FileDigest) -> Dataset:
+        """Return the corpus, after the last file."""
+        query_ptr = np.array([*self._query_starts, self._rows], dtype=np.int64)
+        documents = _text_or_none(self._documents)
+        first = str(documents[0]) if documents is not None else ""
+        fill_missing(
+            matrix,
+            query_ptr,
+            self._options.fill,
+            zero_columns=OHSUMED_WITHOUT_MINIMUM if is_ohsumed(matrix.shape[1], first) else frozenset(),
+            lower_is_better=dialect.lower_is_better,
+        )
+        relevance = as_grades(np.concatenate(self._labels), self._options)
+        return Dataset(
+            features=matrix,
+            relevance=relevance,
+            query_ptr=query_ptr,
+            query_ids=_decoded(np.array(list(self._queries))),
+            doc_ids=documents,
+            name=naming.name,
+            grades=naming.grades or usual_grades(int(relevance.max())),
+            sha256=digest.hexdigest(),
+            feature_names=tuple(naming.feature_names) if naming.feature_names else known_names(matrix, first),
+            lower_is_better=dialect.lower_is_better,
+            comments=_text_or_none(self._comments),
+        )
+
+    def _add_queries(self, parsed: Parsed) -> None:
+        for row, number, query in parsed.queries():
+            if query == self._last_query:
+                continue
+            where = f"{self._file}:{self._lines + number}"
+            if query in self._queries:
+                raise InputError(
+                    f"{where}: query '{query.decode('utf-8', 'replace')}' appears again, it began at"
+                    f" {self._queries[query]}; the lines of a query must stand together, in one part"
+                )
+            self._queries[query] = where
+            self._query_starts.append(self._rows + row)
+            self._last_query = query
+
+
+def _text_or_none(pieces: list[NDArray[np.bytes_]]) -> NDArray[np.str_] | None:
+    words = np.concatenate(pieces)
+    return _decoded(words) if np.any(words != b"") else None
+
+
+def _decoded(words: NDArray[np.bytes_]) -> NDArray[np.str_]:
+    """Decode UTF-8, or Latin-1 where it is not."""
+    try:
+        return np.char.decode(words, "utf-8")
+    except UnicodeDecodeError:
+        return np.char.decode(words, "latin-1")

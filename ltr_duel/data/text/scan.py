@@ -2,33 +2,60 @@
 
     <label> [qid:<query>] <id>:<value> <id>:<value> ... [# comment]
 
-One pass, one position, no look-back. The text ends with a line feed, so no loop needs to ask whether it is at
-the end. `quick` reads tokens of the usual form, this file all others. On bad input the scanner stops and says where
-and why; `complaints` makes the sentence.
+One pass, one position, no look-back. Each part of a line has its kernel: it takes the position where the part begins
+and returns the one where the next part begins, or STOPPED after it has noted where and why, which `parse_errors` turns
+into a sentence. The text ends with a line feed, so no loop needs to ask whether it is at the end.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import kernel
-from ltr_duel.data.text.fast_token import quick_token
-from ltr_duel.data.text.numbers import EXACT, NOT_A_NUMBER, TOO_LARGE, UNSURE, parse_number
+from ltr_duel.core import inlined, kernel
+from ltr_duel.data.text.tokens import (
+    COLON,
+    EXACT,
+    HASH,
+    LINE_FEED,
+    NINE,
+    NOT_A_NUMBER,
+    NULL,
+    RETURN,
+    SPACE,
+    TAB,
+    TOO_LARGE,
+    UNSURE,
+    ZERO,
+    parse_number,
+    usual_token,
+)
 
 # Why the scanner stopped.
 DONE, BAD_LABEL, LARGE_LABEL, NO_QUERY, BAD_TOKEN, BAD_ID, ID_TOO_LARGE, ID_TWICE, BAD_VALUE, LARGE_VALUE = range(10)
 NUL_BYTE, STRAY_RETURN, NULL_VALUE, NEED_ROOM, NO_COMMENT = range(10, 15)
 
+STOPPED = 0  # in place of a position; no part of a line ends at 0
+LABEL = -1  # in place of a column
 LONG_ID = 10**9  # stands for every id of more than nine digits
-
-# Columns of `Block.spans`: positions in the text.
-LINE, QUERY, QUERY_END, COMMENT, COMMENT_END, LAST_ID, NUMBER = range(7)
 
 # Where the query of a line is written.
 IN_TOKEN, IN_COMMENT, IN_SIDECAR = range(3)
+
+_Q, _I, _D = b"qid"
+
+# A line with a document: positions in the text, the last feature id, and the number of the line from 1 on.
+_FIELDS = ("start", "query", "query_end", "comment", "comment_end", "last_id", "number")
+LINE = np.dtype([(name, np.int32) for name in _FIELDS])
+# A number left to Python: where it goes (the column may be LABEL), and where it is written.
+DOUBT = np.dtype([("row", np.int32), ("column", np.int32), ("at", np.int32)])
+# Where the scanner is: why and where it stopped, the feature there, how many doubts and lines there were.
+STATE = np.dtype([(name, np.int64) for name in ("code", "at", "feature", "doubts", "lines")])
+
+
+Records = Any  # a record array; its fields have no static types
 
 
 class Block(NamedTuple):
@@ -36,10 +63,10 @@ class Block(NamedTuple):
 
     features: NDArray[np.float32]  # (rows, columns), made zero where the line says nothing
     labels: NDArray[np.float32]  # (rows,)
-    spans: NDArray[np.int32]  # (rows, 7), see LINE ... NUMBER
-    unsure: NDArray[np.int32]  # (n, 3): row, column (-1: the label), position of numbers left to Python
     last_row: NDArray[np.int32]  # (columns,) scratch: the row, plus 1, that used the column last
-    state: NDArray[np.int64]  # (5,): code, position, feature id, unsure numbers, lines seen
+    lines: Records  # (rows,) of LINE
+    doubts: Records  # (n,) of DOUBT
+    state: Records  # (1,) of STATE
 
 
 @kernel
@@ -55,148 +82,219 @@ def scan_lines(text, place, null_allowed, block):
     null_allowed : bool
         Whether ``NULL`` is a value (it becomes NaN).
     block : Block
-        ``last_row`` is zero. Where it is too small, the scanner stops with NEED_ROOM.
+        ``last_row`` and ``state`` are zero. Where it is too small, the scanner stops with NEED_ROOM.
     """
-    features, labels, spans, unsure, last_row, state = block
-    columns = features.shape[1]
     at = 0
     row = 0
-    doubtful = 0
     number = 0
-    size = len(text)
-    while at < size:
-        line = at
+    while at < len(text):
+        start = at
         number += 1
-        byte = text[at]
-        while byte == 32 or byte == 9:
-            at += 1
-            byte = text[at]
-        if byte == 10 or (byte == 13 and text[at + 1] == 10):  # nothing on this line
-            at += 1 + (byte == 13)
+        at = skip_blanks(text, at)
+        if text[at] == LINE_FEED or (text[at] == RETURN and text[at + 1] == LINE_FEED):  # nothing on this line
+            at += 1 + (text[at] == RETURN)
             continue
-        if byte == 35:  # only a comment
-            while text[at] != 10:
-                if text[at] == 0:
-                    return stop(state, NUL_BYTE, at, 0, row, doubtful)
-                at += 1
-            at += 1
+        if text[at] == HASH:  # only a comment
+            at = skip_comment(text, at, block)
+            if at == STOPPED:
+                return row
             continue
-
-        if row == len(labels):
-            return stop(state, NEED_ROOM, at, 0, row, doubtful)
-        for column in range(columns):  # here, and not for the whole block at once: now the row is in the cache
-            features[row, column] = 0.0
-        value, end, code = parse_number(text, at)
-        if code == NOT_A_NUMBER or not ends_token(text[end]):
-            return stop(state, BAD_LABEL, at, 0, row, doubtful)
-        if code == TOO_LARGE:
-            return stop(state, LARGE_LABEL, at, 0, row, doubtful)
-        labels[row] = value
-        if code == UNSURE:
-            if doubtful == len(unsure):
-                return stop(state, NEED_ROOM, at, 0, row, doubtful)
-            unsure[doubtful, 0] = row
-            unsure[doubtful, 1] = -1
-            unsure[doubtful, 2] = at
-            doubtful += 1
-        at = end
-        while text[at] == 32 or text[at] == 9:
-            at += 1
-
-        spans[row, LINE] = line
-        spans[row, NUMBER] = number
-        spans[row, QUERY] = 0
-        spans[row, QUERY_END] = 0
-        spans[row, COMMENT] = 0
-        spans[row, COMMENT_END] = 0
-        if text[at] == 113 and text[at + 1] == 105 and text[at + 2] == 100 and text[at + 3] == 58:  # qid:
-            at += 4
-            spans[row, QUERY] = at
-            while text[at] > 35 or text[at] == 33 or text[at] == 34:
-                at += 1
-            spans[row, QUERY_END] = at
-            if at == spans[row, QUERY] or not ends_token(text[at]):
-                return stop(state, NO_QUERY, at, 0, row, doubtful)
-        elif place == IN_TOKEN:
-            return stop(state, NO_QUERY, at, 0, row, doubtful)
-
-        feature = 0
-        stamp = row + 1
-        while True:
-            byte = text[at]
-            if byte == 32 or byte == 9:
-                at += 1
-                continue
-            digit = int(np.int64(byte)) - 48
-            if not 0 <= digit <= 9:
-                break
-            start = at
-            feature, value, end = quick_token(text, start)
-            if 0 < feature <= columns and last_row[feature - 1] != stamp:
-                last_row[feature - 1] = stamp
-                features[row, feature - 1] = value
-                at = end
-                continue
-            feature = 0
-            while 0 <= digit <= 9:
-                feature = feature * 10 + digit
-                at += 1
-                digit = int(np.int64(text[at])) - 48
-            if digit != 10:  # a colon
-                return stop(state, BAD_TOKEN, start, 0, row, doubtful)
-            if at - start > 9:
-                feature = LONG_ID
-            if feature > columns:
-                return stop(state, ID_TOO_LARGE, start, feature, row, doubtful)
-            column = feature - 1
-            if column < 0:
-                return stop(state, BAD_ID, start, 0, row, doubtful)
-            if last_row[column] == stamp:
-                return stop(state, ID_TWICE, start, feature, row, doubtful)
-            last_row[column] = stamp
-            at += 1
-            value, end, code = parse_number(text, at)
-            if code != EXACT:
-                if code == UNSURE:
-                    if doubtful == len(unsure):
-                        return stop(state, NEED_ROOM, at, 0, row, doubtful)
-                    unsure[doubtful, 0] = row
-                    unsure[doubtful, 1] = column
-                    unsure[doubtful, 2] = at
-                    doubtful += 1
-                elif code == TOO_LARGE:
-                    return stop(state, LARGE_VALUE, at, feature, row, doubtful)
-                elif not is_null(text, at):
-                    return stop(state, BAD_VALUE, at, feature, row, doubtful)
-                elif not null_allowed:
-                    return stop(state, NULL_VALUE, at, feature, row, doubtful)
-                else:
-                    end = at + 4
-                    value = np.nan
-            if not ends_token(text[end]):
-                return stop(state, BAD_VALUE, at, feature, row, doubtful)
-            features[row, column] = value
-            at = end
-        spans[row, LAST_ID] = feature
-
-        if byte == 35:
-            at += 1
-            spans[row, COMMENT] = at
-            while text[at] != 10:
-                if text[at] == 0:
-                    return stop(state, NUL_BYTE, at, 0, row, doubtful)
-                at += 1
-            spans[row, COMMENT_END] = at - (text[at - 1] == 13)
-        elif byte == 13:
-            at += 1
-            if text[at] != 10:
-                return stop(state, STRAY_RETURN, at - 1, 0, row, doubtful)
-        elif byte != 10:
-            return stop(state, BAD_TOKEN, at, 0, row, doubtful)
-        at += 1
+        if row == len(block.labels):
+            stop(block, NEED_ROOM, at, 0)
+            return row
+        for column in range(block.features.shape[1]):  # here, not for the whole block: now the row is in the cache
+            block.features[row, column] = 0.0
+        line = block.lines[row]
+        line.start = start
+        line.number = number
+        at = scan_label(text, at, row, block)
+        if at != STOPPED:
+            at = scan_query(text, at, place, line, block)
+        if at != STOPPED:
+            at = scan_features(text, at, row, null_allowed, line, block)
+        if at != STOPPED:
+            at = scan_comment(text, at, line, block)
+        if at == STOPPED:
+            return row
         row += 1
-    state[4] = number
-    return stop(state, DONE, at, 0, row, doubtful)
+    block.state[0].lines = number
+    stop(block, DONE, at, 0)
+    return row
+
+
+@inlined
+def scan_label(text, at, row, block):
+    """Read the label."""
+    value, end, code = parse_number(text, at)
+    if code == NOT_A_NUMBER or not ends_token(text[end]):
+        return stop(block, BAD_LABEL, at, 0)
+    if code == TOO_LARGE:
+        return stop(block, LARGE_LABEL, at, 0)
+    if code == UNSURE and not leave_to_python(block, row, LABEL, at):
+        return stop(block, NEED_ROOM, at, 0)
+    block.labels[row] = value
+    return skip_blanks(text, end)
+
+
+@inlined
+def scan_query(text, at, place, line, block):
+    """Find the query: ``qid:`` and any word."""
+    line.query = 0
+    line.query_end = 0
+    if text[at] == _Q and text[at + 1] == _I and text[at + 2] == _D and text[at + 3] == COLON:
+        at += 4
+        line.query = at
+        while text[at] > SPACE and text[at] != HASH:
+            at += 1
+        line.query_end = at
+        if at == line.query or not ends_token(text[at]):
+            return stop(block, NO_QUERY, at, 0)
+    elif place == IN_TOKEN:
+        return stop(block, NO_QUERY, at, 0)
+    return at
+
+
+@kernel
+def scan_features(text, at, row, null_allowed, line, block):
+    """Read every ``<id>:<value>``, up to the first byte that cannot begin one."""
+    features, last_row = block.features, block.last_row
+    columns = features.shape[1]
+    feature = 0
+    stamp = row + 1
+    while True:
+        byte = text[at]
+        if byte in (SPACE, TAB):
+            at += 1
+            continue
+        if not ZERO <= byte <= NINE:
+            line.last_id = feature
+            return at
+        feature, value, end = usual_token(text, at)
+        if 0 < feature <= columns and last_row[feature - 1] != stamp:
+            last_row[feature - 1] = stamp
+            features[row, feature - 1] = value
+            at = end
+            continue
+        feature, value, end = any_token(text, at, row, null_allowed, block)
+        if end == STOPPED:
+            return end
+        features[row, feature - 1] = value
+        at = end
+
+
+@kernel
+def any_token(text, at, row, null_allowed, block):
+    """Read one ``<id>:<value>`` of whatever form; return id, value and the position after it, or STOPPED."""
+    start = at
+    feature = 0
+    while ZERO <= text[at] <= NINE:
+        feature = feature * 10 + int(np.int64(text[at])) - ZERO
+        at += 1
+    if text[at] != COLON:
+        return 0, 0.0, stop(block, BAD_TOKEN, start, 0)
+    if at - start > 9:
+        feature = LONG_ID
+    if feature > len(block.last_row):
+        return 0, 0.0, stop(block, ID_TOO_LARGE, start, feature)
+    if feature == 0:
+        return 0, 0.0, stop(block, BAD_ID, start, 0)
+    if block.last_row[feature - 1] == row + 1:
+        return 0, 0.0, stop(block, ID_TWICE, start, feature)
+    block.last_row[feature - 1] = row + 1
+    at += 1
+    value, end, code = parse_number(text, at)
+    if code == UNSURE:
+        if not leave_to_python(block, row, feature - 1, at):
+            return 0, 0.0, stop(block, NEED_ROOM, at, 0)
+    elif code == TOO_LARGE:
+        return 0, 0.0, stop(block, LARGE_VALUE, at, feature)
+    elif code != EXACT:
+        if not is_null(text, at):
+            return 0, 0.0, stop(block, BAD_VALUE, at, feature)
+        if not null_allowed:
+            return 0, 0.0, stop(block, NULL_VALUE, at, feature)
+        end = at + len(NULL)
+        value = np.nan
+    if not ends_token(text[end]):
+        return 0, 0.0, stop(block, BAD_VALUE, at, feature)
+    return feature, value, end
+
+
+@inlined
+def scan_comment(text, at, line, block):
+    """Find the comment, if there is one, and the end of the line."""
+    line.comment = 0
+    line.comment_end = 0
+    if text[at] == HASH:
+        line.comment = at + 1
+        at = skip_comment(text, at, block)
+        if at != STOPPED:
+            line.comment_end = at - 1 - (text[at - 2] == RETURN)
+        return at
+    if text[at] == RETURN:
+        at += 1
+        if text[at] != LINE_FEED:
+            return stop(block, STRAY_RETURN, at - 1, 0)
+    elif text[at] != LINE_FEED:
+        return stop(block, BAD_TOKEN, at, 0)
+    return at + 1
+
+
+@inlined
+def skip_comment(text, at, block):
+    """Return the position after the line."""
+    while text[at] != LINE_FEED:
+        if text[at] == 0:
+            return stop(block, NUL_BYTE, at, 0)
+        at += 1
+    return at + 1
+
+
+@inlined
+def skip_blanks(text, at):
+    """Return the position of the first byte that is neither space nor tab."""
+    while text[at] == SPACE or text[at] == TAB:
+        at += 1
+    return at
+
+
+@inlined
+def leave_to_python(block, row, column, at):
+    """Note a number whose float32 is not certain; return whether there was room for the note."""
+    state = block.state[0]
+    if state.doubts == len(block.doubts):
+        return False
+    doubt = block.doubts[state.doubts]
+    doubt.row = row
+    doubt.column = column
+    doubt.at = at
+    state.doubts += 1
+    return True
+
+
+@kernel
+def stop(block, code, at, feature):
+    """Write down why and where the scanner stopped, and return STOPPED."""
+    state = block.state[0]
+    state.code = code
+    state.at = at
+    state.feature = feature
+    return STOPPED
+
+
+@inlined
+def ends_token(byte):
+    """Whether this byte ends a number."""
+    return byte in (SPACE, LINE_FEED, RETURN, TAB, HASH)
+
+
+@kernel
+def is_null(text, at):
+    """Whether ``NULL`` stands here. Four bytes further there may be no text: ask from left to right."""
+    k = 0
+    while k < len(NULL) and text[at + k] == NULL[k]:
+        k += 1
+    return k == len(NULL)
 
 
 @kernel
@@ -205,66 +303,42 @@ def count_documents(text):
     documents = 0
     fresh = True  # nothing but blanks on this line so far
     for byte in text:
-        if byte == 10:
+        if byte == LINE_FEED:
             fresh = True
-        elif fresh and byte != 32 and byte != 9 and byte != 13:
+        elif fresh and byte != SPACE and byte != TAB and byte != RETURN:
             fresh = False
-            documents += byte != 35
+            documents += byte != HASH
     return documents
 
 
 @kernel
-def stop(state, code, at, feature, row, doubtful):
-    """Write down why and where the scanner stopped, and return the number of finished rows."""
-    state[0] = code
-    state[1] = at
-    state[2] = feature
-    state[3] = doubtful
-    return row
-
-
-@kernel
-def ends_token(byte):
-    """Whether this byte ends a number: space, line feed, carriage return, tab or ``#``."""
-    return byte == 32 or byte == 10 or byte == 13 or byte == 9 or byte == 35
-
-
-@kernel
-def is_null(text, at):
-    """Whether ``NULL`` stands here. Four bytes further there may be no text: ask from left to right."""
-    return text[at] == 78 and text[at + 1] == 85 and text[at + 2] == 76 and text[at + 3] == 76
-
-
-@kernel
-def mark_new_queries(text, spans, rows, new):
+def mark_new_queries(text, lines, new):
     """Set ``new[row]`` where the bytes of the query differ from those of the row before."""
-    for row in range(rows):
+    for row in range(len(lines)):
         new[row] = True
         if row > 0:
-            length = spans[row, QUERY_END] - spans[row, QUERY]
-            if length == spans[row - 1, QUERY_END] - spans[row - 1, QUERY]:
-                here = spans[row, QUERY]
-                before = spans[row - 1, QUERY]
+            here, before = lines[row], lines[row - 1]
+            length = here.query_end - here.query
+            if length == before.query_end - before.query:
                 same = 0
-                while same < length and text[here + same] == text[before + same]:
+                while same < length and text[here.query + same] == text[before.query + same]:
                     same += 1
                 new[row] = same < length
 
 
 @kernel
-def query_from_comment(text, spans, rows):
-    """Make the first word of each comment the query; return the first row without one, or -1."""
-    for row in range(rows):
-        at = spans[row, COMMENT]
-        end = spans[row, COMMENT_END]
-        while at < end and (text[at] == 32 or text[at] == 9):
+def query_from_comment(text, lines):
+    """Make the first word of each comment the query; return the first row without one, or STOPPED."""
+    for row in range(len(lines)):
+        line = lines[row]
+        at = line.comment
+        while at < line.comment_end and (text[at] == SPACE or text[at] == TAB):
             at += 1
-        start = at
-        while at < end and text[at] > 32:
+        line.query = at
+        while at < line.comment_end and text[at] > SPACE:
             at += 1
-        if at == start:
+        if at == line.query:
             return row
-        spans[row, QUERY] = start
-        spans[row, QUERY_END] = at
-        spans[row, COMMENT] = at
-    return -1
+        line.query_end = at
+        line.comment = at
+    return STOPPED

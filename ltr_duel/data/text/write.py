@@ -1,8 +1,9 @@
-"""Write a corpus as feature text that reads back as the same numbers."""
+"""Write a corpus as feature text that reads back as the same numbers, each with as few decimals as possible."""
 
 from __future__ import annotations
 
 import gzip
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
@@ -10,11 +11,17 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import replacing
+from ltr_duel.core import kernel, replacing
 from ltr_duel.data.dataset import Dataset
-from ltr_duel.data.text import printing
+from ltr_duel.data.text.tokens import COLON, LINE_FEED, MINUS, NULL, POINT, POWERS, SPACE, ZERO, ZERO_POWER
 
 _CHUNK_BYTES = 4 * 2**20
+_MOST_BYTES = 40  # of " <id>:<value>"
+_LARGEST_EXACT = 2.0**53
+_MOST_DECIMALS = 22  # beyond it a power of ten is not exact in a double
+_WRITTEN_OUT = 9  # more decimals than this are written as an exponent
+_UNPRINTED = -1  # in place of a position: the number is beyond what the kernel can print
+_E = ord("e")
 
 
 class SupportsWrite(Protocol):
@@ -42,9 +49,22 @@ def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) 
     -------
     Path
         The file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ltr_duel.data import load_dataset, make_corpus
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = write_svmlight(make_corpus(queries=2, documents=3, features=4), Path(folder) / "corpus.txt.gz")
+    ...     load_dataset(file)
+    <Dataset corpus: 2 queries, 4 documents, 4 features, grades 0..4>
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary, temporary.open("wb") as raw:
         if path.suffix == ".gz":
             with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as out:
@@ -55,7 +75,7 @@ def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) 
 
 
 def _write(dataset: Dataset, out: SupportsWrite, sparse: bool) -> None:
-    rows = max(1, _CHUNK_BYTES // (dataset.n_features * printing.MOST_BYTES))
+    rows = max(1, _CHUNK_BYTES // (dataset.n_features * _MOST_BYTES))
     for first in range(0, dataset.n_docs, rows):
         for text in _lines(dataset, first, min(first + rows, dataset.n_docs), sparse):
             out.write(text)
@@ -71,21 +91,15 @@ def _lines(dataset: Dataset, first: int, last: int, sparse: bool) -> Iterator[me
         tails = [f" #{c}".encode() if c else b"" for c in dataset.comments[first:last].tolist()]
     elif dataset.doc_ids is not None:
         tails = [f" #docid = {d}".encode() if d else b"" for d in dataset.doc_ids[first:last].tolist()]
-    size = (last - first) * (dataset.n_features * printing.MOST_BYTES + 1)
+    size = (last - first) * (dataset.n_features * _MOST_BYTES + 1)
     out = np.empty(size + sum(map(len, heads)) + sum(map(len, tails)), dtype=np.uint8)
     start = first
     while start < last:
         skip = start - first
-        written = printing.print_rows(
-            dataset.features, start, last, *_joined(heads[skip:]), *_joined(tails[skip:]), sparse, out
-        )
-        if written >= 0:
-            yield out[:written].data
-            return
-        row = -1 - written  # Python prints this one, the kernel what stands before and behind it
-        if row > start:
-            yield from _lines(dataset, start, row, sparse)
-        yield heads[row - first] + _python_row(dataset.features[row], sparse) + tails[row - first] + b"\n"
+        at, row = print_rows(dataset.features, start, last, *_joined(heads[skip:]), *_joined(tails[skip:]), sparse, out)
+        yield out[:at].data
+        if row < last:  # Python prints this one
+            yield heads[row - first] + _python_row(dataset.features[row], sparse) + tails[row - first] + b"\n"
         start = row + 1
 
 
@@ -102,3 +116,100 @@ def _python_row(values: NDArray[np.float32], sparse: bool) -> bytes:
         if not (sparse and value == 0)
     ]
     return "".join(words).encode()
+
+
+@kernel
+def print_rows(features, first, last, heads, head_ends, tails, tail_ends, sparse, out):
+    """Write the lines of rows ``first:last``; return their length, and the row that could not be printed, or last."""
+    at = 0
+    head = 0
+    tail = 0
+    for row in range(first, last):
+        start = at
+        while head < head_ends[row - first]:
+            out[at] = heads[head]
+            at += 1
+            head += 1
+        at = print_row(features, row, sparse, out, at)
+        if at == _UNPRINTED:
+            return start, row
+        while tail < tail_ends[row - first]:
+            out[at] = tails[tail]
+            at += 1
+            tail += 1
+        out[at] = LINE_FEED
+        at += 1
+    return at, last
+
+
+@kernel
+def print_row(features, row, sparse, out, at):
+    """Write `` <id>:<value>`` for each column; return the new position."""
+    for column in range(features.shape[1]):
+        value = features[row, column]
+        if sparse and value == 0:
+            continue
+        out[at] = SPACE
+        at = print_integer(column + 1, out, at + 1)
+        out[at] = COLON
+        at = print_number(value, out, at + 1)
+        if at == _UNPRINTED:
+            return at
+    return at
+
+
+@kernel
+def print_number(value, out, at):
+    """Write one float32, NaN as ``NULL``; return the new position."""
+    if value != value:
+        for k in range(len(NULL)):
+            out[at + k] = NULL[k]
+        return at + len(NULL)
+    if math.copysign(1.0, value) < 0:
+        out[at] = MINUS
+        at += 1
+    size = abs(float(value))
+    for decimals in range(_MOST_DECIMALS + 1):
+        scaled = np.rint(size * POWERS[ZERO_POWER + decimals])
+        if scaled >= _LARGEST_EXACT:
+            return _UNPRINTED
+        if np.float32(scaled / POWERS[ZERO_POWER + decimals]) == np.float32(size):
+            return print_decimal(int(scaled), decimals, out, at)
+    return _UNPRINTED
+
+
+@kernel
+def print_decimal(integer, decimals, out, at):
+    """Write ``integer / 10**decimals``; return the new position."""
+    if decimals > _WRITTEN_OUT:
+        at = print_integer(integer, out, at)
+        out[at] = _E
+        out[at + 1] = MINUS
+        return print_integer(decimals, out, at + 2)
+    unit = 1
+    for _ in range(decimals):
+        unit *= 10
+    at = print_integer(integer // unit, out, at)
+    if decimals == 0:
+        return at
+    out[at] = POINT
+    rest = integer % unit
+    for place in range(decimals, 0, -1):
+        out[at + place] = ZERO + rest % 10
+        rest //= 10
+    return at + decimals + 1
+
+
+@kernel
+def print_integer(integer, out, at):
+    """Write an integer that is not negative; return the new position."""
+    size = 1
+    rest = integer // 10
+    while rest > 0:
+        size += 1
+        rest //= 10
+    rest = integer
+    for place in range(size - 1, -1, -1):
+        out[at + place] = ZERO + rest % 10
+        rest //= 10
+    return at + size

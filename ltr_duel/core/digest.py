@@ -1,0 +1,44 @@
+"""SHA-256 digests: of a file, of a value. What a digest names never changes, so neither may what is computed here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+
+def sha256_file(path: str | Path) -> str:
+    """Return the SHA-256 of a file's bytes, in hexadecimal.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; it is read in pieces.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
+    with Path(path).open("rb") as source:
+        return hashlib.file_digest(source, "sha256").hexdigest()
+
+
+def digest_of(value: object) -> str:
+    """Return the SHA-256 of a value's canonical JSON, in hexadecimal.
+
+    The order of a mapping's keys makes no difference.
+
+    Parameters
+    ----------
+    value : object
+        Numbers, words, lists and mappings with words as keys; anything else counts as its ``str``.
+
+    Examples
+    --------
+    >>> digest_of({"seed": 1, "policy": "rucb"}) == digest_of({"policy": "rucb", "seed": 1})
+    True
+    >>> digest_of([1, 2])[:8]
+    '3a316d6d'
+    """
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

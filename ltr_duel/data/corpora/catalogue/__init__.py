@@ -1,0 +1,1 @@
+"""The public corpora, one family a page. A new corpus is one new page that registers itself."""

@@ -1,0 +1,27 @@
+"""The two sets of the Yahoo Learning to Rank Challenge.
+
+Chapelle and Chang, Yahoo! Learning to Rank Challenge Overview, JMLR Workshop and Conference Proceedings 14, 2011.
+"""
+
+from ltr_duel.data.corpora.corpus import CORPORA, Archive, Corpus
+
+for _set, _queries, _documents in (
+    (1, 19_944 + 2_994 + 6_983, 473_134 + 71_083 + 165_660),
+    (2, 1_266 + 1_266 + 3_798, None),
+):
+    CORPORA.add(
+        Corpus(
+            name=f"yahoo-set{_set}",
+            title=f"Yahoo LTRC set {_set}",
+            grades=5,
+            features=700,
+            queries=_queries,
+            documents=_documents,
+            dialect="yahoo",
+            licence="Yahoo Webscope agreement, on request only",
+            terms_url="https://webscope.sandbox.yahoo.com/catalog.php?datatype=c&did=64",
+            archives=(Archive("ltrc_yahoo.tar.bz2"),),
+            obtain="Fill in the request form of the terms page; the archive that is sent to you holds both sets",
+            main_part=f"set{_set}",
+        )
+    )

@@ -1,0 +1,233 @@
+"""The tokens of a line: decimal numbers, and whole ``<id>:<value>``.
+
+A number is a float32, exactly as ``float32(float(text))`` gives it. Most numbers in feature files have few digits: an
+integer below 2**53 divided by a power of ten up to 10**22, both exact in a double, so one division rounds correctly.
+The rest goes through an interval: an approximate double whose relative error is below 2**-49. Rounding to float32 is
+monotone, so if both ends of the interval round to the same float32, that is the answer; if not (about one number in
+2**24), the caller asks Python.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba.extending import overload
+
+from ltr_duel.core import INLINED, inlined, kernel, load_word, space_mask, trailing_zeros
+
+TAB, LINE_FEED, RETURN, SPACE, HASH, PLUS, MINUS, POINT, ZERO, NINE, COLON = b"\t\n\r #+-.09:"
+_LOWER_E, _UPPER_E = b"eE"
+NULL = np.frombuffer(b"NULL", dtype=np.uint8)
+
+# How reading a number ended.
+EXACT, UNSURE, NOT_A_NUMBER, TOO_LARGE = range(4)
+
+_LOWEST = -90  # smallest power of ten in the table; below it everything is zero in float32
+POWERS = np.array([float(f"1e{e}") for e in range(_LOWEST, 61)])
+INTEGER_POWERS = np.array([10**e for e in range(9)])
+ZERO_POWER = -_LOWEST
+_DIGITS = 18  # most digits whose integer fits in int64
+_EXACT_INTEGER = 2**53
+_MARGIN = 2.0**-49
+LARGEST = 3.4028235677973366e38  # halfway between the largest float32 and the next power: rounds to infinity
+
+_REACH = 64  # bytes that `usual_token` may look at
+_BYTE = np.uint64(255)
+
+_ZEROS = np.uint64(0x3030303030303030)  # "00000000"
+_TEN_OR_MORE = np.uint64(0x7676767676767676)  # added to a byte from 10 on, it sets the highest bit
+_HIGH_BITS = np.uint64(0x8080808080808080)
+_EVERY_FOURTH = np.uint64(0x000000FF000000FF)
+_FIRST_TWO = np.uint64(100 + (1_000_000 << 32))
+_SECOND_TWO = np.uint64(1 + (10_000 << 32))
+_TEN, _EIGHT, _SIXTEEN, _HALF = np.uint64(10), np.uint64(8), np.uint64(16), np.uint64(32)
+
+
+@inlined
+def usual_token(text, at):
+    """Read ``<id>:<value>`` of the usual form at once; return id, value and the position after the space.
+
+    Usual is: up to seven digits, a colon, perhaps a sign, up to seven digits, perhaps a point and up to seven more, a
+    space, all within 32 bytes. For any other token the id is 0. ``text[at]`` is a digit.
+
+    There is no branch that depends on how many digits there are, and where the next token starts is found by one
+    comparison of 32 bytes with a space, not from the number: so the processor begins the next token while it still
+    computes this one.
+    """
+    if at + _REACH > len(text):
+        return 0, 0.0, at
+    spaces = space_mask(text, at)
+    feature, width = digits_of(load_word(text, at))
+    start = at + width + 1
+    colon = load_word(text, start - 1) & _BYTE == COLON
+    first = load_word(text, start) & _BYTE
+    negative = first == MINUS
+    start += np.int64(negative or first == PLUS)
+    integer, digits = digits_of(load_word(text, start))
+    end = start + digits
+    end += np.int64(load_word(text, end) & _BYTE == POINT)
+    part, fraction = digits_of(load_word(text, end))  # without a point no digit stands here
+    end += fraction
+    few = width < 8 and digits < 8 and fraction < 8 and digits + fraction > 0
+    if not (few and colon and spaces & -spaces == 1 << (end - at)):
+        return 0, 0.0, at
+    value = float(integer * INTEGER_POWERS[fraction] + part) / POWERS[ZERO_POWER + fraction]
+    if negative:
+        value = -value
+    return feature, value, at + np.int64(trailing_zeros(np.uint64(spaces))) + 1
+
+
+@kernel
+def parse_number(text, at):
+    """Parse the number that starts at ``text[at]``; ``text`` must go on with a byte that ends it.
+
+    Returns
+    -------
+    value : float64
+        Rounding it to float32 gives the answer if ``code`` is EXACT.
+    end : int
+        Position after the number.
+    code : int
+        EXACT, UNSURE, NOT_A_NUMBER or TOO_LARGE.
+    """
+    start = at
+    negative = text[at] == MINUS
+    if negative or text[at] == PLUS:
+        at += 1
+    integer, digits = leading_digits(text, at)
+    at += digits
+    fraction = 0
+    if text[at] == POINT:
+        part, fraction = leading_digits(text, at + 1)
+        at += fraction + 1
+        integer = integer * INTEGER_POWERS[fraction] + part
+    if digits == 8 or fraction == 8 or digits + fraction == 0 or is_exponent(text[at]):
+        return parse_any_number(text, start)
+    value = float(integer) / POWERS[ZERO_POWER + fraction]
+    if negative:
+        value = -value
+    return value, at, EXACT
+
+
+@kernel
+def parse_any_number(text, at):
+    """Parse like `parse_number`: any number of digits, with or without an exponent."""
+    negative = text[at] == MINUS
+    if negative or text[at] == PLUS:
+        at += 1
+    integer = 0  # the first significant digits
+    kept = 0  # how many those are
+    power = 0  # value = integer * 10**power
+    seen = 0
+    point = False
+    while True:
+        byte = int(np.int64(text[at]))
+        if byte == POINT and not point:
+            point = True
+        elif ZERO <= byte <= NINE:
+            seen += 1
+            if kept < _DIGITS:
+                integer = integer * 10 + (byte - ZERO)
+                if integer > 0:
+                    kept += 1
+                if point:
+                    power -= 1
+            elif not point:
+                power += 1
+        else:
+            break
+        at += 1
+    if seen == 0:
+        return 0.0, at, NOT_A_NUMBER
+    if is_exponent(byte):
+        at += 1
+        down = text[at] == MINUS
+        if down or text[at] == PLUS:
+            at += 1
+        exponent = 0
+        first = at
+        byte = int(np.int64(text[at]))
+        while ZERO <= byte <= NINE:
+            if exponent < 100_000_000:
+                exponent = exponent * 10 + (byte - ZERO)
+            at += 1
+            byte = int(np.int64(text[at]))
+        if at == first:
+            return 0.0, at, NOT_A_NUMBER
+        if down:
+            power -= exponent
+        else:
+            power += exponent
+    value, code = scaled(integer, kept, power)
+    if negative:
+        value = -value
+    return value, at, code
+
+
+@kernel
+def scaled(integer, kept, power):
+    """Return ``integer * 10**power`` and whether its float32 is certain. ``integer`` has ``kept`` digits."""
+    if integer == 0 or power + kept < -50:
+        return 0.0, EXACT
+    if power + kept > 40:
+        return 0.0, TOO_LARGE
+    if kept < 16 and -22 <= power <= 22:
+        if power < 0:
+            return float(integer) / POWERS[ZERO_POWER - power], EXACT
+        value = float(integer) * POWERS[ZERO_POWER + power]
+        if value >= LARGEST:
+            return value, TOO_LARGE
+        return value, EXACT
+    value = float(integer) * POWERS[ZERO_POWER + power]
+    low = value * (1.0 - _MARGIN)
+    high = value * (1.0 + _MARGIN)
+    if low >= LARGEST:
+        return value, TOO_LARGE
+    if high >= LARGEST or np.float32(low) != np.float32(high):
+        return 0.0, UNSURE
+    return value, EXACT
+
+
+@kernel
+def is_exponent(byte):
+    """Whether an exponent begins with this byte."""
+    return byte in (_LOWER_E, _UPPER_E)
+
+
+@inlined
+def leading_digits(text, at):
+    """Return the number that the digits from ``text[at]`` on make, at most eight of them, and how many there are."""
+    if at + 8 <= len(text):
+        return digits_of(load_word(text, at))
+    number = np.int64(0)
+    count = 0
+    while at + count < len(text) and ZERO <= text[at + count] <= NINE:
+        number = number * 10 + np.int64(text[at + count]) - ZERO
+        count += 1
+    return number, count
+
+
+def digits_of(word: int) -> tuple[int, int]:
+    """Return the number that the first digits of eight bytes make, and how many there are."""
+    number = count = 0
+    while count < 8 and ZERO <= (word >> 8 * count) & 255 <= NINE:
+        number = 10 * number + ((word >> 8 * count) & 255) - ZERO
+        count += 1
+    return number, count
+
+
+@overload(digits_of, jit_options=INLINED, strict=False)
+def _digits_of(word: Any) -> Any:
+    def compiled(word: Any) -> Any:
+        """Find the first byte that is no digit without a branch, and add pairs, then fours, then all eight."""
+        word = word ^ _ZEROS
+        others = ((word + _TEN_OR_MORE) | word) & _HIGH_BITS
+        bits = trailing_zeros(others) & ~np.uint64(7)  # eight for each digit; 64 if all are
+        unused = (np.uint64(64) - bits) >> np.uint64(1)
+        word = (word << unused) << unused  # in two steps: a shift by 64 is undefined
+        word = word * _TEN + (word >> _EIGHT)
+        word = ((word & _EVERY_FOURTH) * _FIRST_TWO + ((word >> _SIXTEEN) & _EVERY_FOURTH) * _SECOND_TWO) >> _HALF
+        return np.int64(word), np.int64(bits >> np.uint64(3))
+
+    return compiled

@@ -1,0 +1,102 @@
+"""Labels become relevance grades and ``NULL`` becomes a number: an explicit choice, never a silent one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core import InputError
+from ltr_duel.data.text.feature_buffers import release_pages
+from ltr_duel.data.text.options import ReadOptions
+from ltr_duel.data.text.parse import Parsed
+
+HIGHEST_GRADE = 1000
+
+
+def check_labels(parsed: Parsed, options: ReadOptions, file: Path, lines_before: int) -> None:
+    """Refuse the first label that the options do not allow; the sentence names its line."""
+    labels = parsed.labels
+    allowed = (labels >= 0) & (labels <= HIGHEST_GRADE)
+    if options.labels == "grades":
+        allowed &= labels == np.floor(labels)
+    if options.unlabelled == "zero":
+        allowed |= labels == -1
+    if np.all(allowed):
+        return
+    row = int(np.argmin(allowed))
+    where = f"{file}:{lines_before + parsed.lines[row].number}:1"
+    label = labels[row]
+    if label == -1:
+        raise InputError(f"{where}: label -1 marks an unlabelled document; --unlabelled zero reads it as grade 0")
+    if 0 <= label <= HIGHEST_GRADE:
+        raise InputError(
+            f"{where}: label {label:g} is not a whole number; say how it becomes a grade: --labels round or distinct"
+        )
+    raise InputError(f"{where}: label {label:g} is not a relevance grade; legal is 0..{HIGHEST_GRADE}")
+
+
+def as_grades(labels: NDArray[np.float32], options: ReadOptions) -> NDArray[np.int16]:
+    """Return the grade of each label of a whole corpus, shape (n_docs,); the labels were checked."""
+    known = np.maximum(labels, 0)  # -1, unlabelled, where it is allowed
+    if options.labels == "distinct":
+        return np.searchsorted(np.unique(known), known).astype(np.int16)
+    return np.floor(known + np.float32(0.5)).astype(np.int16)
+
+
+def usual_grades(highest: int) -> int:
+    """Return the usual number of grades, 2, 3 or 5, that holds this highest one, else as many as needed."""
+    return next((grades for grades in (2, 3, 5) if highest < grades), highest + 1)
+
+
+def fill_missing(
+    features: NDArray[np.float32],
+    query_ptr: NDArray[np.int64],
+    fill: float | str | None,
+    *,
+    zero_columns: frozenset[int] = frozenset(),
+    lower_is_better: bool = False,
+) -> None:
+    """Replace NaN, in place, column by column.
+
+    Where a query has no value at all in a column, ``"min"`` puts 0 and ``"last"`` 1.
+
+    Parameters
+    ----------
+    features : ndarray of float32, shape (n_docs, n_features)
+        Column-major; may be memory-mapped.
+    query_ptr : ndarray of int64, shape (n_queries + 1,)
+        First row of each query.
+    fill : float or {"min", "last", "nan"} or None
+        See `ReadOptions`.
+    zero_columns : frozenset of int
+        Columns in which ``"min"`` puts 0.
+    lower_is_better : bool
+        Whether values are ranks; then ``"min"`` is refused, as it would put what was not retrieved first.
+
+    Raises
+    ------
+    InputError
+        If the fill does not suit the values.
+    """
+    if fill is None or fill == "nan":
+        return
+    if lower_is_better and fill == "min":
+        raise InputError("a NULL in a rank list is a document not retrieved; fill it with 'last', not with 'min'")
+    starts = query_ptr[:-1]
+    for number in range(features.shape[1]):
+        column = np.array(features[:, number])
+        release_pages(features)  # or the whole matrix would be in memory in the end
+        lost = np.isnan(column)
+        if not np.any(lost):
+            continue
+        if isinstance(fill, str) and number not in zero_columns:
+            ends = np.fmin if fill == "min" else np.fmax
+            value = ends.reduceat(column, starts)
+            value = np.where(np.isnan(value), 0, value) + (fill == "last")
+            column[lost] = np.repeat(value, np.diff(query_ptr))[lost]
+        else:
+            column[lost] = 0 if isinstance(fill, str) else fill
+        features[:, number] = column
+    release_pages(features)

@@ -86,11 +86,10 @@ def _percent(value: float) -> str:
 
 
 def _save(frame: pd.DataFrame, out: Path, title: str) -> None:
-    from ltr_duel.analysis import plot_distortion
+    from ltr_duel.analysis import plot_distortion, save_figure
     from ltr_duel.core import replacing
 
     with replacing(out / "distortion.parquet") as temporary:
         frame.to_parquet(temporary, index=False)
-    with replacing(out / "distortion.png") as temporary:
-        plot_distortion(frame, title).savefig(temporary)
+    save_figure(plot_distortion(frame, title=title), out / "distortion.png")
     click.echo(f"\n{out / 'distortion.parquet'}, {out / 'distortion.png'}")

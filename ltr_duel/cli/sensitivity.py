@@ -88,11 +88,10 @@ def command(
 
 
 def _save(frame: pd.DataFrame, out: Path, title: str, accuracy: float) -> None:
-    from ltr_duel.analysis import plot_sensitivity
+    from ltr_duel.analysis import plot_sensitivity, save_figure
     from ltr_duel.core import replacing
 
     with replacing(out / "sensitivity.parquet") as temporary:
         frame.to_parquet(temporary, index=False)
-    with replacing(out / "sensitivity.png") as temporary:
-        plot_sensitivity(frame, title, accuracy).savefig(temporary)
+    save_figure(plot_sensitivity(frame, title=title, accuracy=accuracy), out / "sensitivity.png")
     click.echo(f"\n{out / 'sensitivity.parquet'}, {out / 'sensitivity.png'}")

@@ -43,9 +43,8 @@ def command(
 
     Writes results.parquet (policy, repetition, t, regret_average, ...), pulls.parquet, runs.json and regret.png.
     """
-    from ltr_duel.analysis import policies_table, winner_sentence
+    from ltr_duel.analysis import plot_regret, policies_table, save_figure, winner_sentence
     from ltr_duel.bandits import POLICIES
-    from ltr_duel.core import replacing
     from ltr_duel.preferences import load_preferences
     from ltr_duel.simulation import simulate
 
@@ -54,8 +53,7 @@ def command(
         policies = (*POLICIES.names(), *(text for text in policies if ":" in text))
     results = simulate(matrix, policies, horizon=horizon, repetitions=repetitions, seed=seed, jobs=jobs)
     results.save(out)
-    with replacing(out / "regret.png") as temporary:
-        results.plot().savefig(temporary)
+    save_figure(plot_regret(results), out / "regret.png")
     click.echo(winner_sentence(matrix))
     print_table(policies_table(results))
     click.echo(f"{out / 'results.parquet'}, {out / 'pulls.parquet'}, {out / 'regret.png'}")

@@ -39,7 +39,8 @@ def table_of(name: str) -> str:
         rows.append({"name": f"`{component.name}`", **facts})
     head = list(rows[0])
     lines = [head, ["---"] * len(head), *(list(row.values()) for row in rows)]
-    return "".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |\n" for line in lines)
+    cells = ([" ".join(cell.split()).replace("|", "&#124;") for cell in line] for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in cells)
 
 
 def with_tables(page: str) -> str:

@@ -27,5 +27,7 @@ def test_an_outdated_table_is_found_and_renewed_and_nothing_else(tmp_path):
     page.write_text(text)
     ((path, renewed),) = _tables.outdated(tmp_path)
     assert path == page and "| `perfect` | 2, 3, 5 | 0 1; 0 0.5 1;" in renewed
-    assert renewed.startswith("# Models\n\n<!-- begin") and renewed.endswith("<!-- end: click models -->\n\n| a | b |\n")
+    assert renewed.startswith("# Models\n\n<!-- begin") and renewed.endswith(
+        "<!-- end: click models -->\n\n| a | b |\n"
+    )
     assert _tables.with_tables(renewed) == renewed

@@ -15,7 +15,7 @@ from typing import Any
 from ltr_duel.core import Registry
 
 # What is tabulated, from which registry; and the facts that a table has no room for.
-_TABLES = {
+TABLES = {
     "policies": "ltr_duel.bandits:POLICIES",
     "methods": "ltr_duel.interleaving:METHODS",
     "click models": "ltr_duel.clicks:CLICK_MODELS",
@@ -27,7 +27,7 @@ _PLACE = re.compile(r"(<!-- begin: ([\w ]+) -->\n).*?(<!-- end: \2 -->)", re.S)
 
 def table_of(name: str) -> str:
     """Return the table of that name in Markdown."""
-    registry: Registry[Any] = pkgutil.resolve_name(_TABLES[name])
+    registry: Registry[Any] = pkgutil.resolve_name(TABLES[name])
     rows = []
     for component in registry:
         facts = component.facts()
@@ -36,10 +36,11 @@ def table_of(name: str) -> str:
             facts["source"] = f"{sources}, {component.where}" if component.where else sources
         for about in _LEFT_OUT.get(name, ()):
             facts.pop(about, None)
-        rows.append({name.rstrip("s"): f"`{component.name}`", **facts})
+        rows.append({"name": f"`{component.name}`", **facts})
     head = list(rows[0])
     lines = [head, ["---"] * len(head), *(list(row.values()) for row in rows)]
-    return "".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |\n" for line in lines)
+    cells = ([" ".join(cell.split()).replace("|", "&#124;") for cell in line] for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in cells)
 
 
 def with_tables(page: str) -> str:

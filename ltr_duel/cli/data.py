@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ltr_duel.cli._options import plugin_option
 from ltr_duel.core import InputError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def _reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @command.command("list")
+@plugin_option
 def list_corpora() -> None:
     """Print the known corpora: size, grades, licence, how to get them, whether converted."""
     import json
@@ -61,6 +63,7 @@ def list_corpora() -> None:
 
 @command.command()
 @click.argument("name")
+@plugin_option
 @click.option("--accept-terms", is_flag=True, help="I have read and accept the terms of the corpus.")
 @click.option("--archive", type=_PATH, help="The archive, downloaded by hand.")
 @click.option("--folder", type=_PATH, help="Where the archive and its files are kept.  [default: corpora/NAME]")
@@ -106,6 +109,7 @@ def info(path: Path, split: str | None, fold: int | None, **how: Any) -> None:
 
 @command.command()
 @click.argument("path", type=_PATH)
+@plugin_option
 @click.option("--corpus", help="Which corpus of `ltr-duel data list` this is: sets how it is read, and its grades.")
 @click.option("--memory", type=float, help="Megabytes of memory to stay below.")
 @click.option("--jobs", default=-1, show_default=True, help="Threads; -1 for all cores.")
@@ -137,6 +141,7 @@ def convert(
 @command.command()
 @click.argument("path", type=_PATH)
 @click.option("--corpus", help="Which corpus of `ltr-duel data list` this should be.")
+@plugin_option
 @click.option("--dialect", help="How the files are written; recognised if not given.")
 def check(path: Path, corpus: str | None, dialect: str | None) -> None:
     """Compare PATH with published checksums and counts, and name the lines that break the format."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.core import (
     Component,
@@ -237,7 +238,7 @@ def simulate_clicks(
     shown: IntVector,
     length: int,
     clicks: IntVector,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> int:
     """Walk one user down a list.
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.clicks import ClickModel, Users, simulate_clicks, users_of
 from ltr_duel.core import (
@@ -170,12 +171,7 @@ class Comparer:
 
 @dispatched_call
 def compare_pair(
-    comparison: Any,
-    query: int,
-    first: int,
-    second: int,
-    lists_rng: np.random.Generator,
-    clicks_rng: np.random.Generator,
+    comparison: Any, query: int, first: int, second: int, lists_rng: Generator, clicks_rng: Generator
 ) -> float:
     """Show one interleaved list to one user.
 
@@ -204,12 +200,7 @@ def compare_pair(
 
 
 def _compare_pair(
-    comparison: Comparison,
-    query: int,
-    first: int,
-    second: int,
-    lists_rng: np.random.Generator,
-    clicks_rng: np.random.Generator,
+    comparison: Comparison, query: int, first: int, second: int, lists_rng: Generator, clicks_rng: Generator
 ) -> float:
     c = comparison
     row, i, j = query, first, second  # where they stand in `current`
@@ -235,8 +226,8 @@ def compare_slate(
     slate: IntVector,
     size: int,
     won: SignMatrix,
-    lists_rng: np.random.Generator,
-    clicks_rng: np.random.Generator,
+    lists_rng: Generator,
+    clicks_rng: Generator,
 ) -> int:
     """Show one multileaved list to one user.
 
@@ -279,8 +270,8 @@ def _compare_slate(
     slate: IntVector,
     size: int,
     won: SignMatrix,
-    lists_rng: np.random.Generator,
-    clicks_rng: np.random.Generator,
+    lists_rng: Generator,
+    clicks_rng: Generator,
 ) -> int:
     c = comparison
     row = query
@@ -306,7 +297,7 @@ def _compare_slate(
 
 
 @kernel
-def redraw_ties(comparison: Comparison, query: int, slate: IntVector, size: int, rng: np.random.Generator) -> None:
+def redraw_ties(comparison: Comparison, query: int, slate: IntVector, size: int, rng: Generator) -> None:
     """Write the orders of a query into `current`, tied documents shuffled: ranker ``slate[a]`` into row a."""
     current = comparison.current
     for a in range(size):
@@ -315,7 +306,7 @@ def redraw_ties(comparison: Comparison, query: int, slate: IntVector, size: int,
 
 @kernel
 def shuffle_ties(
-    lists: Lists, tied: MarkMatrix, query: int, ranker: int, row: int, current: Lists, rng: np.random.Generator
+    lists: Lists, tied: MarkMatrix, query: int, ranker: int, row: int, current: Lists, rng: Generator
 ) -> None:
     """Write one ranker's order of a query, tied documents shuffled, into row ``row`` of ``current``."""
     start = lists.query_ptr[query]

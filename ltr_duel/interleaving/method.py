@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.core import (
     Component,
@@ -53,9 +53,7 @@ class Size(NamedTuple):
 
 
 @dispatched_call
-def draw_pair(
-    state: Any, lists: Lists, query: int, first: int, second: int, page: Page, rng: np.random.Generator
-) -> int:
+def draw_pair(state: Any, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator) -> int:
     """Interleave two rankers: fill ``page.shown`` and ``page.owner``, and return the length of the list."""
     raise TypeError("this method does not compare two rankers")
 
@@ -69,9 +67,7 @@ def credit_pair(
 
 
 @dispatched_call
-def draw_slate(
-    state: Any, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: np.random.Generator
-) -> int:
+def draw_slate(state: Any, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: Generator) -> int:
     """Multileave ``slate[:size]``: fill ``page.shown`` and ``page.owner``, and return the length of the list.
 
     Parameters

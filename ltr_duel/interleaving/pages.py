@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.core import InputError, IntVector, SignMatrix, page_parts, sign
 from ltr_duel.interleaving.method import METHODS, Lists, Method, Page, Size
 
-Draw = Callable[[list[list[int]], int, np.random.Generator], Sequence[int]]
+Draw = Callable[[list[list[int]], int, Generator], Sequence[int]]
 Credit = Callable[[list[list[int]], list[int], list[int]], Sequence[float]]
 
 _PARTS = ("Params", "State", "init", "draw_pair", "credit_pair", "draw_slate", "credit_slate", "draw", "credit")
@@ -117,7 +117,7 @@ def _orders(lists: Lists, query: int, rankers: Sequence[int]) -> list[list[int]]
 
 
 def _draw_slate(
-    state: Functions, lists: Lists, query: int, slate: Sequence[int], size: int, page: Page, rng: np.random.Generator
+    state: Functions, lists: Lists, query: int, slate: Sequence[int], size: int, page: Page, rng: Generator
 ) -> int:
     shown = state.draw(_orders(lists, query, slate[:size]), state.top, rng)
     page.shown[: len(shown)] = shown
@@ -125,9 +125,7 @@ def _draw_slate(
     return len(shown)
 
 
-def _draw_pair(
-    state: Functions, lists: Lists, query: int, first: int, second: int, page: Page, rng: np.random.Generator
-) -> int:
+def _draw_pair(state: Functions, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator) -> int:
     return _draw_slate(state, lists, query, (first, second), 2, page, rng)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from ltr_duel.clicks import CLICK_MODELS
 from ltr_duel.core import InputError, load_plugin, plugins, reload_plugin
+from ltr_duel.data import CORPORA
 from ltr_duel.interleaving import METHODS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -136,6 +137,8 @@ def test_check_says_line_by_line_what_keeps_its_contract(write, ltr_duel):
     assert broken.code == 2 and "ModuleNotFoundError" in broken.err
 
 
-@pytest.mark.parametrize("name", CLICK_MODELS.names())
-def test_every_click_model_keeps_the_contract(name):
-    CLICK_MODELS.check(name)
+@pytest.mark.parametrize(
+    ("registry", "name"), [(registry, name) for registry in (CLICK_MODELS, CORPORA) for name in registry.names()]
+)
+def test_every_click_model_and_corpus_keeps_the_contract(registry, name):
+    registry.check(name)

@@ -135,7 +135,9 @@ class Corpus(Component):
         }
 
 
-CORPORA = Registry[Corpus]("corpus", "ltr_duel.data.corpora.catalogue")
+CORPORA = Registry[Corpus](
+    "corpus", "ltr_duel.data.corpora.catalogue", check="ltr_duel.data.corpora.corpus:check_corpus"
+)
 
 
 def check_corpus(corpus: Corpus | str) -> None:

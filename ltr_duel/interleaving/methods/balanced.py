@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.core import MarkVector, NoParams, kernel, random_below, sign
 from ltr_duel.interleaving.method import Lists, Page, Size
@@ -33,7 +34,7 @@ def init(size: Size, params: NoParams, outcome: str) -> State:
 
 @kernel
 def balanced_list(
-    used: MarkVector, top: int, lists: Lists, query: int, first: int, second: int, page: Page, rng: np.random.Generator
+    used: MarkVector, top: int, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator
 ) -> int:
     """Fill the page by balanced interleaving, and return its length."""
     start = lists.query_ptr[query]
@@ -59,9 +60,7 @@ def balanced_list(
     return length
 
 
-def draw_pair(
-    state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: np.random.Generator
-) -> int:
+def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator) -> int:
     """Merge the lists of two rankers."""
     return balanced_list(state.used, state.top, lists, query, first, second, page, rng)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.core import MarkVector, kernel, sign
 from ltr_duel.interleaving.method import Lists, Page, Size
@@ -41,28 +42,13 @@ def init(size: Size, params: Params, outcome: str) -> State:
     return State(size.top, params.constraints, np.zeros(size.longest, np.uint8), np.zeros(size.top, np.uint8))
 
 
-def draw_pair(
-    state: State,
-    lists: Lists,
-    query: int,
-    first: int,
-    second: int,
-    page: Page,
-    rng: np.random.Generator,
-) -> int:
+def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator) -> int:
     """Merge as balanced interleave does."""
     return balanced_list(state.used, state.top, lists, query, first, second, page, rng)
 
 
 def credit_pair(
-    state: State,
-    lists: Lists,
-    query: int,
-    first: int,
-    second: int,
-    page: Page,
-    length: int,
-    n_clicks: int,
+    state: State, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
 ) -> float:
     """Count the statements that each ranker violates."""
     start = lists.query_ptr[query]

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 
@@ -154,14 +155,12 @@ def running_sums(p: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(cumulative / cumulative[-1])
 
 
-def pick(cumulative: NDArray[np.float64], rng: np.random.Generator) -> int:
+def pick(cumulative: NDArray[np.float64], rng: Generator) -> int:
     """Draw an index from a cumulative distribution."""
     return int(np.searchsorted(cumulative, rng.random(), side="right"))
 
 
-def draw_pair(
-    state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: np.random.Generator
-) -> int:
+def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator) -> int:
     """Draw a list by its solved probability."""
     choice = state.choice(lists, int(query), int(first), int(second))
     shown = choice.lists[pick(choice.cumulative, rng)]

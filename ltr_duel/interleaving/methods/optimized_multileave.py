@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from ltr_duel.core import IntVector, SignMatrix, random_below, stream
@@ -63,7 +64,7 @@ class State:
         return self.solved[key]
 
 
-def sample_lists(orders: list[list[int]], length: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def sample_lists(orders: list[list[int]], length: int, count: int, rng: Generator) -> NDArray[np.int64]:
     """Draw lists, and return the different ones in the order in which they came; shape (at most count, length)."""
     found: dict[tuple[int, ...], None] = {}
     for _ in range(count):
@@ -108,15 +109,7 @@ def solve(sample: NDArray[np.int64], credits: NDArray[np.float64], rough: bool) 
     return Choice(sample, running_sums(solved[:n_lists]), False)
 
 
-def draw_slate(
-    state: State,
-    lists: Lists,
-    query: int,
-    slate: IntVector,
-    size: int,
-    page: Page,
-    rng: np.random.Generator,
-) -> int:
+def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: Generator) -> int:
     """Draw a list by its solved probability."""
     choice = state.choice(lists, query, slate[:size])
     shown = choice.lists[pick(choice.cumulative, rng)]

@@ -28,6 +28,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.core import (
     FloatMatrix,
@@ -102,14 +103,7 @@ def first_free(state: State, lists: Lists, ranker: int, start: int, place: int) 
 
 @kernel
 def draw_document(
-    state: State,
-    lists: Lists,
-    ranker: int,
-    place: int,
-    start: int,
-    documents: int,
-    u: float,
-    rng: np.random.Generator,
+    state: State, lists: Lists, ranker: int, place: int, start: int, documents: int, u: float, rng: Generator
 ) -> int:
     """Draw a document that is not shown yet from a ranker's softmax, with ``u`` in [0, 1) for the first try.
 
@@ -130,9 +124,7 @@ def draw_document(
 
 
 @kernel
-def draw_list(
-    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: np.random.Generator
-) -> int:
+def draw_list(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: Generator) -> int:
     """Fill the page place by place, and return its length."""
     start = lists.query_ptr[query]
     documents = lists.query_ptr[query + 1] - start
@@ -152,16 +144,12 @@ def draw_list(
     return length
 
 
-def draw_slate(
-    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: np.random.Generator
-) -> int:
+def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: Generator) -> int:
     """Multileave all."""
     return draw_list(state, lists, query, slate, size, page, rng)
 
 
-def draw_pair(
-    state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: np.random.Generator
-) -> int:
+def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator) -> int:
     """Multileave the slate of two."""
     state.pair[0] = first
     state.pair[1] = second

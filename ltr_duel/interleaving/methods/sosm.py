@@ -17,6 +17,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.core import IntVector, SignMatrix, kernel
 from ltr_duel.interleaving.method import Lists, Page, Size
@@ -63,9 +64,7 @@ def init(size: Size, params: Params, outcome: str) -> State:
     )
 
 
-def draw_slate(
-    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: np.random.Generator
-) -> int:
+def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: Generator) -> int:
     """Draft as team draft does."""
     return draft_list(state.draft, state.top, 0, lists, query, slate, size, page, rng)
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.core import IntVector, MarkVector, SignMatrix, kernel, random_below, sign
 from ltr_duel.interleaving.method import Lists, Page, Size
@@ -68,7 +69,7 @@ def draft_list(
     slate: IntVector,
     size: int,
     page: Page,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> int:
     """Fill the page by a draft, and return its length."""
     start = lists.query_ptr[query]
@@ -118,18 +119,14 @@ def common_prefix(lists: Lists, start: int, slate: IntVector, size: int, page: P
     return length
 
 
-def draw_pair(
-    state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: np.random.Generator
-) -> int:
+def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator) -> int:
     """Draft for the slate of two."""
     state.pair[0] = first
     state.pair[1] = second
     return draft_list(state.draft, state.top, state.prefix_credit, lists, query, state.pair, 2, page, rng)
 
 
-def draw_slate(
-    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: np.random.Generator
-) -> int:
+def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: Generator) -> int:
     """Draft for all."""
     return draft_list(state.draft, state.top, state.prefix_credit, lists, query, slate, size, page, rng)
 

@@ -53,6 +53,14 @@ class Now:
     unset: int  # of RMED2FH: 1 until the rivals are fixed
 
 
+class Lists(NamedTuple):
+    """Which arms are played in this pass and in the next."""
+
+    pending: FloatVector  # (K,) I_i of the arms outside L_R and L_N, infinity for the others
+    current: IntVector  # (K,) the first n_current: L_C
+    following: IntVector  # (K,) the first n_following: L_N
+
+
 class State(NamedTuple):
     """What RMED knows after some duels among K arms."""
 
@@ -62,9 +70,7 @@ class State(NamedTuple):
     evidence: FloatVector  # (K,) I_i, the row sums
     losing: IntVector  # (K,) positive terms of the row
     changes: IntVector  # (K,) of the row
-    pending: FloatVector  # (K,) I_i of the arms outside L_R and L_N, infinity for the others
-    current: IntVector  # (K,) L_C
-    following: IntVector  # (K,) L_N
+    lists: Lists
     rival: IntVector  # (K,) the fixed b_l of RMED2FH
     now: Registers[Now]
 
@@ -80,9 +86,9 @@ def rmed_arrays(n_arms: int, rounds: int, slack: float) -> tuple[Any, ...]:
     np.fill_diagonal(share, 2.0)  # never the smallest of its row
     wins, terms, evidence = np.zeros((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms)), np.zeros(n_arms)
     losing, changes, following = np.zeros((3, n_arms), np.int64)
-    pending, current, rival = np.full(n_arms, inf), np.arange(n_arms), np.full(n_arms, -1)
+    lists = Lists(np.full(n_arms, inf), np.arange(n_arms), following)
     now = registers(Now, rounds=rounds if n_arms > 1 else 0, second=1, n_current=n_arms, slack=slack, unset=1)
-    return wins, share, terms, evidence, losing, changes, pending, current, following, rival, now
+    return wins, share, terms, evidence, losing, changes, lists, np.full(n_arms, -1), now
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
@@ -90,7 +96,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     now = state.now[0]
     if now.rounds > 0:
         return now.first, now.second
-    first = state.current[now.place]
+    first = state.lists.current[now.place]
     return first, strongest_opponent(state.share, first, likely_winner(state.evidence, rng), rng)
 
 
@@ -115,21 +121,20 @@ def strongest_opponent(share: FloatMatrix, arm: int, winner: int, rng: Generator
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count, and find the arms that join the next pass."""
     now = state.now[0]
-    if outcome > 0:
-        record_duel(state, first, second)
-    elif outcome < 0:
-        record_duel(state, second, first)
+    if outcome != 0:
+        record_duel(state, first, second, outcome)
     if now.rounds > 0:
         next_initial_pair(state)
     elif now.forced:
         now.forced = 0
     else:
-        end_turn(state, first, log(t))
+        end_turn(state.lists, state.evidence, now, first, log(t))
 
 
 @kernel
-def record_duel(state: State, winner: int, loser: int) -> None:
-    """Count a duel, and bring the shares and the evidence of both arms up to date."""
+def record_duel(state: State, first: int, second: int, outcome: int) -> None:
+    """Count a duel of two different arms, and bring the shares and the evidence of both up to date."""
+    winner, loser = (first, second) if outcome > 0 else (second, first)
     state.wins[winner, loser] += 1
     won, lost = state.wins[winner, loser], state.wins[loser, winner]
     n = won + lost
@@ -157,8 +162,8 @@ def set_term(state: State, i: int, j: int, term: float) -> None:
             for k in range(state.terms.shape[0]):
                 total += state.terms[i, k]
             state.evidence[i] = total
-    if state.pending[i] < inf:
-        state.pending[i] = state.evidence[i]
+    if state.lists.pending[i] < inf:
+        state.lists.pending[i] = state.evidence[i]
 
 
 @kernel
@@ -175,22 +180,21 @@ def next_initial_pair(state: State) -> None:
 
 
 @kernel
-def end_turn(state: State, arm: int, log_t: float) -> None:
+def end_turn(lists: Lists, evidence: FloatVector, now: Now, arm: int, log_t: float) -> None:
     """The arm leaves L_R; arms outside L_R that are not ruled out join L_N; after the last turn L_N becomes L_C."""
-    now = state.now[0]
-    state.pending[arm] = state.evidence[arm]
-    limit = smallest(state.evidence) + log_t + now.slack
-    if count_up_to(state.pending, limit) > 0:
-        for j in range(state.pending.shape[0]):
-            if state.pending[j] <= limit:
-                state.following[now.n_following] = j
+    lists.pending[arm] = evidence[arm]
+    limit = smallest(evidence) + log_t + now.slack
+    if count_up_to(lists.pending, limit) > 0:
+        for j in range(lists.pending.shape[0]):
+            if lists.pending[j] <= limit:
+                lists.following[now.n_following] = j
                 now.n_following += 1
-                state.pending[j] = inf
+                lists.pending[j] = inf
     now.place += 1
     if now.place == now.n_current:
         now.place, now.n_current, now.n_following = 0, now.n_following, 0
         for k in range(now.n_current):
-            state.current[k] = state.following[k]
+            lists.current[k] = lists.following[k]
 
 
 def recommend(state: State, params: Params) -> int:
@@ -213,7 +217,7 @@ def last_step_alone(state: State, t: int) -> int:
     now = state.now[0]
     if now.rounds > 0 or now.n_current != 1:
         return t
-    alone, nearest = state.current[0], inf
+    alone, nearest = state.lists.current[0], inf
     for k in range(state.evidence.shape[0]):
         if k != alone:
             nearest = min(nearest, state.evidence[k])

@@ -67,7 +67,7 @@ def select(state: Rmed2State, params: Params, t: int, rng: Generator) -> tuple[i
     if now.place == 0 and find_neglected(state, params.alpha, t):
         now.forced = 1
         return now.first, now.second
-    first = state.current[now.place]
+    first = state.lists.current[now.place]
     winner = likely_winner(state.evidence, rng)
     return first, opponent(state.wins, state.share, first, winner, cheapest_rival(state, first, winner), t, rng)
 
@@ -79,7 +79,7 @@ def fixed_select(state: FixedState, params: Params, t: int, rng: Generator) -> t
         return now.first, now.second
     if now.unset:
         fix_rivals(state, rng)
-    first = state.current[now.place]
+    first = state.lists.current[now.place]
     winner = likely_winner(state.evidence, rng)
     return first, opponent(state.wins, state.share, first, winner, state.rival[first], t, rng)
 

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ltr_duel.bandits.parameters import configure
-from ltr_duel.bandits.policy import Policy
+from ltr_duel.bandits.policy import POLICIES, Policy
 from ltr_duel.core import InputError, require_between, stream
 
 
@@ -37,7 +36,7 @@ class LivePolicy:
     """
 
     def __init__(self, policy: str | Policy, n_arms: int, *, horizon: int = 0, seed: int = 0) -> None:
-        self._label, self._policy, self._params = configure(policy)
+        self._label, self._policy, self._params = POLICIES.configure(policy)
         require_between("the number of arms", n_arms, 1)
         if self._policy.needs_horizon:
             require_between(f"the horizon of {self._policy.name}", horizon, 1)
@@ -123,7 +122,7 @@ class LivePolicy:
     def restore(cls, policy: str | Policy, arrays: Mapping[str, NDArray[Any]]) -> LivePolicy:
         """Make a policy that goes on where another of the same name and parameters was at its `snapshot`."""
         self = cls.__new__(cls)
-        self._label, self._policy, self._params = configure(policy)
+        self._label, self._policy, self._params = POLICIES.configure(policy)
         fields = self._policy.state._fields  # type: ignore[attr-defined]  # a NamedTuple
         missing = [
             name for name in (*(f"state.{f}" for f in fields), "n_arms", "t", "asked", "rng") if name not in arrays

@@ -15,23 +15,13 @@ def command(names: tuple[str, ...], bibtex: bool) -> None:
 
     Parameters are written after the name, for example rucb:alpha=1.
     """
-    from ltr_duel.bandits import POLICIES, make_known
+    from ltr_duel.bandits import POLICIES
 
-    make_known(())
     chosen = [POLICIES[name] for name in names] or list(POLICIES)
     if bibtex:
-        click.echo("\n\n".join(dict.fromkeys(policy.bibtex for policy in chosen)))
+        click.echo("\n\n".join(dict.fromkeys(one.bibtex for policy in chosen for one in policy.sources)))
         return
     for policy in chosen:
-        parameters = ", ".join(f"{k}={v}" for k, v in policy.params()._asdict().items())
-        facts = {
-            "compares": {"duel": "pairs", "slate": "sets"}[policy.feedback],
-            "parameters": parameters or "none",
-            "assumes": policy.assumes + (", the horizon" if policy.needs_horizon else ""),
-            "regret": policy.regret,
-            "step costs": policy.cost,
-            "reference": policy.reference,
-        }
-        print_entry(policy.name, facts)
+        print_entry(policy.name, policy.facts())
     if not names:
         click.echo(f"\n{len(chosen)} policies.")

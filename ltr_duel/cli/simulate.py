@@ -47,13 +47,14 @@ def command(
     Writes results.parquet (policy, repetition, t, regret_average, ...), pulls.parquet, runs.json and regret.png.
     """
     from ltr_duel.analysis import policies_table, winner_sentence
-    from ltr_duel.bandits import POLICIES, make_known
-    from ltr_duel.core import replacing
+    from ltr_duel.bandits import POLICIES
+    from ltr_duel.core import load_plugin, replacing
     from ltr_duel.preferences import load_preferences
     from ltr_duel.simulation import simulate
 
     matrix = load_preferences(file)
-    make_known(plugins)
+    for path in plugins:
+        load_plugin(path)
     if "all" in policies:
         policies = (*POLICIES.names(), *(text for text in policies if ":" in text))
     results = simulate(matrix, policies, horizon=horizon, repetitions=repetitions, seed=seed, jobs=jobs)

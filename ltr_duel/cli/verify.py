@@ -23,7 +23,8 @@ def command(folder: Path, sample: int, plugins: tuple[Path, ...], seed: int, job
 
     Exit code 1 if anything is not as it should be.
     """
-    from ltr_duel.experiment import load_plugin, verify_store
+    from ltr_duel.core import load_plugin
+    from ltr_duel.experiment import verify_store
 
     loaded = [load_plugin(path) for path in plugins]
     verdict = verify_store(folder, sample=sample, seed=seed, plugins=loaded, jobs=jobs)

@@ -7,6 +7,7 @@ from .arrays import MarkVector as MarkVector
 from .arrays import SignMatrix as SignMatrix
 from .arrays import SmallIntMatrix as SmallIntMatrix
 from .arrays import SmallIntVector as SmallIntVector
+from .compile_errors import compile_error as compile_error
 from .components import (
     REGISTRIES as REGISTRIES,
 )
@@ -34,6 +35,7 @@ from .jit import implement as implement
 from .jit import interpreted as interpreted
 from .jit import kernel as kernel
 from .jit import kernel_for as kernel_for
+from .jit import uncached_kernel as uncached_kernel
 from .parallel import PlainLine as PlainLine
 from .parallel import checked_jobs as checked_jobs
 from .parallel import progress_wanted as progress_wanted

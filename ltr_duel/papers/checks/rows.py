@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ltr_duel.bandits import Configured, configure
-from ltr_duel.core import InputError
+from ltr_duel.bandits import POLICIES, Policy
+from ltr_duel.core import Configured, InputError
 from ltr_duel.papers.checks.measure import Group, Missing, told
 
 Selection = Mapping[str, Any] | str
@@ -68,9 +68,9 @@ def is_policy(label: str, wanted: str) -> bool:
 
 
 @functools.cache
-def _configured(label: str) -> Configured | None:
+def _configured(label: str) -> Configured[Policy] | None:
     try:
-        return configure(label)
+        return POLICIES.configure(label)
     except InputError:
         return None
 

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ltr_duel.bandits.parameters import configure
-from ltr_duel.bandits.policy import Policy
+from ltr_duel.bandits.policy import POLICIES, Policy
 from ltr_duel.bandits.state import arrays_in, with_arrays
 from ltr_duel.core import InputError, require_between, stream
 
@@ -38,7 +37,7 @@ class LivePolicy:
     """
 
     def __init__(self, policy: str | Policy, n_arms: int, *, horizon: int = 0, seed: int = 0) -> None:
-        self._label, self._policy, self._params = configure(policy)
+        self._label, self._policy, self._params = POLICIES.configure(policy)
         require_between("the number of arms", n_arms, 1)
         if self._policy.needs_horizon:
             require_between(f"the horizon of {self._policy.name}", horizon, 1)
@@ -124,7 +123,7 @@ class LivePolicy:
     def restore(cls, policy: str | Policy, arrays: Mapping[str, NDArray[Any]]) -> LivePolicy:
         """Make a policy that goes on where another of the same name and parameters was at its `snapshot`."""
         self = cls.__new__(cls)
-        self._label, self._policy, self._params = configure(policy)
+        self._label, self._policy, self._params = POLICIES.configure(policy)
         empty = self._policy.init(1, 1, self._params)
         needed = [*(f"state.{name}" for name, _ in arrays_in(empty)), "n_arms", "t", "asked", "rng"]
         missing = [name for name in needed if name not in arrays]

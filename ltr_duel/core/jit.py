@@ -133,13 +133,14 @@ class Dispatch:
 
     def implement(self, kind: type, function: Callable[..., Any]) -> None:
         """Make ``function`` the implementation for first arguments of class ``kind``."""
-        given = list(inspect.signature(function).parameters)
+        text = interpreted(function)  # a kernel among a user's functions is compiled with the loop, like the others
+        given = list(inspect.signature(text).parameters)
         if given != self._parameters:
             raise TypeError(
                 f"{kind.__module__}: {self._stub.__name__} takes ({', '.join(self._parameters)}),"
                 f" not ({', '.join(given)})"
             )
-        self._table[kind] = function
+        self._table[kind] = text
 
     def find(self, kind: type | None) -> Callable[..., Any]:
         """Return the implementation for a class, or the stub."""

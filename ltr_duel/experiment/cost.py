@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from ltr_duel.bandits import configure
+from ltr_duel.bandits import POLICIES
 from ltr_duel.core import checked_jobs
 from ltr_duel.experiment.backends.backend import Backend
 from ltr_duel.experiment.plan import Plan, PlannedRun, Shard
@@ -61,7 +61,7 @@ def print_estimate(plan: Plan, shard: Shard | None, folder: Path | None, backend
 
 def _try(plan: Plan, run: PlannedRun) -> Cost:
     """Measure a run that is long enough to be measured, and not longer than the real one."""
-    problem, policy = plan.problems[run.problem], configure(run.label)
+    problem, policy = plan.problems[run.problem], POLICIES.configure(run.label)
     place, horizon = places(problem.matrix), min(_FIRST, run.horizon)
     run_once(policy, run.key, problem.oracle, checkpoints(1), place)
     while True:

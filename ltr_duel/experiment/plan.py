@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
 
-from ltr_duel.bandits import Configured, configure
-from ltr_duel.core import InputError
-from ltr_duel.experiment.plugins import Plugin, source_of
+from ltr_duel.bandits import POLICIES, Policy
+from ltr_duel.core import Configured, InputError, Plugin
 from ltr_duel.experiment.problem import Problem
 from ltr_duel.experiment.spec import SpecFile
 from ltr_duel.simulation import RunKey
@@ -73,9 +72,9 @@ class Plan:
         return self.file.plugins
 
     @functools.cached_property
-    def policies(self) -> tuple[Configured, ...]:
+    def policies(self) -> tuple[Configured[Policy], ...]:
         """The policies with their parameters."""
-        return tuple(configure(label) for label in self.file.spec.labels)
+        return tuple(POLICIES.configure(label) for label in self.file.spec.labels)
 
     @property
     def digest(self) -> str:
@@ -95,14 +94,14 @@ class Plan:
             for repetition in range(spec.repetitions):
                 key = RunKey(
                     problem.oracle.provenance,
-                    policy.policy.name,
+                    policy.component.name,
                     policy.params._asdict(),
                     horizon,
                     repetition,
                     spec.seed,
                     spec.checkpoints_per_decade,
                     problem.measured_by,
-                    source_of(policy.policy.name, self.plugins),
+                    next((one.sha256 for one in self.plugins if one.defines("policy", policy.component.name)), ""),
                 )
                 yield PlannedRun(number, key.digest, policy.label, place, horizon, repetition, key)
                 number += 1

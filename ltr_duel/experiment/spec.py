@@ -13,10 +13,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.bandits import configure
+from ltr_duel.bandits import POLICIES
 from ltr_duel.clicks import CLICK_MODELS
-from ltr_duel.core import InputError
-from ltr_duel.experiment.plugins import Plugin, load_plugin
+from ltr_duel.core import InputError, Plugin, load_plugin
 from ltr_duel.experiment.schema import (
     axis,
     flag,
@@ -49,7 +48,7 @@ def policy(given: Any) -> tuple[str, ...]:
         labels = tuple(_label(text(given["name"]), dict(zip(names, chosen, strict=True))) for chosen in product(*lists))
     else:
         raise InputError('must be a name with parameters, "rucb:alpha=0.51", or {name = "rucb", alpha = 0.51}')
-    return tuple(configure(label).label for label in labels)
+    return tuple(POLICIES.configure(label).label for label in labels)
 
 
 def _label(name: str, params: dict[str, Any]) -> str:

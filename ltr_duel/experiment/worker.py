@@ -18,10 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits import configure
-from ltr_duel.core import ROOT, IntVector, sources_digest
+from ltr_duel.bandits import POLICIES, PolicyError
+from ltr_duel.core import ROOT, IntVector, Plugin, reload_plugin, sources_digest
 from ltr_duel.experiment.plan import Plan, PlannedRun, Task
-from ltr_duel.experiment.plugins import Plugin, reload_plugin
 from ltr_duel.experiment.problem import open_problem
 from ltr_duel.experiment.run_file import encode_run
 from ltr_duel.simulation import RunKey, RunResult, checkpoints, run_once
@@ -42,7 +41,7 @@ class Outcome(NamedTuple):
 
 
 def execute(task: Task) -> Outcome:
-    """Run a task. An error of the policy is part of the outcome; one of the set-up is raised."""
+    """Run a task. An error of the policy is part of the outcome; one of the set-up, or of a compiler, is raised."""
     return PreparedRun(task).run()
 
 
@@ -53,17 +52,30 @@ class PreparedRun:
         for plugin in task.plugins:
             reload_plugin(Plugin(*plugin))
         self._problem, self._key = open_problem(task.problem), RunKey(**task.key)
-        self._configured = configure(task.label)
+        self._configured = POLICIES.configure(task.label)
 
     def compile(self) -> None:
-        """Walk through no step at all: the loop is compiled then, and nothing has run."""
-        self._walk(np.zeros(1, np.int64))
+        """Walk through no step at all: the loop is compiled then, and nothing has run.
+
+        Raises
+        ------
+        PolicyError
+            If the policy cannot be compiled. Any other error is left to the run, which reports it.
+        """
+        try:
+            self._walk(np.zeros(1, np.int64))
+        except PolicyError:
+            raise
+        except Exception:
+            return
 
     def run(self) -> Outcome:
         """Run it, and take the time."""
         began = time.perf_counter()
         try:
             result = self._walk(checkpoints(self._key.horizon, self._key.checkpoints_per_decade))
+        except PolicyError:
+            raise  # it cannot be compiled: no run of this policy can succeed
         except Exception as error:
             first = str(error).strip().splitlines() or [""]
             line = f"{type(error).__name__}: {first[0]}".rstrip(": ")

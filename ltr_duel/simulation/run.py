@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits import POLICIES, Configured, configure, loop_for
-from ltr_duel.core import InputError, IntVector, Streams, interpreted, run_tasks, stream
+from ltr_duel.bandits import POLICIES, Policy, Run, new_counts
+from ltr_duel.core import Configured, InputError, IntVector, Streams, run_tasks, stream
 from ltr_duel.preferences import PreferenceMatrix
-from ltr_duel.simulation.loop import new_record, run_duels, run_slates, run_sweeps
 from ltr_duel.simulation.oracle import FromMatrix, OracleSource
 from ltr_duel.simulation.regret import places
 from ltr_duel.simulation.result import Results, RunKey, RunResult
@@ -69,7 +68,7 @@ def simulate(
     oracle: OracleSource = FromMatrix(source) if isinstance(source, PreferenceMatrix) else source
     if tuple(oracle.names) != tuple(matrix.names):
         raise InputError("the preference matrix has other rankers, or another order of them, than the oracle")
-    wanted = [configure(text) for text in ([policies] if isinstance(policies, str) else policies)]
+    wanted = [POLICIES.configure(text) for text in ([policies] if isinstance(policies, str) else policies)]
     if not wanted:
         raise InputError("there is no policy to simulate")
     if len({one.label for one in wanted}) < len(wanted):
@@ -86,7 +85,7 @@ def simulate(
             one,
             RunKey(
                 oracle.provenance,
-                one.policy.name,
+                one.component.name,
                 one.params._asdict(),
                 horizon,
                 repetition,
@@ -112,14 +111,14 @@ def simulate(
     return Results(list(runs), matrix)
 
 
-def check_fits(configured: Configured, oracle: OracleSource) -> None:
+def check_fits(configured: Configured[Policy], oracle: OracleSource) -> None:
     """Refuse a policy that the oracle is not for.
 
     Raises
     ------
     InputError
     """
-    policy, label = configured.policy, configured.label
+    policy, label = configured.component, configured.label
     if getattr(oracle, "leaves_ties", False) and policy.feedback == "slate" and not policy.counts_ties:
         raise InputError(f"policy '{label}' cannot count ties as half a win: let the oracle toss coins (ties='coin')")
     if getattr(oracle, "in_sweeps", False) and policy.sweeps is None:
@@ -128,7 +127,7 @@ def check_fits(configured: Configured, oracle: OracleSource) -> None:
 
 
 class _Task(NamedTuple):
-    configured: Configured
+    configured: Configured[Policy]
     key: RunKey
 
 
@@ -144,7 +143,7 @@ def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
 
 
 def run_once(
-    configured: Configured,
+    configured: Configured[Policy],
     key: RunKey,
     oracle: OracleSource,
     times: IntVector,
@@ -153,31 +152,30 @@ def run_once(
     compiled: bool = True,
 ) -> RunResult:
     """Run one policy once. ``place`` tells which arm of a slate is the best, see `places`."""
-    policy, params = configured.policy, configured.params
-    compiled = compiled and getattr(oracle, "compiled", True)
-    size = len(oracle.names)
-    sweeps = policy.sweeps if getattr(oracle, "in_sweeps", False) else None
-    state = (sweeps or policy).init(size, key.horizon if policy.needs_horizon else 0, params)
-    record = new_record(len(times), size, place)
-    run = (state, params, oracle.open(), run_streams(key), times, True, record)
-    if sweeps is not None:
-        met = np.zeros((size, size), np.int64)
-        (loop_for(policy, run_sweeps) if compiled else interpreted(run_sweeps))(*run[:-2], record, met)
-    elif policy.feedback == "duel":
-        (loop_for(policy, run_duels) if compiled else interpreted(run_duels))(*run)
-    else:
-        slate, won = np.zeros(size, np.int64), np.zeros((size, size), np.int8)
-        (loop_for(policy, run_slates) if compiled else interpreted(run_slates))(*run, slate, won)
+    policy, size = configured.component, len(oracle.names)
+    counts = new_counts(times, size, place)
+    run = Run(
+        policy,
+        configured.params,
+        size,
+        oracle.open(),
+        run_streams(key),
+        counts,
+        horizon=key.horizon,
+        compiled=compiled and getattr(oracle, "compiled", True),
+        in_sweeps=getattr(oracle, "in_sweeps", False),
+    )
+    run.advance(int(times[-1]))
     return RunResult(
         key,
         configured.label,
         times,
-        record.pulls,
-        record.exposure,
-        record.recommended,
-        int(record.decisions[0]),
-        record.best,
-        record.worst,
+        counts.pulls,
+        counts.exposure,
+        counts.recommended,
+        run.decisions,
+        counts.best,
+        counts.worst,
     )
 
 

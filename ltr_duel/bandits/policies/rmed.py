@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import coin_divergence, last_step_before
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, count_up_to, kernel, random_up_to, smallest
@@ -224,29 +224,13 @@ def last_step_alone(state: State, t: int) -> int:
     return max(t, last_step_before(nearest - state.evidence[alone] - now.slack))
 
 
-BIBTEX = """@inproceedings{komiyama2015regret,
-  title     = {Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem},
-  author    = {Komiyama, Junpei and Honda, Junya and Kashima, Hisashi and Nakagawa, Hiroshi},
-  booktitle = {Proceedings of the 28th Conference on Learning Theory (COLT)},
-  year      = {2015}
-}"""
-
 register(
-    Policy(
-        name="rmed1",
-        feedback="duel",
-        params=Params,
-        state=State,
-        init=init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        idle_until=idle_until,
-        limits={"scale": (0.0, None), "power": (0.0, None)},
-        assumes="a Condorcet winner",
-        regret="O(K log T) + O(K^(2 + c))",
-        cost="O(K)",
-        reference="Komiyama et al., Regret Lower Bound and Optimal Algorithm, COLT 2015, RMED1",
-        bibtex=BIBTEX,
-    )
+    __name__,
+    name="rmed1",
+    limits={"scale": (0.0, None), "power": (0.0, None)},
+    assumes="a Condorcet winner",
+    regret="O(K log T) + O(K^(2 + c))",
+    cost="O(K)",
+    cite="komiyama2015regret",
+    where="RMED1",
 )

@@ -12,12 +12,11 @@ plays every pair alpha ln ln T times at first, and then fixes the opponents for 
 from __future__ import annotations
 
 from math import ceil, exp, inf, log
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from numpy.random import Generator
 
 from ltr_duel.bandits.policies.rmed import (
-    BIBTEX,
     State,
     last_step_alone,
     likely_winner,
@@ -27,7 +26,7 @@ from ltr_duel.bandits.policies.rmed import (
     update,
 )
 from ltr_duel.bandits.policies.rmed import idle_until as idle_until_joined
-from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import last_step_before
 from ltr_duel.core import FloatMatrix, IntMatrix, kernel
 
@@ -163,28 +162,30 @@ def last_step_at_level(alpha: float, level: int) -> int:
     return last_step_before(exp(min(level / alpha, 3.75)))  # ln ln of the largest 64-bit number is 3.77
 
 
-def _register(name: str, state: type, start: Any, choose: Any, idle: Any, needs_horizon: bool) -> None:
-    register(
-        Policy(
-            name=name,
-            feedback="duel",
-            params=Params,
-            state=state,
-            init=start,
-            select=choose,
-            update=update,
-            recommend=recommend,
-            idle_until=idle,
-            needs_horizon=needs_horizon,
-            limits={"alpha": (0.0, None), "scale": (0.0, None), "power": (0.0, None)},
-            assumes="a Condorcet winner",
-            regret="asymptotically optimal, O(K log T)",
-            cost="O(K)",
-            reference=f"Komiyama et al., Regret Lower Bound and Optimal Algorithm, COLT 2015, {name.upper()}",
-            bibtex=BIBTEX,
-        )
-    )
-
-
-_register("rmed2", Rmed2State, init, select, idle_until, needs_horizon=False)
-_register("rmed2fh", FixedState, fixed_init, fixed_select, idle_until_joined, needs_horizon=True)
+register(
+    __name__,
+    prefix="rmed2",
+    update=update,
+    recommend=recommend,
+    limits={"alpha": (0.0, None), "scale": (0.0, None), "power": (0.0, None)},
+    assumes="a Condorcet winner",
+    regret="asymptotically optimal, O(K log T)",
+    cost="O(K)",
+    cite="komiyama2015regret",
+    where="RMED2",
+)
+register(
+    __name__,
+    name="rmed2fh",
+    prefix="fixed",
+    update=update,
+    recommend=recommend,
+    idle_until=idle_until_joined,
+    needs_horizon=True,
+    limits={"alpha": (0.0, None), "scale": (0.0, None), "power": (0.0, None)},
+    assumes="a Condorcet winner",
+    regret="asymptotically optimal, O(K log T)",
+    cost="O(K)",
+    cite="komiyama2015regret",
+    where="RMED2FH",
+)

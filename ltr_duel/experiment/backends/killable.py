@@ -98,8 +98,7 @@ def main() -> None:
         task = tasks.get()
         try:
             run = PreparedRun(task)
-            with contextlib.suppress(Exception):  # the run itself fails in the same way, and reports it
-                run.compile()
+            run.compile()
         except InputError as error:
             pipe.send(str(error))
             continue

@@ -78,7 +78,6 @@ from .random import shuffle as shuffle
 from .random import stream as stream
 from .references import Reference as Reference
 from .references import reference_of as reference_of
-from .registry import PlainRegistry as PlainRegistry
 from .simd import INLINED as INLINED
 from .simd import inlined as inlined
 from .simd import larger as larger

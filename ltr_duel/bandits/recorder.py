@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.bandits.policy import NEVER, recommend
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, dispatched, implement, kernel
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, dispatched, dispatched_call, implement, kernel
 
 
-@dispatched
+@dispatched_call
 def note_pair(recorder: Any, state: Any, params: Any, t: int, last: int, first: int, second: int) -> None:
     """Note that ``first`` met ``second`` in the steps t..last; more than one step only if they are the same arm."""
     raise TypeError("not a registered recorder")
@@ -39,6 +39,8 @@ def _path_of_pairs(recorder: Path, state: Any, params: Any, t: int, last: int, f
 
 
 def _path_of_slates(recorder: Path, state: Any, params: Any, t: int, last: int, slate: IntVector, size: int) -> None:
+    if t > recorder.path.shape[0]:
+        return
     for row in range(t - 1, min(last, recorder.path.shape[0])):
         for a in range(size):
             recorder.path[row, slate[a]] += 1
@@ -91,56 +93,49 @@ def _count_pair(recorder: Counts, state: Any, params: Any, t: int, last: int, fi
     so_far = recorder.so_far
     better = first if recorder.place[first] <= recorder.place[second] else second
     while recorder.due[0] <= last:
-        row, steps = recorder.row[0], recorder.due[0] + 1 - t
+        steps = recorder.due[0] + 1 - t
         so_far.pulls[first] += steps
         so_far.pulls[second] += steps
         so_far.best[better] += steps
-        recorder.recommended[row] = recommend(state, params)
-        for k in range(so_far.pulls.shape[0]):
-            recorder.pulls[row, k] = so_far.pulls[k]
-            recorder.exposure[row, k] = so_far.pulls[k] / 2.0
-            recorder.best[row, k] = so_far.best[k]
-            recorder.worst[row, k] = so_far.pulls[k] - so_far.best[k]
+        pass_checkpoint(recorder, recommend(state, params), True)
         t += steps
-        pass_checkpoint(recorder)
     so_far.pulls[first] += last + 1 - t
     so_far.pulls[second] += last + 1 - t
     so_far.best[better] += last + 1 - t
 
 
 def _count_slate(recorder: Counts, state: Any, params: Any, t: int, last: int, slate: IntVector, size: int) -> None:
-    so_far = recorder.so_far
     while recorder.due[0] <= last:
-        row, steps = recorder.row[0], recorder.due[0] + 1 - t
-        add_slate(recorder, slate, size, steps)
-        recorder.recommended[row] = recommend(state, params)
-        for k in range(so_far.pulls.shape[0]):
-            recorder.pulls[row, k] = so_far.pulls[k]
-            recorder.exposure[row, k] = so_far.alone[k] + so_far.shared[k]
-            recorder.best[row, k] = so_far.best[k]
-            recorder.worst[row, k] = so_far.worst[k]
+        steps = recorder.due[0] + 1 - t
+        add_slate(recorder.so_far, recorder.place, slate, size, steps)
+        pass_checkpoint(recorder, recommend(state, params), False)
         t += steps
-        pass_checkpoint(recorder)
-    add_slate(recorder, slate, size, last + 1 - t)
+    add_slate(recorder.so_far, recorder.place, slate, size, last + 1 - t)
 
 
 @kernel
-def pass_checkpoint(recorder: Counts) -> None:
-    """Go on to the next checkpoint; after the last there is none."""
+def pass_checkpoint(recorder: Counts, recommended: int, pairs: bool) -> None:
+    """Fill the row of the checkpoint that is due, and go on to the next; after the last there is none."""
+    row, times, so_far = recorder.row[0], recorder.times, recorder.so_far
+    recorder.recommended[row] = recommended
+    for k in range(so_far.pulls.shape[0]):
+        recorder.pulls[row, k] = so_far.pulls[k]
+        recorder.exposure[row, k] = so_far.pulls[k] / 2.0 if pairs else so_far.alone[k] + so_far.shared[k]
+        recorder.best[row, k] = so_far.best[k]
+        recorder.worst[row, k] = so_far.pulls[k] - so_far.best[k] if pairs else so_far.worst[k]
     recorder.row[0] += 1
-    row = recorder.row[0]
-    recorder.due[0] = recorder.times[row] if row < recorder.times.shape[0] else NEVER
+    recorder.due[0] = times[row + 1] if row + 1 < times.shape[0] else NEVER
 
 
 @kernel
-def add_slate(recorder: Counts, slate: IntVector, size: int, steps: int) -> None:
+def add_slate(so_far: Totals, place: IntVector, slate: IntVector, size: int, steps: int) -> None:
     """Count ``steps`` impressions of a slate. Only a slate of one arm is ever counted more than once."""
     if steps == 0:
         return
-    best, worst, so_far = slate[0], slate[0], recorder.so_far
+    best, worst = slate[0], slate[0]
     for a in range(1, size):
-        best = slate[a] if recorder.place[slate[a]] < recorder.place[best] else best
-        worst = slate[a] if recorder.place[slate[a]] > recorder.place[worst] else worst
+        best = slate[a] if place[slate[a]] < place[best] else best
+        worst = slate[a] if place[slate[a]] > place[worst] else worst
     so_far.best[best] += steps
     so_far.worst[worst] += steps
     if size == 1:

@@ -20,7 +20,7 @@ _LONGEST = 10**15  # pulls of 2 T must fit in 64 bits with room to spare
 
 def simulate(
     source: PreferenceMatrix | OracleSource,
-    policies: str | Sequence[str],
+    policies: str | Policy | Sequence[str | Policy],
     *,
     horizon: int = 1_000_000,
     repetitions: int = 10,
@@ -37,7 +37,7 @@ def simulate(
     source : PreferenceMatrix or OracleSource
         Who answers: the coins of a matrix, or for example simulated users (`ltr_duel.simulation.live.Live`), or the
         coins of a matrix in whole sweeps, ``FromMatrix(matrix, in_sweeps=True)`` (`ltr_duel.simulation.oracle`).
-    policies : str or sequence of str
+    policies : str, Policy, or sequence of them
         Names with parameters, for example ``["rucb", "mdb:alpha=0.5,beta=1.5"]``.
     horizon : int
         Steps, up to 10^15. Where a policy knows that nothing can change, the loop jumps.
@@ -60,7 +60,18 @@ def simulate(
     Raises
     ------
     InputError
-        For an unknown policy or parameter, or numbers out of range. Nothing has run then.
+        For an unknown policy or parameter, numbers out of range, a policy that the oracle is not for, or a preference
+        matrix of other rankers. Nothing has run then.
+    PolicyError
+        If a policy cannot be compiled.
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import PreferenceMatrix
+    >>> results = simulate(PreferenceMatrix([[0.5, 0.9], [0.1, 0.5]]), "rucb", horizon=1000, repetitions=2)
+    >>> run = results.runs[0]
+    >>> run.checkpoints[-1], run.recommended[-1], run.exposure[-1].sum()
+    (np.int64(1000), np.int64(0), np.float64(1000.0))
     """
     matrix = source if isinstance(source, PreferenceMatrix) else preferences
     if matrix is None:
@@ -68,7 +79,8 @@ def simulate(
     oracle: OracleSource = FromMatrix(source) if isinstance(source, PreferenceMatrix) else source
     if tuple(oracle.names) != tuple(matrix.names):
         raise InputError("the preference matrix has other rankers, or another order of them, than the oracle")
-    wanted = [POLICIES.configure(text) for text in ([policies] if isinstance(policies, str) else policies)]
+    given = [policies] if isinstance(policies, str | Policy) else policies
+    wanted = [POLICIES.configure(one) for one in given]
     if not wanted:
         raise InputError("there is no policy to simulate")
     if len({one.label for one in wanted}) < len(wanted):
@@ -132,7 +144,30 @@ class _Task(NamedTuple):
 
 
 def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
-    """Return log-spaced steps 1..horizon, both included; int64, ascending."""
+    """Return log-spaced steps at which pulls are recorded.
+
+    Parameters
+    ----------
+    horizon : int
+        The last one, up to 10^15.
+    per_decade : int
+        How many there are for each factor of ten.
+
+    Returns
+    -------
+    ndarray of int64, shape (C,)
+        Ascending, from 1 to the horizon.
+
+    Raises
+    ------
+    InputError
+        For numbers out of range.
+
+    Examples
+    --------
+    >>> checkpoints(100, per_decade=2)
+    array([  1,   3,  10,  32, 100])
+    """
     if not 1 <= horizon <= _LONGEST:
         raise InputError(f"the horizon must be between 1 and {_LONGEST:.0e} steps, not {horizon}")
     if per_decade < 1:

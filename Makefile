@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-long bench lint check clean
+.PHONY: demo test test-long bench lint check tables clean
 
 demo: $(READY)  ## Run the main job on a made-up corpus; results in demo/
 	$(BIN)/ltr-duel demo --out demo
@@ -23,6 +23,9 @@ check: $(READY)  ## Style, types and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+tables: $(READY)  ## Renew the tables of docs/ that list policies, methods, click models and corpora
+	$(BIN)/python -m ltr_duel.cli._tables docs
 
 clean:
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,3 +1,4 @@
+from .analysis import plot_regret as plot_regret
 from .data import load_dataset as load_dataset
 from .preferences import (
     PreferenceMatrix as PreferenceMatrix,

@@ -2,4 +2,29 @@
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [
+    "BOUND",
+    "BOUND_COLOUR",
+    "COLOURS",
+    "DASHES",
+    "Look",
+    "describe_means",
+    "latex_table",
+    "look_of",
+    "markdown_table",
+    "plot_accuracy",
+    "plot_against_arms",
+    "plot_distortion",
+    "plot_identification",
+    "plot_preferences",
+    "plot_regret",
+    "plot_sensitivity",
+    "policies_table",
+    "rankers_table",
+    "render_page",
+    "render_report",
+    "save_figure",
+    "save_study",
+    "summary_table",
+]

@@ -1,4 +1,4 @@
-"""What a preference matrix says, for people: who wins, and the best rankers."""
+"""Preference matrices in tables and sentences: the winner, the best rankers, properties, agreement."""
 
 from __future__ import annotations
 
@@ -12,7 +12,22 @@ from ltr_duel.preferences import Agreement, PreferenceMatrix, condorcet_confiden
 def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
     """Return the first ``rows`` rankers in Copeland order, as text.
 
-    Columns: ranker, beats (how many others), wins on average (Borda score), against the winner (p and its error).
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+    rows : int
+
+    Returns
+    -------
+    DataFrame
+        Columns ranker, beats (how many others), wins on average (Borda score), against the winner (p and its standard
+        error).
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import arxiv
+    >>> rankers_table(arxiv(), rows=2)["beats"].to_list()
+    ['5 of 5', '4 of 5']
     """
     winner = matrix.condorcet_winner or matrix.copeland_winners[0]
     best = matrix.names.index(winner)
@@ -33,7 +48,7 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
 
 
 def winner_sentence(matrix: PreferenceMatrix) -> str:
-    """Say who wins and by how much over the strongest rival, or that nobody beats everybody."""
+    """Name the Condorcet winner and its margin over the strongest rival, or say that there is none."""
     winner = matrix.condorcet_winner
     if winner is None:
         copeland = ", ".join(matrix.copeland_winners[:3])
@@ -56,7 +71,7 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
 
 
 def confidence_sentence(matrix: PreferenceMatrix) -> str:
-    """Say how sure the Condorcet winner of an estimated matrix is, and who else it may be."""
+    """Give the probability of being the true Condorcet winner for the best candidates of an estimated matrix."""
     sure = condorcet_confidence(matrix)
     order = sorted(range(len(matrix)), key=lambda k: -sure[k])
     none = max(0.0, 1 - float(sure.sum()))
@@ -79,7 +94,7 @@ def search_sentence(matrix: PreferenceMatrix) -> str:
 
 
 def property_lines(matrix: PreferenceMatrix) -> list[str]:
-    """Say in a few lines what kind of preferences a matrix holds."""
+    """Describe the properties of a matrix in a few lines."""
     about = matrix_properties(matrix)
     copeland = ", ".join(about.copeland_winners[:5]) + (", ..." if len(about.copeland_winners) > 5 else "")
     mixture = ", ".join(f"{name} {weight:.3f}" for name, weight in list(about.von_neumann_winner.items())[:5])
@@ -90,7 +105,7 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
             f"{kind}: {', '.join(f'{name} {_chance(share)}' for name, share in list(chances.items())[:3])}"
             for kind, chances in (("Copeland", about.copeland_confidence), ("Borda", about.borda_confidence))
         )
-        lines.append(f"Chances to win: {shares}")
+        lines.append(f"Probability to win: {shares}")
     order = "a total order" if about.total_order else "no total order"
     cycle = f", {about.cyclic_triples:,} cycles of three (such as {' > '.join(about.cycle)})" if about.cycle else ""
     even = f", {about.even_pairs:,} even pairs" if about.even_pairs else ""
@@ -119,7 +134,7 @@ def agreement_lines(agreement: Agreement) -> list[str]:
         )
     if agreement.settings:
         listed = "; ".join(f"{key}: {one} and {other}" for key, (one, other) in agreement.settings.items())
-        lines.append(f"They do not estimate the same thing: {listed}")
+        lines.append(f"They were estimated with different settings: {listed}")
     return lines
 
 

@@ -1,68 +1,143 @@
-"""One self-contained HTML page: what was asked, what came out, with what settings. It loads nothing from elsewhere."""
+"""A whole study in a folder: the matrix, the results, the pictures and one self-contained page."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ltr_duel.analysis.html import definitions, page, paragraphs, picture, section, table
-from ltr_duel.analysis.rankers import rankers_table
-from ltr_duel.analysis.style import METADATA
+from ltr_duel.analysis.html import render_page
+from ltr_duel.analysis.matrix import plot_preferences
+from ltr_duel.analysis.rankers import rankers_table, winner_sentence
+from ltr_duel.analysis.regret import plot_regret
+from ltr_duel.analysis.style import png_bytes, save_figure
 from ltr_duel.analysis.tables import policies_table
-from ltr_duel.preferences import PreferenceMatrix, lower_bound
+from ltr_duel.core import replacing
+from ltr_duel.preferences import lower_bound, save_preferences
 from ltr_duel.simulation import Results
+
+_TEMPLATE = Path(__file__).parent / "templates" / "study.html"
 
 
 def render_report(
-    matrix: PreferenceMatrix,
     results: Results,
-    figures: Sequence[tuple[str, Figure]],
+    figures: Sequence[tuple[str, Axes | Figure]] = (),
     *,
     title: str,
-    answer: Sequence[str],
+    answer: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> str:
-    """Return the page as text.
+    """Return a self-contained HTML page of a study: answer, tables, figures and settings. It loads nothing.
 
     Parameters
     ----------
-    matrix : PreferenceMatrix
     results : Results
-    figures : sequence of (caption, Figure)
+    figures : sequence of (caption, Axes or Figure)
     title : str
     answer : sequence of str
-        The result in a few sentences; it stands at the top.
+        The result in a few sentences, for the top of the page.
     notes : sequence of str
         What the reader should know of the data.
+
+    Returns
+    -------
+    str
+        HTML.
+
+    Examples
+    --------
+    >>> from ltr_duel import simulate
+    >>> from ltr_duel.preferences import arxiv
+    >>> results = simulate(arxiv(), "rucb", horizon=100, repetitions=1)
+    >>> "<title>RUCB &amp; arXiv</title>" in render_report(results, title="RUCB & arXiv")
+    True
     """
+    matrix, run = results.matrix, results.runs[0].key
     bound = lower_bound(matrix)
-    subtitle = f"{len(matrix)} rankers, {len(results.policies)} policies, {len(results.runs)} runs" + (
-        f"; asymptotic lower bound for pairwise policies: {bound:.4g} ln T" if bound is not None else ""
-    )
-    runs = results.runs[0].key
     settings = {
         **matrix.provenance,
-        "horizon": f"{runs.horizon:,}",
-        "repetitions": len({run.key.repetition for run in results.runs}),
-        "simulation seed": runs.seed,
-        "answers come from": runs.oracle.get("oracle"),
+        "horizon": f"{run.horizon:,}",
+        "repetitions": len({one.key.repetition for one in results.runs}),
+        "simulation seed": run.seed,
+        "answers come from": run.oracle.get("oracle"),
     }
-    parts = [
-        f'<h1>{escape(title)}</h1><p class="soft">{escape(subtitle)}</p>',
-        section("", paragraphs(answer), "answer"),
-        section("What each policy paid", table(policies_table(results))),
-        *(section(caption, picture(_png(figure), caption)) for caption, figure in figures),
-        section("The best rankers", table(rankers_table(matrix))),
-    ]
-    if notes:
-        parts.append(section("Notes", paragraphs(notes)))
-    return page(title, [*parts, section("Settings", definitions(settings))])
+    return render_page(
+        _TEMPLATE,
+        title=title,
+        subtitle=f"{len(matrix)} rankers, {len(results.policies)} policies, {len(results.runs)} runs"
+        + (f"; asymptotic lower bound for pairwise policies: {bound:.4g} ln T" if bound is not None else ""),
+        answer=answer,
+        policies=policies_table(results),
+        pictures=[(caption, png_bytes(figure)) for caption, figure in figures],
+        rankers=rankers_table(matrix),
+        notes=notes,
+        settings={key: _in_words(value) for key, value in settings.items()},
+    )
 
 
-def _png(figure: Figure) -> bytes:
-    data = io.BytesIO()
-    figure.savefig(data, format="png", metadata=METADATA[".png"])
-    return data.getvalue()
+def study_answer(results: Results) -> list[str]:
+    """Say which ranker won, by how much, and the regret of each policy."""
+    matrix, final = results.matrix, results.final()
+    runs = results.runs[0].key
+    lines = [winner_sentence(matrix)]
+    for row in final.itertuples():
+        if matrix.condorcet_winner:
+            lines.append(
+                f"{row.policy}: regret {row.regret_average:,.1f} after {runs.horizon:,} steps;"
+                f" {row.accuracy:.0%} of its runs name the winner."
+            )
+        else:
+            lines.append(f"{row.policy}: Copeland regret {row.regret_copeland:,.1f} after {runs.horizon:,} steps.")
+    return lines
+
+
+def save_study(results: Results, folder: str | Path, *, title: str, notes: Sequence[str] = ()) -> list[str]:
+    """Write preferences.parquet, results.parquet, pulls.parquet, the pictures and report.html; return the answer.
+
+    Parameters
+    ----------
+    results : Results
+    folder : path
+        Made if need be; files of the same names are replaced.
+    title : str
+    notes : sequence of str
+        For the page: what the reader should know of the data.
+
+    Returns
+    -------
+    list of str
+        Which ranker won, by how much, and the regret of each policy, in sentences.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ltr_duel import simulate
+    >>> from ltr_duel.preferences import arxiv
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_study(simulate(arxiv(), "rucb", horizon=100, repetitions=1), folder, title="arXiv")[0]
+    'Condorcet winner: A. It beats its strongest rival, D, in 0.5400 of comparisons.'
+    """
+    folder, matrix = Path(folder), results.matrix
+    regret, preferences = plot_regret(results, title=title), plot_preferences(matrix)
+    answer = study_answer(results)
+    figures = [("Regret", regret), ("Who beats whom", preferences)]
+    page = render_report(results, figures, title=title, answer=answer, notes=notes)
+    save_preferences(matrix, folder / "preferences.parquet")
+    results.save(folder)
+    save_figure(regret, folder / "regret.png")
+    save_figure(preferences, folder / "preferences.png")
+    with replacing(folder / "report.html") as temporary:
+        temporary.write_text(page, encoding="utf-8")
+    return answer
+
+
+def _in_words(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {entry}" for key, entry in value.items())
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return ", ".join(str(entry) for entry in value)
+    return value

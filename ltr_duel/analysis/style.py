@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import io
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from matplotlib import rc_context
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ltr_duel.bandits import POLICIES
 from ltr_duel.core import InputError, replacing
+from ltr_duel.interleaving import METHODS
 
 # Okabe and Ito's palette, without the yellow that vanishes on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-DASHES: tuple[str | tuple[int, tuple[int, ...]], ...] = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
-# Each policy's place, so that those that meet in the papers' figures differ in colour: seven to a row, a row for each
-# kind of dash, and relatives in a column.
-_PLACES = (
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+Dash = str | tuple[int, tuple[int, ...]]
+DASHES: tuple[Dash, ...] = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
+# The places of known policies, so that those that meet in the papers' figures differ in colour: seven to a row, a row
+# for each kind of dash, and relatives in a column. Any other policy takes a free place by the hash of its name.
+_POLICIES = (
     "mdb", "rucb", "rmed1", "merge_rucb", "savage", "beat_the_mean", "interleaved_filter",
     "sparring", "double_thompson", "thompson_sparring", "rcs", "improved_doubler", "thompson_doubler", "doubler",
     "multi_self_sparring", "rucb_icml", "rmed2", "merge_dts", "balanced_doubler", "multisbm", "random_slate",
     "self_sparring", "double_thompson_plus", "rmed2fh", "winner_stays", "versatile_db", "ccb", "random",
     "exp3_sparring", "scb", "ecw_rmed", "winner_stays_strong", "beat_the_mean_pac",
 )  # fmt: skip
-# What would say when, and by which version, a file was made.
-METADATA: dict[str, dict[str, None]] = {
+_METHODS = (
+    "balanced", "document_constraints", "optimized", "optimized_multileave", "pairwise_preference", "probabilistic",
+    "roughly_optimized", "sosm", "team_draft",
+)  # fmt: skip
+_METHOD_MARKERS = (*MARKERS[:5], "h", "*", "<", ">")
+# Fields that would differ with the time and the version by which a file was made.
+_METADATA: dict[str, dict[str, None]] = {
     ".png": {"Software": None},
     ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
     ".svg": {"Date": None, "Creator": None},
@@ -35,49 +47,169 @@ BOUND_COLOUR = "#6b6b6b"
 
 
 class Look(NamedTuple):
-    """How one policy is drawn."""
+    """How a policy or a method is drawn: keywords of `matplotlib.axes.Axes.plot`.
+
+    Parameters
+    ----------
+    color : str
+    linestyle : str or tuple
+    marker : str
+        Of a policy with parameters, to distinguish variants of a policy; or where colours and dashes have run out.
+    markevery : float, optional
+        Distance of the markers, as a share of the axes.
+
+    Examples
+    --------
+    >>> Look("#000000", "--")._asdict()
+    {'color': '#000000', 'linestyle': '--', 'marker': '', 'markevery': None}
+    """
 
     color: str
-    linestyle: str | tuple[int, tuple[int, ...]]
-    marker: str = ""  # tells apart the same policy with other parameters
+    linestyle: Dash
+    marker: str = ""
     markevery: float | None = None
 
 
 def look_of(label: str) -> Look:
-    """Return the look of a policy: by its place in one list, whatever else is in the figure.
+    """Return the look of a policy: the same whatever else is in the figure, and another one for each name.
 
-    Parameters change the marker only. A policy that is not in the list gets a look by its name.
+    Parameters
+    ----------
+    label : str
+        Name of a policy, with parameters if wanted; they change the marker only.
+
+    Returns
+    -------
+    Look
+
+    Examples
+    --------
+    >>> look_of("rucb").color == look_of("rucb:alpha=0.6").color
+    True
+    >>> look_of("rucb") == look_of("one_of_my_own")
+    False
     """
     name, _, params = label.partition(":")
-    place = _PLACES.index(name) if name in _PLACES else _number(name)
-    colour, dashes = COLOURS[place % len(COLOURS)], DASHES[place // len(COLOURS) % len(DASHES)]
+    look = _look(_place(name, _POLICIES, POLICIES.names, slots=len(_looks())))
     if not params:
-        return Look(colour, dashes)
-    return Look(colour, dashes, _MARKERS[_number(params) % len(_MARKERS)], 0.1)
+        return look
+    others = [marker for marker in MARKERS if marker != look.marker]
+    return look._replace(marker=others[_number(params) % len(others)], markevery=0.1)
+
+
+def method_look(label: str) -> Look:
+    """Return the look of a comparison method, by its name: the same in every figure, whatever the parameters."""
+    name = label.partition(":")[0]
+    place = _place(name, _METHODS, METHODS.names, slots=len(COLOURS) * len(_METHOD_MARKERS))
+    row, column = divmod(place, len(COLOURS))
+    return Look(COLOURS[column], DASHES[row % 4], _METHOD_MARKERS[place % len(_METHOD_MARKERS)])
+
+
+def _look(place: int) -> Look:
+    if place < len(_looks()):
+        return _looks()[place]
+    row, column = divmod(place, len(COLOURS))
+    return Look(COLOURS[column], (0, (6, 1) + (1, 1) * row))  # hundreds of policies: one more dot for each row
+
+
+@functools.cache
+def _looks() -> list[Look]:
+    """Return colours x dashes, without a marker and then with each."""
+    plain = [Look(colour, dash) for dash in DASHES for colour in COLOURS]
+    marked = [look._replace(marker=marker, markevery=0.1) for marker in MARKERS for look in plain]
+    return [*plain, *marked]
+
+
+def _place(name: str, known: tuple[str, ...], registered: Callable[[], Collection[str]], slots: int) -> int:
+    """Return a number that no other name has: the place among the known ones, else a free one by hash and probing."""
+    if name in known:
+        return known.index(name)
+    return _free_places(known, frozenset([*registered(), name]), slots)[name]
+
+
+@functools.lru_cache(maxsize=256)
+def _free_places(known: tuple[str, ...], names: frozenset[str], slots: int) -> dict[str, int]:
+    taken = set(range(len(known)))
+    places = {}
+    for name in sorted(names - set(known)):
+        place = len(known) + _number(name) % (slots - len(known))
+        while place in taken:
+            place += 1
+        places[name] = place
+        taken.add(place)
+    return places
 
 
 def _number(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
 
 
-def save_figure(figure: Figure, path: Path) -> Path:
+def save_figure(figure: Axes | Figure, path: str | Path) -> Path:
     """Write a figure as PNG, PDF or SVG, by the suffix: the same figure gives the same bytes, whenever and wherever.
+
+    Parameters
+    ----------
+    figure : Axes or Figure
+        What the functions ``plot_...`` return, or a figure.
+    path : path
+        Its folder is made if need be.
+
+    Returns
+    -------
+    Path
+        The file.
 
     Raises
     ------
     InputError
         For another suffix.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_figure(Figure(), f"{folder}/empty.svg").name
+    'empty.svg'
     """
-    if path.suffix not in METADATA:
-        raise InputError(f"{path}: a figure is written as {', '.join(METADATA)}")
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in _METADATA:
+        raise InputError(f"{path}: a figure ends in .png, .pdf or .svg")
     with replacing(path) as temporary, rc_context({"svg.hashsalt": "ltr_duel", "svg.fonttype": "path"}):
-        figure.savefig(temporary, format=path.suffix[1:], metadata=METADATA[path.suffix])
+        whole_figure(figure).savefig(temporary, format=suffix[1:], metadata=_METADATA[suffix])
     return path
 
 
-def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
-    """Return a figure that belongs to no window and no global state, with one pair of axes."""
-    figure = Figure(figsize=(width, height), dpi=150, layout="constrained")
-    axes = figure.add_subplot()
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+def png_bytes(figure: Axes | Figure) -> bytes:
+    """Return a figure as PNG."""
+    data = io.BytesIO()
+    whole_figure(figure).savefig(data, format="png", metadata=_METADATA[".png"])
+    return data.getvalue()
+
+
+def whole_figure(drawn: Axes | Figure) -> Figure:
+    """Return the figure that axes are on."""
+    figure = drawn.figure
+    while not isinstance(figure, Figure):
+        figure = figure.figure
+    return figure
+
+
+def prepared_axes(
+    ax: Axes | None, width: float, height: float, title: str = "", grid: Literal["both", "x"] = "both"
+) -> Axes:
+    """Return ``ax``, or the axes of a new figure that belongs to no window and no global state, with grid and title."""
+    if ax is None:
+        ax = Figure(figsize=(width, height), dpi=150, layout="constrained").add_subplot()
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(which="major", axis=grid, color="#e6e6e6", lw=0.7)
+    ax.set_axisbelow(True)
+    if title:
+        ax.set_title(title, loc="left", fontsize=10)
+    return ax
+
+
+def legend_beside(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
+    """Name the lines right of the axes."""
+    named = handles if handles is not None else ax.get_legend_handles_labels()[0]
+    ax.legend(handles=named, fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))

@@ -1,4 +1,4 @@
-"""Tables for people: what each policy paid, as text and as LaTeX."""
+"""Tables of results as text, LaTeX and Markdown."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
+from ltr_duel.core import HORIZON, POLICY, PROBLEM, regret_column, regret_label
 from ltr_duel.simulation import Results
 
 _SPECIAL = {
@@ -16,31 +17,65 @@ _SPECIAL = {
 
 
 def policies_table(results: Results) -> pd.DataFrame:
-    """Return one row for each policy, as text: regret at the horizon, and how soon the winner was settled on."""
+    """Return one row for each policy, as text: regret at the horizon, and how soon it identifies the winner.
+
+    Parameters
+    ----------
+    results : Results
+
+    Returns
+    -------
+    DataFrame
+        Columns policy; regret; and, with a Condorcet winner, runs that name the winner (at the horizon) and median
+        identification time (in steps). Without one, policy and Copeland regret.
+
+    Examples
+    --------
+    >>> from ltr_duel import simulate
+    >>> from ltr_duel.preferences import arxiv
+    >>> list(policies_table(simulate(arxiv(), "rucb", horizon=100, repetitions=1)))
+    ['policy', 'regret', 'runs that name the winner', 'median identification time']
+    """
     frame = results.final()
     decided = bool(results.matrix.condorcet_winner)
-    table = pd.DataFrame({"policy": frame["policy"]})
-    column = "regret_average" if decided else "regret_copeland"
-    table["regret" if decided else "Copeland regret"] = [f"{value:,.1f}" for value in frame[column]]
+    table = pd.DataFrame({POLICY: frame[POLICY]})
+    column = regret_column("average" if decided else "copeland")
+    table[regret_label(column)] = [f"{value:,.1f}" for value in frame[column]]
     if decided:
         table["runs that name the winner"] = [f"{value:.0%}" for value in frame["accuracy"]]
-        table["steps until it is settled (median)"] = [
+        table["median identification time"] = [
             f"{value:,.0f}" if math.isfinite(value) else "not within the horizon" for value in frame["steps_to_winner"]
         ]
     return table
 
 
 def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return a summary (`ltr_duel.simulation.summary.summarise`) as text: what a paper's table would show.
+    """Return a summary as text: what a paper's table would show.
 
-    Columns: problem and horizon if the summary has them, policy, mean ± sd, median, p (Wilcoxon, against the policy
-    with the lowest mean), effect.
+    Parameters
+    ----------
+    summary : DataFrame
+        From `Results.summary` or `StudyResults.summary`.
+
+    Returns
+    -------
+    DataFrame
+        problem and horizon if the summary has them, policy, mean ± sd, median, p (Wilcoxon, against the policy with the
+        lowest mean), effect.
+
+    Examples
+    --------
+    >>> from ltr_duel import simulate
+    >>> from ltr_duel.preferences import arxiv
+    >>> results = simulate(arxiv(), ["rucb", "mdb"], horizon=100, repetitions=3)
+    >>> summary_table(results.summary()).columns.to_list()
+    ['policy', 'mean ± sd', 'median', 'p', 'effect']
     """
     table = pd.DataFrame(index=summary.index)
-    for name in ("problem", "horizon"):
+    for name in (PROBLEM, HORIZON):
         if name in summary:
-            table[name] = [f"{one:,}" if name == "horizon" else str(one) for one in summary[name]]
-    table["policy"] = summary["policy"]
+            table[name] = [f"{one:,}" if name == HORIZON else str(one) for one in summary[name]]
+    table[POLICY] = summary[POLICY]
     table["mean ± sd"] = [
         f"{mean:,.1f}" + ("" if math.isnan(sd) else f" ± {sd:,.1f}")
         for mean, sd in zip(summary["mean"], summary["sd"], strict=True)
@@ -52,13 +87,29 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "") -> str:
-    """Write a table as LaTeX (package booktabs): text columns to the left, others to the right.
+    r"""Write a table as LaTeX (package booktabs): text columns to the left, others to the right.
 
     Parameters
     ----------
     frame : DataFrame
     caption, label : str
         If one is given the table floats.
+
+    Returns
+    -------
+    str
+        LaTeX.
+
+    Examples
+    --------
+    >>> print(latex_table(pd.DataFrame({"policy": ["a_b"], "regret": [1.5]})), end="")
+    \begin{tabular}{lr}
+    \toprule
+    policy & regret \\
+    \midrule
+    a\_b & 1.5 \\
+    \bottomrule
+    \end{tabular}
     """
     left = [not pd.api.types.is_numeric_dtype(frame[name]) and not _looks_numeric(frame[name]) for name in frame]
     lines = [f"\\begin{{tabular}}{{{''.join('l' if one else 'r' for one in left)}}}", "\\toprule"]
@@ -71,6 +122,31 @@ def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "") -> s
         tail += [f"\\label{{{label}}}"] if label else []
         lines = [*head, *lines, *tail, "\\end{table}"]
     return "\n".join(lines) + "\n"
+
+
+def markdown_table(frame: pd.DataFrame) -> str:
+    """Write a table as Markdown.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Of texts; bars and angle brackets are escaped, and lines are joined.
+
+    Returns
+    -------
+    str
+        Markdown; cells are not padded.
+
+    Examples
+    --------
+    >>> print(markdown_table(pd.DataFrame({"policy": ["rucb"], "regret": ["1.5"]})))
+    | policy | regret |
+    | --- | --- |
+    | rucb | 1.5 |
+    """
+    rows = [list(frame.columns), ["---"] * frame.shape[1], *frame.to_numpy(object).tolist()]
+    cells = [[" ".join(str(cell).split()).replace("|", "\\|").replace("<", "&lt;") for cell in row] for row in rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
 
 
 def _row(cells: Iterable[str]) -> str:

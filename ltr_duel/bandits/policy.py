@@ -30,7 +30,7 @@ from ltr_duel.core import (
     FloatMatrix,
     IntMatrix,
     IntVector,
-    Registry,
+    PlainRegistry,
     SignMatrix,
     dispatched,
     dispatched_call,
@@ -176,7 +176,7 @@ class Policy:
     compiled: bool = True
 
 
-POLICIES: Registry[Policy] = Registry("policy", "ltr_duel.bandits.policies")
+POLICIES: PlainRegistry[Policy] = PlainRegistry("policy", "ltr_duel.bandits.policies")
 
 
 def register(policy: Policy) -> Policy:

@@ -6,13 +6,16 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ltr_duel.core import Plugin, Registry
 
 
 class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
@@ -41,6 +44,25 @@ jobs_option = click.option("--jobs", type=COUNT, default=-1, show_default="all c
 seed_option = click.option("--seed", type=COUNT, default=0, show_default=True, help="Seed of everything random.")
 
 
+def _load(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[Plugin, ...]:
+    if not paths:
+        return ()
+    from ltr_duel.core import load_plugin
+
+    return tuple(map(load_plugin, paths))
+
+
+_PLUGIN: dict[str, Any] = {
+    "multiple": True,
+    "type": click.Path(path_type=Path),
+    "callback": _load,
+    "is_eager": True,
+    "help": "A Python file with policies, comparison methods, click models or corpora of yours; may be repeated.",
+}
+plugin_option = click.option("--plugin", expose_value=False, **_PLUGIN)
+plugins_option = click.option("--plugin", "plugins", **_PLUGIN)  # for commands that keep what was loaded
+
+
 def end(code: int, *, at_once: bool = False) -> NoReturn:
     """End the process; at once if runs go on that nobody waits for: they would crash while Python tears itself down."""
     backends = sys.modules.get("ltr_duel.experiment.backends.backend")  # importing it takes longer than most commands
@@ -63,11 +85,22 @@ def print_table(frame: pd.DataFrame) -> None:
         click.echo("  ".join([first, *rest]).rstrip())
 
 
-def print_entry(name: str, facts: Mapping[str, str]) -> None:
-    """Print one entry of a catalogue, as wide as the terminal allows: its name, then each fact with what it is."""
+def print_catalogue(registry: Registry[Any], names: Sequence[str], *, bibtex: bool) -> None:
+    """Print all components of a kind, or those named, as wide as the terminal allows: each with the facts of it.
+
+    With ``bibtex``, what to cite instead.
+    """
+    chosen = [registry[name] for name in names] or list(registry)
+    if bibtex:
+        click.echo("\n\n".join(dict.fromkeys(source.bibtex for component in chosen for source in component.sources)))
+        return
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-    label = max(map(len, facts))
-    click.echo(click.style(name, bold=True))
-    for about, fact in facts.items():
-        head = f"  {about.ljust(label)}  "
-        click.echo(textwrap.fill(fact, width, initial_indent=head, subsequent_indent=" " * len(head)))
+    for component in chosen:
+        facts = component.facts()
+        label = max(map(len, facts))
+        click.echo(click.style(component.name, bold=True))
+        for about, fact in facts.items():
+            head = f"  {about.ljust(label)}  "
+            click.echo(textwrap.fill(fact, width, initial_indent=head, subsequent_indent=" " * len(head)))
+    if not names:
+        click.echo(f"\n{len(chosen)} in all.")

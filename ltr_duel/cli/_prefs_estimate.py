@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ltr_duel.cli._options import COUNT, jobs_option, seed_option
+from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, seed_option
 
 
 class Part(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
@@ -64,6 +64,7 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @goal_options
 @click.option("--variance-reduction", type=Names(), default="", help="Of common, stratified, integrated, antithetic.")
 @click.option("--share", type=Part(), help="Count only this share into the store; a run without it adds up.")
+@plugin_option
 @seed_option
 @jobs_option
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The Parquet file to write.")
@@ -143,6 +144,7 @@ def estimate(
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--comparisons", type=COUNT, default=0, help="Comparisons for each pair, in all.")
 @goal_options
+@plugin_option
 @jobs_option
 @click.option("--out", type=click.Path(path_type=Path), help="The Parquet file to write.  [default: FILE]")
 def extend(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ltr_duel.cli._options import plugin_option
 from ltr_duel.core import InputError
 
 if TYPE_CHECKING:
@@ -36,28 +37,8 @@ def _reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def _load_plugins(context: click.Context, option: click.Parameter, files: tuple[Path, ...]) -> None:
-    if files:
-        from ltr_duel.core import load_plugin
-        from ltr_duel.data import CORPORA
-
-        CORPORA.names()  # what is there before
-        for file in files:
-            load_plugin(file)
-
-
-_plugins = click.option(
-    "--plugin",
-    multiple=True,
-    type=_PATH,
-    expose_value=False,
-    callback=_load_plugins,
-    help="A Python file that registers a corpus; may be repeated.",
-)
-
-
 @command.command("list")
-@_plugins
+@plugin_option
 def list_corpora() -> None:
     """Print the known corpora: size, grades, licence, how to get them, whether converted."""
     import json
@@ -82,12 +63,12 @@ def list_corpora() -> None:
 
 @command.command()
 @click.argument("name")
+@plugin_option
 @click.option("--accept-terms", is_flag=True, help="I have read and accept the terms of the corpus.")
 @click.option("--archive", type=_PATH, help="The archive, downloaded by hand.")
 @click.option("--folder", type=_PATH, help="Where the archive and its files are kept.  [default: corpora/NAME]")
 @click.option("--url", "urls", multiple=True, help="Another address of the archive, tried first.")
 @click.option("--run", is_flag=True, help="Continue with rankers, preference matrix and regret plot.")
-@_plugins
 @click.pass_context
 def fetch(
     context: click.Context,
@@ -128,10 +109,10 @@ def info(path: Path, split: str | None, fold: int | None, **how: Any) -> None:
 
 @command.command()
 @click.argument("path", type=_PATH)
+@plugin_option
 @click.option("--corpus", help="Which corpus of `ltr-duel data list` this is: sets how it is read, and its grades.")
 @click.option("--memory", type=float, help="Megabytes of memory to stay below.")
 @click.option("--jobs", default=-1, show_default=True, help="Threads; -1 for all cores.")
-@_plugins
 @_reading_options
 def convert(
     path: Path,
@@ -160,8 +141,8 @@ def convert(
 @command.command()
 @click.argument("path", type=_PATH)
 @click.option("--corpus", help="Which corpus of `ltr-duel data list` this should be.")
+@plugin_option
 @click.option("--dialect", help="How the files are written; recognised if not given.")
-@_plugins
 def check(path: Path, corpus: str | None, dialect: str | None) -> None:
     """Compare PATH with published checksums and counts, and name the lines that break the format."""
     from ltr_duel.data import CORPORA, check_file, count_problems, expected_digests, feature_files

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ltr_duel.cli._options import COUNT, jobs_option, seed_option
+from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, seed_option
 
 
 @click.command()
@@ -15,7 +15,7 @@ from ltr_duel.cli._options import COUNT, jobs_option, seed_option
     "--data",
     "path",
     type=click.Path(path_type=Path),
-    help="A feature file or a folder; made up if not given.",
+    help="A feature file or a folder; a synthetic corpus if not given.",
 )
 @click.option(
     "--out",
@@ -31,6 +31,7 @@ from ltr_duel.cli._options import COUNT, jobs_option, seed_option
 )
 @click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
 @click.option("--repetitions", type=COUNT, default=10, show_default=True, help="Runs of each policy.")
+@plugin_option
 @seed_option
 @jobs_option
 def command(
@@ -44,7 +45,7 @@ def command(
     seed: int,
     jobs: int,
 ) -> None:
-    """Find the best feature ranker under simulated clicks, and what each policy pays to find it.
+    """Find the best feature ranker under simulated clicks, and the regret of each policy until it is found.
 
     Reads a corpus (without --data it makes one of MSLR's shape, writes it as text, and reads that back), builds a
     ranker for each feature, estimates all pairwise preferences, runs the policies on them, and writes report.html,
@@ -63,13 +64,12 @@ def command(
     for policy in policies:
         configure(policy)
     began = time.perf_counter()
-    made_up = path is None
-    dataset = load_dataset(_made_up_corpus(out, seed) if path is None else path)
+    dataset = load_dataset(_synthetic_corpus(out, seed) if path is None else path)
     click.echo(
         f"{dataset.name}: {dataset.n_queries:,} queries, {dataset.n_docs:,} documents, {dataset.n_features} features,"
         f" grades 0..{dataset.grades - 1}"
     )
-    notes = ["This corpus was made up by the program; its features mean nothing."] if made_up else []
+    notes = ["This is a synthetic corpus; its features mean nothing."] if path is None else []
     constant = constant_features(dataset)
     if constant:
         notes.append(
@@ -90,10 +90,10 @@ def command(
     click.echo(f"\n{out / 'report.html'} and the files beside it ({time.perf_counter() - began:.0f} s)")
 
 
-def _made_up_corpus(out: Path, seed: int) -> Path:
+def _synthetic_corpus(out: Path, seed: int) -> Path:
     """Write a corpus of MSLR's shape as text, for the reader to read."""
     from ltr_duel.data import make_corpus, write_svmlight
 
-    path = out / "made-up corpus.txt.gz"
-    write_svmlight(make_corpus(seed=seed, name="made-up corpus"), path)
+    path = out / "synthetic corpus.txt.gz"
+    write_svmlight(make_corpus(seed=seed, name="synthetic corpus"), path)
     return path

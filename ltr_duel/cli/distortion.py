@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import COUNT, jobs_option, print_table, seed_option
+from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, print_table, seed_option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @click.option("--repetitions", type=COUNT, default=30, show_default=True, help="Sets of each size.")
 @click.option("--comparisons", type=COUNT, default=4000, show_default=True, help="Of each pair, to find the winners.")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
+@plugin_option
 @seed_option
 @jobs_option
 @click.option("--out", type=click.Path(path_type=Path), help="A folder for distortion.parquet and distortion.png.")
@@ -85,11 +86,10 @@ def _percent(value: float) -> str:
 
 
 def _save(frame: pd.DataFrame, out: Path, title: str) -> None:
-    from ltr_duel.analysis import plot_distortion
+    from ltr_duel.analysis import plot_distortion, save_figure
     from ltr_duel.core import replacing
 
     with replacing(out / "distortion.parquet") as temporary:
         frame.to_parquet(temporary, index=False)
-    with replacing(out / "distortion.png") as temporary:
-        plot_distortion(frame, title).savefig(temporary)
+    save_figure(plot_distortion(frame, title=title), out / "distortion.png")
     click.echo(f"\n{out / 'distortion.parquet'}, {out / 'distortion.png'}")

@@ -87,14 +87,9 @@ def compare(a: Path, b: Path, rows: int) -> None:
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The picture to write (.png, .svg, .pdf).")
 def plot(file: Path, title: str, out: Path) -> None:
     """Draw the matrix in FILE as a heat map, in Copeland order; grey where it is not known who is better."""
-    from ltr_duel.analysis import plot_preferences
-    from ltr_duel.core import InputError, replacing
+    from ltr_duel.analysis import plot_preferences, save_figure
 
-    figure = plot_preferences(_read(file), title)
-    if out.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise InputError(f"{out}: a picture ends in .png, .svg or .pdf")
-    with replacing(out) as temporary:
-        figure.savefig(temporary, dpi=150)
+    save_figure(plot_preferences(_read(file), title=title), out)
     click.echo(f"{out}")
 
 

@@ -104,10 +104,9 @@ def _make(files: list[FigureFile], out: Path, scale: str, data: Path | None, job
 
 def _draw(made: Made) -> None:
     from ltr_duel.analysis import save_figure
-    from ltr_duel.papers import DRAWINGS
+    from ltr_duel.papers import draw_figure
 
-    described = made.about["figure"]
-    figure = DRAWINGS[described["drawing"]](made.frame, made.about, **described.get("options", {}))
+    figure = draw_figure(made.frame, made.about)
     for suffix in ("png", "svg"):
         save_figure(figure, made.folder / f"figure.{suffix}")
 

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 @click.option("--latex", type=click.Path(path_type=Path), help="Write the summary as a LaTeX table here.")
 @click.option("--plots", type=click.Path(path_type=Path), help="Write the figures into this folder.")
 @click.option("--format", "suffix", default="png", show_default=True, help="Of the figures: png, pdf or svg.")
-@click.option("--band", default="quantiles", show_default=True, help="'quantiles' or 'standard error'.")
+@click.option("--band", default="quantiles", show_default=True, help="quantiles, standard error, sd, range or none.")
 def command(
     folder: Path, regret: str, csv: Path | None, latex: Path | None, plots: Path | None, suffix: str, band: str
 ) -> None:
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
     from ltr_duel.analysis import latex_table, summary_table
-    from ltr_duel.core import InputError, replacing
+    from ltr_duel.core import InputError, regret_column, replacing
     from ltr_duel.experiment import StudyResults
 
     results = StudyResults(folder)
-    summary = results.summary(f"regret_{regret}")
+    summary = results.summary(regret_column(regret))
     if summary.empty:
         raise InputError(f"{folder}: no run is done yet")
     table = summary_table(summary)
@@ -52,8 +52,9 @@ def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: s
     import re
 
     from ltr_duel.analysis import plot_accuracy, plot_against_arms, plot_identification, plot_regret, save_figure
+    from ltr_duel.core import HORIZON, PROBLEM, RANKERS, regret_column
 
-    paths, column = [], f"regret_{regret}"
+    paths, column = [], regret_column(regret)
     final = results.final((regret,))
     frame = results.to_frame((regret,))
     for study, one in results:
@@ -61,17 +62,15 @@ def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: s
         title = f"{study.problem}, horizon {study.horizon:,}"
 
         def here(table: pd.DataFrame, study: Study = study) -> pd.DataFrame:
-            return table[(table["problem"] == study.problem) & (table["horizon"] == study.horizon)]
+            return table[(table[PROBLEM] == study.problem) & (table[HORIZON] == study.horizon)]
 
-        figures = {
-            "regret": plot_regret(one.to_frame((regret, "copeland")), one.matrix, title, band=band, column=column)
-        }
+        figures = {"regret": plot_regret(one, title=title, spread=band, column=column)}
         if one.matrix.condorcet_winner:
-            figures["accuracy"] = plot_accuracy(here(frame), title)
-            figures["identification"] = plot_identification(here(final), title)
-        paths += [save_figure(fig, folder / f"{name}-{study.horizon}-{kind}{suffix}") for kind, fig in figures.items()]
-    for horizon, runs in final.groupby("horizon"):
-        if runs["rankers"].nunique() > 1 and runs[column].notna().any():
-            figure = plot_against_arms(runs, column, f"horizon {horizon:,}", band=band)
-            paths.append(save_figure(figure, folder / f"all-{horizon}-arms{suffix}"))
+            figures["accuracy"] = plot_accuracy(here(frame), title=title)
+            figures["identification"] = plot_identification(here(final), title=title)
+        paths += [save_figure(ax, folder / f"{name}-{study.horizon}-{kind}{suffix}") for kind, ax in figures.items()]
+    for horizon, runs in final.groupby(HORIZON):
+        if runs[RANKERS].nunique() > 1 and runs[column].notna().any():
+            ax = plot_against_arms(runs, column=column, title=f"horizon {horizon:,}", spread=band)
+            paths.append(save_figure(ax, folder / f"all-{horizon}-arms{suffix}"))
     return paths

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import end, jobs_option
+from ltr_duel.cli._options import end, jobs_option, plugins_option
 
 if TYPE_CHECKING:
+    from ltr_duel.core import Plugin
     from ltr_duel.experiment import Report
 
 
@@ -24,13 +25,7 @@ if TYPE_CHECKING:
 @click.option("--on-existing", default="reuse", show_default=True, help="reuse, overwrite or error.")
 @click.option("--retry", is_flag=True, help="Do again what failed before, and replace damaged files.")
 @click.option("--time-limit", type=float, help="Seconds for one run; then it is killed, and counts as failed.")
-@click.option(
-    "--plugin",
-    "plugins",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="A Python file with policies; may be repeated.",
-)
+@plugins_option
 def command(
     spec: Path,
     out: Path | None,
@@ -42,7 +37,7 @@ def command(
     on_existing: str,
     retry: bool,
     time_limit: float | None,
-    plugins: tuple[Path, ...],
+    plugins: tuple[Plugin, ...],
 ) -> None:
     """Do the runs of the experiment in the file SPEC that are not in the folder yet.
 
@@ -56,7 +51,7 @@ def command(
     check_backend(where)
     if out is None and not dry_run:
         raise click.UsageError("give --out DIR, the folder of results (or --dry-run)")
-    plan = make_plan(spec, plugins=plugins, jobs=jobs)
+    plan = make_plan(spec, plugins=[plugin.path for plugin in plugins], jobs=jobs)
     if dry_run:
         for line in print_estimate(plan, part, out, where):
             click.echo(line)

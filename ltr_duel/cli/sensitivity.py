@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import COUNT, jobs_option, print_table, seed_option
+from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, print_table, seed_option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.option("--repetitions", type=COUNT, default=50, show_default=True, help="Of each pair.")
 @click.option("--accuracy", default=0.95, show_default=True, help="What a method has to reach.")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
+@plugin_option
 @seed_option
 @jobs_option
 @click.option("--out", type=click.Path(path_type=Path), help="A folder for sensitivity.parquet and sensitivity.png.")
@@ -87,11 +88,10 @@ def command(
 
 
 def _save(frame: pd.DataFrame, out: Path, title: str, accuracy: float) -> None:
-    from ltr_duel.analysis import plot_sensitivity
+    from ltr_duel.analysis import plot_sensitivity, save_figure
     from ltr_duel.core import replacing
 
     with replacing(out / "sensitivity.parquet") as temporary:
         frame.to_parquet(temporary, index=False)
-    with replacing(out / "sensitivity.png") as temporary:
-        plot_sensitivity(frame, title, accuracy).savefig(temporary)
+    save_figure(plot_sensitivity(frame, title=title, accuracy=accuracy), out / "sensitivity.png")
     click.echo(f"\n{out / 'sensitivity.parquet'}, {out / 'sensitivity.png'}")

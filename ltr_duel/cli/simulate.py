@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ltr_duel.cli._options import COUNT, jobs_option, print_table, seed_option
+from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, print_table, seed_option
 
 
 @click.command()
@@ -18,9 +18,7 @@ from ltr_duel.cli._options import COUNT, jobs_option, print_table, seed_option
     required=True,
     help="A policy, with parameters if wanted (rucb:alpha=0.51); may be given several times. 'all' for all.",
 )
-@click.option(
-    "--plugin", "plugins", multiple=True, type=click.Path(path_type=Path), help="A Python file of your own policies."
-)
+@plugin_option
 @click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
 @click.option("--repetitions", type=COUNT, default=10, show_default=True, help="Runs of each policy.")
 @seed_option
@@ -35,7 +33,6 @@ from ltr_duel.cli._options import COUNT, jobs_option, print_table, seed_option
 def command(
     file: Path,
     policies: tuple[str, ...],
-    plugins: tuple[Path, ...],
     horizon: int,
     repetitions: int,
     seed: int,
@@ -46,20 +43,17 @@ def command(
 
     Writes results.parquet (policy, repetition, t, regret_average, ...), pulls.parquet, runs.json and regret.png.
     """
-    from ltr_duel.analysis import policies_table, winner_sentence
-    from ltr_duel.bandits import POLICIES, make_known
-    from ltr_duel.core import replacing
+    from ltr_duel.analysis import plot_regret, policies_table, save_figure, winner_sentence
+    from ltr_duel.bandits import POLICIES
     from ltr_duel.preferences import load_preferences
     from ltr_duel.simulation import simulate
 
     matrix = load_preferences(file)
-    make_known(plugins)
     if "all" in policies:
         policies = (*POLICIES.names(), *(text for text in policies if ":" in text))
     results = simulate(matrix, policies, horizon=horizon, repetitions=repetitions, seed=seed, jobs=jobs)
     results.save(out)
-    with replacing(out / "regret.png") as temporary:
-        results.plot().savefig(temporary)
+    save_figure(plot_regret(results), out / "regret.png")
     click.echo(winner_sentence(matrix))
     print_table(policies_table(results))
     click.echo(f"{out / 'results.parquet'}, {out / 'pulls.parquet'}, {out / 'regret.png'}")

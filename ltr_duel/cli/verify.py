@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import COUNT, jobs_option, seed_option
+from ltr_duel.cli._options import COUNT, jobs_option, plugins_option, seed_option
+
+if TYPE_CHECKING:
+    from ltr_duel.core import Plugin
 
 _MOST = 20
 
@@ -15,18 +19,17 @@ _MOST = 20
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--sample", type=COUNT, default=10, show_default=True, help="Runs to do again; 0 for none.")
-@click.option("--plugin", "plugins", multiple=True, type=click.Path(path_type=Path), help="A file with policies.")
+@plugins_option
 @seed_option
 @jobs_option
-def command(folder: Path, sample: int, plugins: tuple[Path, ...], seed: int, jobs: int) -> None:
+def command(folder: Path, sample: int, plugins: tuple[Plugin, ...], seed: int, jobs: int) -> None:
     """Compare all files in FOLDER with their manifests, and do a random sample of runs again.
 
     Exit code 1 if anything is not as it should be.
     """
-    from ltr_duel.experiment import load_plugin, verify_store
+    from ltr_duel.experiment import verify_store
 
-    loaded = [load_plugin(path) for path in plugins]
-    verdict = verify_store(folder, sample=sample, seed=seed, plugins=loaded, jobs=jobs)
+    verdict = verify_store(folder, sample=sample, seed=seed, plugins=plugins, jobs=jobs)
     for complaint in verdict.complaints[:_MOST]:
         click.echo(complaint)
     if len(verdict.complaints) > _MOST:

@@ -11,12 +11,15 @@ with their numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.core import (
+    Component,
     FloatVector,
     InputError,
     IntVector,
@@ -41,8 +44,6 @@ class ClickModel:
         Probability to click an examined document of grade 0, 1, ...
     p_stop : tuple of float
         Probability to end the session after a document of that grade.
-    source : str
-        Where the numbers come from.
     stop_on : {"click", "examine"}
         Whether the stop is drawn after clicked documents only, or after every examined one.
     position_bias : float
@@ -53,12 +54,17 @@ class ClickModel:
     ------
     InputError
         If the tables differ in length, a probability is outside 0..1, or the stop rule does not exist.
+
+    Examples
+    --------
+    >>> users = ClickModel("mine", p_click=(0.1, 0.8), p_stop=(0.0, 0.5))
+    >>> users.examination([1, 0, 1]).tolist()  # Pr(a document is reached): 1 - 0.8 * 0.5 after a relevant one
+    [1.0, 0.6, 0.6]
     """
 
     name: str
     p_click: tuple[float, ...]
     p_stop: tuple[float, ...]
-    source: str = "given by the user"
     stop_on: Literal["click", "examine"] = "click"
     position_bias: float = 0.0
 
@@ -103,38 +109,94 @@ class ClickModel:
         return np.concatenate([[1.0], np.cumprod(go_on)[:-1]])
 
 
-@dataclass(frozen=True)
-class ClickFamily:
-    """A click model by name, with one table for each number of grades that occurs."""
+class FamilyParams(NamedTuple):
+    """Parameters of all click models: see `ClickModel`."""
 
-    name: str
-    tables: dict[int, tuple[tuple[float, ...], tuple[float, ...]]]  # grades -> (p_click, p_stop)
-    source: str
+    stop_on: str = "click"
+    position_bias: float = 0.0
 
 
-CLICK_MODELS: Registry[ClickFamily] = Registry("click model", "ltr_duel.clicks")
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClickFamily(Component):
+    """A click model by name, for several numbers of grades: a `Component` with tables.
+
+    Parameters
+    ----------
+    name, params, limits, choices, cite, where
+        As of every component (`ltr_duel.core.Component`).
+    tables : dict
+        For each number of grades that it is defined for, the click and the stop probability of each grade.
+
+    Examples
+    --------
+    >>> family = ClickFamily(name="mine", tables={2: ((0.1, 0.8), (0.0, 0.5))})
+    >>> click_model(family, grades=2).p_click
+    (0.1, 0.8)
+    """
+
+    tables: dict[int, tuple[tuple[float, ...], tuple[float, ...]]] = field(repr=False)
+    params: type[FamilyParams] = field(default=FamilyParams, repr=False)
+    limits: Mapping[str, tuple[float | None, float | None]] = field(
+        default_factory=lambda: {"position_bias": (0, None)}, repr=False
+    )
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"stop_on": STOP_RULES}, repr=False)
+
+    def facts(self) -> dict[str, str]:
+        """Return what a reader wants to know, by the words of a table's head."""
+        known = super().facts()
+        click, stop = (
+            "; ".join(" ".join(f"{value:g}" for value in table[side]) for table in self.tables.values())
+            for side in (0, 1)
+        )
+        return {
+            "grades": ", ".join(map(str, sorted(self.tables))),
+            "clicks, by grade": click,
+            "stops, by grade": stop,
+            "parameters": known["parameters"],
+            "source": known["source"],
+        }
 
 
-def click_model(
-    name: str, grades: int, *, stop_on: Literal["click", "examine"] = "click", position_bias: float = 0.0
-) -> ClickModel:
-    """Return the named click model for a corpus with that many grades.
+CLICK_MODELS: Registry[ClickFamily] = Registry(
+    "click model", "ltr_duel.clicks.models", check="ltr_duel.clicks.check:check_click_model"
+)
+
+
+def click_model(text: str | ClickFamily, grades: int) -> ClickModel:
+    """Return the click model of that name for a corpus with that many grades.
+
+    Parameters
+    ----------
+    text : str or ClickFamily
+        A name, with parameters if wanted: ``"navigational:position_bias=0.5"``, ``"perfect:stop_on=examine"``.
+    grades : int
+        Relevance grades of the corpus, 0 included.
+
+    Returns
+    -------
+    ClickModel
 
     Raises
     ------
     InputError
-        If there is no such model, or it is not defined for that many grades.
+        If there is no such model, a parameter is not legal, or it is not defined for that many grades.
+
+    Examples
+    --------
+    >>> model = click_model("navigational:position_bias=0.5", grades=3)
+    >>> model.p_click, model.position_bias
+    ((0.05, 0.5, 0.95), 0.5)
     """
-    family = CLICK_MODELS[name]
+    label, family, params = CLICK_MODELS.configure(text)
     if grades not in family.tables:
         known = ", ".join(str(count) for count in sorted(family.tables))
         fitting = [other.name for other in CLICK_MODELS if grades in other.tables]
         others = f"models for {grades} grades: {', '.join(fitting)}" if fitting else "give a table of your own"
         raise InputError(
-            f"click model '{name}' is defined for {known} grades; this corpus has {grades} (0..{grades - 1}): {others}"
+            f"click model '{family.name}' is defined for {known} grades;"
+            f" this corpus has {grades} (0..{grades - 1}): {others}"
         )
-    p_click, p_stop = family.tables[grades]
-    return replace(ClickModel(name, p_click, p_stop, family.source), stop_on=stop_on, position_bias=position_bias)
+    return ClickModel(label, *family.tables[grades], **params._asdict())
 
 
 class Users(NamedTuple):
@@ -147,7 +209,22 @@ class Users(NamedTuple):
 
 
 def users_of(model: ClickModel, top: int) -> Users:
-    """Return the kernel's form of a click model, for lists of up to ``top`` documents."""
+    """Return the kernel's form of a click model, for lists of up to ``top`` documents.
+
+    Parameters
+    ----------
+    model : ClickModel
+    top : int
+
+    Returns
+    -------
+    Users
+
+    Examples
+    --------
+    >>> users_of(click_model("navigational", grades=2), top=10).p_stop.tolist()
+    [0.2, 0.9]
+    """
     p_stop = np.asarray(model.p_stop, np.float64)
     p_leave = p_stop if model.stop_on == "examine" else np.zeros_like(p_stop)
     return Users(np.asarray(model.p_click, np.float64), p_stop, p_leave, model.attention(top))
@@ -161,12 +238,35 @@ def simulate_clicks(
     shown: IntVector,
     length: int,
     clicks: IntVector,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> int:
     """Walk one user down a list.
 
-    The documents are rows ``start + shown[k]`` of ``relevance``, for k < ``length``. The clicked k are written into
-    ``clicks`` in order, and their number is returned.
+    Parameters
+    ----------
+    users : Users
+        From `users_of`.
+    relevance : ndarray of int16
+        Grades of all documents.
+    start, shown, length : int, ndarray of int64, int
+        The list: rows ``start + shown[k]`` of ``relevance``, for k < ``length``.
+    clicks : ndarray of int64
+        The clicked k are written into it in order.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    int
+        The number of clicks.
+
+    Examples
+    --------
+    >>> from ltr_duel.core import stream
+    >>> users, clicks = users_of(click_model("perfect", grades=2), top=3), np.zeros(3, np.int64)
+    >>> simulate_clicks(users, np.array([0, 1, 1], np.int16), 0, np.arange(3), 3, clicks, stream(0, "user"))
+    2
+    >>> clicks[:2].tolist()
+    [1, 2]
     """
     count = 0
     for k in range(length):

@@ -5,4 +5,30 @@ Nothing here knows of rankers, clicks or bandits.
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+
+__all__ = [
+    "Component",
+    "Configured",
+    "FloatMatrix",
+    "FloatVector",
+    "InputError",
+    "IntMatrix",
+    "IntVector",
+    "NoParams",
+    "Plugin",
+    "Reference",
+    "Registry",
+    "cache_home",
+    "coin",
+    "interpreted",
+    "kernel",
+    "load_plugin",
+    "random_below",
+    "reference_of",
+    "replacing",
+    "run_tasks",
+    "shuffle",
+    "stream",
+    "unknown_name",
+]

@@ -7,18 +7,43 @@ from .arrays import MarkVector as MarkVector
 from .arrays import SignMatrix as SignMatrix
 from .arrays import SmallIntMatrix as SmallIntMatrix
 from .arrays import SmallIntVector as SmallIntVector
-from .components import (
-    REGISTRIES as REGISTRIES,
-)
-from .components import (
-    Component as Component,
-)
-from .components import (
-    Configured as Configured,
-)
-from .components import (
-    NoParams as NoParams,
-)
+from .columns import ANSWERS as ANSWERS
+from .columns import CLICKS as CLICKS
+from .columns import COLUMNS as COLUMNS
+from .columns import CORPUS as CORPUS
+from .columns import CORRECT as CORRECT
+from .columns import DRAW as DRAW
+from .columns import FAMILY as FAMILY
+from .columns import GAMMA as GAMMA
+from .columns import GAP as GAP
+from .columns import HORIZON as HORIZON
+from .columns import IDENTIFIED_AT as IDENTIFIED_AT
+from .columns import LOWER_BOUND as LOWER_BOUND
+from .columns import METHOD as METHOD
+from .columns import MODEL as MODEL
+from .columns import NOTE as NOTE
+from .columns import OUTCOME as OUTCOME
+from .columns import POLICY as POLICY
+from .columns import PROBLEM as PROBLEM
+from .columns import RANKERS as RANKERS
+from .columns import RECOMMENDED as RECOMMENDED
+from .columns import REGRET as REGRET
+from .columns import REPETITION as REPETITION
+from .columns import SIZE as SIZE
+from .columns import SOURCE as SOURCE
+from .columns import STUDY as STUDY
+from .columns import SUBSET as SUBSET
+from .columns import TOP as TOP
+from .columns import T as T
+from .columns import regret_column as regret_column
+from .columns import regret_label as regret_label
+from .columns import regret_name as regret_name
+from .components import REGISTRIES as REGISTRIES
+from .components import Component as Component
+from .components import Configured as Configured
+from .components import NoParams as NoParams
+from .components import Registry as Registry
+from .components import page_parts as page_parts
 from .digest import digest_of as digest_of
 from .digest import sha256_file as sha256_file
 from .draws import beta_draw as beta_draw
@@ -51,7 +76,7 @@ from .random import shuffle as shuffle
 from .random import stream as stream
 from .references import Reference as Reference
 from .references import reference_of as reference_of
-from .registry import Registry as Registry
+from .registry import PlainRegistry as PlainRegistry
 from .simd import INLINED as INLINED
 from .simd import inlined as inlined
 from .simd import larger as larger

@@ -10,9 +10,11 @@ import importlib
 import importlib.metadata
 import math
 import pkgutil
+import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -23,7 +25,13 @@ GROUP = "ltr_duel.plugins"
 
 
 class NoParams(NamedTuple):
-    """For components without parameters."""
+    """The parameters of a component that has none.
+
+    Examples
+    --------
+    >>> NoParams()._asdict()
+    {}
+    """
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -44,6 +52,11 @@ class Component:
         The sources, the main one first: keys of ``references.bib`` separated by commas, or a BibTeX entry.
     where : str
         The place in the source: section, algorithm.
+
+    Examples
+    --------
+    >>> Component(name="mine", cite="zoghi2014rucb", where="Algorithm 1").sources[0].short
+    'Zoghi et al., ICML 2014'
     """
 
     name: str
@@ -68,15 +81,26 @@ class Component:
 
     def facts(self) -> dict[str, str]:
         """Return what a reader wants to know, by the words of a table's head."""
-        cited = [*map(str, self.sources[:1]), *([self.where] if self.where else [])]
-        return {"parameters": self.parameters or "none", "source": ", ".join(cited) or "none"}
+        cited = "; ".join(map(str, self.sources)) or "not stated"
+        return {
+            "parameters": self.parameters or "none",
+            "source": f"{cited}, {self.where}" if self.where else cited,
+        }
 
 
 Item = TypeVar("Item", bound=Component)
 
 
 class Configured(NamedTuple, Generic[Item]):
-    """A component with its parameters; the label is how the user named it, without spaces."""
+    """A component with its parameters; the label is how the user named it, without spaces.
+
+    Examples
+    --------
+    >>> from ltr_duel.interleaving import METHODS
+    >>> label, method, params = METHODS.configure("probabilistic: tau=1")
+    >>> label, method.name, params.tau
+    ('probabilistic:tau=1', 'probabilistic', 1.0)
+    """
 
     label: str
     component: Item
@@ -96,12 +120,22 @@ class Registry(Generic[Item]):
         The package whose modules register items, for example ``"ltr_duel.bandits.policies"``.
     bind : callable, optional
         Called with each item before it is first used.
+    check : str
+        Where the function lies that tests whether an item keeps the contract of its kind:
+        ``"ltr_duel.bandits.check:check_policy"``.
+
+    Examples
+    --------
+    >>> from ltr_duel.clicks import CLICK_MODELS
+    >>> "navigational" in CLICK_MODELS, CLICK_MODELS["navigational"].name
+    (True, 'navigational')
     """
 
-    def __init__(self, kind: str, package: str, bind: Callable[[Item], None] | None = None) -> None:
+    def __init__(self, kind: str, package: str, bind: Callable[[Item], None] | None = None, check: str = "") -> None:
         self.kind = kind
         self._package = package
         self._bind = bind or (lambda item: None)
+        self._check = check
         self._items: dict[str, Item] = {}
         self._complete = False
         REGISTRIES.append(self)
@@ -123,6 +157,17 @@ class Registry(Generic[Item]):
     def remove(self, name: str) -> None:
         """Forget a component: that of a plug-in that turned out to be no good."""
         del self._items[name]
+
+    def check(self, item: str | Item) -> None:
+        """Test that a component keeps the contract of its kind.
+
+        Raises
+        ------
+        InputError
+            If it does not; the message names the component and what is wrong.
+        """
+        if self._check:
+            pkgutil.resolve_name(self._check)(item)
 
     def names(self) -> list[str]:
         """All names, sorted."""
@@ -215,6 +260,12 @@ class Registry(Generic[Item]):
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"{self._package}.{module.name}")
         _import_installed()
+
+
+def page_parts(page: str, names: Iterable[str]) -> dict[str, Any]:
+    """Return what a module defines of the names that its kind gives a meaning, and its file's name as ``name``."""
+    defined = vars(sys.modules[page])
+    return {"name": Path(defined.get("__file__", "")).stem} | {name: defined[name] for name in names if name in defined}
 
 
 REGISTRIES: list[Registry[Any]] = []

@@ -10,6 +10,11 @@ class InputError(ValueError):
     """Something the user gave cannot be used. The message is one complete sentence for a human.
 
     The command line prints it without a traceback and exits with code 2.
+
+    Examples
+    --------
+    >>> str(InputError("run.txt:7: a line of a run has 6 words, not 5"))
+    'run.txt:7: a line of a run has 6 words, not 5'
     """
 
 
@@ -29,6 +34,11 @@ def unknown_name(kind: str, name: str, legal: Iterable[str]) -> InputError:
     -------
     InputError
         ``no <kind> '<name>'; did you mean '...'? (all legal names)``.
+
+    Examples
+    --------
+    >>> print(unknown_name("click model", "navigationl", ["navigational", "perfect"]))
+    no click model 'navigationl'; did you mean 'navigational'? (navigational, perfect)
     """
     names = list(legal)
     close = difflib.get_close_matches(name, names, n=1)

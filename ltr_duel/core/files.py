@@ -18,10 +18,28 @@ def replacing(path: Path) -> Iterator[Path]:
 
     Missing folders are made.
 
+    Parameters
+    ----------
+    path : Path
+        The file to write, or to write anew.
+
+    Yields
+    ------
+    Path
+
     Raises
     ------
     InputError
         If the folder cannot be made or written to.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "new" / "numbers.txt"
+    ...     with replacing(path) as temporary:
+    ...         _ = temporary.write_text("1 2 3")
+    ...     path.read_text()
+    '1 2 3'
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,15 @@ import platformdirs
 def cache_home() -> Path:
     """Return the folder for everything cached: ``$LTR_DUEL_HOME``, else the user's cache folder.
 
-    The folder need not exist yet.
+    Returns
+    -------
+    Path
+        It need not exist yet.
+
+    Examples
+    --------
+    >>> cache_home().name  # doctest: +SKIP
+    'ltr_duel'
     """
     home = os.environ.get("LTR_DUEL_HOME")
     return Path(home).expanduser() if home else platformdirs.user_cache_path("ltr_duel")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
 import numba
@@ -36,8 +36,21 @@ KERNEL_FLAGS: dict[str, Any] = {
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function on first call; the result is cached on disk until a source file changes.
 
-    The function may only read and write what it is given: no allocation, no defaults, no checks, no global
-    state. The plain Python text stays reachable as ``.py_func`` (see `interpreted`).
+    Parameters
+    ----------
+    function : callable
+        It may only read and write what it is given: no allocation, no defaults, no checks, no global state.
+
+    Returns
+    -------
+    callable
+        The plain Python text stays reachable as ``.py_func`` (see `interpreted`).
+
+    Examples
+    --------
+    >>> from ltr_duel.core import random_below, stream  # a kernel
+    >>> random_below(6, stream(0, "die")) == interpreted(random_below)(6, stream(0, "die"))
+    True
     """
     return kernel_for(function)
 
@@ -51,9 +64,27 @@ def kernel_for(function: Callable[P, R], *modules: str) -> Callable[P, R]:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = directory
     try:
-        return numba.njit(**KERNEL_FLAGS, cache=bool(directory))(function)
+        compiled = numba.njit(**KERNEL_FLAGS, cache=bool(directory))(function)
     finally:
         numba.config.CACHE_DIR = before
+    store = getattr(getattr(compiled, "_cache", None), "_impl", None)
+    if store is not None:
+        # What was compiled for types of a plug-in file is not stored: it holds code that may be edited, and other
+        # processes could not read the index of a cache that names its classes.
+        fit = store.check_cachable
+        store.check_cachable = lambda result: _of_this_package(result.signature.args) and fit(result)
+    return compiled
+
+
+def _of_this_package(kinds: Iterable[Any]) -> bool:
+    """Whether all types, and those within them, are numba's or this package's."""
+    for kind in kinds:
+        owner = getattr(kind, "instance_class", None)
+        if owner is not None and not owner.__module__.startswith("ltr_duel."):
+            return False
+        if not _of_this_package(getattr(kind, "types", ())):
+            return False
+    return True
 
 
 def uncached_kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -62,7 +93,23 @@ def uncached_kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def interpreted(function: Callable[P, R]) -> Callable[P, R]:
-    """Return the plain Python text of a kernel."""
+    """Return the plain Python text of a kernel.
+
+    Parameters
+    ----------
+    function : callable
+        A kernel, or a function that is plain Python already.
+
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> from ltr_duel.core import coin
+    >>> interpreted(coin).__name__, interpreted(len) is len
+    ('coin', True)
+    """
     return getattr(function, "py_func", function)
 
 

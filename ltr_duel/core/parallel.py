@@ -48,6 +48,21 @@ def run_tasks(
     first_alone : bool
         Do the first task before the others are started, so that they find its kernels compiled: numba can fail
         when two threads compile the same one. False where the caller has seen to that.
+
+    Yields
+    ------
+    object
+        The answers, in the order of the tasks.
+
+    Raises
+    ------
+    InputError
+        If ``jobs`` is neither -1 nor at least 1.
+
+    Examples
+    --------
+    >>> list(run_tasks(abs, [-1, 2, -3], total=3, jobs=2, label="numbers", unit="number"))
+    [1, 2, 3]
     """
     work = list(tasks)
     workers = checked_jobs(jobs)

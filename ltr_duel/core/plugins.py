@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import pkgutil
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -11,20 +12,42 @@ from typing import NamedTuple
 from ltr_duel.core.components import REGISTRIES
 from ltr_duel.core.errors import InputError
 
+# Where the kinds of components lie. They are complete before a file is run, so that what it adds is known.
+_HOMES = (
+    "ltr_duel.bandits:POLICIES",
+    "ltr_duel.interleaving:METHODS",
+    "ltr_duel.clicks:CLICK_MODELS",
+    "ltr_duel.data:CORPORA",
+)
+
 
 class Plugin(NamedTuple):
-    """A plug-in file that was loaded."""
+    """A plug-in file that was loaded.
+
+    Parameters
+    ----------
+    path : str
+    sha256 : str
+        Of the file's bytes.
+    components : tuple of (str, str)
+        Kind and name of each component that it registers.
+
+    Examples
+    --------
+    >>> Plugin("mine.py", "ab12", (("policy", "mine"),)).defines("policy", "mine")
+    True
+    """
 
     path: str
     sha256: str
-    components: tuple[tuple[str, str], ...]  # kind and name
+    components: tuple[tuple[str, str], ...]
 
     def defines(self, kind: str, name: str) -> bool:
         """Whether the component comes from this file."""
         return (kind, name) in self.components
 
 
-_loaded: dict[str, Plugin] = {}  # by digest: in one process a file is run once
+_loaded: dict[tuple[Path, str], Plugin] = {}  # by path and digest: in one process a file is run once
 
 
 def load_plugin(path: str | Path) -> Plugin:
@@ -43,17 +66,25 @@ def load_plugin(path: str | Path) -> Plugin:
     ------
     InputError
         If the file does not exist, fails, registers nothing, or gives a name that is taken.
+
+    Examples
+    --------
+    >>> load_plugin("absent.py")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ltr_duel.core.errors.InputError: ...absent.py: there is no such plug-in file
     """
     path = Path(path).resolve()
     if not path.is_file():
         raise InputError(f"{path}: there is no such plug-in file")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    if digest in _loaded:
-        return _loaded[digest]
+    if (path, digest) in _loaded:
+        return _loaded[path, digest]
     name = f"ltr_duel_plugin_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InputError(f"{path}: a plug-in is a Python file and ends in .py")
+    for home in _HOMES:
+        pkgutil.resolve_name(home)
     before = {registry.kind: set(registry.names()) for registry in REGISTRIES}
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
@@ -61,15 +92,16 @@ def load_plugin(path: str | Path) -> Plugin:
         spec.loader.exec_module(module)
     except BaseException as error:
         _forget(before)
+        del sys.modules[name]
         if isinstance(error, KeyboardInterrupt):
             raise
         said = error if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
         raise InputError(f"{path}: {said}") from error
     added = _added(before)
     if not added:
-        raise InputError(f"{path}: registers no component; call register(...) in it")
-    _loaded[digest] = Plugin(str(path), digest, added)
-    return _loaded[digest]
+        raise InputError(f"{path}: registers no component; end it with register(__name__, ...)")
+    _loaded[path, digest] = Plugin(str(path), digest, added)
+    return _loaded[path, digest]
 
 
 def reload_plugin(plugin: Plugin) -> None:
@@ -80,8 +112,9 @@ def reload_plugin(plugin: Plugin) -> None:
     InputError
         If the file changed, or cannot be used.
     """
-    if plugin.sha256 not in _loaded and load_plugin(plugin.path).sha256 != plugin.sha256:
-        raise InputError(f"{plugin.path}: changed since the experiment was started")
+    path = Path(plugin.path)
+    if (path, plugin.sha256) not in _loaded and load_plugin(path).sha256 != plugin.sha256:
+        raise InputError(f"{path}: changed since the experiment was started")
 
 
 def _added(before: dict[str, set[str]]) -> tuple[tuple[str, str], ...]:

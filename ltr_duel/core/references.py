@@ -15,7 +15,20 @@ _VENUE = re.compile(r"\((\w[\w ]*)\)\s*$")  # the short name at the end: "... Ma
 
 @dataclass(frozen=True)
 class Reference:
-    """One entry."""
+    """One entry of the list.
+
+    Parameters
+    ----------
+    key, bibtex : str
+        By which it is cited, and the entry itself.
+    author, title, venue, year : str
+        Fields of the entry; the venue is its short name where the entry gives one.
+
+    Examples
+    --------
+    >>> print(reference_of("yue2011beat"))
+    Yue and Joachims, Beat the Mean Bandit, ICML 2011
+    """
 
     key: str
     bibtex: str
@@ -26,18 +39,42 @@ class Reference:
 
     def __str__(self) -> str:
         """Return authors, title, venue and year in one line."""
-        names = [name.split(",")[0] for name in self.author.split(" and ")]
-        authors = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
-        return _plain(f"{authors}, {self.title}, {self.venue} {self.year}")
+        return _plain(f"{self._authors(5)}, {self.title}, {self.venue} {self.year}")
+
+    @property
+    def short(self) -> str:
+        """Authors, venue and year: the form for a table."""
+        return _plain(f"{self._authors(2)}, {self.venue} {self.year}")
+
+    def _authors(self, most: int) -> str:
+        """Return the family names, or of more than ``most`` authors the first one."""
+        names = [name.split(",")[0].strip() for name in re.split(r"\s+and\s+", self.author)]
+        if len(names) > most:
+            return f"{names[0]} et al."
+        return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
 
 
 def reference_of(cite: str) -> Reference:
     """Return the entry with this key, or read the entry that is given.
 
+    Parameters
+    ----------
+    cite : str
+        A key of ``references.bib``, or an entry in BibTeX.
+
+    Returns
+    -------
+    Reference
+
     Raises
     ------
     InputError
         If there is no such key.
+
+    Examples
+    --------
+    >>> reference_of("zoghi2014rucb").year
+    '2014'
     """
     if cite.lstrip().startswith("@"):
         return _read(cite)

@@ -12,7 +12,7 @@ from ltr_duel.core.errors import unknown_name
 Item = TypeVar("Item")
 
 
-class Registry(Generic[Item]):
+class PlainRegistry(Generic[Item]):
     """Named items, registered by the modules of one package when they are imported.
 
     The modules are imported on the first look-up, not before, so that importing the package stays cheap.

@@ -15,7 +15,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 _IMPORT = re.compile(r"^\s*from (ltr_duel[\w.]*|\.+[\w.]*) import (\([^)]*\)|[^\n]*)", re.M)
 _STUB = re.compile(r"^@dispatched", re.M)
-_IMPLEMENTS = re.compile(r"^\s*implement\(", re.M)
+_IMPLEMENTS = re.compile(
+    r"^\s*(?:implement\(|register\(\s*__name__)", re.M
+)  # `register` implements what a page defines
 # One policy's loop depends on that policy's page alone: `kernel_for` names it.
 _PAGES = ROOT / "bandits" / "policies"
 

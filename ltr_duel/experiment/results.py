@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ltr_duel.analysis import plot_regret
 from ltr_duel.core import InputError, replacing, unknown_name
 from ltr_duel.experiment.plan_file import StoredPlan, read_plans
 from ltr_duel.experiment.run_file import read_run
 from ltr_duel.experiment.store import Store
 from ltr_duel.preferences import PreferenceMatrix, load_preferences
-from ltr_duel.simulation import Results, settled, summarise
+from ltr_duel.simulation import Results, identified, summarise, with_correct
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +137,7 @@ class StudyResults:
         return self._table(tuple(regrets), at_the_end=True)
 
     def summary(self, column: str = "regret_average") -> pd.DataFrame:
-        """Return `ltr_duel.simulation.summary.summarise` for each problem and horizon, which are its first columns."""
+        """Return `ltr_duel.simulation.summarise` for each problem and horizon, which are its first columns."""
         parts = []
         for study, results in self:
             table = summarise(results.to_frame((column.removeprefix("regret_"),)), column)
@@ -151,10 +152,10 @@ class StudyResults:
             self.to_frame().to_csv(temporary, index=False, lineterminator="\n")
         return Path(path)
 
-    def plot(self, problem: str | None = None, horizon: int | None = None, **options: Any) -> Figure:
-        """Draw cumulative regret on one problem (the first, if none is named); see `Results.plot`."""
+    def plot(self, problem: str | None = None, horizon: int | None = None, **options: Any) -> Axes:
+        """Draw cumulative regret on one problem (the first, if none is named); see `ltr_duel.analysis.plot_regret`."""
         chosen = problem or self.problems[0]
-        return self.results(chosen, horizon).plot(title=chosen, **options)
+        return plot_regret(self.results(chosen, horizon), title=chosen, **options)
 
     def _about(self, problem: str) -> tuple[StoredPlan, dict[str, Any]]:
         for study, (plan, number) in self.studies.items():
@@ -165,14 +166,10 @@ class StudyResults:
     def _table(self, regrets: tuple[str, ...], *, at_the_end: bool) -> pd.DataFrame:
         parts = []
         for study, results in self:
-            frame = results.to_frame(regrets or self.regrets)
             winner = results.matrix.condorcet_winner
-            frame["correct"] = (frame["recommended"] == winner).astype(float) if winner else np.nan
+            frame = with_correct(results.to_frame(regrets or self.regrets), winner)
             if at_the_end:
-                grouped = frame.groupby(["policy", "repetition"], sort=False)
-                times = [settled(run, winner) if winner else float("nan") for _, run in grouped]
-                frame = grouped.tail(1).reset_index(drop=True)
-                frame["identified_at"] = times
+                frame = identified(frame, winner)
             frame.insert(1, "horizon", study.horizon)
             for place, (name, value) in enumerate([("problem", study.problem), *sorted(study.facts.items())]):
                 frame.insert(place, name, value)

@@ -5,4 +5,19 @@ One method, one file. Nothing here knows a bandit.
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+
+__all__ = [
+    "METHODS",
+    "OUTCOMES",
+    "Comparer",
+    "Method",
+    "MethodError",
+    "check_method",
+    "compare_pair",
+    "compare_slate",
+    "draw_slate",
+    "method_from_functions",
+    "register",
+    "score_slate",
+]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ltr_duel.clicks import ClickModel
-from ltr_duel.core import stream
+from ltr_duel.core import InputError, stream
 from ltr_duel.interleaving.comparison import Comparer, Comparison, compare_pair, compare_slate
-from ltr_duel.interleaving.method import Method, configure_method, draw_pair, draw_slate
+from ltr_duel.interleaving.method import METHODS, Method, draw_pair, draw_slate
 from ltr_duel.rankers import Rankings, inverse
 
 _CLICKS = ClickModel("of the check", (0.3, 0.9), (0.1, 0.5))
@@ -18,8 +18,14 @@ _TIMES = 2000  # comparisons behind a mean; a mean of outcomes in -1..1 is then 
 _FAR = 6.0  # standard errors that cannot be chance
 
 
-class MethodError(AssertionError):
-    """A comparison method breaks the contract; the message says which part of it."""
+class MethodError(InputError):
+    """A comparison method breaks the contract; the message says which part of it.
+
+    Examples
+    --------
+    >>> issubclass(MethodError, InputError)
+    True
+    """
 
 
 def check_method(method: str | Method) -> None:
@@ -39,8 +45,16 @@ def check_method(method: str | Method) -> None:
     ------
     MethodError
         Naming what does not hold.
+
+    Examples
+    --------
+    >>> from ltr_duel.interleaving import method_from_functions
+    >>> mine = method_from_functions("first", lambda orders, top, rng: orders[0][:top], lambda orders, *shown: [1, 0])
+    >>> check_method(mine)
+    Traceback (most recent call last):
+    ltr_duel.interleaving.check.MethodError: method 'first': identical rankers do not win one half each
     """
-    kind = configure_method(method).method
+    kind = METHODS.configure(method).component
     for outcome in kind.outcomes:
         for documents in (1, 4, 25):
             comparer = Comparer(_rankings(documents), _CLICKS, method, outcome)

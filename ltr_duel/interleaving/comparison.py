@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.clicks import ClickModel, Users, simulate_clicks, users_of
 from ltr_duel.core import (
+    Configured,
     InputError,
     IntVector,
     MarkMatrix,
@@ -27,12 +29,11 @@ from ltr_duel.core import (
     unknown_name,
 )
 from ltr_duel.interleaving.method import (
-    ConfiguredMethod,
+    METHODS,
     Lists,
     Method,
     Page,
     Size,
-    configure_method,
     credit_pair,
     credit_slate,
     draw_pair,
@@ -44,7 +45,7 @@ FIXED, RESAMPLED, REDRAWN = range(3)  # what happens to ties
 
 
 class Comparison(NamedTuple):
-    """Everything one worker needs to compare rankers on simulated users. The last five are scratch."""
+    """Everything one worker needs to compare rankers on simulated users. The last four are scratch."""
 
     lists: Lists
     relevance: SmallIntVector  # (n_docs,)
@@ -53,8 +54,9 @@ class Comparison(NamedTuple):
     tied: MarkMatrix  # (K, n_docs) tied[ranker, r]: the document at this place of the order ties with the one above
     method: Any
     page: Page
-    redrawn: Lists  # (rankers, longest) one query, ties ordered anew
-    places: IntVector  # (rankers,) 0, 1, ...: the rows of `redrawn`
+    current: Lists  # `lists`, or (rankers, longest) one query with its ties as they are ordered now: one row for each
+    places: IntVector  # (rankers,) where the rankers of the slate stand in `current`
+    pair: IntVector  # (2,) the pair as a slate
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,17 @@ class Comparer:
     ------
     InputError
         For an unknown method or rule, a wrong number of grades, or a corpus without any relevant document.
+
+    Examples
+    --------
+    >>> from ltr_duel.clicks import click_model
+    >>> from ltr_duel.core import stream
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.rankers import feature_rankers
+    >>> rankings = feature_rankers(make_corpus(queries=4, documents=20, features=10))
+    >>> comparer = Comparer(rankings, click_model("perfect", grades=5), "team_draft")
+    >>> compare_pair(comparer.open(), 0, 1, 2, stream(0, "lists"), stream(0, "clicks")) in (-1.0, 0.0, 1.0)
+    True
     """
 
     rankings: Rankings
@@ -84,11 +97,11 @@ class Comparer:
     method: str | Method = "probabilistic"
     outcome: str = ""
     top: int = 10
-    configured: ConfiguredMethod = field(init=False, repr=False)
+    configured: Configured[Method] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "configured", configure_method(self.method))
-        method = self.configured.method
+        object.__setattr__(self, "configured", METHODS.configure(self.method))
+        method = self.configured.component
         if not self.outcome:
             object.__setattr__(self, "outcome", method.outcomes[0])
         if self.outcome not in method.outcomes:
@@ -111,12 +124,12 @@ class Comparer:
     @property
     def compiled(self) -> bool:
         """Whether kernels can use what `open` returns; if not, the same text runs as plain Python."""
-        return self.configured.method.compiled
+        return self.configured.component.compiled
 
     @property
     def provenance(self) -> dict[str, Any]:
         """Everything that determines the law of an outcome, as JSON."""
-        method, params = self.configured
+        _, method, params = self.configured
         return {
             **self.rankings.provenance,
             "clicks": self.clicks.name,
@@ -134,63 +147,76 @@ class Comparer:
 
     def open(self) -> Comparison:
         """Return what kernels need, with scratch of its own."""
-        rankings, (method, params) = self.rankings, self.configured
+        rankings, (_, method, params) = self.rankings, self.configured
         size = Size(self.top, rankings.longest_query, max(2, len(rankings)))
         rule = rankings.provenance.get("ties")
         ties = {"resample": RESAMPLED, "redraw_at_inference": REDRAWN}.get(str(rule), FIXED)
-        room = (size.rankers, size.longest) if ties != FIXED else (0, 0)
+        lists = current = Lists(rankings.order, rankings.rank, rankings.query_ptr)
+        if ties != FIXED:
+            room = (size.rankers, size.longest)
+            current = Lists(np.zeros(room, np.int16), np.zeros(room, np.int16), np.zeros(2, np.int64))
         return Comparison(
-            Lists(rankings.order, rankings.rank, rankings.query_ptr),
+            lists,
             rankings.relevance,
             users_of(self.clicks, self.top),
             ties,
             rankings.tied,
-            method.open(size, params, self.outcome),
+            method.init(size, params, self.outcome),
             Page(*(np.zeros(self.top, np.int64) for _ in Page._fields)),
-            Lists(np.zeros(room, np.int16), np.zeros(room, np.int16), np.zeros(2, np.int64)),
-            np.arange(size.rankers),
+            current,
+            np.zeros(size.rankers, np.int64),
+            np.zeros(2, np.int64),
         )
 
 
 @dispatched_call
 def compare_pair(
-    comparison: Any,
-    query: int,
-    first: int,
-    second: int,
-    lists_rng: np.random.Generator,
-    clicks_rng: np.random.Generator,
+    comparison: Any, query: int, first: int, second: int, lists_rng: Generator, clicks_rng: Generator
 ) -> float:
-    """Show one interleaved list to one user: the outcome, from -1 (``second`` won) to +1 (``first`` won)."""
+    """Show one interleaved list to one user.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From `Comparer.open`.
+    query, first, second : int
+        Positions of the query and of the two rankers.
+    lists_rng, clicks_rng : numpy.random.Generator
+        For the list, and for the user.
+
+    Returns
+    -------
+    float
+        From -1 (``second`` won) to +1 (``first`` won).
+
+    Examples
+    --------
+    See `Comparer`; compiled functions call it as well.
+
+    >>> callable(compare_pair)
+    True
+    """
     raise TypeError("not a comparison")
 
 
 def _compare_pair(
-    comparison: Comparison,
-    query: int,
-    first: int,
-    second: int,
-    lists_rng: np.random.Generator,
-    clicks_rng: np.random.Generator,
+    comparison: Comparison, query: int, first: int, second: int, lists_rng: Generator, clicks_rng: Generator
 ) -> float:
     c = comparison
+    row, i, j = query, first, second  # where they stand in `current`
+    if c.ties != FIXED:
+        c.pair[0] = first
+        c.pair[1] = second
+        redraw_ties(c, query, c.pair, 2, lists_rng)
+        row, i, j = 0, 0, 1
+    length = draw_pair(c.method, c.current, row, i, j, c.page, lists_rng)
     start = c.lists.query_ptr[query]
-    if c.ties == FIXED:
-        length = draw_pair(c.method, c.lists, query, first, second, c.page, lists_rng)
-        n_clicks = simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, clicks_rng)
-        if n_clicks == 0:
-            return 0.0
-        return credit_pair(c.method, c.lists, query, first, second, c.page, length, n_clicks)
-    shuffle_ties(c.lists, c.tied, query, first, 0, c.redrawn, lists_rng)
-    shuffle_ties(c.lists, c.tied, query, second, 1, c.redrawn, lists_rng)
-    length = draw_pair(c.method, c.redrawn, 0, 0, 1, c.page, lists_rng)
     n_clicks = simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, clicks_rng)
     if n_clicks == 0:
         return 0.0
     if c.ties == REDRAWN:
-        shuffle_ties(c.lists, c.tied, query, first, 0, c.redrawn, lists_rng)
-        shuffle_ties(c.lists, c.tied, query, second, 1, c.redrawn, lists_rng)
-    return credit_pair(c.method, c.redrawn, 0, 0, 1, c.page, length, n_clicks)
+        redraw_ties(c, query, c.pair, 2, lists_rng)
+    return credit_pair(c.method, c.current, row, i, j, c.page, length, n_clicks)
 
 
 @dispatched_call
@@ -200,10 +226,41 @@ def compare_slate(
     slate: IntVector,
     size: int,
     won: SignMatrix,
-    lists_rng: np.random.Generator,
-    clicks_rng: np.random.Generator,
+    lists_rng: Generator,
+    clicks_rng: Generator,
 ) -> int:
-    """Show one multileaved list to one user; fills ``won`` for places a < b (0 = tie) and returns the clicks."""
+    """Show one multileaved list to one user.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From `Comparer.open`.
+    query : int
+    slate : ndarray of int64
+        Positions of the rankers: ``slate[:size]``, all different.
+    size : int
+    won : ndarray of int8, shape (size, size) or larger
+        Is filled for places a < b of the slate: +1 if ``slate[a]`` won, -1 if it lost, 0 for a tie.
+    lists_rng, clicks_rng : numpy.random.Generator
+        For the list, and for the user.
+
+    Returns
+    -------
+    int
+        The number of clicks.
+
+    Examples
+    --------
+    >>> from ltr_duel.clicks import click_model
+    >>> from ltr_duel.core import stream
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.rankers import feature_rankers
+    >>> rankings = feature_rankers(make_corpus(queries=4, documents=20, features=10))
+    >>> comparison = Comparer(rankings, click_model("perfect", grades=5), "sosm").open()
+    >>> won, rng = np.zeros((3, 3), np.int8), stream(0, "example")
+    >>> compare_slate(comparison, 0, np.array([4, 1, 7]), 3, won, rng, rng) <= 10
+    True
+    """
     raise TypeError("not a comparison")
 
 
@@ -213,49 +270,57 @@ def _compare_slate(
     slate: IntVector,
     size: int,
     won: SignMatrix,
-    lists_rng: np.random.Generator,
-    clicks_rng: np.random.Generator,
+    lists_rng: Generator,
+    clicks_rng: Generator,
 ) -> int:
     c = comparison
-    start = c.lists.query_ptr[query]
-    if c.ties == FIXED:
-        length = draw_slate(c.method, c.lists, query, slate, size, c.page, lists_rng)
-    else:
+    row = query
+    for a in range(size):
+        c.places[a] = slate[a]
+    if c.ties != FIXED:
+        redraw_ties(c, query, slate, size, lists_rng)
+        row = 0
         for a in range(size):
-            shuffle_ties(c.lists, c.tied, query, slate[a], a, c.redrawn, lists_rng)
-        length = draw_slate(c.method, c.redrawn, 0, c.places, size, c.page, lists_rng)
+            c.places[a] = a
+    length = draw_slate(c.method, c.current, row, c.places, size, c.page, lists_rng)
+    start = c.lists.query_ptr[query]
     n_clicks = simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, clicks_rng)
     if n_clicks == 0:
         for a in range(size):
             for b in range(a + 1, size):
                 won[a, b] = 0
-    elif c.ties == FIXED:
-        credit_slate(c.method, c.lists, query, slate, size, c.page, length, n_clicks, won)
-    else:
-        if c.ties == REDRAWN:
-            for a in range(size):
-                shuffle_ties(c.lists, c.tied, query, slate[a], a, c.redrawn, lists_rng)
-        credit_slate(c.method, c.redrawn, 0, c.places, size, c.page, length, n_clicks, won)
+        return 0
+    if c.ties == REDRAWN:
+        redraw_ties(c, query, slate, size, lists_rng)
+    credit_slate(c.method, c.current, row, c.places, size, c.page, length, n_clicks, won)
     return n_clicks
 
 
 @kernel
+def redraw_ties(comparison: Comparison, query: int, slate: IntVector, size: int, rng: Generator) -> None:
+    """Write the orders of a query into `current`, tied documents shuffled: ranker ``slate[a]`` into row a."""
+    current = comparison.current
+    for a in range(size):
+        shuffle_ties(comparison.lists, comparison.tied, query, slate[a], a, current, rng)
+
+
+@kernel
 def shuffle_ties(
-    lists: Lists, tied: MarkMatrix, query: int, ranker: int, row: int, redrawn: Lists, rng: np.random.Generator
+    lists: Lists, tied: MarkMatrix, query: int, ranker: int, row: int, current: Lists, rng: Generator
 ) -> None:
-    """Write one ranker's order of a query, tied documents shuffled, into row ``row`` of ``redrawn``."""
+    """Write one ranker's order of a query, tied documents shuffled, into row ``row`` of ``current``."""
     start = lists.query_ptr[query]
     size = lists.query_ptr[query + 1] - start
-    redrawn.query_ptr[1] = size
+    current.query_ptr[1] = size
     begin = 0  # of the run of tied documents
     for r in range(size):
         if tied[ranker, start + r] == 0:
             begin = r
         other = begin + random_below(r - begin + 1, rng)  # inside-out shuffle of the run
-        redrawn.order[row, r] = redrawn.order[row, other]
-        redrawn.order[row, other] = lists.order[ranker, start + r]
+        current.order[row, r] = current.order[row, other]
+        current.order[row, other] = lists.order[ranker, start + r]
     for r in range(size):
-        redrawn.rank[row, redrawn.order[row, r]] = r + 1
+        current.rank[row, current.order[row, r]] = r + 1
 
 
 implement(compare_pair, Comparison, _compare_pair)

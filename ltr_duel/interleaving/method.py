@@ -2,22 +2,30 @@
 
     query --draw--> shown list, owners --click model--> clicks --credit--> who won
 
-A method is a NamedTuple of constants and scratch arrays with implementations of `draw_pair` and `credit_pair`, or of
-`draw_slate` and `credit_slate`, or of both pairs. Building the list and scoring the clicks are separate, so that
-each can be tested against enumeration.
+A method is a page: ``State``, a NamedTuple of constants and scratch arrays; ``init``, which makes it; and `draw_pair`
+and `credit_pair`, or `draw_slate` and `credit_slate`, or all four. Building the list and scoring the clicks are
+separate, so that each can be tested against enumeration. A state keeps nothing from one comparison to the next. The
+functions are undecorated; numba compiles them with the loop that calls them, and plain Python runs the same text.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import numpy as np
+from numpy.random import Generator
 
-from ltr_duel.core import InputError, IntVector, Registry, SignMatrix, SmallIntMatrix, dispatched_call, unknown_name
+from ltr_duel.core import (
+    Component,
+    InputError,
+    IntVector,
+    Registry,
+    SignMatrix,
+    SmallIntMatrix,
+    dispatched_call,
+    implement,
+)
 
 
 class Lists(NamedTuple):
@@ -36,33 +44,60 @@ class Page(NamedTuple):
     clicks: IntVector  # (top,) places of the list that were clicked, ascending
 
 
+class Size(NamedTuple):
+    """What a method must make room for."""
+
+    top: int  # documents shown
+    longest: int  # documents of the largest query
+    rankers: int  # of the largest slate
+
+
 @dispatched_call
-def draw_pair(
-    method: Any, lists: Lists, query: int, first: int, second: int, page: Page, rng: np.random.Generator
-) -> int:
+def draw_pair(state: Any, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator) -> int:
     """Interleave two rankers: fill ``page.shown`` and ``page.owner``, and return the length of the list."""
     raise TypeError("this method does not compare two rankers")
 
 
 @dispatched_call
 def credit_pair(
-    method: Any, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
+    state: Any, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
 ) -> float:
     """Score one or more clicks: +1 if ``first`` won, -1 if ``second`` did, 0 for a tie, or a number between."""
     raise TypeError("this method does not compare two rankers")
 
 
 @dispatched_call
-def draw_slate(
-    method: Any, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: np.random.Generator
-) -> int:
-    """Multileave ``slate[:size]``: fill ``page.shown`` and ``page.owner``, and return the length of the list."""
+def draw_slate(state: Any, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: Generator) -> int:
+    """Multileave ``slate[:size]``: fill ``page.shown`` and ``page.owner``, and return the length of the list.
+
+    Parameters
+    ----------
+    state : State of a method
+    lists : Lists
+    query : int
+    slate : ndarray of int64
+        Positions of the rankers.
+    size : int
+    page : Page
+    rng : numpy.random.Generator
+
+    Examples
+    --------
+    >>> from ltr_duel.interleaving import METHODS
+    >>> order = np.array([[0, 1, 2], [0, 1, 2]], np.int16)
+    >>> page = Page(*np.zeros((3, 3), np.int64))
+    >>> state = METHODS["sosm"].init(Size(top=3, longest=3, rankers=2), METHODS["sosm"].params(), "credit")
+    >>> draw_slate(state, Lists(order, order + 1, np.array([0, 3])), 0, np.arange(2), 2, page, np.random.default_rng())
+    3
+    >>> page.shown.tolist()
+    [0, 1, 2]
+    """
     raise TypeError("this method does not compare sets of rankers")
 
 
 @dispatched_call
 def credit_slate(
-    method: Any,
+    state: Any,
     lists: Lists,
     query: int,
     slate: IntVector,
@@ -76,105 +111,96 @@ def credit_slate(
     raise TypeError("this method does not compare sets of rankers")
 
 
-class NoParams(NamedTuple):
-    """For methods without parameters."""
-
-
-@dataclass(frozen=True)
-class Method:
-    """A registered way of comparing rankers.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Method(Component):
+    """A way of comparing rankers: a `Component` with what follows.
 
     Parameters
     ----------
-    name : str
-    pairs, slates : bool
-        Whether it compares two rankers, and whole sets of them.
-    open : callable
-        ``open(size, params, outcome) -> method`` with scratch of its own; see `Size`.
-    reference : str
-    needs, cost : str
-        For people: what it relies on, and what a comparison costs.
+    name, params, limits, choices, cite, where
+        As of every component (`ltr_duel.core.Component`).
+    state : type
+        The class of what ``init`` returns. A NamedTuple of numbers and arrays, where the method is to be compiled.
+    init : callable
+        ``init(size, params, outcome) -> state``, with scratch of its own; see `Size`. The only place that allocates.
+    draw_pair, credit_pair, draw_slate, credit_slate : callable, optional
+        See the functions of these names. Those for pairs, those for slates, or all.
     outcomes : tuple of str
         Its outcome rules for pairs, the default first.
-    params : type
-        A NamedTuple class; every field has a default.
-    limits : mapping of str to (low, high)
-        Legal closed range of each numeric parameter; None for no bound.
-    choices : mapping of str to tuple of str
-        Legal values of each parameter that is a word.
+    shows, wins, needs, cost : str
+        For people: how the list is made, who wins, what the method relies on, and what a comparison costs.
     compiled : bool
-        False for a method that solves a linear program: it runs as plain Python.
+        False for functions that numba cannot compile; they run as plain Python.
+
+    Examples
+    --------
+    >>> from ltr_duel.interleaving import METHODS
+    >>> method = METHODS["sosm"]
+    >>> method.pairs, method.slates, method.parameters
+    (False, True, 'tau=3.0')
     """
 
-    name: str
-    pairs: bool
-    slates: bool
-    open: Callable[..., Any] = field(repr=False)
-    reference: str = field(repr=False)
-    needs: str = field(default="nothing", repr=False)
-    cost: str = field(default="", repr=False)
+    state: type = field(repr=False)
+    init: Callable[..., Any] = field(repr=False)
+    draw_pair: Callable[..., Any] | None = field(default=None, repr=False)
+    credit_pair: Callable[..., Any] | None = field(default=None, repr=False)
+    draw_slate: Callable[..., Any] | None = field(default=None, repr=False)
+    credit_slate: Callable[..., Any] | None = field(default=None, repr=False)
     outcomes: tuple[str, ...] = ("credit",)
-    params: Callable[..., Any] = NoParams
-    limits: Mapping[str, tuple[float | None, float | None]] = field(
-        default_factory=lambda: MappingProxyType({}), repr=False
-    )
-    choices: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    shows: str = field(default="not stated", repr=False)
+    wins: str = field(default="not stated", repr=False)
+    needs: str = field(default="nothing", repr=False)
+    cost: str = field(default="not stated", repr=False)
     compiled: bool = True
 
+    @property
+    def pairs(self) -> bool:
+        """Whether it compares two rankers."""
+        return self.draw_pair is not None
 
-class Size(NamedTuple):
-    """What a method must make room for."""
+    @property
+    def slates(self) -> bool:
+        """Whether it compares whole sets of rankers."""
+        return self.draw_slate is not None
 
-    top: int  # documents shown
-    longest: int  # documents of the largest query
-    rankers: int  # of the largest slate
+    def facts(self) -> dict[str, str]:
+        """Return what a reader wants to know, by the words of a table's head."""
+        known = super().facts()
+        return {
+            "compares": " and ".join(word for word, able in (("pairs", self.pairs), ("sets", self.slates)) if able),
+            "parameters": known["parameters"],
+            "list": self.shows,
+            "who wins": self.wins,
+            "outcome rules": ", ".join(self.outcomes),
+            "needs": self.needs,
+            "costs": self.cost,
+            "source": known["source"],
+        }
 
 
-METHODS: Registry[Method] = Registry("comparison method", "ltr_duel.interleaving")
-
-
-class ConfiguredMethod(NamedTuple):
-    """A method with its parameters."""
-
-    method: Method
-    params: Any
-
-
-def configure_method(text: str | Method) -> ConfiguredMethod:
-    """Parse ``name`` or ``name:key=value,key=value``, for example ``probabilistic:tau=1``.
-
-    Parameters
-    ----------
-    text : str or Method
-        A method object is taken as it is, with its defaults; it need not be registered.
+def bind(method: Method) -> None:
+    """Make a method's functions known to the stubs above.
 
     Raises
     ------
     InputError
-        For a name that does not exist, a parameter the method does not have, or a value outside its range.
+        If a list could be drawn but not credited, or the other way round, or neither.
     """
-    if isinstance(text, Method):
-        return ConfiguredMethod(text, text.params())
-    label = "".join(text.split())
-    name, _, rest = label.partition(":")
-    method = METHODS[name]
-    defaults = method.params()._asdict()
-    given = {}
-    for part in filter(None, rest.split(",")):
-        key, _, value = part.partition("=")
-        if key not in defaults:
-            raise unknown_name(f"parameter of method {name} called", key, defaults)
-        try:
-            given[key] = type(defaults[key])(value)
-        except ValueError:
-            raise InputError(f"method '{label}': {key} must be a number, not '{value}'") from None
-        if key in method.choices:
-            if value not in method.choices[key]:
-                raise unknown_name(f"{key} for method {name} called", value, method.choices[key])
-            continue
-        low, high = method.limits.get(key, (None, None))
-        lowest, highest = -math.inf if low is None else low, math.inf if high is None else high
-        if not (math.isfinite(given[key]) and lowest <= given[key] <= highest):
-            legal = f"at least {lowest:g}" if high is None else f"between {lowest:g} and {highest:g}"
-            raise InputError(f"method '{label}': {key} must be {legal}, not {value}")
-    return ConfiguredMethod(method, method.params(**given))
+    pairs, slates = (method.draw_pair, method.credit_pair), (method.draw_slate, method.credit_slate)
+    functions: list[Callable[..., Any] | None] = [*pairs, *slates]
+    for draw, credit in (pairs, slates):
+        if (draw is None) != (credit is None):
+            raise InputError(f"method '{method.name}': drawing and crediting go together; one of the two is missing")
+    if not any(functions):
+        raise InputError(
+            f"method '{method.name}': defines neither draw_pair and credit_pair, nor draw_slate and credit_slate"
+        )
+    stubs: list[Callable[..., Any]] = [draw_pair, credit_pair, draw_slate, credit_slate]
+    for stub, function in zip(stubs, functions, strict=True):
+        if function is not None:
+            implement(stub, method.state, function)
+
+
+METHODS: Registry[Method] = Registry(
+    "comparison method", "ltr_duel.interleaving.methods", bind, "ltr_duel.interleaving.check:check_method"
+)

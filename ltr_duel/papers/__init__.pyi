@@ -4,7 +4,7 @@ from .figure_file import SCALES as SCALES
 from .figure_file import FigureFile as FigureFile
 from .figure_file import figures_folder as figures_folder
 from .figure_file import list_figures as list_figures
-from .figures import DRAWINGS as DRAWINGS
+from .figures import draw_figure as draw_figure
 from .find_data import NoDataError as NoDataError
 from .ledger import circumstances as circumstances
 from .ledger import ledger_text as ledger_text

@@ -1,4 +1,4 @@
-"""The papers whose figures and claims are put to the test, by the names that files use for them."""
+"""The papers whose figures and claims are tested, by the names that files use for them."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ PAPERS = {
 
 
 def paper_title(name: str) -> str:
-    """Return the title of a paper; a name that is not known speaks for itself."""
+    """Return the title of a paper; an unknown name is returned as it is."""
     return PAPERS[name].title if name in PAPERS else name

@@ -1,4 +1,4 @@
-"""The ledger: what the papers claim, put to what was measured.
+"""The ledger: what the papers claim, tested against results.
 
 A claim is an entry of a TOML file; it names a figure, a measure (`ltr_duel.papers.checks`) and the range in which
 the number must lie, and never a verdict (`ltr_duel.papers.verdicts`).
@@ -16,16 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import InputError, unknown_name
+from ltr_duel.core import PROBLEM, SOURCE, InputError, unknown_name
 from ltr_duel.papers.bibliography import PAPERS
-from ltr_duel.papers.checks.measure import MEASURES, Missing, Reading, in_words, told
-from ltr_duel.papers.checks.rows import select
+from ltr_duel.papers.checks import MEASURES, Missing, Reading, format_value, in_words, select
 from ltr_duel.papers.verdicts import NEEDS_DATA, Criterion, answer, hardest, verdict
 
 NEEDS = ("real data", "paper scale")
 REAL = ("real data", "published matrix", "as in the paper")
 _MOST_NAMED = 6  # panels that one answer names
-COLUMNS = (
+_COLUMNS = (
     "claim", "paper", "where", "says", "figure", "measure", "measured", "low", "high", "criterion", "verdict",
     "panels", "reason", "source", "scale",
 )  # fmt: skip
@@ -40,7 +39,7 @@ class Claim:
     id, paper, where, says : str
         A name; the paper; section and figure; the claim in our words.
     figure : tuple of str
-        Names of the figures whose tables it is put to; if there are several, the column ``figure`` tells them apart.
+        Names of the figures whose tables it is tested on; if there are several, the column ``figure`` tells them apart.
     measure : str
         Name of a registered measure.
     criterion : Criterion
@@ -133,7 +132,7 @@ def _criterion(given: Any, where: str) -> Criterion:
 
 def _check_settings(measure: str, settings: dict[str, Any], where: str) -> None:
     if measure not in MEASURES:
-        raise InputError(f"{where}: {unknown_name('measure', measure, MEASURES.names())}")
+        raise InputError(f"{where}: {unknown_name('measure', measure, MEASURES)}")
     try:
         inspect.signature(MEASURES[measure].run).bind(None, **settings)
     except TypeError as error:
@@ -141,7 +140,7 @@ def _check_settings(measure: str, settings: dict[str, Any], where: str) -> None:
 
 
 class _Judged(NamedTuple):
-    """What was found of one claim."""
+    """The result of testing one claim."""
 
     readings: dict[str, Reading]
     verdict: str
@@ -182,13 +181,13 @@ def check_claims(
                 ", ".join(scales),
             )
         )  # fmt: skip
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return pd.DataFrame(rows, columns=list(_COLUMNS))
 
 
 def _how(claim: Claim) -> str:
     words = in_words(claim.measure, claim.settings)
     if claim.rows:
-        words += f"; where {told(claim.rows).removeprefix('at ')}"
+        words += f"; where {format_value(claim.rows).removeprefix('at ')}"
     return f"{words}; by {', '.join(claim.panels)}" if claim.panels else words
 
 
@@ -209,7 +208,7 @@ def _judge(claim: Claim, frames: Mapping[str, pd.DataFrame], abouts: Mapping[str
         except Missing as missing:
             gaps[name] = str(missing)
     notes = _notes(table, [abouts.get(name, {}) for name in claim.figure])
-    names = list(table["source"].dropna().unique()) if "source" in table else []
+    names = list(table[SOURCE].dropna().unique()) if SOURCE in table else []
     source = ", ".join(map(str, names)) + (f" ({'; '.join(notes)})" if notes else "")
     unmeasured = "; ".join(f"{name}: {why}" if name else why for name, why in gaps.items())
     if not readings:
@@ -232,7 +231,7 @@ def _panels(table: pd.DataFrame, by: tuple[str, ...]) -> dict[str, pd.DataFrame]
     found = {}
     for values, part in table.groupby(list(by), sort=False):
         words = [
-            told(one) if column == "problem" else f"{column} {told(one)}"
+            format_value(one) if column == PROBLEM else f"{column} {format_value(one)}"
             for column, one in zip(by, values, strict=True)
         ]
         found[", ".join(words)] = part
@@ -240,22 +239,28 @@ def _panels(table: pd.DataFrame, by: tuple[str, ...]) -> dict[str, pd.DataFrame]
 
 
 def _unfit(panels: Mapping[str, pd.DataFrame], notes: list[str]) -> str:
-    """Say what is no evidence for a claim about real data: panels from stand-ins, or an excerpt of a corpus."""
-    if any("source" not in part for part in panels.values()):
+    """Say what is no evidence for a claim about real data: panels from surrogates, or an excerpt of a corpus."""
+    if any(SOURCE not in part for part in panels.values()):
         return "nothing says whether the data are real"
-    poor = [name for name, part in panels.items() if not part["source"].isin(REAL).all()]
+    poor = [name for name, part in panels.items() if not part[SOURCE].isin(REAL).all()]
     if not poor:
         return next((f"{note} cannot decide this" for note in notes if "excerpt" in note), "")
-    return "a stand-in cannot decide this" + (f" ({', '.join(poor)})" if poor != [""] else "")
+    return "a surrogate cannot decide this" + (f" ({', '.join(poor)})" if poor != [""] else "")
 
 
 def _notes(table: pd.DataFrame, abouts: list[Mapping[str, Any]]) -> list[str]:
-    """Return what is noted of the sources of these rows."""
-    problems = set(table["problem"].unique()) if "problem" in table else set()
-    sources = set(table["source"].unique()) if "source" in table else set()
-    said = [one for about in abouts for one in about.get("sources", ()) if one.get("note")]
-    fitting = [one["note"] for one in said if one.get("source") in sources and one.get("problem") in {"", *problems}]
-    return list(dict.fromkeys(fitting if problems else [one["note"] for one in said if one.get("source") in sources]))
+    """Return the notes on the sources of these rows."""
+    problems, sources = (set(table[name].unique()) if name in table else set() for name in (PROBLEM, SOURCE))
+    return list(
+        dict.fromkeys(
+            one["note"]
+            for about in abouts
+            for one in about.get("sources", ())
+            if one.get("note")
+            and one.get("source") in sources
+            and (not problems or one.get("problem") in {"", *problems})
+        )
+    )
 
 
 def _reason(answers: Mapping[str, str], unmeasured: str) -> str:
@@ -273,14 +278,14 @@ def _reason(answers: Mapping[str, str], unmeasured: str) -> str:
 
 def _briefly(names: list[str], panels: Iterable[str]) -> str:
     """Name panels by what all panels of a value have in common ("family equal_gaps"), the others by count if many."""
-    left, told_of = list(names), []
+    left, common = list(names), []
     for piece in dict.fromkeys(piece for name in names for piece in name.split(", ")):
         alike = [name for name in panels if piece in name.split(", ")]
         if len(alike) > 1 and set(alike) <= set(names) and set(alike) & set(left):
-            told_of.append(piece)
+            common.append(piece)
             left = [name for name in left if name not in alike]
     rest = [f"({name})" if ", " in name else name for name in left]
-    return ", ".join([*told_of, *(rest if len(rest) <= _MOST_NAMED else [f"{len(rest)} panels"])])
+    return ", ".join([*common, *(rest if len(rest) <= _MOST_NAMED else [f"{len(rest)} panels"])])
 
 
 def _number(found: Reading) -> str:

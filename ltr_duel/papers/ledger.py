@@ -1,4 +1,4 @@
-"""The ledger of claims for people and programs: a text, CSV, JSON, and a table for a page in Markdown."""
+"""The ledger of claims as text, CSV, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from ltr_duel.analysis import markdown_table
 from ltr_duel.core import replacing
 from ltr_duel.papers.bibliography import paper_title
 from ltr_duel.papers.verdicts import VERDICTS
@@ -19,7 +20,7 @@ _MOST_PANELS = 6  # that a line can hold
 
 
 def ledger_text(ledger: pd.DataFrame, width: int = 100) -> str:
-    """Write the ledger for a terminal: for each claim its verdict and what it says, then its numbers, then why."""
+    """Write the ledger for a terminal: for each claim its verdict and statement, then its numbers and the reason."""
     lines = []
     for paper, rows in ledger.groupby("paper", sort=False):
         lines += [paper_title(str(paper)), ""]
@@ -57,36 +58,35 @@ def save_ledger(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]], f
         "claims.csv": ledger.to_csv(index=False, lineterminator="\n"),
         "claims.md": ledger_markdown(ledger, abouts),
     }
-    paths = [Path(folder) / name for name in texts]
-    for path, text in zip(paths, texts.values(), strict=True):
-        with replacing(path) as temporary:
+    for name, text in texts.items():
+        with replacing(Path(folder) / name) as temporary:
             temporary.write_text(text, encoding="utf-8")
-    return paths
+    return [Path(folder) / name for name in texts]
 
 
 def ledger_markdown(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Write the ledger as Markdown: what it was run on, how many claims hold, and a table for each paper.
+    """Write the ledger as Markdown: circumstances, counts of verdicts, and a table for each paper.
 
     Parameters
     ----------
     ledger : DataFrame
     abouts : mapping of str to mapping
-        The ``about.json`` of each figure; machine, date, scale and seconds are told.
+        The ``about.json`` of each figure; machine, date, scale and seconds are quoted.
     """
     lines = [f"{ledger_sentence(ledger)} {circumstances(abouts)}".rstrip(), ""]
     for paper, rows in ledger.groupby("paper", sort=False):
-        lines += [f"### {paper_title(str(paper))}", ""]
-        lines += [
-            "| claim | where | measured | claimed | verdict | figure, data, scale |",
-            "| --- | --- | --- | --- | --- | --- |",
+        cells = [
+            {
+                "claim": row["says"],
+                "where": row["where"],
+                "measured": f"{row['measure']}: {_brief(row)}",
+                "claimed": row["criterion"],
+                "verdict": f"**{row['verdict']}**" + (f" ({row['reason']})" if row["reason"] else ""),
+                "figure, data, scale": ", ".join(filter(None, (row["figure"], row["source"], row["scale"]))),
+            }
+            for row in rows.to_dict("records")
         ]
-        for row in rows.to_dict("records"):
-            verdict = f"**{row['verdict']}**" + (f" ({row['reason']})" if row["reason"] else "")
-            measured = f"{row['measure']}: {_brief(row)}"
-            origin = ", ".join(filter(None, (row["figure"], row["source"], row["scale"])))
-            cells = (row["says"], row["where"], measured, row["criterion"], verdict, origin)
-            lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
-        lines.append("")
+        lines += [f"### {paper_title(str(paper))}", "", markdown_table(pd.DataFrame(cells)), ""]
     return "\n".join(lines)
 
 
@@ -113,7 +113,3 @@ def circumstances(abouts: Mapping[str, Mapping[str, Any]]) -> str:
     ]
     parts += [f"computed in {seconds / 60:.0f} minutes"] if seconds else []
     return "; ".join(parts) + ("." if parts else "")
-
-
-def _cell(text: str) -> str:
-    return " ".join(str(text).split()).replace("|", "\\|")

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
-from ltr_duel.core import unknown_name
+from ltr_duel.core import (
+    CLICKS,
+    CORRECT,
+    HORIZON,
+    LOWER_BOUND,
+    POLICY,
+    PROBLEM,
+    RANKERS,
+    REGRET,
+    REPETITION,
+    SOURCE,
+    unknown_name,
+)
+from ltr_duel.simulation import final_rows, student_interval
 
-FACTS = ("rankers", "clicks", "source")
-LEVEL = 0.95
+_FACTS = (RANKERS, CLICKS, SOURCE)
 
 
-def standings(frame: pd.DataFrame, column: str = "regret_average") -> pd.DataFrame:
+def standings(frame: pd.DataFrame, column: str = REGRET) -> pd.DataFrame:
     """Return one row for each problem and policy, problems in order of appearance, the best policy first.
 
     Parameters
@@ -29,40 +40,29 @@ def standings(frame: pd.DataFrame, column: str = "regret_average") -> pd.DataFra
     DataFrame
         Without the problems that have no such regret. problem; rankers, clicks, source; horizon; place (from 1);
         policy; runs; regret (mean); low, high (95 % interval of the mean by Student's t, unknown for a single run);
-        to_best (regret by that of the best); to_bound (regret by c ln T; may be below 1: the bound is asymptotic, and
-        for policies that compare pairs); accuracy (share of runs that name the winner); tied (not told apart from the
-        best: the paired interval of the difference covers zero).
+        to_best (regret divided by that of the best); to_bound (regret divided by c ln T; may be below 1: the bound is
+        asymptotic, and for policies that compare pairs); accuracy (share of runs that name the winner); tied (not
+        distinguishable from the best: the paired interval of the difference covers zero).
     """
     if column not in frame:
         raise unknown_name("column", column, [str(name) for name in frame.columns])
-    longest = frame.groupby("problem", sort=False)["horizon"].transform("max")
-    ends = frame[(frame["horizon"] == longest) & (frame["t"] == longest) & frame[column].notna()]
+    ends = final_rows(frame, [PROBLEM])
     parts = []
-    for problem, rows in ends.groupby("problem", sort=False):
-        wide = rows.pivot_table(index="repetition", columns="policy", values=column, sort=False)
-        horizon = int(rows["horizon"].iloc[0])
-        facts = {name: rows[name].iloc[0] if name in rows else None for name in FACTS}
-        bound = (rows["lower_bound"].mean() if "lower_bound" in rows else np.nan) * np.log(horizon)
+    for problem, rows in ends[ends[column].notna()].groupby(PROBLEM, sort=False):
+        wide = rows.pivot_table(index=REPETITION, columns=POLICY, values=column, sort=False)
+        horizon = int(rows[HORIZON].iloc[0])
+        facts = {name: rows[name].iloc[0] if name in rows else None for name in _FACTS}
+        bound = (rows[LOWER_BOUND].mean() if LOWER_BOUND in rows else np.nan) * np.log(horizon)
         means = wide.mean().sort_values(kind="stable")
         best = means.iloc[0]
         for place, (policy, mean) in enumerate(means.items(), 1):
-            low, high = interval(wide[policy].dropna())
-            near = interval((wide[policy] - wide[means.index[0]]).dropna())[0]
-            right = rows.loc[rows["policy"] == policy, "correct"].mean() if "correct" in rows else np.nan
+            low, high = student_interval(wide[policy].dropna())
+            near = student_interval((wide[policy] - wide[means.index[0]]).dropna())[0]
+            right = rows.loc[rows[POLICY] == policy, CORRECT].mean() if CORRECT in rows else np.nan
             parts.append(
-                {"problem": problem, **facts, "horizon": horizon, "place": place, "policy": policy}
+                {PROBLEM: problem, **facts, HORIZON: horizon, "place": place, POLICY: policy}
                 | {"runs": int(wide[policy].count()), "regret": mean, "low": low, "high": high}
                 | {"to_best": mean / best if best > 0 else np.nan, "to_bound": mean / bound, "accuracy": right}
                 | {"tied": place == 1 or bool(np.isnan(near) or near <= 0)}
             )
     return pd.DataFrame(parts)
-
-
-def interval(values: pd.Series) -> tuple[float, float]:
-    """Return the 95 % interval of a mean by Student's t; unknown for less than two values."""
-    if len(values) < 2:
-        return float("nan"), float("nan")
-    known = values.to_numpy(np.float64)
-    mean, error = float(known.mean()), float(known.std(ddof=1)) / len(known) ** 0.5
-    reach = float(stats.t.ppf((1 + LEVEL) / 2, len(known) - 1)) * error
-    return mean - reach, mean + reach

@@ -10,7 +10,7 @@ range, it is "weaker". So "three times better" is not refuted by "twice better".
 - `holds in part` otherwise, and the ledger names the panels that say yes.
 
 `needs data` is the verdict where the figure was not made, where no panel could be measured, where the claim is about
-real data and a panel rests on a stand-in or an excerpt, or where it needs the printed horizon and runs were shorter.
+real data and a panel comes from a surrogate or an excerpt, or where it needs the printed horizon and runs were shorter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ltr_duel.papers.checks.measure import Reading
+from ltr_duel.papers.checks import Reading
 
 HOLDS, IN_PART, FAILS, NEEDS_DATA = "holds", "holds in part", "does not hold", "needs data"
 VERDICTS = (HOLDS, IN_PART, FAILS, NEEDS_DATA)
@@ -64,7 +64,7 @@ def answer(reading: Reading | None, criterion: Criterion, partly: Criterion | No
 
 
 def verdict(answers: Sequence[str]) -> str:
-    """Put the panels together."""
+    """Combine the answers of all panels."""
     if all(one == "yes" for one in answers):
         return HOLDS
     return FAILS if 2 * answers.count("no") > len(answers) else IN_PART

@@ -4,5 +4,9 @@ from .features import feature_rankers as feature_rankers
 from .metrics import ndcg as ndcg
 from .rankings import Rankings as Rankings
 from .rankings import inverse as inverse
+from .runs import Run as Run
+from .runs import read_runs as read_runs
+from .runs import run_rankers as run_rankers
+from .scores import rankings_from_scores as rankings_from_scores
 from .ties import REDRAWING as REDRAWING
 from .ties import TIE_RULES as TIE_RULES

@@ -60,6 +60,13 @@ def feature_rankers(
     ------
     InputError
         For an unknown feature or tie rule, a query of more than 32,767 documents, or where no ranker is left.
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> rankings = feature_rankers(make_corpus(queries=4, documents=6, features=10), features=["2", "1"])
+    >>> rankings.names, rankings.order.shape == rankings.rank.shape
+    (('2', '1'), True)
     """
     columns = _chosen(dataset, features)
     if drop_constant:
@@ -98,7 +105,22 @@ def is_mapped(array: NDArray[Any] | None) -> bool:
 
 
 def constant_features(dataset: Dataset) -> tuple[str, ...]:
-    """Return the names of the features that have a single value within each query: they order nothing."""
+    """Return the names of the features that have a single value within each query: they order nothing.
+
+    Parameters
+    ----------
+    dataset : Dataset
+
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> constant_features(make_corpus(queries=4, documents=6, features=10, constant=0.2))
+    ('8', '10')
+    """
     starts = dataset.query_ptr[:-1]
     names = []
     for column, name in enumerate(dataset.feature_names):
@@ -118,10 +140,24 @@ def _chosen(dataset: Dataset, features: Sequence[str] | None) -> list[int]:
 
 
 def column_means(dataset: Dataset) -> NDArray[np.float64]:
-    """Return the mean of each feature over all documents, scaled to 0..1 within each query; shape (n_features,).
+    """Return the mean of each feature over all documents, scaled to 0..1 within each query.
 
     What LETOR calls normalisation on the query level; where that has been done already nothing changes. A feature
     that is constant within a query counts as 0 there, a missing value too.
+
+    Parameters
+    ----------
+    dataset : Dataset
+
+    Returns
+    -------
+    ndarray of float64, shape (n_features,)
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> column_means(make_corpus(queries=4, documents=6, features=10, constant=0.2)).round(2)[:3].tolist()
+    [0.35, 0.51, 0.46]
     """
     start = dataset.query_ptr[:-1]
     length = np.diff(dataset.query_ptr)

@@ -20,7 +20,7 @@ from ltr_duel.rankers.rankings import Rankings
 
 
 def ndcg(rankings: Rankings, k: int = 10) -> FloatVector:
-    """Return the NDCG@k of each ranker, averaged over all queries; shape (K,).
+    """Return the NDCG@k of each ranker, averaged over all queries.
 
     Parameters
     ----------
@@ -29,10 +29,22 @@ def ndcg(rankings: Rankings, k: int = 10) -> FloatVector:
     k : int
         How many documents count, at least 1.
 
+    Returns
+    -------
+    ndarray of float64, shape (K,)
+
     Raises
     ------
     InputError
         For a k below 1.
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.rankers import feature_rankers
+    >>> rankings = feature_rankers(make_corpus(queries=4, documents=6, features=10), features=["1", "2"])
+    >>> ndcg(rankings).round(3)
+    array([0.433, 0.512])
     """
     means: FloatVector = ndcg_by_query(rankings, k).mean(axis=1)
     return means

@@ -37,6 +37,19 @@ class Rankings:
     tied : ndarray of uint8, shape (K, n_docs), or empty
         1 where the document at this place of the order ties with the one above it. Kept for tie rules that order
         ties anew in each comparison.
+
+    Raises
+    ------
+    InputError
+        If two rankers have the same name, or there is none.
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.rankers import feature_rankers
+    >>> rankings = feature_rankers(make_corpus(queries=4, documents=6, features=10))
+    >>> len(rankings), rankings[["7", "2"]].names, rankings.n_queries
+    (10, ('7', '2'), 4)
     """
 
     names: tuple[str, ...]

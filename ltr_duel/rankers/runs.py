@@ -1,21 +1,118 @@
-"""Rankers from TREC run files (see `run_files` for the format and what of it counts).
+"""Rankers from TREC run files: what a retrieval system returned, one line for each document.
 
-A document of the corpus that a run does not retrieve comes after all that it does, by the tie rule; so a run that
-retrieves nothing is its tie rule.
+    qid Q0 docid rank score tag
+
+Documents are matched by query id and document id. As in trec_eval, the score alone gives the order (highest first), the
+rank is not looked at. What a run retrieves that the corpus does not know is counted, reported and left out. A document
+of the corpus that a run does not retrieve comes after all that it does, by the tie rule; so a run that retrieves
+nothing is its tie rule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import gzip
+import hashlib
+import math
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ltr_duel.core import InputError
+import numpy as np
+
+from ltr_duel.core import FloatVector, InputError
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings
-from ltr_duel.rankers.run_files import Run
 from ltr_duel.rankers.scores import rankings_from_scores
 from ltr_duel.rankers.ties import TieRule
+
+_GZIP = b"\x1f\x8b"
+_SHAPE = "'<query> Q0 <document> <rank> <score> <tag>'"
+
+Places = dict[str, dict[str, int]]  # query id -> document id -> row
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run file, matched to a corpus.
+
+    Parameters
+    ----------
+    path : Path
+    sha256 : str
+        Of the file's bytes as they lie on disk.
+    scores : ndarray of float64, shape (n_docs,)
+        NaN for documents that the run does not retrieve.
+    lines : int
+    retrieved : int
+        Documents of the corpus that it retrieves.
+    queries : int
+        Queries of the corpus for which it retrieves anything.
+    unknown_queries : int
+        Queries of the run that the corpus does not have.
+    unknown_documents : int
+        Lines about a query of the corpus, but not about one of its documents.
+
+    Examples
+    --------
+    >>> run = Run(Path("bm25.run"), "ab12", np.array([2.5, np.nan]), 3, 1, 1, 0, 2)
+    >>> print(run.report)
+    bm25.run: 3 lines retrieve 1 of 2 documents, for 1 queries; not in the corpus: 0 queries and, of known queries,
+    2 documents
+    """
+
+    path: Path
+    sha256: str
+    scores: FloatVector = field(repr=False)
+    lines: int
+    retrieved: int
+    queries: int
+    unknown_queries: int
+    unknown_documents: int
+
+    @property
+    def report(self) -> str:
+        """What was found, in one sentence."""
+        return (
+            f"{self.path}: {self.lines:,} lines retrieve {self.retrieved:,} of {len(self.scores):,} documents, for"
+            f" {self.queries:,} queries; not in the corpus: {self.unknown_queries:,} queries and, of known queries,"
+            f" {self.unknown_documents:,} documents"
+        )
+
+
+def read_runs(paths: Sequence[str | Path], dataset: Dataset) -> list[Run]:
+    r"""Read run files, plain or gzipped (recognised by the first bytes).
+
+    Parameters
+    ----------
+    paths : sequence of path
+    dataset : Dataset
+        With document ids.
+
+    Returns
+    -------
+    list of Run
+
+    Raises
+    ------
+    InputError
+        If the corpus has no document ids, a file is missing or damaged, a line does not have six words or a finite
+        score, or a document is retrieved twice for a query; the sentence names file and line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ltr_duel.data import make_corpus
+    >>> dataset = make_corpus(queries=4, documents=6, features=10)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "bm25.run"
+    ...     _ = path.write_text("1 Q0 q1-d3 1 9.5 bm25\n1 Q0 q1-d1 2 7.25 bm25\n")
+    ...     (run,) = read_runs([path], dataset)
+    >>> run.retrieved, run.scores[:3].tolist()
+    (2, [7.25, nan, 9.5])
+    """
+    places = _places(dataset)
+    return [_read(Path(path), places, dataset) for path in paths]
 
 
 def run_rankers(
@@ -50,6 +147,14 @@ def run_rankers(
     ------
     InputError
         For runs read for another corpus, two of the same name, or none at all.
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> dataset = make_corpus(queries=4, documents=6, features=10)
+    >>> run = Run(Path("bm25.run.gz"), "ab12", np.full(dataset.n_docs, np.nan), 0, 0, 0, 0, 0)
+    >>> run_rankers(dataset, [run]).names
+    ('bm25',)
     """
     named = list(runs.items() if isinstance(runs, Mapping) else ((_name(run.path), run) for run in runs))
     for name, run in named:
@@ -79,3 +184,71 @@ def run_rankers(
 
 def _name(path: Path) -> str:
     return Path(path.name.removesuffix(".gz")).stem
+
+
+def _read(path: Path, places: Places, dataset: Dataset) -> Run:
+    scores = np.full(dataset.n_docs, np.nan)
+    strange: set[str] = set()
+    found: set[str] = set()
+    lines = unknown = 0
+    for number, line in enumerate(_lines(path), 1):
+        words = line.split()
+        if not words:
+            continue
+        if len(words) != 6:
+            raise InputError(f"{path}:{number}: a line of a run has 6 words, {_SHAPE}, not {len(words)}")
+        lines += 1
+        query, _, document, _, text, _ = words
+        score = _number(text)
+        if not math.isfinite(score):
+            raise InputError(f"{path}:{number}: the score must be a finite number, such as 0.25 or 1e-6, not '{text}'")
+        if query not in places:
+            strange.add(query)
+            continue
+        row = places[query].get(document, -1)
+        if row < 0:
+            unknown += 1
+        elif not np.isnan(scores[row]):
+            raise InputError(f"{path}:{number}: document {document} is retrieved a second time for query {query}")
+        else:
+            scores[row] = score
+            found.add(query)
+    retrieved = int((~np.isnan(scores)).sum())
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return Run(path, digest, scores, lines, retrieved, len(found), len(strange), unknown)
+
+
+def _places(dataset: Dataset) -> Places:
+    if dataset.doc_ids is None:
+        raise InputError(f"{dataset.name}: its documents have no ids, so run files cannot be matched to them")
+    places: Places = {}
+    for query, start, stop in zip(dataset.query_ids, dataset.query_ptr, dataset.query_ptr[1:], strict=False):
+        ids = dataset.doc_ids[start:stop].tolist()
+        places[str(query)] = dict(zip(ids, range(int(start), int(stop)), strict=True))
+        if len(places[str(query)]) < len(ids):
+            twice = next(one for one in ids if ids.count(one) > 1)
+            raise InputError(f"{dataset.name}: query {query} has document {twice} twice; a run cannot tell them apart")
+    return places
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        with path.open("rb") as raw:
+            zipped = raw.read(2) == _GZIP
+            raw.seek(0)
+            with gzip.GzipFile(fileobj=raw) if zipped else raw as source:
+                for line in source:
+                    yield line.decode("utf-8", "surrogateescape")
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"{path}: the gzip stream is damaged or cut short ({error}); get the file again") from None
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: this is a directory, a run file is needed") from None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

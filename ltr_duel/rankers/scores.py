@@ -54,6 +54,14 @@ def rankings_from_scores(
     ------
     InputError
         For an unknown tie rule, or a query of more than 32,767 documents.
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> dataset = make_corpus(queries=4, documents=6, features=10)
+    >>> rankings = rankings_from_scores(dataset, ("by grade",), lambda k: dataset.relevance.astype(float))
+    >>> dataset.relevance[rankings.order[0, : dataset.query_ptr[1]]].tolist()  # of the first query
+    [4, 2, 2, 1, 1, 1, 1, 0]
     """
     if ties not in TIE_RULES:
         raise unknown_name("tie rule", ties, TIE_RULES)

@@ -155,7 +155,7 @@ def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _multileaver(rankings: Rankings, model: ClickModel, method: str, top: int) -> Comparer:
     comparer = Comparer(rankings, model, method, "", top)
-    if not comparer.configured.method.slates:
+    if not comparer.configured.component.slates:
         able = ", ".join(one.name for one in METHODS if one.slates)
         raise InputError(f"'{method}' does not compare sets of rankers; methods that do: {able}")
     return comparer

@@ -21,7 +21,7 @@ from ltr_duel.core import (
     sign,
     unknown_name,
 )
-from ltr_duel.interleaving import METHODS, Comparer, Comparison, Method, compare_pair, compare_slate, configure_method
+from ltr_duel.interleaving import METHODS, Comparer, Comparison, Method, compare_pair, compare_slate
 from ltr_duel.rankers import Rankings
 from ltr_duel.simulation.oracle import duel, multiduel
 
@@ -117,7 +117,7 @@ class Live:
         top: int = 10,
     ) -> None:
         for method, able in ((pairs, "pairs"), (slates, "slates")):
-            if not getattr(configure_method(method).method, able):
+            if not getattr(METHODS.configure(method).component, able):
                 kind = "two rankers" if able == "pairs" else "sets of rankers"
                 fitting = ", ".join(one.name for one in METHODS if getattr(one, able))
                 raise InputError(f"'{method}' does not compare {kind}; methods that do: {fitting}")

@@ -7,19 +7,31 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, replacing, unknown_name
+from ltr_duel.core import (
+    CORRECT,
+    POLICY,
+    RECOMMENDED,
+    REGRET,
+    REPETITION,
+    FloatMatrix,
+    FloatVector,
+    IntMatrix,
+    IntVector,
+    T,
+    regret_column,
+    replacing,
+    unknown_name,
+)
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.regret import DEFAULT_REGRETS, REGRETS, cumulative_regret, loss_per_arm
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from ltr_duel.simulation.statistics import final_rows, identification_time, with_correct
 
 
 @dataclass(frozen=True)
@@ -141,7 +153,7 @@ class Results:
         Parameters
         ----------
         regrets : sequence of str
-            Which to compute (`ltr_duel.simulation.regret.REGRETS`); by default all that need nothing but the matrix.
+            Which to compute (`ltr_duel.simulation.regret.REGRETS`); by default all that need only the matrix.
 
         Columns
         -------
@@ -159,10 +171,10 @@ class Results:
         wanted = tuple(regrets) or (*DEFAULT_REGRETS, *self.values)
         names, parts = np.array(self.matrix.names, dtype=object), []
         for run in self.runs:
-            columns: dict[str, Any] = {"policy": run.label, "repetition": run.key.repetition, "t": run.checkpoints}
+            columns: dict[str, Any] = {POLICY: run.label, REPETITION: run.key.repetition, T: run.checkpoints}
             for name in wanted:
-                columns[f"regret_{name}"] = run.regret(self.matrix, name, self.values.get(name))
-            parts.append(pd.DataFrame(columns | {"recommended": names[run.recommended]}))
+                columns[regret_column(name)] = run.regret(self.matrix, name, self.values.get(name))
+            parts.append(pd.DataFrame(columns | {RECOMMENDED: names[run.recommended]}))
         return pd.concat(parts, ignore_index=True)
 
     def pulls_frame(self) -> pd.DataFrame:
@@ -174,9 +186,9 @@ class Results:
             parts.append(
                 pd.DataFrame(
                     {
-                        "policy": pd.Categorical([run.label] * (rows * size), categories=self.policies),
-                        "repetition": run.key.repetition,
-                        "t": np.repeat(run.checkpoints, size),
+                        POLICY: pd.Categorical([run.label] * (rows * size), categories=self.policies),
+                        REPETITION: run.key.repetition,
+                        T: np.repeat(run.checkpoints, size),
                         "arm": pd.Categorical(list(self.matrix.names) * rows, categories=list(self.matrix.names)),
                         "pulls": run.pulls.ravel(),
                         "exposure": run.exposure.ravel(),
@@ -194,40 +206,34 @@ class Results:
         """Return, for each policy, the mean regret at the horizon and the share of runs that name the winner.
 
         Columns: policy, regret_average, regret_copeland (means over repetitions), accuracy (NaN without a Condorcet
-        winner), steps_to_winner (median over repetitions of the first checkpoint from which on the winner is named;
-        infinite where it is not named at the end).
+        winner), steps_to_winner (median identification time: the first checkpoint from which on the winner is
+        recommended; infinite where it is not recommended at the end).
         """
-        frame, winner = self.to_frame(("average", "copeland")), self.matrix.condorcet_winner
+        winner = self.matrix.condorcet_winner
+        frame = with_correct(self.to_frame(("average", "copeland")), winner)
         rows = []
-        for policy in self.policies:
-            mine = frame[frame["policy"] == policy]
-            last = mine[mine["t"] == mine["t"].max()]
-            steps = [settled(run, winner) for _, run in mine.groupby("repetition")]
+        for policy, mine in frame.groupby(POLICY, sort=False):
+            last = final_rows(mine)
+            times = [identification_time(run, winner) for _, run in mine.groupby(REPETITION)]
             rows.append(
                 {
-                    "policy": policy,
-                    "regret_average": last["regret_average"].mean(),
-                    "regret_copeland": last["regret_copeland"].mean(),
-                    "accuracy": (last["recommended"] == winner).mean() if winner else np.nan,
-                    "steps_to_winner": float(np.median(steps)) if winner else np.nan,
+                    POLICY: policy,
+                    REGRET: last[REGRET].mean(),
+                    regret_column("copeland"): last[regret_column("copeland")].mean(),
+                    "accuracy": last[CORRECT].mean(),
+                    "steps_to_winner": float(np.median(times)) if winner else np.nan,
                 }
             )
         return pd.DataFrame(rows)
 
-    def summary(self, column: str = "regret_average") -> pd.DataFrame:
+    def summary(self, column: str = REGRET) -> pd.DataFrame:
         """Return mean, spread and quantiles at the horizon for each policy, tested against the best one, run by run.
 
-        See `ltr_duel.simulation.summary.summarise` for the columns, and `paired_tests` there for all pairs.
+        See `summarise` for the columns.
         """
-        from ltr_duel.simulation.summary import summarise
+        from ltr_duel.simulation.summary import summarise  # scipy.stats is slow to import
 
         return summarise(self.to_frame(), column)
-
-    def plot(self, **options: Any) -> Figure:
-        """Draw cumulative regret against time (see `ltr_duel.analysis.plots.plot_regret` for the options)."""
-        from ltr_duel.analysis import plot_regret
-
-        return plot_regret(self.to_frame(), self.matrix, **options)
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the tidy table as text; numbers with all their digits."""
@@ -245,12 +251,3 @@ class Results:
         with replacing(folder / "runs.json") as temporary:
             temporary.write_text(json.dumps(runs, indent=1, sort_keys=True))
         return folder / "results.parquet"
-
-
-def settled(run: pd.DataFrame, winner: str | None) -> float:
-    """Return the first checkpoint from which on the winner is recommended at all later ones."""
-    wrong = np.flatnonzero((run["recommended"] != winner).to_numpy())
-    times = run["t"].to_numpy()
-    if len(wrong) == 0:
-        return float(times[0])
-    return float(times[wrong[-1] + 1]) if wrong[-1] + 1 < len(times) else float("inf")

@@ -166,7 +166,7 @@ def _needed(curve: pd.Series[float], accuracy: float) -> float:
 def _measure(task: _Task) -> FloatVector:
     """Return the accuracy at each checkpoint."""
     comparer, right = task.comparer, np.zeros(len(task.times))
-    pairs = comparer.configured.method.pairs
+    pairs = comparer.configured.component.pairs
     walk = walk_pairs if pairs else walk_slates
     run = walk if comparer.compiled else interpreted(walk)
     comparison, slate = comparer.open(), np.array([task.better, task.worse])

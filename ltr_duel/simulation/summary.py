@@ -1,7 +1,7 @@
-"""What the repetitions of a study say: location, spread, and whether two policies differ.
+"""Summaries of the repetitions of a study, tests whether two policies differ, and intervals.
 
-Repetition r of every policy meets the same coins, users and queries. So policies are compared run by run: the tests
-are paired, and common luck cancels.
+Repetition r of every policy has the same random streams for coins, users and queries. So policies are compared run by
+run: the tests are paired, and common randomness cancels.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from ltr_duel.core import unknown_name
+from ltr_duel.core import POLICY, REGRET, REPETITION, FloatVector, unknown_name
+from ltr_duel.simulation.statistics import QUANTILES, final_rows
 
-QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+_OUTSIDE = 0.05  # all intervals are of 95 %
 
 
-def summarise(frame: pd.DataFrame, column: str = "regret_average") -> pd.DataFrame:
+def summarise(frame: pd.DataFrame, column: str = REGRET) -> pd.DataFrame:
     """Return one row for each policy, at the last step: the less the better.
 
     Parameters
@@ -33,17 +34,17 @@ def summarise(frame: pd.DataFrame, column: str = "regret_average") -> pd.DataFra
         policy; runs; mean; sd (of the runs, n - 1); se (of the mean); q10, q25, median, q75, q90; and, against the
         policy with the lowest mean: difference (mean of the paired differences), p_wilcoxon and p_t (paired, two-sided,
         corrected for the number of policies by Holm's method), effect (Cohen's d of the paired differences) and
-        probability (share of repetitions in which the policy paid more, ties as half). NaN for the best policy itself,
-        and where there are fewer than two repetitions.
+        probability (share of repetitions in which the policy has more regret, ties as half). NaN for the best policy
+        itself, and where there are fewer than two repetitions.
     """
-    values = at_the_end(frame, column)
+    values = _at_the_end(frame, column)
     means = values.mean()
     best = means.idxmin() if means.notna().any() else None
     rows, tests = [], []
     for policy in values.columns:
         mine = values[policy].dropna()
         quantiles = mine.quantile(list(QUANTILES)).to_list()
-        row = {"policy": policy, "runs": len(mine), "mean": mine.mean(), "sd": mine.std(), "se": mine.sem()}
+        row = {POLICY: policy, "runs": len(mine), "mean": mine.mean(), "sd": mine.std(), "se": mine.sem()}
         rows.append(row | dict(zip(("q10", "q25", "median", "q75", "q90"), quantiles, strict=True)))
         nothing = len(mine) == 0 or policy == best
         tests.append(_paired(np.empty(0), np.empty(0)) if nothing else _pair(values, policy, str(best)))
@@ -51,8 +52,13 @@ def summarise(frame: pd.DataFrame, column: str = "regret_average") -> pd.DataFra
     return _corrected(table)
 
 
-def paired_tests(frame: pd.DataFrame, column: str = "regret_average") -> pd.DataFrame:
+def paired_tests(frame: pd.DataFrame, column: str = REGRET) -> pd.DataFrame:
     """Compare every pair of policies, run by run, at the last step.
+
+    Parameters
+    ----------
+    frame, column
+        As in `summarise`.
 
     Returns
     -------
@@ -60,19 +66,18 @@ def paired_tests(frame: pd.DataFrame, column: str = "regret_average") -> pd.Data
         first, second, then difference (first less second), p_wilcoxon, p_t, effect and probability as in `summarise`,
         corrected for the number of pairs by Holm's method.
     """
-    values = at_the_end(frame, column)
+    values = _at_the_end(frame, column)
     rows = [{"first": a, "second": b, **_pair(values, a, b)} for a, b in combinations(values.columns, 2)]
     columns = ["first", "second", *_paired(np.empty(0), np.empty(0))]
     return _corrected(pd.DataFrame(rows, columns=columns))
 
 
-def at_the_end(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+def _at_the_end(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return the values at the last step: one row for each repetition, one column for each policy."""
     if column not in frame:
         raise unknown_name("column", column, [str(name) for name in frame.columns])
-    last = frame[frame["t"] == frame["t"].max()]
-    wide = last.pivot(index="repetition", columns="policy", values=column)
-    return wide[list(dict.fromkeys(frame["policy"]))]
+    wide = final_rows(frame).pivot(index=REPETITION, columns=POLICY, values=column)
+    return wide[list(dict.fromkeys(frame[POLICY]))]
 
 
 def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -111,3 +116,76 @@ def _paired(first: NDArray[np.float64], second: NDArray[np.float64]) -> dict[str
         result["p_t"] = float(stats.ttest_rel(first, second).pvalue)
         result["effect"] = float(difference.mean() / spread)
     return result
+
+
+def student_interval(values: pd.Series) -> tuple[float, float]:
+    """Return the 95 % interval of a mean by Student's t; NaN for less than two values.
+
+    Parameters
+    ----------
+    values : Series of float
+
+    Returns
+    -------
+    low, high : float
+
+    Examples
+    --------
+    >>> [round(end, 1) for end in student_interval(pd.Series([10.0, 30.0]))]
+    [-107.1, 147.1]
+    """
+    if len(values) < 2:
+        return float("nan"), float("nan")
+    known = values.to_numpy(np.float64)
+    mean, error = float(known.mean()), float(known.std(ddof=1)) / len(known) ** 0.5
+    reach = float(stats.t.ppf(1 - _OUTSIDE / 2, len(known) - 1)) * error
+    return mean - reach, mean + reach
+
+
+def normal_reach(error: FloatVector | float) -> FloatVector | float:
+    """Return the half width of the 95 % interval of a normal estimate.
+
+    Parameters
+    ----------
+    error : float or ndarray of float64
+        Standard errors.
+
+    Returns
+    -------
+    float or ndarray of float64
+
+    Examples
+    --------
+    >>> round(float(normal_reach(1.0)), 2)
+    1.96
+    """
+    return float(stats.norm.isf(_OUTSIDE / 2)) * error
+
+
+def bootstrap_interval(samples: FloatVector, units: int) -> tuple[float, float]:
+    """Return the expanded 95 % percentile interval of bootstrap samples.
+
+    Few units make percentile intervals too narrow, so their ends are taken further out, as far as Student's t is wider
+    than the normal law (Hesterberg, What Teachers Should Know About the Bootstrap, The American Statistician 2015,
+    section 5.3).
+
+    Parameters
+    ----------
+    samples : ndarray of float64, shape (n,)
+        The statistic of each sample; NaN is left out.
+    units : int
+        Independent observations, at least 2.
+
+    Returns
+    -------
+    low, high : float
+
+    Examples
+    --------
+    >>> [round(end, 2) for end in bootstrap_interval(np.linspace(0, 1, 1001), units=1000)]
+    [0.02, 0.98]
+    """
+    wide = stats.t.isf(_OUTSIDE / 2, units - 1) * np.sqrt(units / (units - 1))
+    tail = float(stats.norm.sf(wide))
+    low, high = np.nanquantile(samples, [tail, 1 - tail])
+    return float(low), float(high)

@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ltr_duel.analysis.distortion_plot import plot_distortion
-from ltr_duel.analysis.method_style import method_look
-from ltr_duel.analysis.sensitivity_plot import plot_sensitivity
+from ltr_duel.analysis.methods import plot_distortion, plot_sensitivity
+from ltr_duel.analysis.style import method_look
 from ltr_duel.interleaving.method import METHODS
 from ltr_duel.simulation.distortion import distortion_table
 
@@ -34,7 +33,7 @@ def sensitivity() -> pd.DataFrame:
 
 
 def test_marks_are_means_and_bars_two_standard_errors(distortion):
-    (axes,) = plot_distortion(distortion, "title").axes
+    axes = plot_distortion(distortion, title="title")
     table = distortion_table(distortion)
     assert [container.get_label() for container in axes.containers] == ["sosm", "team_draft"]
     for container in axes.containers:
@@ -53,13 +52,15 @@ def test_marks_are_means_and_bars_two_standard_errors(distortion):
 
 def test_cells_without_a_winner_and_single_repetitions_still_draw(distortion):
     distortion.loc[distortion["rankers"] == 100, ["percent", "percent_clear"]] = np.nan
-    assert plot_distortion(distortion).axes
-    assert plot_distortion(distortion.query("method == 'sosm' or rankers == 3")).axes, "a cell that was not measured"
-    assert plot_distortion(distortion[distortion["repetition"] == 0]).axes
+    assert plot_distortion(distortion).containers
+    assert plot_distortion(distortion.query("method == 'sosm' or rankers == 3")).containers, (
+        "a cell that was not measured"
+    )
+    assert plot_distortion(distortion[distortion["repetition"] == 0]).containers
 
 
 def test_the_curve_is_the_mean_over_pairs_and_the_level_is_drawn(sensitivity):
-    (axes,) = plot_sensitivity(sensitivity, "title", 0.9).axes
+    axes = plot_sensitivity(sensitivity, title="title", accuracy=0.9)
     curves = {container.get_label(): container for container in axes.containers}
     line, *_ = curves["balanced"]
     assert line.get_ydata() == pytest.approx([0.5, 0.7, 0.9]) and line.get_color() == method_look("balanced").color
@@ -74,14 +75,14 @@ def test_the_curve_is_the_mean_over_pairs_and_the_level_is_drawn(sensitivity):
 
 def test_methods_look_different_from_each_other_and_the_same_in_every_figure():
     looks = [method_look(name) for name in METHODS.names()]
-    assert len({look[:2] for look in looks}) == len(looks)
+    assert len({(look.color, look.marker) for look in looks}) == len(looks)
     assert method_look("sosm:tau=1") == method_look("sosm")
 
 
 def test_figures_are_the_same_bytes_each_time(distortion, sensitivity):
-    def png(figure):
+    def png(axes):
         data = io.BytesIO()
-        figure.savefig(data, format="png")
+        axes.figure.savefig(data, format="png")
         return data.getvalue()
 
     assert png(plot_distortion(distortion)) == png(plot_distortion(distortion))

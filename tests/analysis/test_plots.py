@@ -6,11 +6,14 @@ import io
 
 import numpy as np
 import pytest
+from matplotlib.colors import is_color_like
+from matplotlib.figure import Figure
 
-from ltr_duel.analysis.heatmap import plot_preferences
-from ltr_duel.analysis.plots import plot_regret
+from ltr_duel.analysis import style
+from ltr_duel.analysis.matrix import plot_preferences
 from ltr_duel.analysis.rankers import rankers_table, winner_sentence
-from ltr_duel.analysis.study import save_study, study_answer
+from ltr_duel.analysis.regret import plot_regret
+from ltr_duel.analysis.report import save_study, study_answer
 from ltr_duel.analysis.style import look_of
 from ltr_duel.analysis.tables import policies_table
 from ltr_duel.preferences.matrix import PreferenceMatrix
@@ -26,7 +29,7 @@ def results():
 
 def test_the_line_is_the_mean_and_the_bound_is_c_ln_t(results):
     frame = results.to_frame()
-    (axes,) = results.plot().axes
+    axes = plot_regret(results)
     rucb, mdb, bound = axes.get_lines()
     mean = frame[frame["policy"] == "rucb"].groupby("t")["regret_average"].mean()
     assert rucb.get_ydata() == pytest.approx(mean[mean > 0].to_numpy())
@@ -37,8 +40,9 @@ def test_the_line_is_the_mean_and_the_bound_is_c_ln_t(results):
 
 def test_without_a_winner_copeland_regret_is_drawn_and_no_bound():
     results = simulate(ROCK_PAPER_SCISSORS, "rucb", horizon=500, repetitions=2)
-    (axes,) = plot_regret(results.to_frame(), results.matrix).axes
-    assert "Copeland" in axes.get_ylabel()
+    axes = plot_regret(results)
+    assert axes.get_ylabel() == "cumulative Copeland regret" and axes.get_title(loc="left") == "no Condorcet winner"
+    assert all("bound" not in str(line.get_label()) for line in axes.get_lines())
 
 
 def test_a_policy_looks_the_same_whatever_else_is_drawn():
@@ -46,12 +50,45 @@ def test_a_policy_looks_the_same_whatever_else_is_drawn():
     assert look_of("rucb").marker != look_of("rucb:alpha=0.6").marker
 
 
+def own_policies(monkeypatch, count):
+    names = [*style.POLICIES.names(), *(f"policy_{k}" for k in range(count))]
+    monkeypatch.setattr(style.POLICIES, "names", lambda: names)
+    return {name: look_of(name) for name in names}
+
+
+def test_a_hundred_policies_of_ones_own_look_different_from_each_other_and_from_the_known_ones(monkeypatch):
+    known = {name: look_of(name) for name in style.POLICIES.names()}
+    looks = own_policies(monkeypatch, 100)
+    assert looks.items() >= known.items() and len(set(looks.values())) == len(looks) >= 130
+    assert look_of("policy_7:alpha=2") != look_of("policy_7")
+
+
+def test_more_policies_than_combinations_differ_still(monkeypatch):
+    looks = own_policies(monkeypatch, 600)
+    assert len(set(looks.values())) == len(looks) and all(is_color_like(look.color) for look in looks.values())
+    axes = Figure().add_subplot()
+    for look in looks.values():
+        axes.plot([0, 1], [0, 1], **look._asdict())
+
+
+def test_another_policy_hardly_changes_a_look(monkeypatch):
+    with monkeypatch.context() as fewer:
+        before = own_policies(fewer, 10)
+    assert sum(look != own_policies(monkeypatch, 11)[name] for name, look in before.items()) <= 1
+
+
+def test_a_plot_is_drawn_on_the_axes_that_are_given(results):
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
+    assert plot_regret(results, left) is left and plot_preferences(results.matrix, right) is right
+    assert left.get_lines() and right.get_images() and left.figure is figure
+
+
 def test_the_heat_map_is_in_copeland_order_and_hides_what_is_not_known():
     p = bradley_terry(4).p[::-1, ::-1]
     error = np.full((4, 4), 0.001)
     error[0, 1] = error[1, 0] = 1.0
-    figure = plot_preferences(PreferenceMatrix(p, ("d", "c", "b", "a"), error))
-    axes = figure.axes[0]
+    axes = plot_preferences(PreferenceMatrix(p, ("d", "c", "b", "a"), error))
     assert [label.get_text() for label in axes.get_yticklabels()] == ["★ a", "b", "c", "d"]
     drawn = axes.get_images()[0].get_array()
     assert drawn.mask[2, 3] and drawn.mask[3, 2] and not drawn.mask[0, 1]
@@ -59,14 +96,14 @@ def test_the_heat_map_is_in_copeland_order_and_hides_what_is_not_known():
 
 
 def test_a_matrix_of_500_rankers_still_draws():
-    axes = plot_preferences(bradley_terry(500)).axes[0]
+    axes = plot_preferences(bradley_terry(500))
     assert len(axes.get_yticklabels()) <= 64
 
 
 def test_figures_are_the_same_bytes_each_time(results):
     def png():
         data = io.BytesIO()
-        results.plot().savefig(data, format="png")
+        plot_regret(results).figure.savefig(data, format="png")
         return data.getvalue()
 
     assert png() == png()
@@ -81,7 +118,7 @@ def test_sentences_say_who_won_and_how_sure_that_is(results):
     assert winner_sentence(ROCK_PAPER_SCISSORS).startswith(
         "No Condorcet winner: no ranker beats all others. 0, 1, 2 beats"
     )
-    assert study_answer(results)[1].startswith("rucb paid ")
+    assert study_answer(results)[1].startswith("rucb: regret ")
     assert list(policies_table(results)["policy"]) == ["rucb", "mdb"]
     assert list(rankers_table(results.matrix, 2)["ranker"]) == ["0", "1"]
 

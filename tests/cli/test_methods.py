@@ -14,11 +14,15 @@ def test_methods_lists_every_method_with_its_parameters_rules_and_reference(ltr_
     answer = ltr_duel("methods")
     assert answer.code == 0 and answer.err == ""
     lines = answer.out.splitlines()
-    assert [line for line in lines if not line.startswith(" ")] == METHODS.names()
-    for word in ("compares", "parameters", "outcome rules", "needs", "costs", "reference"):
+    assert [line for line in lines if not line.startswith(" ")] == [
+        *METHODS.names(),
+        "",
+        f"{len(METHODS.names())} in all.",
+    ]
+    for word in ("compares", "parameters", "outcome rules", "needs", "costs", "source"):
         assert sum(line.startswith(f"  {word} ") for line in lines) == len(METHODS.names())
     assert max(map(len, lines)) <= 120
-    (one,) = ltr_duel("methods", "probabilistic").out.split("\n\n")
+    one = ltr_duel("methods", "probabilistic").out
     for word in ("pairs and sets", "tau=3.0", "marginal_sign, sampled", "CIKM 2011"):
         assert word in one
     refused = ltr_duel("methods", "probabilistc")

@@ -39,13 +39,13 @@ def rates_agree(model, shown):
 
 @pytest.mark.parametrize("stop_on, bias", [("examine", 0.0), ("click", 1.0), ("examine", 0.5)])
 def test_other_stop_rules_and_position_bias_have_their_closed_form(stop_on, bias):
-    rates_agree(click_model("navigational", 3, stop_on=stop_on, position_bias=bias), [1, 0, 2, 0, 1, 2])
+    rates_agree(click_model(f"navigational:stop_on={stop_on},position_bias={bias}", 3), [1, 0, 2, 0, 1, 2])
 
 
 def test_stopping_at_unclicked_documents_is_another_model():
     shown = [0] * 6
     click, examine = (
-        click_model("navigational", 2, stop_on=rule).examination(shown)[5] for rule in ("click", "examine")
+        click_model(f"navigational:stop_on={rule}", 2).examination(shown)[5] for rule in ("click", "examine")
     )
     assert click == pytest.approx((1 - 0.05 * 0.2) ** 5)
     assert examine == pytest.approx((1 - 0.2) ** 5)
@@ -87,10 +87,14 @@ def test_unknown_models_and_grades_are_refused_with_the_legal_ones():
         InputError, match=r"this corpus has 2 \(0\.\.1\): models for 2 grades: almost_random, cascade, first"
     ):
         click_model("perfect_binary", 2)
+    with pytest.raises(InputError, match="no stop_on for click model perfect called 'clicks'; did you mean 'click'"):
+        click_model("perfect:stop_on=clicks", 2)
     with pytest.raises(InputError, match="no stop rule 'clicks'; did you mean 'click'"):
-        click_model("perfect", 2, stop_on="clicks")
+        ClickModel("mine", (0.0, 1.0), (0.0, 0.0), stop_on="clicks")
+    with pytest.raises(InputError, match="position_bias must be at least 0, not -1"):
+        click_model("perfect:position_bias=-1", 2)
     with pytest.raises(InputError, match="position bias must be at least 0, not -1"):
-        click_model("perfect", 2, position_bias=-1)
+        ClickModel("mine", (0.0, 1.0), (0.0, 0.0), position_bias=-1)
     with pytest.raises(InputError, match=r"click probability of grade 1 must be between 0 and 1, not 1\.5"):
         ClickModel("mine", (0.0, 1.5), (0.0, 0.0))
     with pytest.raises(InputError, match="one click and one stop probability for each grade"):

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from ltr_duel.core.components import REGISTRIES, Component, Registry
 from ltr_duel.core.errors import InputError, require_between, unknown_name
 from ltr_duel.core.files import replacing
 from ltr_duel.core.jit import dispatched, implement, interpreted, kernel, uncached_kernel
 from ltr_duel.core.parallel import PlainLine, run_tasks
 from ltr_duel.core.random import coin, random_below, stream
-from ltr_duel.core.registry import Registry
 from ltr_duel.core.vector import count_up_to, largest, nth_up_to, random_up_to, sign
 
 
@@ -176,13 +176,14 @@ def test_progress_is_drawn_on_a_terminal_only_and_can_be_switched_off(monkeypatc
 
 
 def test_registries_name_the_legal_names():
-    registry: Registry[int] = Registry("thing", "ltr_duel.clicks")
-    registry.add("one", 1)
-    assert registry["one"] == 1 and "two" not in registry and list(registry) == [1]
+    registry: Registry[Component] = Registry("thing", "ltr_duel.clicks.models")
+    one = registry.add(Component(name="one"))
+    REGISTRIES.remove(registry)
+    assert registry["one"] is one and "two" not in registry and list(registry) == [one]
     with pytest.raises(InputError, match=r"no thing 'on'; did you mean 'one'\? \(one\)"):
         registry["on"]
-    with pytest.raises(ValueError, match="registered twice"):
-        registry.add("one", 2)
+    with pytest.raises(InputError, match="there is a thing 'one' already"):
+        registry.add(Component(name="one"))
 
 
 def test_errors_name_the_value_and_the_range():

@@ -62,7 +62,7 @@ def test_one_problem_alone_gives_ordinary_results(results):
     one = results.results("1good5poor", 100)
     assert one.policies == ["rucb", "mdb"] and len(one.runs) == 8 and len(one.matrix) == 6
     assert results.results("1good5poor").runs[0].key.horizon == 1000
-    assert len(results.plot("1good5poor").axes) == 1
+    assert len(results.plot("1good5poor").figure.axes) == 1
     with pytest.raises(InputError, match="did you mean '1good5poor'"):
         results.results("1good5por")
     with pytest.raises(InputError, match="with horizon 7"):

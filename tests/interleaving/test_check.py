@@ -8,8 +8,8 @@ import pytest
 from ltr_duel.core.errors import InputError
 from ltr_duel.interleaving.check import MethodError, check_method
 from ltr_duel.interleaving.comparison import Comparer
-from ltr_duel.interleaving.custom import method_from_functions
-from ltr_duel.interleaving.method import METHODS, configure_method
+from ltr_duel.interleaving.method import METHODS
+from ltr_duel.interleaving.pages import method_from_functions
 from tests.conftest import random_rankings
 from tests.interleaving.test_enumeration import CLICK_ALL
 
@@ -63,15 +63,15 @@ def test_broken_methods_are_found_out(draw, credit, complaint):
 def test_unknown_methods_and_parameters_are_refused():
     for text, sentence in {
         "team_daft": "no comparison method 'team_daft'; did you mean 'team_draft'",
-        "probabilistic:tao=3": "no parameter of method probabilistic called 'tao'; did you mean 'tau'",
+        "probabilistic:tao=3": "no parameter of comparison method probabilistic called 'tao'; did you mean 'tau'",
         "probabilistic:tau=-1": "tau must be between 0 and 100, not -1",
         "probabilistic:tau=nan": "tau must be between 0 and 100, not nan",
         "probabilistic:tau=x": "tau must be a number, not 'x'",
-        "optimized:credit=cubic": r"no credit for method optimized called 'cubic'.*\(inverse, linear, binary\)",
-        "balanced:tau=1": "no parameter of method balanced called 'tau'",
+        "optimized:credit=cubic": r"no credit for .* optimized called 'cubic'.*\(inverse, linear, binary\)",
+        "balanced:tau=1": "no parameter of comparison method balanced called 'tau'",
     }.items():
         with pytest.raises(InputError, match=sentence):
-            configure_method(text)
+            METHODS.configure(text)
 
 
 def test_a_solved_method_refuses_ties_ordered_anew():

@@ -70,9 +70,9 @@ def test_tied_documents_are_shuffled_uniformly_and_others_stay(monkeypatch):
     assert rankings.tied.tolist() == [[0, 0, 1, 1, 0, 1]]
 
     def run(chooser):
-        interpreted(shuffle_ties)(c.lists, c.tied, 0, 0, 1, c.redrawn, chooser)
-        order = c.redrawn.order[1, :6].tolist()
-        assert [c.redrawn.rank[1, d] for d in order] == [1, 2, 3, 4, 5, 6]
+        interpreted(shuffle_ties)(c.lists, c.tied, 0, 0, 1, c.current, chooser)
+        order = c.current.order[1, :6].tolist()
+        assert [c.current.rank[1, d] for d in order] == [1, 2, 3, 4, 5, 6]
         return tuple(order)
 
     law = enumerate_choices(run)

@@ -9,10 +9,10 @@ import pytest
 
 from ltr_duel.clicks.model import ClickModel, click_model
 from ltr_duel.core.jit import interpreted
-from ltr_duel.interleaving import balanced, document_constraints, pairwise_preference, sosm, team_draft
 from ltr_duel.interleaving.comparison import Comparer
 from ltr_duel.interleaving.method import credit_pair, credit_slate, draw_pair, draw_slate
-from ltr_duel.interleaving.optimized import Optimized
+from ltr_duel.interleaving.methods import balanced, document_constraints, pairwise_preference, sosm, team_draft
+from ltr_duel.interleaving.methods.optimized import State as Optimized
 from tests.conftest import make_rankings
 from tests.reference import interleaving as literal
 from tests.reference.sampling import bisect_softmax, choose_below, enumerate_choices
@@ -166,7 +166,7 @@ def test_probabilistic_multileave(orders):
 
 
 def test_the_leads_of_probabilistic_multileave_are_exact():
-    from ltr_duel.interleaving.probabilistic import lead_among_many, trace_clicks
+    from ltr_duel.interleaving.methods.probabilistic import lead_among_many, trace_clicks
 
     orders = CASES[5]
     c = opened(orders, "probabilistic", 6)
@@ -243,7 +243,7 @@ def test_random_clicks_give_all_rankers_the_same_expected_score(orders):
 def test_optimized_lists_are_fair_at_every_place_and_most_sensitive(orders, credit):
     from scipy.optimize import linprog
 
-    from ltr_duel.interleaving.optimized import allowed_lists, credit_of, sensitivity
+    from ltr_duel.interleaving.methods.optimized import allowed_lists, credit_of, sensitivity
 
     c = opened(orders, f"optimized:credit={credit}", 4)
     assert isinstance(c.method, Optimized)
@@ -273,7 +273,7 @@ def test_optimized_lists_are_fair_at_every_place_and_most_sensitive(orders, cred
 
 
 def test_sensitivity_is_the_entropy_of_the_split():
-    from ltr_duel.interleaving.optimized import sensitivity
+    from ltr_duel.interleaving.methods.optimized import sensitivity
 
     weight = np.array([1, 1 / 2, 1 / 3]) / (1 + 1 / 2 + 1 / 3)
     a, b = weight[0], weight[1]  # the third place ties
@@ -283,7 +283,7 @@ def test_sensitivity_is_the_entropy_of_the_split():
 
 
 def test_an_infeasible_program_is_as_fair_as_it_can_be():
-    from ltr_duel.interleaving.optimized import least_biased
+    from ltr_duel.interleaving.methods.optimized import least_biased
 
     bias = np.array([[1.0, 3.0, 2.0], [0.0, 0.0, 1.0]])  # every list favours the first ranker at the first place
     p = least_biased(bias, np.array([0.0, -1.0, -5.0]))

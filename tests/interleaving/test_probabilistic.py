@@ -10,7 +10,7 @@ import pytest
 from ltr_duel.clicks.model import ClickModel, click_model
 from ltr_duel.core.random import stream
 from ltr_duel.interleaving.comparison import Comparer, credit_pair, draw_pair
-from ltr_duel.interleaving.probabilistic import lead_of_two, trace_clicks
+from ltr_duel.interleaving.methods.probabilistic import lead_of_two, trace_clicks
 from tests.conftest import make_rankings
 from tests.driving import pairs_often as compare_often
 from tests.reference.interleaving import (

@@ -10,7 +10,7 @@ import pytest
 from ltr_duel.clicks.model import ClickModel
 from ltr_duel.core.random import stream
 from ltr_duel.interleaving.comparison import Comparer, credit_slate, draw_slate
-from ltr_duel.interleaving.sosm import points_by_rank
+from ltr_duel.interleaving.methods.sosm import points_by_rank
 from tests.conftest import make_rankings
 from tests.reference.interleaving import sosm_scores, team_draft_lists
 

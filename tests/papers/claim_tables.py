@@ -1,4 +1,4 @@
-"""Made-up results for any claim: tables in which it is true, and tables in which it is false.
+"""Synthetic results for any claim: tables in which it is true, and tables in which it is false.
 
 Everything follows from the claim's own entry: which rows it selects, which panels it has, which numbers are in range.
 """

@@ -1,4 +1,4 @@
-"""Made-up tidy tables of every shape that a figure draws."""
+"""Synthetic tidy tables of every shape that a figure draws."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def runs(
                             repetition=repetition,
                             recommended="0",
                             study=study,
-                            source="published matrix" if study % 2 else "stand-in",
+                            source="published matrix" if study % 2 else "surrogate",
                         )
                     )
     return pd.concat(rows, ignore_index=True).assign(**columns)
@@ -44,7 +44,7 @@ def about(**more) -> dict:
         "paper": "rucb", "number": "Figure 4", "title": "Regret and accuracy on the rankers of NP2004",
         "shows": "RUCB pays least.", "setting": "Three sets of rankers.", "notes": ["A note."], "kind": "runs",
     }  # fmt: skip
-    sources = [{"problem": "sixty-four", "source": "stand-in", "note": "a made-up corpus stands in for NP2004"}]
+    sources = [{"problem": "sixty-four", "source": "surrogate", "note": "a synthetic corpus in place of NP2004"}]
     return {
         "name": "rucb_figure_4", "figure": figure, "scale": "quick", "sources": sources, "seconds": 12.3, "runs": 30,
         "horizon": 100_000, "machine": "a machine", "date": "2026-01-02", "versions": {"ltr_duel": "0.1.0"}, **more,

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ltr_duel.papers.checks.measure import MEASURES, Group, Missing, in_words, mean, reading, resampled, told
+from ltr_duel.papers.checks import MEASURES
+from ltr_duel.papers.checks.measure import Group, Missing, format_value, in_words, mean, reading, resampled
 from ltr_duel.papers.checks.rows import is_policy, select
 from tests.papers.claim_tables import jittered, runs
 
@@ -28,12 +29,12 @@ def test_places_are_taken_among_variants_of_a_policy_too():
         ("ratio", {"of": {"clicks": "perfect", "policy": "mdb"}, "to": "mdb"}, ": mdb at clicks perfect, divided by"),
         ("value", {"take": "least"}, "least value"),
         ("late", {"policy": "rcs"}, "share of the final regret of rcs"),
-        ("late", {"policy": "rcs", "column": "regret_ndcg"}, "share of the final ndcg regret of rcs"),
+        ("late", {"policy": "rcs", "column": "regret_ndcg"}, "share of the final NDCG regret of rcs"),
     ],
 )
 def test_measures_are_put_in_words(measure, settings, words):
     assert words in in_words(measure, settings)
-    assert told({"policy": ["a", "b"], "rankers": {"at_least": 51}}) == "a, b at rankers at least 51"
+    assert format_value({"policy": ["a", "b"], "rankers": {"at_least": 51}}) == "a, b at rankers at least 51"
 
 
 def test_a_policy_is_its_name_and_the_parameters_that_are_given():

@@ -28,7 +28,7 @@ def table(**ratios):
     for problem, ratio in ratios.items():
         parts += [runs({"problem": problem}, "savage", ratio * jittered(100))]
         parts += [runs({"problem": problem}, "rucb:alpha=0.51", jittered(100)[::-1])]
-    return pd.concat(parts, ignore_index=True).assign(source="stand-in")
+    return pd.concat(parts, ignore_index=True).assign(source="surrogate")
 
 
 def judge(frame, claim=CLAIM, about=None):
@@ -125,18 +125,18 @@ def test_one_repetition_has_no_error():
 
 
 def test_source_and_scale_come_from_the_table_and_about():
-    about = {"scale": "quick", "sources": [{"problem": "small", "source": "stand-in", "note": "of the same shape"}]}
+    about = {"scale": "quick", "sources": [{"problem": "small", "source": "surrogate", "note": "of the same shape"}]}
     row = judge(table(small=8.0), about=about)
-    assert (row.source, row.scale) == ("stand-in (of the same shape)", "quick")
+    assert (row.source, row.scale) == ("surrogate (of the same shape)", "quick")
 
 
-def test_one_stand_in_among_the_problems_is_too_many():
+def test_one_surrogate_among_the_problems_is_too_many():
     claim = Claim(**(vars(CLAIM) | {"needs": ("real data",)}))
     frame = table(small=8.0, large=8.0)
-    frame["source"] = np.where(frame["problem"] == "small", "real data", "stand-in")
-    assert judge(frame, claim).reason == "a stand-in cannot decide this (large)"
+    frame["source"] = np.where(frame["problem"] == "small", "real data", "surrogate")
+    assert judge(frame, claim).reason == "a surrogate cannot decide this (large)"
     together = Claim(**(vars(claim) | {"panels": ()}))
-    assert judge(frame, together).reason == "a stand-in cannot decide this"
+    assert judge(frame, together).reason == "a surrogate cannot decide this"
 
 
 def test_one_figure_with_shorter_runs_is_too_many():

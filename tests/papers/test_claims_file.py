@@ -1,4 +1,4 @@
-"""Every claim of the ledger, put to made-up results on both sides of it."""
+"""Every claim of the ledger, tested on synthetic results on both sides of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ltr_duel.papers.checks.measure import MEASURES
+from ltr_duel.papers.checks import MEASURES
 from ltr_duel.papers.claims import PAPERS, check_claims, read_claims
 from ltr_duel.papers.resolve import KINDS
 from ltr_duel.papers.verdicts import FAILS, HOLDS, NEEDS_DATA
@@ -48,7 +48,7 @@ def test_a_claim_names_figures_that_there_are(claim):
 
 @claims
 def test_only_real_data_decide_what_is_about_real_data(claim):
-    row = judged(claim, frames_for(claim, truth=True, source="stand-in"))
+    row = judged(claim, frames_for(claim, truth=True, source="surrogate"))
     assert row.verdict == (NEEDS_DATA if "real data" in claim.needs else HOLDS)
     assert row.low <= row.measured <= row.high
 
@@ -74,7 +74,7 @@ def test_every_figure_of_a_paper_has_a_claim():
 
 
 def test_every_measure_is_used_and_has_a_builder():
-    assert set(MEASURES.names()) == {one.measure for one in CLAIMS} == set(BUILDERS)
+    assert set(MEASURES) == {one.measure for one in CLAIMS} == set(BUILDERS)
 
 
 def test_a_claim_about_a_corpus_is_put_to_whatever_stands_in_for_it():

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ltr_duel.analysis.regret import BOUND
 from ltr_duel.analysis.style import look_of, save_figure
 from ltr_duel.core.errors import InputError
 from ltr_duel.papers.figures import DRAWINGS
-from ltr_duel.papers.figures.panels import BOUND
 from ltr_duel.papers.standings import standings
 from tests.papers.synthetic_tables import about, runs
 
@@ -32,7 +32,7 @@ def line(axes, label):
 def table() -> pd.DataFrame:
     cells = [("MSLR", clicks, size, size / 7, size / 8) for clicks in ("perfect", "noisy") for size in (3, 10)]
     columns = ["data", "clicks", "rankers", "value", "printed"]
-    return pd.DataFrame(cells, columns=columns).assign(standard_error=0.25, source="stand-in")
+    return pd.DataFrame(cells, columns=columns).assign(standard_error=0.25, source="surrogate")
 
 
 SAMPLES = {
@@ -40,7 +40,7 @@ SAMPLES = {
     "accuracy": (runs(), {}),
     "regret_and_accuracy": (runs(separate=("savage",)), {}),
     "size": (runs([(f"made K={k}", k) for k in (5, 50, 500)]).assign(study=1), {}),
-    "gamma": (pd.concat([runs([(f"g{g}", 50)], gamma=g, source="stand-in") for g in (1.0, 1.5)]), {}),
+    "gamma": (pd.concat([runs([(f"g{g}", 50)], gamma=g, source="surrogate") for g in (1.0, 1.5)]), {}),
     "curves": (table(), {"line": "clicks"}),
     "table": (table(), {"rows": ["data"], "columns": ["clicks", "rankers"]}),
     "frontier": (runs(), {}),
@@ -48,7 +48,7 @@ SAMPLES = {
 
 
 def test_every_drawing_has_a_sample():
-    assert set(SAMPLES) == set(DRAWINGS.names())
+    assert set(SAMPLES) == set(DRAWINGS)
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -65,21 +65,21 @@ def test_a_drawing_says_its_source_and_scale_and_is_the_same_bytes_each_time(nam
     if name == "frontier":
         figure = DRAWINGS[name](frame, about())
         written += "".join(label.get_text() for label in figure.axes[0].get_yticklabels())
-    assert "stand-in" in written and "quick scale" in written and "a made-up corpus stands in for NP2004" in written
+    assert "surrogate" in written and "quick scale" in written and "a synthetic corpus in place of NP2004" in written
     assert "RUCB (Zoghi et al. 2014), Figure 4" in written
 
 
 def test_each_panel_names_its_own_source():
     first, second = DRAWINGS["regret"](runs(), about()).axes
-    assert "published matrix" in first.texts[0].get_text() and "stand-in" not in first.texts[0].get_text()
-    assert "stand-in" in second.texts[0].get_text()
+    assert "published matrix" in first.texts[0].get_text() and "surrogate" not in first.texts[0].get_text()
+    assert "surrogate" in second.texts[0].get_text()
 
 
 def test_without_the_column_the_source_is_what_is_said_of_the_problem():
     frame = runs().drop(columns="source")
-    said = [{"problem": "sixteen", "source": "real data"}, {"problem": "sixty-four", "source": "stand-in"}]
+    said = [{"problem": "sixteen", "source": "real data"}, {"problem": "sixty-four", "source": "surrogate"}]
     first, second = DRAWINGS["regret"](frame, about(sources=said)).axes
-    assert "real data" in first.texts[0].get_text() and "stand-in" in second.texts[0].get_text()
+    assert "real data" in first.texts[0].get_text() and "surrogate" in second.texts[0].get_text()
 
 
 def test_a_line_is_the_mean_over_the_runs_and_a_policy_told_the_horizon_has_one_marker_for_each():

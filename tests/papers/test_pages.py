@@ -9,8 +9,8 @@ import re
 import pandas as pd
 import pytest
 
-from ltr_duel.analysis.html import page, section
-from ltr_duel.analysis.study import save_study
+from ltr_duel.analysis.html import render_page
+from ltr_duel.analysis.report import save_study
 from ltr_duel.papers.figures import DRAWINGS
 from ltr_duel.papers.pages import Reproduced, reproduction_page, state_of_the_art_markdown
 from ltr_duel.papers.pages.data import MOST_ROWS, data_csv
@@ -39,7 +39,7 @@ def ledger(**more) -> pd.DataFrame:
     claim = {
         "claim": "rucb-less", "paper": "rucb", "where": "Section 5", "says": "RUCB pays less.",
         "figure": "rucb_figure_4", "measure": "ratio of final regret", "measured": 5.25, "low": 4.5, "high": 6.0,
-        "criterion": "at least 5", "verdict": "holds", "panels": "", "reason": "", "source": "stand-in",
+        "criterion": "at least 5", "verdict": "holds", "panels": "", "reason": "", "source": "surrogate",
         "scale": "quick", **more,
     }  # fmt: skip
     lost = {**claim, "claim": "x", "verdict": "does not hold", "figure": "elsewhere", "measured": None, "low": None}
@@ -55,7 +55,7 @@ def report() -> str:
 def test_a_figure_stands_with_all_that_is_known_of_it(report):
     for words in (
         "RUCB (Zoghi et al. 2014)", "Figure 4: Regret and accuracy", "RUCB pays least.", "Three sets of rankers.",
-        "A note.", "stand-in: a made-up corpus stands in for NP2004", "quick, 30 runs", "100,000 steps", "in 12 s",
+        "A note.", "surrogate: a synthetic corpus in place of NP2004", "quick, 30 runs", "100,000 steps", "in 12 s",
         "a machine", "2026-01-02",
     ):  # fmt: skip
         assert words in report
@@ -128,7 +128,7 @@ def test_sentences_follow_the_numbers():
 
 def test_a_problem_without_a_winner_is_named():
     frame = pd.concat([runs(), runs([("circle", 15)], regret_average=float("nan"), correct=float("nan"))])
-    assert "Not ranked, for want of a Condorcet winner: circle." in state_of_the_art_markdown(frame)
+    assert "Not ranked (no Condorcet winner): circle." in state_of_the_art_markdown(frame)
 
 
 def seen_without_fault(text, tmp_path, width, images):
@@ -153,6 +153,8 @@ def test_a_browser_shows_the_page_of_a_study(tmp_path, width):
 
 def test_the_browser_test_sees_faults(tmp_path):
     faulty = '<p style="width: 900px">too wide</p><img src="https://example.com/x.png"><a href="#nowhere">link</a>'
-    seen = look_at(page("faulty", [section("", faulty)]), tmp_path, 390)
+    template = f"{{% extends 'page.html' %}}{{% block main %}}<section>{faulty}</section>{{% endblock %}}"
+    (tmp_path / "faulty.html").write_text(template)
+    seen = look_at(render_page(tmp_path / "faulty.html", title="faulty"), tmp_path, 390)
     assert seen["outside"] and seen["images"] == [0] and seen["missing"] == ["nowhere"]
     assert any("Content Security Policy" in line for line in seen["console"])

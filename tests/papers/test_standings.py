@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ltr_duel.papers.standings import interval, standings
+from ltr_duel.papers.standings import standings
+from ltr_duel.simulation.summary import student_interval
 
 
 def table(**paid) -> pd.DataFrame:
@@ -30,8 +31,8 @@ def test_the_best_comes_first_with_ratios_to_it_and_to_the_bound():
 
 def test_the_interval_is_that_of_student():
     # t(0.975, 1) = 12.7062; the standard error of (10, 30) is 10.
-    assert interval(pd.Series([10.0, 30.0])) == pytest.approx((20 - 127.062, 20 + 127.062), abs=0.01)
-    assert np.isnan(interval(pd.Series([10.0]))).all()
+    assert student_interval(pd.Series([10.0, 30.0])) == pytest.approx((20 - 127.062, 20 + 127.062), abs=0.01)
+    assert np.isnan(student_interval(pd.Series([10.0]))).all()
 
 
 def test_runs_are_compared_pairwise():

@@ -10,8 +10,7 @@ import pytest
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.data.dataset import Dataset
-from ltr_duel.rankers.run_files import read_runs
-from ltr_duel.rankers.runs import run_rankers
+from ltr_duel.rankers.runs import read_runs, run_rankers
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from unittest.mock import patch
 import numpy as np
 
 from ltr_duel.core.jit import interpreted
-from ltr_duel.interleaving import probabilistic
+from ltr_duel.interleaving.methods import probabilistic
 
 
 class Chooser:
@@ -106,6 +106,7 @@ def bisect_softmax(draw, page, used, length, size, shortest):
                 extend([*prefix, low], (*shown, document), p * (high - low) / accepted[owner] / size)
 
     # compiled text takes no scripted numbers
-    with patch.object(probabilistic, "draw_document", interpreted(probabilistic.draw_document)):
+    plain = {name: interpreted(getattr(probabilistic, name)) for name in ("draw_list", "draw_document")}
+    with patch.multiple(probabilistic, **plain):
         extend([], (), 1.0)
     return lists

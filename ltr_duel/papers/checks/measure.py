@@ -1,11 +1,9 @@
 """What a measure is, and the errors that all measures share.
 
 Errors are 95 % intervals by bootstrap: 2,000 times as many repetitions are drawn with replacement as there are, within
-each problem. Where several problems are put together that are themselves random draws (of a family of matrices, of the
-rankers of a corpus), problems are drawn and not repetitions. Few repetitions make percentile intervals too narrow, so
-their ends are taken further out, as far as Student's t is wider than the normal law (expanded percentile intervals:
-Hesterberg, What Teachers Should Know About the Bootstrap, The American Statistician 2015, section 5.3). The seed is
-fixed: the same table gives the same numbers.
+each problem. Where a panel pools several problems that are themselves random draws (of a family of matrices, of the
+rankers of a corpus), problems are drawn and not repetitions. Intervals are expanded percentile intervals, see
+`ltr_duel.simulation.bootstrap_interval`. The seed is fixed: the same table gives the same numbers.
 """
 
 from __future__ import annotations
@@ -15,13 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import stats
 
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, Registry, stream
+from ltr_duel.core import POLICY, FloatMatrix, FloatVector, IntMatrix, IntVector, regret_label, stream
+from ltr_duel.simulation import bootstrap_interval
 
 DRAWS = 2000
-_OUTSIDE = 0.05  # share of the law that may lie outside an interval
 
 
 class Missing(Exception):  # noqa: N818  # not an error: the table cannot answer
@@ -39,21 +35,21 @@ class Reading(NamedTuple):
 class Measure(NamedTuple):
     """A registered measure: ``run(panel, **settings)``, and how it measures.
 
-    In the words {settings} stand in braces; what stands in brackets is said only if its setting is given.
+    In the words {settings} are in braces; text in brackets is left out if its setting is not given.
     """
 
     run: Callable[..., Reading]
     words: str
 
 
-MEASURES: Registry[Measure] = Registry("measure", "ltr_duel.papers.checks")
+MEASURES: dict[str, Measure] = {}
 
 
 def measured_by(name: str, words: str) -> Callable[[Callable[..., Reading]], Callable[..., Reading]]:
     """Register a function as the measure of that name."""
 
     def register(run: Callable[..., Reading]) -> Callable[..., Reading]:
-        MEASURES.add(name, Measure(run, words))
+        MEASURES[name] = Measure(run, words)
         return run
 
     return register
@@ -62,32 +58,30 @@ def measured_by(name: str, words: str) -> Callable[[Callable[..., Reading]], Cal
 def in_words(name: str, settings: Mapping[str, Any]) -> str:
     """Say how a claim is measured."""
     measure = MEASURES[name]
-    all_of = {**(measure.run.__kwdefaults__ or {}), **settings}
-    words = re.sub(
-        r"\[(.*?\{(\w+)\}.*?)\]", lambda found: found[1] if all_of[found[2]] is not None else "", measure.words
-    )
-    return words.format_map({key: told(value) for key, value in all_of.items()})
+    given = {**(measure.run.__kwdefaults__ or {}), **settings}
+    words = re.sub(r"\[(.*?\{(\w+)\}.*?)\]", lambda part: part[1] if given[part[2]] is not None else "", measure.words)
+    return words.format_map({key: format_value(value) for key, value in given.items()})
 
 
-def told(value: Any) -> str:
-    """Write a setting for people: a selection as ``rucb at rankers 64``."""
+def format_value(value: Any) -> str:
+    """Write a setting as text: a selection as ``rucb at rankers 64``."""
     if isinstance(value, Mapping):
         if not value:
             return "each"
         if value.keys() <= {"at_least", "at_most"}:
-            return " and ".join(f"{key.replace('_', ' ')} {told(one)}" for key, one in value.items())
-        others = ", ".join(f"{key} {told(one)}" for key, one in value.items() if key != "policy")
-        return " at ".join(filter(None, (told(value["policy"]) if "policy" in value else "", others)))
+            return " and ".join(f"{key.replace('_', ' ')} {format_value(one)}" for key, one in value.items())
+        others = ", ".join(f"{key} {format_value(one)}" for key, one in value.items() if key != POLICY)
+        return " at ".join(filter(None, (format_value(value[POLICY]) if POLICY in value else "", others)))
     if isinstance(value, list | tuple):
-        return ", ".join(map(told, value))
+        return ", ".join(map(format_value, value))
     if isinstance(value, float):
         return f"{value:g}"
     name = str(value)
-    return f"{name[7:]} regret".replace("average regret", "regret") if name.startswith("regret_") else name
+    return regret_label(name) if name.startswith("regret_") else name
 
 
 class Group(NamedTuple):
-    """Runs that are put together."""
+    """Runs that are averaged together."""
 
     values: FloatMatrix  # (runs, columns); the columns of a run stay together
     problem: IntVector  # (runs,) ascending: which problem a run is of
@@ -95,7 +89,7 @@ class Group(NamedTuple):
 
     @property
     def units(self) -> int:
-        """How many independent things the error is known from."""
+        """Number of independent observations."""
         problems = len(np.unique(self.problem))
         return problems if self.drawn and problems > 1 else len(self.values) - problems + 1
 
@@ -142,11 +136,9 @@ def deviation(values: FloatMatrix) -> FloatVector:
     return np.asarray(values.std(axis=-2, ddof=1))
 
 
-def reading(found: NDArray[np.float64], units: int) -> Reading:
+def reading(found: FloatVector, units: int) -> Reading:
     """Turn a statistic (first of the data, then of its samples) into a number with its interval."""
     if not np.isfinite(found[0]):
         raise Missing("the number is not finite")
-    wide = stats.t.isf(_OUTSIDE / 2, units - 1) * np.sqrt(units / (units - 1))
-    tail = float(stats.norm.sf(wide))
-    low, high = np.nanquantile(found[1:], [tail, 1 - tail])
+    low, high = bootstrap_interval(found[1:], units)
     return Reading(float(found[0]), float(min(low, found[0])), float(max(high, found[0])))

@@ -2,7 +2,8 @@
 
 A *selection* names columns and what they must hold: a value, a list of values, ``{ at_least = 51 }``,
 ``{ at_most = 51 }``, or ``"greatest"`` or ``"least"`` of those there are. A policy is matched by its name and by the
-parameters that are given, whatever its label leaves to the defaults; a selection that is only a word is a policy.
+parameters that are given, whether or not its label spells out the defaults; a selection that is only a word is a
+policy.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.bandits import Configured, configure
-from ltr_duel.core import InputError
-from ltr_duel.papers.checks.measure import Group, Missing, told
+from ltr_duel.core import DRAW, POLICY, PROBLEM, REPETITION, SUBSET, InputError, T
+from ltr_duel.papers.checks.measure import Group, Missing, format_value
+from ltr_duel.simulation import final_rows
 
 Selection = Mapping[str, Any] | str
 
@@ -29,19 +31,19 @@ def select(frame: pd.DataFrame, wanted: Selection) -> pd.DataFrame:
     Missing
         If a column does not exist, or no row is left.
     """
-    wanted = {"policy": wanted} if isinstance(wanted, str) else wanted
+    wanted = {POLICY: wanted} if isinstance(wanted, str) else wanted
     for column, value in wanted.items():
         if column not in frame:
             raise Missing(f"there is no column '{column}'")
         frame = frame[_marks(frame, column, value)]
         if frame.empty:
-            raise Missing(f"there are no rows with {column} {told(value)}")
+            raise Missing(f"there are no rows with {column} {format_value(value)}")
     return frame
 
 
 def _marks(frame: pd.DataFrame, column: str, value: Any) -> Any:
     held = frame[column]
-    if column == "policy":
+    if column == POLICY:
         names = value if isinstance(value, list) else [value]
         return held.map({label: any(is_policy(label, name) for name in names) for label in held.unique()})
     if isinstance(value, Mapping):
@@ -75,21 +77,21 @@ def _configured(label: str) -> Configured | None:
         return None
 
 
-def at_the_end(frame: pd.DataFrame, column: str) -> pd.Series[float]:
+def final_values(frame: pd.DataFrame, column: str) -> pd.Series[float]:
     """Return the value of each run of one policy at the last step of its longest horizon.
 
     The index is (problem, repetition). All the problems of a panel must have been run equally far.
     """
     if column not in frame:
         raise Missing(f"there is no column '{column}'")
-    labels = frame["policy"].unique()
+    labels = frame[POLICY].unique()
     if len(labels) > 1:
         raise Missing(f"more than one policy fits: {', '.join(map(str, labels))}")
-    last = frame[frame["t"] == frame["t"].max()]
-    if set(last["problem"].unique()) != set(frame["problem"].unique()):
+    last = final_rows(frame)
+    if set(last[PROBLEM].unique()) != set(frame[PROBLEM].unique()):
         raise Missing("problems were run to different horizons")
-    last = last.drop_duplicates(["problem", "repetition", column])  # figures may show the same run
-    values = last.set_index(["problem", "repetition"])[column].astype(np.float64).sort_index()
+    last = last.drop_duplicates([PROBLEM, REPETITION, column])  # figures may show the same run
+    values = last.set_index([PROBLEM, REPETITION])[column].astype(np.float64).sort_index()
     if not values.index.is_unique:
         raise Missing("runs of the same name differ")
     if values.isna().any():
@@ -100,28 +102,26 @@ def at_the_end(frame: pd.DataFrame, column: str) -> pd.Series[float]:
 def side_by_side(sides: Sequence[pd.DataFrame], column: str) -> list[Group]:
     """Return final values: one group, runs by sides; or a group of one column for each side if runs cannot be paired.
 
-    A side is the rows of one policy.
-
-    Runs with the same problem and repetition belong together; where the sides are different problems (click models,
-    say), those with the same repetition, which had the same luck.
+    A side is the rows of one policy. Runs with the same problem and repetition are paired; where the sides are
+    different problems (click models, say), those with the same repetition, which share their random streams.
     """
-    ends = {int(rows["t"].max()) for rows in sides}
+    ends = {int(rows[T].max()) for rows in sides}
     if len(ends) > 1:
         raise Missing(f"not run equally far, but to {', '.join(f'{end:,}' for end in sorted(ends))}")
-    values = [at_the_end(rows, column) for rows in sides]
+    values = [final_values(rows, column) for rows in sides]
     if all(one.index.equals(values[0].index) for one in values):
         return [grouped(sides[0], values)]
-    bare = [one.index.get_level_values("repetition") for one in values]
+    bare = [one.index.get_level_values(REPETITION) for one in values]
     if all(one.is_unique and one.equals(bare[0]) for one in bare):
         return [grouped(sides[0], values)]
     return [grouped(rows, [one]) for rows, one in zip(sides, values, strict=True)]
 
 
 def grouped(rows: pd.DataFrame, columns: list[pd.Series[float]]) -> Group:
-    """Put the columns of the same runs into a group.
+    """Make a group of columns of the same runs.
 
     Problems are random draws if the table numbers them so: by ``draw`` of a family, or by ``subset`` of the rankers.
     """
-    problem = pd.factorize(columns[0].index.get_level_values("problem"), sort=True)[0]
-    numbered = [rows[name].nunique() > 1 for name in ("draw", "subset") if name in rows]
+    problem = pd.factorize(columns[0].index.get_level_values(PROBLEM), sort=True)[0]
+    numbered = [rows[name].nunique() > 1 for name in (DRAW, SUBSET) if name in rows]
     return Group(np.column_stack(columns), problem.astype(np.int64), any(numbered))

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from ltr_duel.core import FloatVector
 from ltr_duel.papers.checks.measure import Missing, Reading, measured_by
 from ltr_duel.papers.checks.rows import Selection, select
-
-_WIDTH = float(stats.norm.isf(0.025))
+from ltr_duel.simulation import normal_reach
 
 
 @measured_by("value", "[{take} ]{column}")
@@ -31,11 +29,10 @@ def value(panel: pd.DataFrame, *, column: str = "value", take: str | None = None
     if take is None and len(values) > 1:
         raise Missing(f"one cell was expected, there are {len(values)}")
     if take in (None, "mean"):
-        middle, error = float(values.mean()), float(np.sqrt((errors**2).sum()) / len(values))
-        return Reading(middle, middle - _WIDTH * error, middle + _WIDTH * error)
-    ends = (values - _WIDTH * errors, values + _WIDTH * errors)
+        return _with_error(float(values.mean()), float(np.sqrt((errors**2).sum()) / len(values)))
     choose = np.min if take == "least" else np.max
-    return Reading(*(float(choose(one)) for one in (values, *ends)))
+    ends = (values, values - normal_reach(errors), values + normal_reach(errors))
+    return Reading(*(float(choose(one)) for one in ends))
 
 
 @measured_by("against_printed", "{column} divided by the printed value")
@@ -46,8 +43,8 @@ def against_printed(panel: pd.DataFrame, *, column: str = "value", printed: str 
         raise Missing("there is no printed value")
     values, errors = _numbers(known, column)
     target = known[printed].to_numpy(np.float64)
-    ratio, error = float(np.mean(values / target)), float(np.sqrt(((errors / target) ** 2).sum()) / len(values))
-    return Reading(ratio, ratio - _WIDTH * error, ratio + _WIDTH * error)
+    error = float(np.sqrt(((errors / target) ** 2).sum()) / len(values))
+    return _with_error(float(np.mean(values / target)), error)
 
 
 @measured_by("cell_ratio", "{column}: {of}, divided by {to}")
@@ -59,7 +56,8 @@ def cell_ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str
     if mine[0] <= 0 or its[0] <= 0:
         raise Missing("a ratio of zeros says nothing")
     ratio, error = float(mine[0] / its[0]), float(np.hypot(my_error[0] / mine[0], its_error[0] / its[0]))
-    return Reading(ratio, ratio * float(np.exp(-_WIDTH * error)), ratio * float(np.exp(_WIDTH * error)))
+    wide = float(normal_reach(error))
+    return Reading(ratio, ratio * float(np.exp(-wide)), ratio * float(np.exp(wide)))
 
 
 @measured_by("valley", "share of the ups and downs of {column} along {along} that first falls, then rises")
@@ -83,6 +81,10 @@ def reached(panel: pd.DataFrame, *, along: str, level: float, column: str = "val
     first = 0 if not len(above) else int(above[-1]) + 1
     where = float(axis[first]) if first < len(axis) else np.inf
     return Reading(where, where, where)
+
+
+def _with_error(number: float, error: float) -> Reading:
+    return Reading(number, number - float(normal_reach(error)), number + float(normal_reach(error)))
 
 
 def _along(panel: pd.DataFrame, along: str, column: str) -> FloatVector:

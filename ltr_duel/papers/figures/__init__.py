@@ -1,16 +1,40 @@
-"""Drawings of reproduced figures, one file for each, over one tidy table: ``drawing(frame, about, **options)``.
+"""Drawings of reproduced figures over one tidy table: ``drawing(frame, about, **options)``.
 
-``frame`` is what was measured: `StudyResults.to_frame` with the column ``source``, or the table of a measure. ``about``
-says of what: ``figure`` (paper, number, title), ``scale``, ``sources`` (a list of problem, source, note). The options
-are those of the figure's file.
+``frame`` holds the results: `StudyResults.to_frame` with the column ``source``, or the table of a measure. ``about``
+describes them: ``figure`` (paper, number, title), ``scale``, ``sources`` (a list of problem, source, note). The options
+are those of the figure's file. Curves of runs are drawn by `ltr_duel.analysis`; here they are arranged in panels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
+import pandas as pd
 from matplotlib.figure import Figure
 
-from ltr_duel.core import Registry
+from ltr_duel.core import unknown_name
+from ltr_duel.papers.figures.curves import curves
+from ltr_duel.papers.figures.frontier import frontier
+from ltr_duel.papers.figures.size import gamma, size
+from ltr_duel.papers.figures.table import table
+from ltr_duel.papers.figures.times import accuracy, regret, regret_and_accuracy
 
-DRAWINGS: Registry[Callable[..., Figure]] = Registry("drawing", "ltr_duel.papers.figures")
+DRAWINGS: dict[str, Callable[..., Figure]] = {
+    "accuracy": accuracy,
+    "curves": curves,
+    "frontier": frontier,
+    "gamma": gamma,
+    "regret": regret,
+    "regret_and_accuracy": regret_and_accuracy,
+    "size": size,
+    "table": table,
+}
+
+
+def draw_figure(frame: pd.DataFrame, about: Mapping[str, Any]) -> Figure:
+    """Draw a figure as its file says: by the entries ``drawing`` and ``options`` of ``about["figure"]``."""
+    described = about["figure"]
+    if described["drawing"] not in DRAWINGS:
+        raise unknown_name("drawing", described["drawing"], DRAWINGS)
+    return DRAWINGS[described["drawing"]](frame, about, **described.get("options", {}))

@@ -1,67 +1,40 @@
-"""``curves``: a measured value against the number of rankers, a line for each item (Zoghi et al. 2014, Figure 5)."""
+"""A measured value against the number of rankers, a line for each item (Zoghi et al. 2014, Figure 5)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from ltr_duel.analysis import COLOURS, DASHES
-from ltr_duel.papers.figures import DRAWINGS
-from ltr_duel.papers.figures.panels import face, finish, grid, outer_labels, split
+from ltr_duel.core import RANKERS
+from ltr_duel.papers.figures.panels import Panel, finish, grid, head, source_of
 
 
-def curves(
-    frame: pd.DataFrame,
-    about: Mapping[str, Any],
-    *,
-    x: str = "rankers",
-    y: str = "value",
-    line: str = "item",
-    panel: str = "",
-    titles: Sequence[str] = (),
-    columns: int | None = None,
-    xlabel: str = "number of rankers K",
-    ylabel: str = "",
-    log: str = "",
-) -> Figure:
-    """Draw values, with two standard errors to each side where the table knows them.
+def curves(frame: pd.DataFrame, about: Mapping[str, Any], *, line: str = "item") -> Figure:
+    """Draw values, with two standard errors to each side where the table has them.
 
     Parameters
     ----------
     frame : DataFrame
-        A measure's table: ``x``, ``y``, ``line``, and perhaps standard_error.
+        A measure's table: rankers, value, ``line``, and perhaps standard_error.
     about : mapping
-    x, y, line : str
-        The columns of the abscissa, of the ordinate, and of the lines' names.
-    panel : str
-        The column whose values make the panels; ``titles`` are theirs.
-    titles : sequence of str
-    columns : int, optional
-        Panels side by side.
-    xlabel, ylabel : str
-    log : str
-        The logarithmic axes: "xy", "x", "y" or "".
+    line : str
+        The column of the lines' names.
     """
-    parts = split(frame, about, panel, titles)
-    figure, axes = grid(len(parts), columns=columns, height=3.8)
-    items = list(dict.fromkeys(frame[line].astype(str))) if line in frame else []
-    for pair, part in zip(axes.flat, parts, strict=False):
-        for place, item in enumerate(items or [""]):
-            mine = part.rows[part.rows[line].astype(str) == item] if items else part.rows
-            mine = mine[mine[y].notna()].sort_values(x)
-            error = 2 * mine["standard_error"].fillna(0.0) if "standard_error" in mine else None
-            pair.errorbar(
-                mine[x], mine[y], yerr=error, label=item, color=COLOURS[place % len(COLOURS)],
-                ls=DASHES[place // len(COLOURS) % len(DASHES)], marker="o", ms=3, lw=1.6, elinewidth=1,
-            )  # fmt: skip
-        pair.set(xscale="log" if "x" in log else "linear", yscale="log" if "y" in log else "linear")
-        face(pair, part, 90)
-    outer_labels(axes, len(parts), xlabel, ylabel or y.replace("_", " "))
-    known = "standard_error" in frame and bool((frame["standard_error"] > 0).any())
-    return finish(figure, figure.axes, about, "bars: two standard errors" if known else "")
-
-
-DRAWINGS.add("curves", curves)
+    figure, axes = grid(1, height=3.8)
+    ax = axes[0, 0]
+    known = frame[frame["value"].notna()]
+    for place, (item, mine) in enumerate(known.groupby(line, sort=False)):
+        mine = mine.sort_values(RANKERS)
+        error = 2 * mine["standard_error"].fillna(0.0) if "standard_error" in mine else None
+        ax.errorbar(
+            mine[RANKERS], mine["value"], yerr=error, label=str(item), color=COLOURS[place % len(COLOURS)],
+            ls=DASHES[place // len(COLOURS) % len(DASHES)], marker="o", ms=3, lw=1.6, elinewidth=1,
+        )  # fmt: skip
+    ax.set(xlabel="number of rankers K", ylabel="value")
+    head(ax, Panel("", "", source_of(frame, about), frame))
+    estimated = "standard_error" in frame and bool((frame["standard_error"] > 0).any())
+    return finish(figure, figure.axes, about, "bars: two standard errors" if estimated else "")

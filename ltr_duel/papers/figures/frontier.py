@@ -1,4 +1,4 @@
-"""``frontier``: every policy on every problem, its regret as a multiple of the best one's or of the lower bound."""
+"""Every policy on every problem: its regret as a multiple of the best policy's."""
 
 from __future__ import annotations
 
@@ -10,17 +10,12 @@ import pandas as pd
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from ltr_duel.core import unknown_name
-from ltr_duel.papers.figures import DRAWINGS
+from ltr_duel.core import POLICY, PROBLEM, RANKERS, REGRET, SOURCE
 from ltr_duel.papers.figures.panels import finish, safe
 from ltr_duel.papers.standings import standings
 
-REFERENCES = {"best": "the best policy's", "bound": "the asymptotic lower bound for pairs"}
 
-
-def frontier(
-    frame: pd.DataFrame, about: Mapping[str, Any], *, reference: str = "best", column: str = "regret_average"
-) -> Figure:
+def frontier(frame: pd.DataFrame, about: Mapping[str, Any], *, reference: str = "best", column: str = REGRET) -> Figure:
     """Draw a row for each problem and a column for each policy, best policies first.
 
     Parameters
@@ -28,19 +23,15 @@ def frontier(
     frame : DataFrame
         As for `standings`.
     about : mapping
-    reference : {"best", "bound"}
-        What the regret is divided by.
     column : str
         Which regret.
     """
-    if reference not in REFERENCES:
-        raise unknown_name("reference", reference, REFERENCES)
     table = standings(frame, column)
-    wide = table.pivot(index="problem", columns="policy", values=f"to_{reference}")
-    wide = wide.loc[list(dict.fromkeys(table["problem"]))]
+    wide = table.pivot(index=PROBLEM, columns=POLICY, values="to_best")
+    wide = wide.loc[list(dict.fromkeys(table[PROBLEM]))]
     wide = wide[np.exp(np.log(wide.where(wide > 0)).mean()).sort_values(kind="stable").index]
-    facts = table.groupby("problem", sort=False)[["rankers", "source"]].first()
-    names = [f"{name}\nK = {facts.loc[name, 'rankers']} · {facts.loc[name, 'source']}" for name in wide.index]
+    facts = table.groupby(PROBLEM, sort=False)[[RANKERS, SOURCE]].first()
+    names = [f"{name}\nK = {facts.loc[name, RANKERS]} · {facts.loc[name, SOURCE]}" for name in wide.index]
     height = 0.5 * len(wide) + 2.6
     figure = Figure(figsize=(max(6.4, 3.0 + 0.52 * wide.shape[1]), height), dpi=150, layout="constrained")
     axes = figure.add_subplot()
@@ -63,7 +54,4 @@ def frontier(
     axes.invert_yaxis()
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    return finish(figure, [], about, f"regret at the horizon divided by {REFERENCES[reference]}; blank: not run")
-
-
-DRAWINGS.add("frontier", frontier)
+    return finish(figure, [], about, "regret at the horizon divided by the best policy's; blank: not run")

@@ -1,4 +1,4 @@
-"""Panels side by side, as in the papers. Where the numbers come from stands on the picture's face."""
+"""Panels side by side, as in the papers. Where the numbers come from is shown in the title of each panel."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
+from ltr_duel.analysis import BOUND
+from ltr_duel.core import PROBLEM, RANKERS, SOURCE, STUDY
 from ltr_duel.papers.bibliography import paper_title
 
 _SOFT, _WARN = "#5d6670", "#a04000"
 _WIDTHS = {1: 7.0, 2: 4.6, 3: 3.6}
 
 
-BOUND = "lower bound (asymptotic, pairs)"
-
-
 class Panel(NamedTuple):
-    """One pair of axes: its title, where its numbers come from, and its rows."""
+    """One panel: its title, where its numbers come from, and its rows."""
 
     title: str
     about: str
@@ -45,24 +44,24 @@ def split(frame: pd.DataFrame, about: Mapping[str, Any], by: str, titles: Sequen
     """
     if by not in frame:
         return [Panel(titles[0] if titles else "", "", source_of(frame, about), frame)]
-    if by == "study" and frame[by].nunique() == 1 and not titles:
+    if by == STUDY and frame[by].nunique() == 1 and not titles:
         titles = [""]
     panels = []
     for place, (value, rows) in enumerate(frame.groupby(by, sort=False)):
         title = titles[place] if place < len(titles) else _title(by, value)
-        sizes = sorted(rows["rankers"].unique()) if "rankers" in rows else []
-        said = by == "rankers" or title.endswith(f"K={sizes[0] if sizes else ''}")
+        sizes = sorted(rows[RANKERS].unique()) if RANKERS in rows else []
+        said = by == RANKERS or title.endswith(f"K={sizes[0] if sizes else ''}")
         size = f"K = {sizes[0]}" if len(sizes) == 1 and not said else ""
         panels.append(Panel(title, size, source_of(rows, about), rows))
     return panels
 
 
 def source_of(rows: pd.DataFrame, about: Mapping[str, Any]) -> str:
-    """Return where these rows come from, in words: the column ``source``, else what ``about`` says of the problems."""
-    if "source" in rows:
-        words = [str(one) for one in rows["source"].dropna().unique()]
+    """Return the source of these rows in words: the column ``source``, else what ``about`` says of the problems."""
+    if SOURCE in rows:
+        words = [str(one) for one in rows[SOURCE].dropna().unique()]
     else:
-        names = set(rows["problem"].unique()) if "problem" in rows else set()
+        names = set(rows[PROBLEM].unique()) if PROBLEM in rows else set()
         entries = [one for one in about.get("sources", []) if not names or one.get("problem") in names]
         words = list(dict.fromkeys(str(one["source"]) for one in entries))
     return " and ".join(dict.fromkeys(words)) or "source not recorded"
@@ -75,28 +74,29 @@ def grid(panels: int, *, rows: int = 1, columns: int | None = None, height: floa
     width = _WIDTHS.get(across, 3.2)
     figure = Figure(figsize=(width * across, height * down + 0.9), dpi=150, layout="constrained")
     axes = figure.subplots(down, across, squeeze=False)
-    for place, pair in enumerate(axes.flat):
-        pair.spines[["top", "right"]].set_visible(False)
-        pair.grid(which="major", color="#e6e6e6", lw=0.7)
-        pair.set_axisbelow(True)
-        pair.tick_params(labelsize=8)
+    for place, ax in enumerate(axes.flat):
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(which="major", color="#e6e6e6", lw=0.7)
+        ax.tick_params(labelsize=8)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.label.set_size(9)
         if rows == 1 and place >= panels:
-            pair.remove()
+            ax.remove()
     return figure, axes
 
 
-def face(axes: Axes, panel: Panel, width: int = 44) -> None:
+def head(ax: Axes, panel: Panel, width: int = 44) -> None:
     """Write a panel's title, and below it how many rankers there are and where the numbers come from."""
-    plain = {"stand-in": _WARN}.get(panel.source, _SOFT)
+    colour = _WARN if panel.source == "surrogate" else _SOFT
     below = " · ".join(one for one in (panel.about, panel.source) if one)
-    axes.set_title(safe("\n".join(textwrap.wrap(panel.title, width))), loc="left", fontsize=9, pad=17)
-    axes.annotate(
-        safe(below), (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", fontsize=8, color=plain
+    ax.set_title(safe("\n".join(textwrap.wrap(panel.title, width))), loc="left", fontsize=9, pad=17)
+    ax.annotate(
+        safe(below), (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", fontsize=8, color=colour
     )
 
 
 def finish(figure: Figure, axes: Sequence[Axes], about: Mapping[str, Any], below: str = "") -> Figure:
-    """Give a figure its title, one legend for all panels, and a line on scale, runs and what stands in for what."""
+    """Give a figure its title, one legend for all panels, and a line on scale, runs and surrogates."""
     heading = about.get("figure", about)
     paper = str(heading.get("paper", ""))
     name = ", ".join(filter(None, dict.fromkeys((paper_title(paper), str(heading.get("number", ""))))))
@@ -109,8 +109,8 @@ def finish(figure: Figure, axes: Sequence[Axes], about: Mapping[str, Any], below
     line = "; ".join(one for one in (scale, below, *notes) if one)
     line = safe("\n".join(textwrap.wrap(line, int(width * 1.3))))
     handles: dict[str, Any] = {}
-    for pair in axes:
-        for handle, label in zip(*pair.get_legend_handles_labels(), strict=True):
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     names = sorted(handles, key=lambda label: label == BOUND)  # the bound comes last
     if len(names) > 1:
@@ -125,15 +125,15 @@ def finish(figure: Figure, axes: Sequence[Axes], about: Mapping[str, Any], below
     return figure
 
 
-def outer_labels(axes: Any, panels: int, x: str, y: str) -> None:
+def outer_labels(axes: Any, panels: int) -> None:
     """Name the axes once: x below the lowest panel of each column, y beside the first column."""
     down, across = axes.shape
     for place in range(panels):
         row, column = divmod(place, across)
-        if row == down - 1 or place + across >= panels:
-            axes[row, column].set_xlabel(x, fontsize=9)
-        if column == 0:
-            axes[row, column].set_ylabel(y, fontsize=9)
+        if row < down - 1 and place + across < panels:
+            axes[row, column].set_xlabel("")
+        if column:
+            axes[row, column].set_ylabel("")
 
 
 def plain_numbers(axis: Axis) -> None:
@@ -144,9 +144,9 @@ def plain_numbers(axis: Axis) -> None:
 
 def same_ordinate(axes: Sequence[Axes]) -> None:
     """Give these axes the least ordinate that holds what all of them show."""
-    limits = [pair.get_ylim() for pair in axes]
-    for pair in axes:
-        pair.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+    limits = [ax.get_ylim() for ax in axes]
+    for ax in axes:
+        ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
 
 
 def safe(text: str) -> str:
@@ -155,6 +155,6 @@ def safe(text: str) -> str:
 
 
 def _title(by: str, value: object) -> str:
-    if by == "rankers":
+    if by == RANKERS:
         return f"K = {value}"
     return str(value) if isinstance(value, str) else f"{by} {value}"

@@ -1,4 +1,4 @@
-"""``table``: a table as a picture, what was measured beside what is printed in the paper."""
+"""A table as a picture, measured values beside those printed in the paper."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ltr_duel.analysis import BOUND_COLOUR
-from ltr_duel.papers.figures import DRAWINGS
+from ltr_duel.core import PROBLEM, RANKERS, SOURCE
 from ltr_duel.papers.figures.panels import finish, safe, source_of
 
 _MOST_ROWS = 60
@@ -24,29 +24,23 @@ def table(
     *,
     rows: Sequence[str] = (),
     columns: Sequence[str] = (),
-    value: str = "value",
-    digits: int = 3,
 ) -> Figure:
-    """Draw a table: as it is, or with the values of ``rows`` down and those of ``columns`` across.
+    """Draw a table: unchanged, or with the values of ``rows`` down and those of ``columns`` across.
 
-    The items of several problems stand across by default.
+    By default the items of several problems are the columns.
 
     Parameters
     ----------
     frame : DataFrame
-        A measure's table. In a cell stand the value, its standard_error and what the paper ``printed``, where the table
+        A measure's table. A cell shows the value, its standard_error and what the paper ``printed``, where the table
         has columns of these names.
     about : mapping
     rows, columns : sequence of str
         Columns of the frame.
-    value : str
-        The column that fills the cells.
-    digits : int
-        Significant digits.
     """
-    if not rows and {"problem", "item"} <= set(frame.columns) and frame["problem"].nunique() > 1:
-        rows, columns = ["problem", "rankers"], ["item"]
-    texts = _crossed(frame, list(rows), list(columns), value, digits) if rows and columns else _plain(frame, digits)
+    if not rows and {PROBLEM, "item"} <= set(frame.columns) and frame[PROBLEM].nunique() > 1:
+        rows, columns = [PROBLEM, RANKERS], ["item"]
+    texts = _crossed(frame, list(rows), list(columns)) if rows and columns else _plain(frame)
     left_out = max(0, len(texts) - _MOST_ROWS)
     texts = texts.head(_MOST_ROWS)
     cells = [[textwrap.fill(str(name), _WIDEST) for name in texts.columns]]
@@ -71,8 +65,8 @@ def table(
     return finish(figure, [], about, "; ".join(filter(None, [printed, f"{left_out} rows left out" * bool(left_out)])))
 
 
-def number(value: object, digits: int = 3) -> str:
-    """Return a cell as text: numbers with some significant digits, nothing where nothing is known."""
+def format_number(value: object, digits: int = 3) -> str:
+    """Return a cell as text: numbers with some significant digits, empty for NaN."""
     if isinstance(value, float):
         if math.isnan(value):
             return ""
@@ -80,20 +74,20 @@ def number(value: object, digits: int = 3) -> str:
     return str(value)
 
 
-def _plain(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
-    names = [name for name in frame if name != "source" and frame[name].notna().any()]
-    texts = {str(name).replace("_", " "): [number(one, digits) for one in frame[name]] for name in names}
+def _plain(frame: pd.DataFrame) -> pd.DataFrame:
+    names = [name for name in frame if name != SOURCE and frame[name].notna().any()]
+    texts = {str(name).replace("_", " "): [format_number(one) for one in frame[name]] for name in names}
     return pd.DataFrame(texts)
 
 
-def _crossed(frame: pd.DataFrame, rows: list[str], columns: list[str], value: str, digits: int) -> pd.DataFrame:
+def _crossed(frame: pd.DataFrame, rows: list[str], columns: list[str]) -> pd.DataFrame:
     cells = []
     for _, entry in frame.iterrows():
         error = float(entry.get("standard_error", math.nan))
-        printed = number(entry.get("printed", math.nan), digits)
+        printed = format_number(entry.get("printed", math.nan))
         cells.append(
-            number(entry[value], digits)
-            + (f" ± {number(error, 2)}" if error > 0 else "")
+            format_number(entry["value"])
+            + (f" ± {format_number(error, 2)}" if error > 0 else "")
             + (f" ({printed})" if printed else "")
         )
     named = frame[rows + columns].astype(str).assign(
@@ -101,6 +95,3 @@ def _crossed(frame: pd.DataFrame, rows: list[str], columns: list[str], value: st
     )  # fmt: skip
     wide = named.pivot_table(index=rows, columns="column", values="cell", aggfunc=", ".join, sort=False, fill_value="")
     return wide.reset_index()
-
-
-DRAWINGS.add("table", table)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ltr_duel.core import Registry
+from ltr_duel.core import PlainRegistry
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,4 +23,4 @@ class Measure(Protocol):
         """Return the table."""
 
 
-MEASURES: Registry[Measure] = Registry("measure", "ltr_duel.papers.measures")
+MEASURES: PlainRegistry[Measure] = PlainRegistry("measure", "ltr_duel.papers.measures")

@@ -1,6 +1,6 @@
 """The page of a reproduction: figures, claims, standings and their data, in one file that loads nothing."""
 
 from ltr_duel.papers.pages.reproduction import Reproduced, reproduction_page
-from ltr_duel.papers.pages.state_of_the_art import state_of_the_art_markdown, state_of_the_art_page
+from ltr_duel.papers.pages.state_of_the_art import state_of_the_art_markdown
 
-__all__ = ["Reproduced", "reproduction_page", "state_of_the_art_markdown", "state_of_the_art_page"]
+__all__ = ["Reproduced", "reproduction_page", "state_of_the_art_markdown"]

@@ -1,4 +1,4 @@
-"""The data of a figure as text to be saved: what is drawn, and no more."""
+"""The data of a figure as text to be saved: only what is drawn."""
 
 from __future__ import annotations
 
@@ -7,25 +7,40 @@ from typing import Any
 
 import pandas as pd
 
-from ltr_duel.papers.figures.points import points, shown
+from ltr_duel.core import (
+    CLICKS,
+    CORRECT,
+    GAMMA,
+    HORIZON,
+    POLICY,
+    PROBLEM,
+    RANKERS,
+    REGRET,
+    REPETITION,
+    SIZE,
+    SOURCE,
+    STUDY,
+    T,
+)
+from ltr_duel.simulation import averaged, comparable_rows
 
 MOST_ROWS = 2000
-_KEYS = ("problem", "rankers", "size", "gamma", "clicks", "source", "study", "policy", "horizon")
+_KEYS = (PROBLEM, RANKERS, SIZE, GAMMA, CLICKS, SOURCE, STUDY, POLICY, HORIZON)
 
 
 def data_csv(frame: pd.DataFrame, about: Mapping[str, Any]) -> tuple[bytes, str]:
-    """Return a figure's data as CSV, and what it is.
+    """Return a figure's data as CSV, and a description.
 
     Of runs: mean, standard deviation, least and largest for each problem, policy, horizon and checkpoint, and the share
     of runs that name the winner. If that is more than `MOST_ROWS` rows, only every n-th checkpoint and the last.
     """
-    if not {"policy", "t", "repetition"} <= set(frame.columns):
+    if not {POLICY, T, REPETITION} <= set(frame.columns):
         table, words = frame.head(MOST_ROWS), "the table"
         if len(frame) > len(table):
             words = f"the first {len(table):,} of {len(frame):,} rows"
         return _text(table), words
     options = about.get("figure", {}).get("options", {})
-    table = means(frame, str(options.get("column", "regret_average")))
+    table = means(frame, str(options.get("column", REGRET)))
     lines = [name for name in _KEYS if name in table]
     step, place = 1, table.groupby(lines, dropna=False).cumcount(ascending=False)  # from the end, which is kept
     while (place % step == 0).sum() > MOST_ROWS and step < 1000:
@@ -36,12 +51,12 @@ def data_csv(frame: pd.DataFrame, about: Mapping[str, Any]) -> tuple[bytes, str]
 
 def means(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return mean, sd, least and largest of a column over the runs, and the accuracy, for each line and checkpoint."""
-    rows = shown(frame, ("problem",))
+    rows = comparable_rows(frame, [PROBLEM])
     keys = [name for name in _KEYS if name in rows and rows[name].notna().any()]
-    table = points(rows, [*keys, "t"], column).rename(columns={"mean": column})
-    if "correct" in rows:
-        share = rows.groupby([*keys, "t"], sort=False, dropna=False)["correct"].mean().rename("accuracy").reset_index()
-        table = table.merge(share, on=[*keys, "t"], how="left")
+    table = averaged(rows, [*keys, T], column).rename(columns={"mean": column})
+    if CORRECT in rows:
+        share = rows.groupby([*keys, T], sort=False, dropna=False)[CORRECT].mean().rename("accuracy").reset_index()
+        table = table.merge(share, on=[*keys, T], how="left")
     return table
 
 

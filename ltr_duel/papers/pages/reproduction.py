@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from html import escape
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ltr_duel.analysis import Markup, bullets, definitions, download, link, page, paragraphs, picture, section
+from ltr_duel.analysis import render_page
+from ltr_duel.core import POLICY
 from ltr_duel.papers.bibliography import paper_title
+from ltr_duel.papers.figures.table import format_number
 from ltr_duel.papers.ledger import ledger_sentence
 from ltr_duel.papers.pages.data import data_csv
-from ltr_duel.papers.pages.ledger import ledger_table, verdict
-from ltr_duel.papers.pages.state_of_the_art import state_of_the_art_page
+from ltr_duel.papers.pages.state_of_the_art import state_of_the_art
+
+_TEMPLATE = Path(__file__).parent / "templates" / "reproduction.html"
 
 
 class Reproduced(NamedTuple):
-    """One reproduced figure: what it says of itself, its table, and the picture as PNG."""
+    """One reproduced figure: its facts, its table, and the picture as PNG."""
 
     about: Mapping[str, Any]
     frame: pd.DataFrame
@@ -25,7 +29,7 @@ class Reproduced(NamedTuple):
 
 
 def reproduction_page(figures: Sequence[Reproduced], ledger: pd.DataFrame, *, title: str) -> str:
-    """Return the page as text.
+    """Return the page as HTML.
 
     Parameters
     ----------
@@ -35,91 +39,101 @@ def reproduction_page(figures: Sequence[Reproduced], ledger: pd.DataFrame, *, ti
         From `ltr_duel.papers.claims.check_claims`; may be empty.
     title : str
     """
-    names = [str(figure.about["name"]) for figure in figures]
-    parts = [_head(figures, ledger, title), _contents(figures, bool(len(ledger)))]
-    if len(ledger):
-        parts.append(section("What the papers claim", ledger_table(ledger, names), anchor="claims"))
-    for paper, mine in _by_paper(figures).items():
-        parts.append(f'<h2 class="part">{escape(paper_title(paper))}</h2>')
-        for figure in mine:
-            parts.append(_figure(figure, ledger))
-            if paper == "state_of_the_art" and "policy" in figure.frame:
-                parts.append(state_of_the_art_page(figure.frame))
-    return page(title, parts)
-
-
-def _by_paper(figures: Sequence[Reproduced]) -> dict[str, list[Reproduced]]:
-    papers: dict[str, list[Reproduced]] = {}
+    claims = [_claim(row) for row in ledger.to_dict("records")]
+    papers: dict[str, list[dict[str, Any]]] = {}
     for figure in figures:
-        papers.setdefault(str(figure.about["figure"]["paper"]), []).append(figure)
-    return papers
-
-
-def _head(figures: Sequence[Reproduced], ledger: pd.DataFrame, title: str) -> str:
+        name = paper_title(str(figure.about["figure"]["paper"]))
+        papers.setdefault(name, []).append(_figure(figure, claims))
     abouts = [figure.about for figure in figures]
-    lines = [
-        f"{len(figures)} figures and tables; made in {duration(sum(float(one.get('seconds', 0)) for one in abouts))}"
-    ]
-    for key, words in (("scale", "scale"), ("machine", "machine"), ("date", "date")):
-        found = dict.fromkeys(str(one[key]) for one in abouts if one.get(key))
-        if found:
-            lines.append(f"{words}: {', '.join(found)}")
-    sources = [str(one["source"]) for about in abouts for one in about.get("sources", [])]
-    data = ", ".join(f"{one}: {sources.count(one)}" for one in dict.fromkeys(sources))
-    answer = [ledger_sentence(ledger)] if len(ledger) else []
-    answer += [f"Where the numbers of the problems come from: {data}."] if data else []
-    return f'<h1>{escape(title)}</h1><p class="soft">{escape("; ".join(lines))}</p>' + section(
-        "", paragraphs(answer), "answer"
+    return render_page(
+        _TEMPLATE,
+        title=title,
+        subtitle=_subtitle(abouts),
+        answer=([ledger_sentence(ledger)] if len(ledger) else []) + _origin(abouts),
+        papers=papers,
+        claims=claims,
+        shown={str(about["name"]) for about in abouts},
     )
 
 
-def _contents(figures: Sequence[Reproduced], claims: bool) -> str:
-    lines = [link("claims", "What the papers claim")] if claims else []
-    for paper, mine in _by_paper(figures).items():
-        links = ", ".join(link(_anchor(one.about), str(one.about["figure"]["number"])) for one in mine)
-        lines.append(Markup(f"{escape(paper_title(paper))}: {links}"))
-    return section("On this page", bullets(lines))
+def _subtitle(abouts: Sequence[Mapping[str, Any]]) -> str:
+    seconds = sum(float(one.get("seconds", 0)) for one in abouts)
+    parts = [f"{len(abouts)} figures and tables; made in {duration(seconds)}"]
+    for key in ("scale", "machine", "date"):
+        found = dict.fromkeys(str(one[key]) for one in abouts if one.get(key))
+        parts += [f"{key}: {', '.join(found)}"] if found else []
+    return "; ".join(parts)
 
 
-def _figure(figure: Reproduced, ledger: pd.DataFrame) -> str:
+def _origin(abouts: Sequence[Mapping[str, Any]]) -> list[str]:
+    sources = [str(one["source"]) for about in abouts for one in about.get("sources", [])]
+    counts = ", ".join(f"{one}: {sources.count(one)}" for one in dict.fromkeys(sources))
+    return [f"Sources of the problems: {counts}."] if counts else []
+
+
+def _claim(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return what the page shows of one row of the ledger."""
+    text = {key: _text(value) for key, value in row.items()}
+    return {
+        **{key: text[key] for key in ("verdict", "says", "measure")},
+        "where": f"{paper_title(text['paper'])}, {text['where']}",
+        "figures": [one.strip() for one in text["figure"].split(",") if one.strip()],
+        "origin": ", ".join(filter(None, (text["source"], text["scale"]))),
+        "measured": _measured(row),
+        "claimed": "; ".join(filter(None, (f"claimed: {text['criterion']}", text.get("reason", "")))),
+    }
+
+
+def _measured(row: Mapping[Any, Any]) -> str:
+    """Return the number with its interval."""
+    value, low, high = (
+        format_number(float(row[name])) if _text(row[name]) else "" for name in ("measured", "low", "high")
+    )
+    if not value:
+        return "—"
+    return f"{value} [{low}, {high}]" if low and high and (low, high) != (value, value) else value
+
+
+def _text(value: Any) -> str:
+    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else str(value)
+
+
+def _figure(figure: Reproduced, claims: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what the page shows of one figure."""
     about, described = figure.about, figure.about["figure"]
-    name, heading = str(about["name"]), f"{described['number']}: {described['title']}"
     text, words = data_csv(figure.frame, about)
+    made = (f"in {duration(float(about.get('seconds', 0)))}", str(about.get("date", "")))
     facts = {
         "Setting": described.get("setting", ""),
         "Data": _sources(about),
         "Scale": _scale(about),
-        "Made": ", ".join(
-            one for one in (f"in {duration(float(about.get('seconds', 0)))}", str(about.get("date", ""))) if one
-        ),
+        "Made": ", ".join(filter(None, made)),
     }
-    saves = [
-        download(f"{name}.csv", "text/csv", text, f"data as CSV ({words})"),
-        download(f"{name}.png", "image/png", figure.png, "picture as PNG"),
-    ]
-    body = paragraphs([str(described.get("shows", ""))]) + picture(figure.png, heading)
-    body += definitions({key: value for key, value in facts.items() if value})
-    body += bullets([str(one) for one in described.get("notes", [])]) + _claims(ledger, name)
-    return section(heading, body + paragraphs([Markup(" · ".join(saves))]), anchor=_anchor(about))
-
-
-def _claims(ledger: pd.DataFrame, name: str) -> str:
-    """List the claims that this figure decides."""
-    if not len(ledger):
-        return ""
-    mine = ledger[[name in str(one).replace(" ", "").split(",") for one in ledger["figure"]]]
-    return bullets([Markup(f"{verdict(str(row.verdict))}: {escape(str(row.says))}") for row in mine.itertuples()])
+    ranked = described["paper"] == "state_of_the_art" and POLICY in figure.frame
+    return {
+        "name": str(about["name"]),
+        "number": str(described["number"]),
+        "heading": f"{described['number']}: {described['title']}",
+        "shows": str(described.get("shows", "")),
+        "png": figure.png,
+        "facts": {key: value for key, value in facts.items() if value},
+        "notes": [str(one) for one in described.get("notes", [])],
+        "claims": [one for one in claims if str(about["name"]) in one["figures"]],
+        "csv": text,
+        "csv_words": words,
+        "standings": state_of_the_art(figure.frame) if ranked else None,
+    }
 
 
 def _sources(about: Mapping[str, Any]) -> str:
-    """Say which problems come from where, and what stands in for what."""
+    """Say which problems come from which source, with the notes on it."""
     groups: dict[tuple[str, str], list[str]] = {}
     for one in about.get("sources", []):
         groups.setdefault((str(one["source"]), str(one.get("note") or "")), []).append(str(one.get("problem") or ""))
     parts = []
     for (source, note), problems in groups.items():
-        count = "" if len(groups) == 1 else f" ({', '.join(filter(None, problems[:4]))}{', …' * (len(problems) > 4)})"
-        parts.append(f"{source}{count if count != ' ()' else ''}" + (f": {note}" if note else ""))
+        named = ", ".join(filter(None, problems[:4])) + ", …" * (len(problems) > 4) if len(groups) > 1 else ""
+        parts.append(source + (f" ({named})" if named else "") + (f": {note}" if note else ""))
     return "; ".join(parts)
 
 
@@ -136,7 +150,3 @@ def duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
-def _anchor(about: Mapping[str, Any]) -> str:
-    return f"figure-{about['name']}"

@@ -1,15 +1,17 @@
-"""Which policy is best where: sentences and tables that are computed from the runs, as HTML and as Markdown."""
+"""Which policy is best where: sentences and tables that are computed from the runs."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ltr_duel.analysis import bullets, section, table
-from ltr_duel.papers.figures.table import number
+from ltr_duel.analysis import markdown_table
+from ltr_duel.core import CLICKS, HORIZON, POLICY, PROBLEM, RANKERS, REGRET, SOURCE
+from ltr_duel.papers.figures.table import format_number
 from ltr_duel.papers.standings import standings
 
 CAPTION = (
@@ -20,8 +22,16 @@ CAPTION = (
 )
 
 
-def state_of_the_art_page(frame: pd.DataFrame, column: str = "regret_average") -> str:
-    """Return the standings as sections of a page.
+class StateOfTheArt(NamedTuple):
+    """The comparison in sentences, and a table of texts for each problem with its heading."""
+
+    lines: list[str]
+    tables: list[tuple[str, pd.DataFrame]]
+    caption: str = CAPTION
+
+
+def state_of_the_art(frame: pd.DataFrame, column: str = REGRET) -> StateOfTheArt:
+    """Compare the policies on each problem.
 
     Parameters
     ----------
@@ -30,15 +40,13 @@ def state_of_the_art_page(frame: pd.DataFrame, column: str = "regret_average") -
     column : str
         Which regret.
     """
-    table_of_all = standings(frame, column)
-    parts = [section("Which policy is best where", bullets(best_lines(table_of_all)) + _no_winner(frame, table_of_all))]
-    for problem, rows in table_of_all.groupby("problem", sort=False):
-        parts.append(section(heading(str(problem), rows), table(_texts(rows))))
-    return "".join([*parts, f'<p class="soft">{CAPTION}</p>'])
+    ranked = standings(frame, column)
+    tables = [(heading(str(name), rows), _texts(rows)) for name, rows in ranked.groupby(PROBLEM, sort=False)]
+    return StateOfTheArt([*best_lines(ranked), *_unranked(frame, ranked)], tables)
 
 
-def state_of_the_art_markdown(frame: pd.DataFrame, circumstances: str = "", column: str = "regret_average") -> str:
-    """Return the same as Markdown.
+def state_of_the_art_markdown(frame: pd.DataFrame, circumstances: str = "", column: str = REGRET) -> str:
+    """Return the comparison as Markdown.
 
     Parameters
     ----------
@@ -49,35 +57,28 @@ def state_of_the_art_markdown(frame: pd.DataFrame, circumstances: str = "", colu
     column : str
         Which regret.
     """
-    table_of_all = standings(frame, column)
+    found = state_of_the_art(frame, column)
     lines = ["# State of the art", "", "This page is computed from runs; no number in it is written by hand.", ""]
     lines += [circumstances, ""] if circumstances else []
-    lines += [f"- {line}" for line in best_lines(table_of_all)]
-    missing = without_standing(frame, table_of_all)
-    lines += [f"- {missing}"] if missing else []
-    lines += ["", CAPTION, ""]
-    for problem, rows in table_of_all.groupby("problem", sort=False):
-        texts = _texts(rows)
-        lines += [f"## {_escaped(heading(str(problem), rows))}", "", f"| {' | '.join(texts.columns)} |"]
-        lines += [f"|{' --- |' * len(texts.columns)}"]
-        lines += [f"| {' | '.join(_escaped(str(one)) for one in row)} |" for row in texts.itertuples(index=False)] + [
-            ""
-        ]
+    lines += [*(f"- {line}" for line in found.lines), "", found.caption, ""]
+    for name, table in found.tables:
+        escaped = name.replace("|", "\\|").replace("<", "&lt;")
+        lines += [f"## {escaped}", "", markdown_table(table), ""]
     return "\n".join(lines)
 
 
-def best_lines(table_of_all: pd.DataFrame) -> list[str]:
+def best_lines(ranked: pd.DataFrame) -> list[str]:
     """Say in sentences who is best: for each number of rankers, for each click model, and over all problems."""
-    best = table_of_all[table_of_all["place"] == 1]
+    best = ranked[ranked["place"] == 1]
     lines = []
-    for key, words in (("rankers", "K = {}"), ("clicks", "{} clicks")):
+    for key, words in ((RANKERS, "K = {}"), (CLICKS, "{} clicks")):
         known = best[best[key].notna()]
-        if known[key].nunique() < 2 and key == "clicks":
+        if known[key].nunique() < 2 and key == CLICKS:
             continue
-        for value, rows in known.groupby(key, sort=key == "rankers"):
-            wins = Counter(rows["policy"]).most_common()
+        for value, rows in known.groupby(key, sort=key == RANKERS):
+            wins = Counter(rows[POLICY]).most_common()
             lines.append(f"Best at {words.format(value)}: {', '.join(_won(one, len(rows)) for one in wins)}.")
-    counted = table_of_all.groupby("policy", sort=False)["to_best"].agg(["count", _geometric])
+    counted = ranked.groupby(POLICY, sort=False)["to_best"].agg(["count", _geometric])
     everywhere = counted[counted["count"] == len(best)].sort_values("_geometric", kind="stable")
     if len(best) > 1 and len(everywhere):
         policy, ratio = everywhere.index[0], everywhere["_geometric"].iloc[0]
@@ -88,27 +89,28 @@ def best_lines(table_of_all: pd.DataFrame) -> list[str]:
     return lines
 
 
-def without_standing(frame: pd.DataFrame, table_of_all: pd.DataFrame) -> str:
+def _unranked(frame: pd.DataFrame, ranked: pd.DataFrame) -> list[str]:
     """Name the problems that have no standings: without a Condorcet winner there is no such regret."""
-    missing = [str(one) for one in frame["problem"].unique() if one not in set(table_of_all["problem"])]
-    return f"Not ranked, for want of a Condorcet winner: {', '.join(missing)}." if missing else ""
+    missing = [str(one) for one in frame[PROBLEM].unique() if one not in set(ranked[PROBLEM])]
+    return [f"Not ranked (no Condorcet winner): {', '.join(missing)}."] if missing else []
 
 
 def heading(problem: str, rows: pd.DataFrame) -> str:
     """Return what a problem is: its name, size, clicks, source and horizon."""
     first = rows.iloc[0]
-    clicks = first["clicks"] if isinstance(first["clicks"], str) and first["clicks"] not in problem else ""
-    facts = [f"K = {first['rankers']}", f"{clicks} clicks" if clicks else "", str(first["source"] or "")]
-    return f"{problem}: {', '.join(filter(None, facts))}, {first['horizon']:,} steps"
+    clicks = first[CLICKS] if isinstance(first[CLICKS], str) and first[CLICKS] not in problem else ""
+    facts = [f"K = {first[RANKERS]}", f"{clicks} clicks" if clicks else "", str(first[SOURCE] or "")]
+    return f"{problem}: {', '.join(filter(None, facts))}, {first[HORIZON]:,} steps"
 
 
 def _texts(rows: pd.DataFrame) -> pd.DataFrame:
     records = rows.to_dict("records")
     texts = {
-        "policy": [f"{'≈ ' if one['tied'] and one['place'] > 1 else ''}{one['policy']}" for one in records],
-        "regret": [number(one) for one in rows["regret"]],
+        POLICY: [f"{'≈ ' if one['tied'] and one['place'] > 1 else ''}{one[POLICY]}" for one in records],
+        "regret": [format_number(one) for one in rows["regret"]],
         "95 % interval": [
-            f"{number(one['low'])} to {number(one['high'])}" if math.isfinite(one["low"]) else "—" for one in records
+            f"{format_number(one['low'])} to {format_number(one['high'])}" if math.isfinite(one["low"]) else "—"
+            for one in records
         ],
         "× best": [_ratio(one) for one in rows["to_best"]],
         "× bound": [_ratio(one) for one in rows["to_bound"]],
@@ -116,11 +118,6 @@ def _texts(rows: pd.DataFrame) -> pd.DataFrame:
         "runs": list(rows["runs"]),
     }
     return pd.DataFrame({name: values for name, values in texts.items() if any(str(one) for one in values)})
-
-
-def _no_winner(frame: pd.DataFrame, table_of_all: pd.DataFrame) -> str:
-    missing = without_standing(frame, table_of_all)
-    return bullets([missing]) if missing else ""
 
 
 def _won(count: tuple[str, int], problems: int) -> str:
@@ -135,7 +132,3 @@ def _ratio(value: float) -> str:
 def _geometric(values: pd.Series) -> float:
     known = values[values > 0]
     return float(np.exp(np.log(known).mean())) if len(known) else float("nan")
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;")

@@ -55,7 +55,7 @@ class Settings:
             raise InputError(
                 "the variance reduction 'integrated' needs rankings whose ties are ordered once and for all"
             )
-        if self.antithetic and not (self.integrated and self.comparer.configured.method.name == "probabilistic"):
+        if self.antithetic and not (self.integrated and self.comparer.configured.component.name == "probabilistic"):
             raise InputError("the variance reduction 'antithetic' needs 'integrated' and probabilistic interleave")
 
     @property
@@ -152,7 +152,7 @@ def make_settings(
 
 def require_pairs(comparer: Comparer) -> None:
     """Refuse a method that compares sets of rankers only."""
-    chosen = comparer.configured.method
+    chosen = comparer.configured.component
     if not chosen.pairs:
         able = ", ".join(name for name in METHODS.names() if METHODS[name].pairs)
         raise InputError(f"'{chosen.name}' compares sets of rankers, not pairs; methods for pairs: {able}")

@@ -1,0 +1,107 @@
+"""Figures of who finds the Condorcet winner, and how soon."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from ltr_duel.analysis.lines import STEPS, draw_over_time, tidy
+from ltr_duel.analysis.style import legend_beside, look_of, prepared_axes
+from ltr_duel.core import CORRECT, IDENTIFIED_AT, POLICY, T
+from ltr_duel.simulation import Results, identified
+
+
+def plot_accuracy(
+    results: Results | pd.DataFrame,
+    ax: Axes | None = None,
+    *,
+    title: str = "",
+    start: float = 0,
+    legend: bool = True,
+) -> Axes:
+    """Draw the share of runs that name the Condorcet winner, against steps.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        A table has the columns policy, repetition, t, correct (as from `StudyResults.to_frame`).
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+    title : str
+    start : float
+        The first step shown.
+    legend : bool
+        Name the lines beside the axes.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"policy": "rucb", "t": [1, 1, 10, 10], "correct": [0.0, 1.0, 1.0, 1.0]})
+    >>> (line,) = plot_accuracy(frame).get_lines()
+    >>> line.get_ydata().tolist()
+    [0.5, 1.0]
+    """
+    frame = tidy(results)
+    ax = prepared_axes(ax, 7.2, 4.2, title)
+    if frame[CORRECT].notna().any():
+        draw_over_time(ax, frame, CORRECT, spread="none", start=start, log="x")
+        if legend:
+            legend_beside(ax)
+    else:
+        ax.annotate("no Condorcet winner", (0.5, 0.5), xycoords="axes fraction", ha="center", color="#5d6670")
+    ax.set(xscale="log", ylim=(-0.03, 1.03), xlabel=STEPS, ylabel="share of runs that\nname the winner")
+    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    return ax
+
+
+def plot_identification(results: Results | pd.DataFrame, ax: Axes | None = None, *, title: str = "") -> Axes:
+    """Draw the identification times of each policy: every run a dot, the median a line.
+
+    The identification time of a run is the first checkpoint from which on the Condorcet winner is recommended. The
+    number of runs that do not recommend it at the end is written at the right edge; where they are the majority, the
+    median is drawn there.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        A table has the columns policy, t, identified_at, and one row for each run (as from `StudyResults.final`).
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+    title : str
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> final = pd.DataFrame({"policy": "rucb", "t": 1000, "identified_at": [10.0, 100.0, float("inf")]})
+    >>> [text.get_text() for text in plot_identification(final).texts]
+    ['1 of 3 never']
+    """
+    if isinstance(results, pd.DataFrame):
+        final = results
+    else:
+        final = identified(results.to_frame(("average",)), results.matrix.condorcet_winner)
+    policies = list(dict.fromkeys(final[POLICY]))
+    ax = prepared_axes(ax, 7.2, 1.2 + 0.42 * len(policies), title)
+    edge = float(final[T].max()) * 2
+    for place, policy in enumerate(policies):
+        times = final.loc[final[POLICY] == policy, IDENTIFIED_AT].dropna().to_numpy(np.float64)
+        look, found = look_of(policy), times[np.isfinite(times)]
+        lift = (np.arange(len(found)) % 5 - 2) * 0.06
+        ax.plot(np.sort(found), place + lift, "o", color=look.color, alpha=0.5, ms=4, lw=0)
+        if len(times):
+            middle = min(float(np.median(times)), edge)
+            ax.plot([middle, middle], [place - 0.3, place + 0.3], color=look.color, lw=2.5)
+        if len(found) < len(times):
+            text = f"{len(times) - len(found)} of {len(times)} never"
+            ax.annotate(text, (edge, place), va="center", ha="left", fontsize=8, color=look.color)
+    label = "identification time in steps (dot: a run, line: median)"
+    ax.set(xscale="log", xlabel=label, xlim=(0.9, edge), ylim=(len(policies) - 0.5, -0.5))
+    ax.set_yticks(range(len(policies)), policies)
+    return ax

@@ -1,0 +1,142 @@
+"""Lines of figures: for each policy its mean over runs, with a spread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from ltr_duel.analysis.style import MARKERS, look_of
+from ltr_duel.core import LOWER_BOUND, POLICY, T
+from ltr_duel.preferences import lower_bound
+from ltr_duel.simulation import SPREADS, Results, averaged, comparable_rows, with_correct
+
+STEPS = "steps (impressions)"
+_DRAWN_AS = {"quantiles": "band", "standard error": "band", "sd": "bars", "range": "dotted", "none": ""}
+_BARS = 7  # error bars on a curve; more would hide it
+_MOST_BANDS = 10  # more bands than this hide each other, and the lines
+
+
+def tidy(results: Results | pd.DataFrame) -> pd.DataFrame:
+    """Return the tidy table with the columns that figures need; a table is returned unchanged."""
+    if isinstance(results, pd.DataFrame):
+        return results
+    frame = with_correct(results.to_frame(), results.matrix.condorcet_winner)
+    bound = lower_bound(results.matrix)
+    return frame.assign(**{LOWER_BOUND: np.nan if bound is None else bound})
+
+
+def describe_means(counts: Iterable[int], spread: str) -> str:
+    """Say of how many runs means are, and how their spread is drawn.
+
+    Parameters
+    ----------
+    counts : iterable of int
+        Runs of each mean.
+    spread : {"quantiles", "standard error", "sd", "range", "none"}
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> describe_means([5, 10, 5], "range")
+    'mean of 5 to 10 runs, dotted: best and worst run'
+    """
+    runs = sorted(set(counts))
+    if not runs or runs[-1] == 1:
+        return "a single run" if runs else ""
+    count = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
+    return f"mean of {count} runs" + (f", {_DRAWN_AS[spread]}: {SPREADS[spread]}" if SPREADS[spread] else "")
+
+
+def draw_over_time(
+    ax: Axes, frame: pd.DataFrame, column: str, *, spread: str, start: float = 0, log: str = "xy"
+) -> pd.DataFrame:
+    """Draw each policy's mean against steps; a policy with several horizons as a marker at the end of each.
+
+    Parameters
+    ----------
+    ax : Axes
+    frame : DataFrame
+    column : str
+    spread : str
+    start : float
+        The first step shown, but never more than a tenth of the last one.
+    log : {"xy", "x", "y", ""}
+        The logarithmic axes.
+
+    Returns
+    -------
+    DataFrame
+        What is drawn, see `averaged`.
+    """
+    rows = comparable_rows(frame)
+    rows = rows[rows[T] >= min(start, float(rows[T].max()) / 10)]
+    table = averaged(rows, [POLICY, T], column, spread)
+    if "y" in log:
+        table = table[table["mean"] > 0]
+    separate = set(rows.loc[rows["separate"], POLICY].unique())
+    return draw_lines(ax, table, T, spread=spread, log=log, separate=separate)
+
+
+def draw_lines(
+    ax: Axes, table: pd.DataFrame, x: str, *, spread: str, log: str, separate: Iterable[str] | None = None
+) -> pd.DataFrame:
+    """Draw a line for each policy of a table from `averaged`, and return the table.
+
+    The policies in ``separate`` (all, if it is not given) have a marker at each point.
+    """
+    policies = [str(name) for name in table[POLICY].unique()]
+    crowded = visible_spread(table, spread) != spread
+    colours: set[str] = set()
+    for place, policy in enumerate(policies):
+        mine, look = table[table[POLICY] == policy], look_of(policy)
+        style: dict[str, Any] = look._asdict() | {"markersize": 4}
+        each = separate is None or policy in separate
+        if each:
+            style |= {"marker": MARKERS[place % len(MARKERS)], "markevery": 1, "markersize": 4.5}
+            style["markerfacecolor"] = "white" if look.color in colours else look.color
+        colours.add(look.color)
+        ax.plot(mine[x], mine["mean"], label=policy, lw=1.4 if crowded else 1.8, **style)
+        if not crowded:
+            bars = range(len(mine)) if each else _even(mine[x].to_numpy(np.float64), place / len(policies), "x" in log)
+            _draw_spread(ax, mine, x, spread, look.color, list(bars))
+    ax.set(xscale="log" if "x" in log else "linear", yscale="log" if "y" in log else "linear")
+    if "y" in log and len(table):
+        low, high = (table["mean"], table["mean"]) if spread == "sd" else (table["low"], table["high"])
+        ax.set_ylim(low[low > 0].min() / 1.5, high.max() * 1.8)
+    return table
+
+
+def visible_spread(table: pd.DataFrame, spread: str) -> str:
+    """Return the spread, or "none" where bands would be too many."""
+    crowded = _DRAWN_AS[spread] == "band" and table[POLICY].nunique() > _MOST_BANDS
+    return "none" if crowded else spread
+
+
+def _draw_spread(ax: Axes, mine: pd.DataFrame, x: str, spread: str, colour: str, bars: list[int]) -> None:
+    drawn = _DRAWN_AS[spread]
+    if drawn == "band":
+        seen = mine[mine["low"] > 0]
+        ax.fill_between(seen[x], seen["low"], seen["high"], color=colour, alpha=0.18, lw=0)
+    elif drawn == "bars":
+        some = mine.iloc[bars]
+        ax.errorbar(
+            some[x], some["mean"], yerr=some["sd"], fmt="none", ecolor=colour, elinewidth=1, capsize=2, zorder=1.9
+        )
+    elif drawn == "dotted" and (mine["high"] > mine["low"]).any():
+        for edge in ("low", "high"):
+            ax.plot(mine[x], mine[edge].where(mine[edge] > 0), color=colour, lw=0.9, ls=(0, (1, 1.5)))
+
+
+def _even(x: NDArray[np.float64], shift: float, log: bool) -> NDArray[np.int64]:
+    """Return the places of some points, about as far from each other on the axis; others for another shift in 0..1."""
+    along = np.log(np.maximum(x, 1)) if log else x
+    wanted = along[0] + (np.arange(_BARS) + 0.3 + 0.7 * shift) / _BARS * (along[-1] - along[0])
+    return np.unique(np.abs(along[None, :] - wanted[:, None]).argmin(axis=1))

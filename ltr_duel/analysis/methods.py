@@ -1,0 +1,114 @@
+"""Figures of comparison methods: distortion and sensitivity."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from ltr_duel.analysis.style import BOUND_COLOUR, legend_beside, method_look, prepared_axes
+from ltr_duel.core import CLICKS, METHOD, RANKERS
+from ltr_duel.simulation import distortion_table
+
+
+def plot_distortion(frame: pd.DataFrame, ax: Axes | None = None, *, title: str = "") -> Axes:
+    """Draw the mean share of rankers that beat the winner, with two standard errors on both sides, cut at zero.
+
+    One row for each click model and size of the set; one mark for each method. A hollow mark is the share that beats it
+    clearly, by more than two standard errors of a fair coin: the rest may be noise.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From `measure_distortion`.
+    ax : Axes, optional
+        Where to draw; by default on a new figure, as high as there are rows.
+    title : str
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> row = {"method": "sosm", "clicks": "perfect", "rankers": 3, "repetition": 0}
+    >>> frame = pd.DataFrame([row | {"winner": "a", "percent": 50.0, "percent_clear": 0.0}])
+    >>> plot_distortion(frame).get_lines()[0].get_xdata().tolist()
+    [50.0]
+    """
+    table = distortion_table(frame)
+    rows = list(table[[CLICKS, RANKERS]].drop_duplicates().itertuples(index=False, name=None))
+    methods = list(dict.fromkeys(table[METHOD]))
+    step = 0.8 / len(methods)
+    ax = prepared_axes(ax, 8.4, 1.2 + float(np.clip(0.16 * len(methods) * len(rows), 1.6, 16)), title, grid="x")
+    for line, method in enumerate(methods):
+        part = table[table[METHOD] == method].set_index([CLICKS, RANKERS]).reindex(rows)
+        y = np.arange(len(rows)) - 0.4 + step * (line + 0.5)
+        look = method_look(method)
+        bar = 2 * part["standard_error"].fillna(0)
+        ax.errorbar(
+            part["percent"], y, xerr=[np.minimum(bar, part["percent"]), bar], fmt=look.marker, color=look.color,
+            ms=4.5, lw=1, capsize=0, label=method,
+        )  # fmt: skip
+        ax.plot(part["percent_clear"], y, look.marker, color=look.color, mfc="white", ms=3.5, mew=0.9, zorder=1.9)
+    for place in range(0, len(rows), 2):
+        ax.axhspan(place - 0.5, place + 0.5, color="#f2f2f2", lw=0, zorder=0)
+    ax.set_yticks(range(len(rows)), [f"{clicks}\n{size} rankers" for clicks, size in rows], fontsize=8)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
+    ax.set_xlabel(
+        "rankers that beat the Condorcet winner, % of the others (hollow: clearly; bars: two standard errors)"
+    )
+    legend_beside(ax)
+    return ax
+
+
+def plot_sensitivity(frame: pd.DataFrame, ax: Axes | None = None, *, title: str = "", accuracy: float = 0.95) -> Axes:
+    """Draw how often each method names the better of two rankers, averaged over the pairs of rankers.
+
+    Bars are one standard error over pairs, drawn at different places for different methods.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From `measure_sensitivity`.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+    title : str
+    accuracy : float
+        The level to be reached, drawn as a line.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"method": "sosm", "better": "a", "worse": "b", "impressions": [1, 10]})
+    >>> plot_sensitivity(frame.assign(accuracy=[0.5, 0.8])).get_xscale()
+    'log'
+    """
+    ax = prepared_axes(ax, 7.8, 4.6, title)
+    methods = frame[METHOD].nunique()
+    for line, (method, part) in enumerate(frame.groupby(METHOD, sort=False)):
+        pairs = part.pivot(index="impressions", columns=["better", "worse"], values="accuracy")
+        mean = pairs.mean(axis=1)
+        error = (pairs.std(axis=1, ddof=1) / np.sqrt(pairs.shape[1])).fillna(0)
+        look = method_look(str(method))
+        ax.errorbar(
+            mean.index, mean, yerr=error, color=look.color, ls=look.linestyle, marker=look.marker, ms=4, lw=1.6,
+            elinewidth=1, markevery=4, errorevery=(line, methods), label=str(method),
+        )  # fmt: skip
+    ax.axhline(accuracy, color=BOUND_COLOUR, lw=1, ls=(0, (1, 1)))
+    ax.annotate(
+        f"{accuracy:.0%}", (0.005, accuracy), xycoords=("axes fraction", "data"), va="bottom", fontsize=8,
+        color=BOUND_COLOUR,
+    )  # fmt: skip
+    ax.set(
+        xscale="log",
+        xlabel="impressions (bars: one standard error over pairs)",
+        ylabel="repetitions that name the better ranker",
+    )
+    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    legend_beside(ax)
+    return ax

@@ -1,0 +1,212 @@
+"""Figures of cumulative regret: against steps, and against the number of rankers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
+
+from ltr_duel.analysis.lines import STEPS, describe_means, draw_lines, draw_over_time, tidy, visible_spread
+from ltr_duel.analysis.style import BOUND_COLOUR, legend_beside, prepared_axes
+from ltr_duel.core import LOWER_BOUND, POLICY, PROBLEM, RANKERS, REGRET, T, regret_column, regret_label
+from ltr_duel.simulation import Results, averaged, final_rows
+
+BOUND = "lower bound (asymptotic, pairs)"
+_MOST_ENDS = 6  # more lines than this get a legend instead of a name at their end
+
+
+def plot_regret(
+    results: Results | pd.DataFrame,
+    ax: Axes | None = None,
+    *,
+    column: str = "",
+    title: str = "",
+    spread: str = "quantiles",
+    start: float = 0,
+    log: str = "xy",
+    bound: bool = True,
+    legend: bool = True,
+) -> Axes:
+    """Draw mean cumulative regret against steps, with the spread of the runs and the asymptotic lower bound.
+
+    Of a policy that was run to several horizons only the end of each run is drawn: it is another algorithm for each
+    horizon, and its regret on the way to one says nothing of another.
+
+    Parameters
+    ----------
+    results : Results or DataFrame
+        A table has the columns policy, repetition, t and the regret; ``lower_bound``, if present and the same in all
+        rows, is the constant c of the bound c ln t.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+    column : str
+        Which regret; by default the average one, or the Copeland regret where there is no Condorcet winner.
+    title : str
+    spread : {"quantiles", "standard error", "sd", "range", "none"}
+        A band from the 10th to the 90th percentile of the runs, or two standard errors of the mean to each side; error
+        bars of one standard deviation; or dotted lines of the best and the worst run. More than ten bands are not
+        drawn: they would hide the lines.
+    start : float
+        The first step shown.
+    log : {"xy", "x", "y", ""}
+        The logarithmic axes.
+    bound : bool
+        Draw the lower bound, where it is known and average regret is drawn.
+    legend : bool
+        Name the lines beside the axes, say what the spread is, and keep the whole bound in view.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    InputError
+        For a spread or a column that does not exist.
+
+    Examples
+    --------
+    >>> from ltr_duel import simulate
+    >>> from ltr_duel.preferences import arxiv
+    >>> ax = plot_regret(simulate(arxiv(), "rucb", horizon=200, repetitions=2))
+    >>> ax.get_ylabel()
+    'cumulative regret'
+    """
+    frame, own = tidy(results), ax is None
+    if not column:
+        known = REGRET in frame and frame[REGRET].notna().any()
+        column, title = (REGRET, title) if known else (regret_column("copeland"), title or "no Condorcet winner")
+    ax = prepared_axes(ax, 7.2, 4.8, title)
+    table = draw_over_time(ax, frame, column, spread=spread, start=start, log=log)
+    ax.set(xlabel=STEPS, ylabel=f"cumulative {regret_label(column)}")
+    if bound and column == REGRET and LOWER_BOUND in frame and frame[LOWER_BOUND].nunique() == 1:
+        _draw_bound(ax, float(frame[LOWER_BOUND].max()), float(frame[T].max()), in_view=legend)
+    if legend:
+        if (table["runs"] > 1).any():
+            words = describe_means(table["runs"], visible_spread(table, spread)).replace(", ", "\n")
+            ax.annotate(words, (0.01, 0.98), xycoords="axes fraction", va="top", fontsize=8, color="#555555")
+        _name_the_lines(ax, own)
+    return ax
+
+
+def plot_against_arms(
+    results: pd.DataFrame,
+    ax: Axes | None = None,
+    *,
+    x: str = RANKERS,
+    xlabel: str = "number of rankers K",
+    column: str = REGRET,
+    title: str = "",
+    spread: str = "quantiles",
+    log: str = "xy",
+    legend: bool = True,
+) -> Axes:
+    """Draw the mean regret at the horizon against the number of rankers, or another property of the problems.
+
+    Parameters
+    ----------
+    results : DataFrame
+        As from `StudyResults.to_frame` or its ``final``: columns policy, t, ``x``, the regret and, if there are several
+        problems, problem. The longest runs of each policy on each problem are taken.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+    x, xlabel : str
+        The column of the abscissa, and its name.
+    column : str
+        Which regret.
+    title : str
+    spread : {"quantiles", "standard error", "sd", "range", "none"}
+        Over the runs, and over the problems with the same ``x``; see `plot_regret`.
+    log : {"xy", "x", "y", ""}
+        The logarithmic axes.
+    legend : bool
+        Name the lines beside the axes, and say what the spread is.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    InputError
+        For a spread or a column that does not exist.
+
+    Examples
+    --------
+    >>> rows = [("rucb", 100, k, 2.0 * k) for k in (4, 8, 16)]
+    >>> ax = plot_against_arms(pd.DataFrame(rows, columns=["policy", "t", "rankers", "regret_average"]))
+    >>> [tick.get_text() for tick in ax.get_xticklabels()]
+    ['4', '8', '16']
+    """
+    ends = final_rows(results, [name for name in (PROBLEM, POLICY) if name in results])
+    table = averaged(ends, [POLICY, x], column, spread)
+    ax = prepared_axes(ax, 7.2, 4.8, title)
+    draw_lines(ax, table, x, spread=spread, log=log)
+    if "y" not in log:
+        ax.set_ylim(bottom=0)
+    values = sorted(table[x].unique())
+    if "x" in log or len(values) <= 12:
+        shown = _apart(values, "x" in log)
+        ax.set_xticks(shown, [f"{value:g}" for value in shown])
+        ax.xaxis.set_minor_locator(NullLocator())
+    ax.set(xlabel=xlabel, ylabel=f"cumulative {regret_label(column)} at the horizon")
+    if legend:
+        ax.set_xlabel(f"{xlabel} ({describe_means(table['runs'], spread)})")
+        legend_beside(ax)
+    return ax
+
+
+def _draw_bound(ax: Axes, constant: float, end: float, *, in_view: bool) -> None:
+    """Draw c ln t. It does not change the limits, unless it must be in view."""
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    steps = np.geomspace(max(2.0, left), max(3.0, end), 50)
+    ax.plot(steps, constant * np.log(steps), color=BOUND_COLOUR, lw=1.2, ls=(0, (1, 1)), label=BOUND)
+    ax.set_xlim(left, right)
+    last = constant * float(np.log(steps[-1]))
+    ax.set_ylim(*(min(bottom, last / 1.5), max(top, last * 1.5)) if in_view else (bottom, top))
+
+
+def _name_the_lines(ax: Axes, own_figure: bool) -> None:
+    """Name the lines at their ends; if they are many, or of one colour, in a legend in the order of their ends."""
+    named = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
+    named.sort(key=lambda line: float(np.asarray(line.get_ydata())[-1]))
+    if len(named) <= _MOST_ENDS and len({str(line.get_color()) for line in named}) == len(named):
+        _name_the_ends(ax, named)
+        return
+    if own_figure and isinstance(ax.figure, Figure):  # many names make the figure higher
+        ax.figure.set_figheight(max(ax.figure.get_figheight(), 0.6 + 0.2 * len(named)))
+    legend_beside(ax, named[::-1])
+
+
+def _name_the_ends(ax: Axes, lines: Sequence[Line2D], least: float = 0.085) -> None:
+    """Write names at the right ends of lines (lowest first), moved apart where they would touch."""
+    ax.get_ylim()  # applies pending autoscaling
+    to_axes = ax.transData - ax.transAxes
+    places = [float(to_axes.transform((1, np.asarray(line.get_ydata())[-1]))[1]) for line in lines]
+    for k in range(1, len(places)):
+        places[k] = max(places[k], places[k - 1] + least)
+    top = 1.0
+    for k in reversed(range(len(places))):  # none above the axes: push them down again from there
+        top = places[k] = min(places[k], top)
+        top -= least
+    for place, line in zip(places, lines, strict=True):
+        name = str(line.get_label())
+        ax.annotate(
+            name.replace(" (", "\n(") if name == BOUND else name, (1.01, place), xycoords="axes fraction",
+            color=line.get_color(), va="center", fontsize=9, annotation_clip=False,
+        )  # fmt: skip
+
+
+def _apart(values: list[float], log: bool) -> list[float]:
+    """Return those values whose names do not touch on the axis."""
+    places = np.log(values) if log else np.asarray(values, np.float64)
+    least, kept = (places[-1] - places[0]) / 12, [0]
+    for k in range(1, len(places)):
+        if places[k] - places[kept[-1]] >= least:
+            kept.append(k)
+    return [values[k] for k in kept]

@@ -1,0 +1,67 @@
+"""The tables of docs/ that list components, made from the registries: ``python -m ltr_duel.cli._tables [FOLDER]``.
+
+A table stands between ``<!-- begin: policies -->`` and ``<!-- end: policies -->``, in whatever page.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ltr_duel.core import Registry
+
+# What is tabulated, from which registry; and the facts that a table has no room for.
+TABLES = {
+    "policies": "ltr_duel.bandits:POLICIES",
+    "methods": "ltr_duel.interleaving:METHODS",
+    "click models": "ltr_duel.clicks:CLICK_MODELS",
+    "corpora": "ltr_duel.data:CORPORA",
+}
+_LEFT_OUT = {"policies": ("regret",), "methods": ("outcome rules", "needs", "costs"), "click models": ("parameters",)}
+_PLACE = re.compile(r"(<!-- begin: ([\w ]+) -->\n).*?(<!-- end: \2 -->)", re.S)
+
+
+def table_of(name: str) -> str:
+    """Return the table of that name in Markdown."""
+    registry: Registry[Any] = pkgutil.resolve_name(TABLES[name])
+    rows = []
+    for component in registry:
+        facts = component.facts()
+        sources = "; ".join(source.short for source in component.sources)
+        if "source" in facts and sources:
+            facts["source"] = f"{sources}, {component.where}" if component.where else sources
+        for about in _LEFT_OUT.get(name, ()):
+            facts.pop(about, None)
+        rows.append({"name": f"`{component.name}`", **facts})
+    head = list(rows[0])
+    lines = [head, ["---"] * len(head), *(list(row.values()) for row in rows)]
+    cells = ([" ".join(cell.split()).replace("|", "&#124;") for cell in line] for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in cells)
+
+
+def with_tables(page: str) -> str:
+    """Return the text of a page with its tables as they should be."""
+    return _PLACE.sub(lambda place: place[1] + table_of(place[2]) + place[3], page)
+
+
+def outdated(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Yield each page of a folder that has an outdated table, and what it should say."""
+    for path in sorted(folder.glob("*.md")):
+        page = path.read_text(encoding="utf-8")
+        if with_tables(page) != page:
+            yield path, with_tables(page)
+
+
+def main() -> None:
+    """Bring all tables up to date."""
+    for path, page in outdated(Path(sys.argv[1] if len(sys.argv) > 1 else "docs")):
+        path.write_text(page, encoding="utf-8")
+        print(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""``ltr-duel check``: whether components of your own keep the contracts."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+def command(file: Path) -> None:
+    """Check all policies, comparison methods, click models and corpora that the plug-in FILE registers.
+
+    Exit code: 0 all keep the contract of their kind; 1 some do not; 2 the file cannot be loaded.
+    """
+    from ltr_duel.core import REGISTRIES, InputError, load_plugin
+
+    registries = {registry.kind: registry for registry in REGISTRIES}
+    broken = False
+    for kind, name in load_plugin(file).components:
+        try:
+            registries[kind].check(name)
+            click.echo(f"{kind} '{name}' keeps the contract")
+        except InputError as error:
+            click.echo(str(error))
+            broken = True
+    sys.exit(1 if broken else 0)

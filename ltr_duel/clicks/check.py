@@ -1,0 +1,66 @@
+"""The contract that every click model keeps, as one call: `check_click_model`."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from ltr_duel.clicks.model import CLICK_MODELS, ClickFamily, ClickModel, simulate_clicks, users_of
+from ltr_duel.core import InputError, stream
+
+_SESSIONS = 4000
+_FAR = 6.0  # standard errors that cannot be chance
+
+
+def check_click_model(model: str | ClickFamily) -> None:
+    """Test that a click model behaves.
+
+    For each number of grades, all of them 2 or more, there is one click and one stop probability for each grade; no
+    document is clicked less than one of a lower grade; and simulated users click as often as the closed form says, with
+    each stop rule and with position bias.
+
+    Parameters
+    ----------
+    model : str or ClickFamily
+        A name, or a click model of your own.
+
+    Raises
+    ------
+    InputError
+        Naming what does not hold; or if there is no click model of that name.
+
+    Examples
+    --------
+    >>> check_click_model("navigational")
+    """
+    _, family, _ = CLICK_MODELS.configure(model)
+    said = f"click model '{family.name}'"
+    if not family.tables:
+        raise InputError(f"{said}: has no table")
+    for grades, (p_click, p_stop) in family.tables.items():
+        try:
+            plain = ClickModel(family.name, tuple(p_click), tuple(p_stop))
+        except InputError as error:
+            raise InputError(f"{said}, {grades} grades: {error}") from error
+        if grades < 2 or plain.grades != grades:
+            raise InputError(f"{said}: its table for {grades} grades holds {plain.grades}")
+        if list(p_click) != sorted(p_click):
+            raise InputError(f"{said}, {grades} grades: a better document is clicked less: {p_click}")
+        for changed in (plain, ClickModel("", p_click, p_stop, stop_on="examine", position_bias=0.5)):
+            _check_rates(said, changed)
+
+
+def _check_rates(said: str, model: ClickModel) -> None:
+    """Compare simulated with expected clicks at each place of a list that holds every grade twice."""
+    shown = [*range(model.grades), *reversed(range(model.grades))]
+    length = len(shown)
+    expected = model.examination(shown) * model.attention(length) * [model.p_click[grade] for grade in shown]
+    users, rng, counts = users_of(model, length), stream(0, "check clicks"), np.zeros(length)
+    relevance, order, clicks = np.array(shown, np.int16), np.arange(length), np.zeros(length, np.int64)
+    for _ in range(_SESSIONS):
+        n_clicks = simulate_clicks(users, relevance, 0, order, length, clicks, rng)
+        counts[clicks[:n_clicks]] += 1
+    z = np.abs(counts / _SESSIONS - expected) / np.sqrt(np.maximum(expected * (1 - expected), 1e-9)) * sqrt(_SESSIONS)
+    if z.max() > _FAR:
+        raise InputError(f"{said}: place {z.argmax() + 1} of a list is clicked too often or too seldom")

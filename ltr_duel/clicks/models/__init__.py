@@ -1,0 +1,1 @@
+"""The click models of the literature; a page registers its own."""

@@ -1,0 +1,83 @@
+"""The columns of the tidy table of results: one row for each run and checkpoint.
+
+Simulations write the table, experiments join the tables of many problems, and tables, plots and papers read it. What a
+column is called and means is declared here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Column(NamedTuple):
+    """One column: the type of its entries, and what they are."""
+
+    dtype: str
+    meaning: str
+
+
+COLUMNS: Final[dict[str, Column]] = {}
+
+
+def _column(name: str, dtype: str, meaning: str) -> str:
+    COLUMNS[name] = Column(dtype, meaning)
+    return name
+
+
+# Of every table of runs.
+POLICY: Final = _column("policy", "str", "label of the policy, with the parameters that were given")
+REPETITION: Final = _column("repetition", "int64", "number of the run, from 0; equal numbers share random streams")
+T: Final = _column("t", "int64", "steps (impressions) so far")
+RECOMMENDED: Final = _column("recommended", "str", "the ranker that the policy would choose at t")
+
+# Of tables that join several problems or horizons.
+STUDY: Final = _column("study", "int64", "number of the study within a figure, from 1")
+PROBLEM: Final = _column("problem", "str", "name of the problem")
+HORIZON: Final = _column("horizon", "int64", "steps of the whole run")
+CORRECT: Final = _column("correct", "float64", "1 if the Condorcet winner is recommended, else 0; NaN if there is none")
+IDENTIFIED_AT: Final = _column(
+    "identified_at",
+    "float64",
+    "identification time: first checkpoint from which on the winner is recommended; inf: never",
+)
+LOWER_BOUND: Final = _column("lower_bound", "float64", "constant c of the asymptotic lower bound c ln t on the regret")
+
+# Facts of a problem; a table has those that some problem has.
+RANKERS: Final = _column("rankers", "int64", "number of rankers (arms), K")
+SOURCE: Final = _column("source", "str", "where the data come from: real data, published matrix, surrogate ...")
+NOTE: Final = _column("note", "str", "remark on the source")
+CORPUS: Final = _column("corpus", "str", "name of the corpus")
+CLICKS: Final = _column("clicks", "str", "click model")
+METHOD: Final = _column("method", "str", "comparison method")
+OUTCOME: Final = _column("outcome", "str", "how clicks become an outcome")
+TOP: Final = _column("top", "int64", "documents shown")
+ANSWERS: Final = _column("answers", "str", "where the outcomes of duels come from")
+MODEL: Final = _column("model", "str", "how utilities become probabilities")
+FAMILY: Final = _column("family", "str", "family of synthetic matrices")
+SIZE: Final = _column("size", "int64", "rankers of a member of a family")
+GAMMA: Final = _column("gamma", "float64", "how far transitivity is relaxed")
+GAP: Final = _column("gap", "float64", "parameter of a family of synthetic matrices")
+DRAW: Final = _column("draw", "int64", "number of the random member of a family")
+SUBSET: Final = _column("subset", "int64", "number of the random subset of rankers")
+
+_REGRET = "regret_"
+_SPELT = {"average": "regret", "copeland": "Copeland regret", "borda": "Borda regret", "ndcg": "NDCG regret"}
+
+
+def regret_column(name: str) -> str:
+    """Return the column of a regret: ``regret_average`` for ``average``."""
+    return f"{_REGRET}{name}"
+
+
+def regret_name(column: str) -> str:
+    """Return the name of the regret in a column: ``average`` for ``regret_average``."""
+    return column.removeprefix(_REGRET)
+
+
+def regret_label(column: str) -> str:
+    """Return what the regret in a column is called in texts and on axes: "regret" for the average one."""
+    name = regret_name(column)
+    return _SPELT.get(name, f"{name.replace('_', ' ')} regret")
+
+
+REGRET: Final = regret_column("average")

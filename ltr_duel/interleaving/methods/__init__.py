@@ -1,0 +1,1 @@
+"""The comparison methods, one page each; a page registers itself."""

@@ -1,0 +1,88 @@
+"""State interleave: a coin decides who leads; then both lists are merged so that neither gets ahead by two.
+
+Credit: let k be the smallest depth at which one of the rankers has the lowest clicked document; the ranker with more
+clicked documents among its own top k wins.
+
+Joachims. Evaluating Retrieval Performance Using Clickthrough Data. 2003; Chapelle, Joachims, Radlinski, Yue.
+Large-Scale Validation and Analysis of Interleaved Search Evaluation. TOIS 2012. Not fair under random clicks where
+one ranker moves a single document: see docs/methods.md.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from ltr_duel.core import MarkVector, NoParams, kernel, random_below, sign
+from ltr_duel.interleaving.method import Lists, Page, Size
+from ltr_duel.interleaving.pages import register
+
+
+class State(NamedTuple):
+    """Constants and scratch."""
+
+    top: int
+    used: MarkVector  # (longest,) documents already shown; all zero between calls
+
+
+def init(size: Size, params: NoParams, outcome: str) -> State:
+    """Allocate."""
+    return State(size.top, np.zeros(size.longest, np.uint8))
+
+
+@kernel
+def balanced_list(
+    used: MarkVector, top: int, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator
+) -> int:
+    """Fill the page by balanced interleaving, and return its length."""
+    start = lists.query_ptr[query]
+    length = min(top, lists.query_ptr[query + 1] - start)
+    leader = random_below(2, rng)
+    depth_of_first, depth_of_second, k = 0, 0, 0
+    while k < length:
+        if depth_of_first < depth_of_second or (depth_of_first == depth_of_second and leader == 0):
+            owner = 0
+            document = lists.order[first, start + depth_of_first]
+            depth_of_first += 1
+        else:
+            owner = 1
+            document = lists.order[second, start + depth_of_second]
+            depth_of_second += 1
+        if used[document] == 0:
+            used[document] = 1
+            page.shown[k] = document
+            page.owner[k] = owner
+            k += 1
+    for m in range(length):
+        used[page.shown[m]] = 0
+    return length
+
+
+def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator) -> int:
+    """Merge the lists of two rankers."""
+    return balanced_list(state.used, state.top, lists, query, first, second, page, rng)
+
+
+def credit_pair(
+    state: State, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
+) -> float:
+    """Count clicks within the depth k."""
+    start = lists.query_ptr[query]
+    lowest = start + page.shown[page.clicks[n_clicks - 1]]
+    depth = min(lists.rank[first, lowest], lists.rank[second, lowest])
+    balance = 0
+    for c in range(n_clicks):
+        document = start + page.shown[page.clicks[c]]
+        balance += int(lists.rank[first, document] <= depth) - int(lists.rank[second, document] <= depth)
+    return float(sign(balance, 0))
+
+
+register(
+    __name__,
+    shows="a coin decides who leads, then both lists are merged in step",
+    wins="more clicks within the smallest depth at which one ranker has the lowest clicked document",
+    cost="O(top)",
+    cite="joachims2003balanced,chapelle2012interleaved",
+)

@@ -1,0 +1,87 @@
+"""Document constraints: clicks say which of two shown documents is better; the ranker that contradicts less wins.
+
+The list is that of balanced interleave. A clicked document is better than every unclicked one shown above it (1), and
+than the next one below it if that is not clicked (2). A ranker violates a statement by placing the better document
+lower.
+
+He, Zhai, Li. Evaluation of Methods for Relative Comparison of Retrieval Systems Based on Clickthroughs. CIKM 2009; as
+described by Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods.
+TOIS 2013. Not fair under random clicks: see docs/methods.md.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from ltr_duel.core import MarkVector, kernel, sign
+from ltr_duel.interleaving.method import Lists, Page, Size
+from ltr_duel.interleaving.methods.balanced import balanced_list
+from ltr_duel.interleaving.pages import register
+
+
+class Params(NamedTuple):
+    """Parameters of document constraints."""
+
+    constraints: int = 3  # 1: unclicked above; 2: unclicked next; 3: both
+
+
+class State(NamedTuple):
+    """Constants and scratch."""
+
+    top: int
+    constraints: int
+    used: MarkVector  # (longest,) documents already shown; all zero between calls
+    clicked: MarkVector  # (top,) scratch: places that were clicked
+
+
+def init(size: Size, params: Params, outcome: str) -> State:
+    """Allocate."""
+    return State(size.top, params.constraints, np.zeros(size.longest, np.uint8), np.zeros(size.top, np.uint8))
+
+
+def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator) -> int:
+    """Merge as balanced interleave does."""
+    return balanced_list(state.used, state.top, lists, query, first, second, page, rng)
+
+
+def credit_pair(
+    state: State, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
+) -> float:
+    """Count the statements that each ranker violates."""
+    start = lists.query_ptr[query]
+    for k in range(length):
+        state.clicked[k] = 0
+    for c in range(n_clicks):
+        state.clicked[page.clicks[c]] = 1
+    balance = 0  # violations of the second ranker, less those of the first
+    for c in range(n_clicks):
+        k = page.clicks[c]
+        better = start + page.shown[k]
+        if state.constraints & 1:
+            for above in range(k):
+                if state.clicked[above] == 0:
+                    worse = start + page.shown[above]
+                    balance += violations(lists, second, better, worse) - violations(lists, first, better, worse)
+        if state.constraints & 2 and k + 1 < length and state.clicked[k + 1] == 0:
+            worse = start + page.shown[k + 1]
+            balance += violations(lists, second, better, worse) - violations(lists, first, better, worse)
+    return float(sign(balance, 0))
+
+
+@kernel
+def violations(lists: Lists, ranker: int, better: int, worse: int) -> int:
+    """Return 1 if the ranker places the better document below the worse one."""
+    return int(lists.rank[ranker, better] > lists.rank[ranker, worse])
+
+
+register(
+    __name__,
+    limits={"constraints": (1, 3)},
+    shows="as `balanced`",
+    wins='fewer contradictions to "the clicked document is better than this one"',
+    cost="O(top x clicks)",
+    cite="he2009constraints",
+)

@@ -1,0 +1,131 @@
+"""SOSM: sample-only scored multileaving.
+
+The list is built as in team-draft multileave; then the teams are forgotten. Each ranker re-ranks the shown documents
+alone (rho = 1..length), and scores the sum of rho^-tau over the clicked ones (tau = 3). The higher score wins;
+equal scores tie. So all rankers are scored by one impression, also those that contributed nothing.
+
+Brost, Cox, Seldin, Lioma. An Improved Multileaving Algorithm for Online Ranker Evaluation. SIGIR 2016
+(arXiv 1608.00788). Not fair under random clicks in general: see docs/methods.md.
+
+Scores are integers, so that equal scores are equal: rho^-3 is multiplied by lcm(1..top)^3, which is exact up to top
+= 10; longer lists, and exponents that are no whole number, use the largest power of two that cannot overflow.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from ltr_duel.core import IntVector, SignMatrix, kernel
+from ltr_duel.interleaving.method import Lists, Page, Size
+from ltr_duel.interleaving.methods.team_draft import Draft, draft_list, new_draft, rank_scores
+from ltr_duel.interleaving.pages import register
+
+_LARGEST = 2**62
+
+
+class Params(NamedTuple):
+    """Parameters of SOSM."""
+
+    tau: float = 3.0
+
+
+class State(NamedTuple):
+    """Constants and scratch."""
+
+    top: int
+    points: IntVector  # (top + 1,) points[rho], proportional to rho^-tau; points[0] unused
+    draft: Draft
+    ranks: IntVector  # (top,) scratch: ranks that one ranker gives to the shown documents
+    scores: IntVector  # (rankers,) scratch
+
+
+def points_by_rank(top: int, tau: float) -> IntVector:
+    """Return integers proportional to rho^-tau for rho = 1..top; shape (top + 1,), the first unused."""
+    if tau == int(tau):
+        scale = math.lcm(*range(1, top + 1)) ** int(tau)
+        if scale * top <= _LARGEST:
+            return np.array([0] + [scale // rho ** int(tau) for rho in range(1, top + 1)], dtype=np.int64)
+    largest = _LARGEST // top  # top scores of this size still fit
+    return np.array([0] + [round(largest * rho**-tau) for rho in range(1, top + 1)], dtype=np.int64)
+
+
+def init(size: Size, params: Params, outcome: str) -> State:
+    """Allocate."""
+    return State(
+        size.top,
+        points_by_rank(size.top, params.tau),
+        new_draft(size),
+        np.zeros(size.top, np.int64),
+        np.zeros(size.rankers, np.int64),
+    )
+
+
+def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: Generator) -> int:
+    """Draft as team draft does."""
+    return draft_list(state.draft, state.top, 0, lists, query, slate, size, page, rng)
+
+
+@kernel
+def score_slate(
+    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, length: int, n_clicks: int
+) -> None:
+    """Write the score of each ranker of the slate into ``state.scores``.
+
+    Parameters
+    ----------
+    state : State
+    lists, query, slate, size, page, length, n_clicks
+        As of `credit_slate`.
+
+    Examples
+    --------
+    >>> order = np.array([[0, 1, 2], [2, 1, 0]], np.int16)
+    >>> lists = Lists(order, order + 1, np.array([0, 3]))  # each order is its own inverse
+    >>> page = Page(np.array([2, 0, 1]), np.full(3, -1), np.array([0, 0, 0]))  # a click on document 2
+    >>> state = init(Size(top=3, longest=3, rankers=2), Params(), "credit")
+    >>> score_slate(state, lists, 0, np.arange(2), 2, page, 3, 1)
+    >>> (state.scores / state.points[1]).round(3).tolist()  # 1 / 3^3 and 1
+    [0.037, 1.0]
+    """
+    start = lists.query_ptr[query]
+    for a in range(size):
+        for k in range(length):
+            state.ranks[k] = lists.rank[slate[a], start + page.shown[k]]
+        score = 0
+        for c in range(n_clicks):
+            clicked = state.ranks[page.clicks[c]]
+            rho = 1
+            for k in range(length):
+                rho += state.ranks[k] < clicked
+            score += state.points[rho]
+        state.scores[a] = score
+
+
+def credit_slate(
+    state: State,
+    lists: Lists,
+    query: int,
+    slate: IntVector,
+    size: int,
+    page: Page,
+    length: int,
+    n_clicks: int,
+    won: SignMatrix,
+) -> None:
+    """Compare the scores."""
+    score_slate(state, lists, query, slate, size, page, length, n_clicks)
+    rank_scores(state.scores, size, won)
+
+
+register(
+    __name__,
+    limits={"tau": (0, 100)},
+    shows="as `team_draft`",
+    wins="the higher sum of rho^-3, rho the rank among the shown documents alone",
+    cost="O(rankers x top), and all pairs of rankers",
+    cite="brost2016sosm",
+)

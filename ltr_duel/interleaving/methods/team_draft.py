@@ -1,0 +1,181 @@
+"""Team draft: rankers take turns, in a new random order each round, to add their best document not yet shown.
+
+A click is credit for the ranker that added the document; more clicks win. The pair is the slate of two. Fair under
+random clicks: every document but those of the common prefix is owned by each ranker with the same probability.
+
+Radlinski, Kurup, Joachims. How Does Clickthrough Data Reflect Retrieval Quality? CIKM 2008; for many rankers Schuth,
+Sietsma, Whiteson, Lefortier, de Rijke. Multileaved Comparisons for Fast Online Evaluation. CIKM 2014.
+
+Documents that all rankers agree on from the top are shown first and owned by nobody, as in the public
+implementations; ``prefix_credit=1`` is the original, which drafts them too. With more rankers than places most own
+nothing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from ltr_duel.core import IntVector, MarkVector, SignMatrix, kernel, random_below, sign
+from ltr_duel.interleaving.method import Lists, Page, Size
+from ltr_duel.interleaving.pages import register
+
+
+class Params(NamedTuple):
+    """Parameters of team draft."""
+
+    prefix_credit: int = 0  # 1: draft the common prefix too
+
+
+class Draft(NamedTuple):
+    """Scratch of a draft."""
+
+    used: MarkVector  # (longest,) documents already shown; all zero between calls
+    turns: IntVector  # (rankers,) places of the slate in the order in which they contribute
+    reached: IntVector  # (rankers,) how far down its list each place has looked
+
+
+class State(NamedTuple):
+    """Constants and scratch."""
+
+    top: int
+    prefix_credit: int
+    draft: Draft
+    pair: IntVector  # (2,) the pair as a slate
+    scores: IntVector  # (rankers,) clicks owned
+
+
+def new_draft(size: Size) -> Draft:
+    """Allocate the scratch of a draft."""
+    return Draft(np.zeros(size.longest, np.uint8), np.zeros(size.rankers, np.int64), np.zeros(size.rankers, np.int64))
+
+
+def init(size: Size, params: Params, outcome: str) -> State:
+    """Allocate."""
+    return State(
+        size.top, params.prefix_credit, new_draft(size), np.zeros(2, np.int64), np.zeros(size.rankers, np.int64)
+    )
+
+
+@kernel
+def draft_list(
+    draft: Draft,
+    top: int,
+    prefix_credit: int,
+    lists: Lists,
+    query: int,
+    slate: IntVector,
+    size: int,
+    page: Page,
+    rng: Generator,
+) -> int:
+    """Fill the page by a draft, and return its length."""
+    start = lists.query_ptr[query]
+    length = min(top, lists.query_ptr[query + 1] - start)
+    k = 0
+    if prefix_credit == 0:
+        k = common_prefix(lists, start, slate, size, page, length)
+    for m in range(k):
+        draft.used[page.shown[m]] = 1
+    for a in range(size):
+        draft.turns[a] = a
+        draft.reached[a] = k
+    turn = 0
+    while k < length:
+        other = turn + random_below(size - turn, rng)  # one step of a shuffle: only the turns needed are drawn
+        place = draft.turns[other]
+        draft.turns[other] = draft.turns[turn]
+        draft.turns[turn] = place
+        turn += 1
+        if turn == size:
+            turn = 0
+        reached = draft.reached[place]
+        document = lists.order[slate[place], start + reached]
+        while draft.used[document] == 1:
+            reached += 1
+            document = lists.order[slate[place], start + reached]
+        draft.reached[place] = reached
+        draft.used[document] = 1
+        page.shown[k] = document
+        page.owner[k] = place
+        k += 1
+    for m in range(length):
+        draft.used[page.shown[m]] = 0
+    return length
+
+
+@kernel
+def common_prefix(lists: Lists, start: int, slate: IntVector, size: int, page: Page, length: int) -> int:
+    """Show, for nobody's credit, the documents that all rankers agree on from the top; return how many."""
+    for k in range(length):
+        document = lists.order[slate[0], start + k]
+        for a in range(1, size):
+            if lists.order[slate[a], start + k] != document:
+                return k
+        page.shown[k] = document
+        page.owner[k] = -1
+    return length
+
+
+def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator) -> int:
+    """Draft for the slate of two."""
+    state.pair[0] = first
+    state.pair[1] = second
+    return draft_list(state.draft, state.top, state.prefix_credit, lists, query, state.pair, 2, page, rng)
+
+
+def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: Generator) -> int:
+    """Draft for all."""
+    return draft_list(state.draft, state.top, state.prefix_credit, lists, query, slate, size, page, rng)
+
+
+def credit_pair(
+    state: State, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
+) -> float:
+    """Count the clicks that each of the two owns."""
+    balance = 0
+    for c in range(n_clicks):
+        owner = page.owner[page.clicks[c]]
+        balance += int(owner == 0) - int(owner == 1)
+    return float(sign(balance, 0))
+
+
+def credit_slate(
+    state: State,
+    lists: Lists,
+    query: int,
+    slate: IntVector,
+    size: int,
+    page: Page,
+    length: int,
+    n_clicks: int,
+    won: SignMatrix,
+) -> None:
+    """Count the clicks that each ranker owns."""
+    for a in range(size):
+        state.scores[a] = 0
+    for c in range(n_clicks):
+        if page.owner[page.clicks[c]] >= 0:
+            state.scores[page.owner[page.clicks[c]]] += 1
+    rank_scores(state.scores, size, won)
+
+
+@kernel
+def rank_scores(scores: IntVector, size: int, won: SignMatrix) -> None:
+    """Compare all scores of a slate: the higher one wins, equal ones tie."""
+    for a in range(size):
+        mine = scores[a]
+        for b in range(a + 1, size):
+            won[a, b] = int(mine > scores[b]) - int(mine < scores[b])
+
+
+register(
+    __name__,
+    limits={"prefix_credit": (0, 1)},
+    shows="rankers take turns, in a new random order each round",
+    wins="more clicks on documents one contributed",
+    cost="O(top)",
+    cite="radlinski2008teamdraft,schuth2014multileaved",
+)

@@ -1,0 +1,160 @@
+"""A page of fixed names becomes a method, and so does a pair of plain Python functions.
+
+The pair is enough for a method at interpreted speed:
+
+    def draw(orders, top, rng): ...          # orders: best first, one list of documents for each ranker -> shown list
+    def credit(orders, shown, clicks): ...   # clicks: places of the list that were clicked -> one score for each ranker
+
+The ranker with the higher score wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from numpy.random import Generator
+
+from ltr_duel.core import InputError, IntVector, SignMatrix, page_parts, sign
+from ltr_duel.interleaving.method import METHODS, Lists, Method, Page, Size
+
+Draw = Callable[[list[list[int]], int, Generator], Sequence[int]]
+Credit = Callable[[list[list[int]], list[int], list[int]], Sequence[float]]
+
+_PARTS = ("Params", "State", "init", "draw_pair", "credit_pair", "draw_slate", "credit_slate", "draw", "credit")
+
+
+def register(page: str, **about: Any) -> Method:
+    """Make the method known that a page defines.
+
+    Parameters
+    ----------
+    page : str
+        The module: ``__name__``. What it defines of ``Params``, ``State``, ``init``, ``draw_pair``, ``credit_pair``,
+        ``draw_slate`` and ``credit_slate``, or ``draw`` and ``credit`` as for `method_from_functions`, is found there.
+    **about
+        The other parameters of `Method`: ``cite``, ``shows``, ``wins``, ``limits``, ... The name is that of the file if
+        it is not given. A part that is given is not looked for.
+
+    Returns
+    -------
+    Method
+
+    Raises
+    ------
+    InputError
+        If there is a method of that name already, or the page lacks a function.
+
+    Examples
+    --------
+    >>> def draw(orders, top, rng):
+    ...     return orders[rng.integers(len(orders))][:top]
+    >>> def credit(orders, shown, clicks):
+    ...     return [sum(1 / (order.index(shown[k]) + 1) for k in clicks) for order in orders]
+    >>> register(__name__, name="either_list", draw=draw, credit=credit).pairs  # in a file all are found
+    True
+    >>> METHODS.remove("either_list")
+    """
+    given = {name.lower(): part for name, part in page_parts(page, _PARTS).items()} | about
+    if "draw" in given and "credit" in given:
+        return METHODS.add(method_from_functions(**given))
+    if "state" not in given or "init" not in given:
+        raise InputError(f"method '{given['name']}': its page defines neither draw and credit, nor State and init")
+    return METHODS.add(Method(**given))
+
+
+def method_from_functions(name: str, draw: Draw, credit: Credit, **about: Any) -> Method:
+    """Make a method for pairs and for sets of rankers.
+
+    Parameters
+    ----------
+    name : str
+    draw : callable
+        ``draw(orders, top, rng)`` returns at most ``top`` different documents. ``orders`` holds, for each ranker, all
+        documents of the query, best first.
+    credit : callable
+        ``credit(orders, shown, clicks)`` returns one score for each ranker; ``clicks`` are the clicked places of
+        ``shown``, ascending, at least one.
+    **about
+        What else there is in `Method`: ``cite``, ``shows``, ``wins``, ...
+
+    Returns
+    -------
+    Method
+        To be passed wherever the name of a method is expected; `check_method` tests it.
+
+    Examples
+    --------
+    >>> method = method_from_functions(
+    ...     "either_list",
+    ...     lambda orders, top, rng: orders[rng.integers(len(orders))][:top],
+    ...     lambda orders, shown, clicks: [-order.index(shown[clicks[0]]) for order in orders],
+    ... )
+    >>> method.pairs, method.slates, method.compiled
+    (True, True, False)
+    """
+
+    def init(size: Size, params: Any, outcome: str) -> Functions:
+        return Functions(size.top, draw, credit)
+
+    given: dict[str, Any] = {"name": name, "state": Functions, "init": init, "compiled": False, **about}
+    return Method(
+        draw_pair=_draw_pair, credit_pair=_credit_pair, draw_slate=_draw_slate, credit_slate=_credit_slate, **given
+    )
+
+
+class Functions(NamedTuple):
+    """The state of a method that calls the user's functions."""
+
+    top: int
+    draw: Draw
+    credit: Credit
+
+
+def _orders(lists: Lists, query: int, rankers: Sequence[int]) -> list[list[int]]:
+    start, stop = int(lists.query_ptr[query]), int(lists.query_ptr[query + 1])
+    return [lists.order[ranker, start:stop].tolist() for ranker in rankers]
+
+
+def _draw_slate(
+    state: Functions, lists: Lists, query: int, slate: Sequence[int], size: int, page: Page, rng: Generator
+) -> int:
+    shown = state.draw(_orders(lists, query, slate[:size]), state.top, rng)
+    page.shown[: len(shown)] = shown
+    page.owner[: len(shown)] = -1
+    return len(shown)
+
+
+def _draw_pair(state: Functions, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator) -> int:
+    return _draw_slate(state, lists, query, (first, second), 2, page, rng)
+
+
+def _scores(
+    state: Functions, lists: Lists, query: int, slate: Sequence[int], page: Page, length: int, n_clicks: int
+) -> Sequence[float]:
+    shown, clicks = page.shown[:length].tolist(), page.clicks[:n_clicks].tolist()
+    return state.credit(_orders(lists, query, slate), shown, clicks)
+
+
+def _credit_pair(
+    state: Functions, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
+) -> float:
+    one, other = _scores(state, lists, query, (first, second), page, length, n_clicks)
+    return float(sign(one - other, 0.0))
+
+
+def _credit_slate(
+    state: Functions,
+    lists: Lists,
+    query: int,
+    slate: IntVector,
+    size: int,
+    page: Page,
+    length: int,
+    n_clicks: int,
+    won: SignMatrix,
+) -> None:
+    scores = _scores(state, lists, query, slate[:size].tolist(), page, length, n_clicks)
+    for a in range(size):
+        for b in range(a + 1, size):
+            won[a, b] = sign(scores[a] - scores[b], 0.0)

@@ -1,0 +1,119 @@
+"""Regret and accuracy against steps, a panel for each problem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ltr_duel.analysis import describe_means, plot_accuracy, plot_regret
+from ltr_duel.core import HORIZON, POLICY, PROBLEM, REGRET, REPETITION
+from ltr_duel.papers.figures.panels import finish, grid, head, outer_labels, plain_numbers, same_ordinate, split
+
+
+def regret(
+    frame: pd.DataFrame,
+    about: Mapping[str, Any],
+    *,
+    column: str = REGRET,
+    panel: str = PROBLEM,
+    titles: Sequence[str] = (),
+    columns: int | None = None,
+    spread: str = "sd",
+    start: float = 100,
+    log: str = "xy",
+    bound: bool = True,
+) -> Figure:
+    """Draw cumulative regret against steps; the panels of a row have the same ordinate.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns policy, horizon, repetition, t and the regret.
+    about : mapping
+    column, spread, start, log, bound
+        See `ltr_duel.analysis.plot_regret`.
+    panel : str
+        The column whose values make the panels; ``titles`` are theirs.
+    titles : sequence of str
+    columns : int, optional
+        Panels side by side.
+    """
+    parts = split(frame, about, panel, titles)
+    figure, axes = grid(len(parts), columns=columns)
+    for ax, part in zip(axes.flat, parts, strict=False):
+        plot_regret(part.rows, ax, column=column, spread=spread, start=start, log=log, bound=bound, legend=False)
+        head(ax, part)
+    for name in {"x", "y"} - set(log):
+        for ax in figure.axes:
+            plain_numbers(ax.xaxis if name == "x" else ax.yaxis)
+    for row in axes:
+        same_ordinate([ax for ax in row if ax in figure.axes])
+    outer_labels(axes, len(parts))
+    return finish(figure, figure.axes, about, runs_line(frame, spread))
+
+
+def accuracy(
+    frame: pd.DataFrame,
+    about: Mapping[str, Any],
+    *,
+    panel: str = PROBLEM,
+    titles: Sequence[str] = (),
+    columns: int | None = None,
+    start: float = 100,
+) -> Figure:
+    """Draw the share of runs that name the Condorcet winner against steps.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns policy, horizon, repetition, t, correct.
+    about, panel, titles, columns, start
+        As for ``regret``.
+    """
+    parts = split(frame, about, panel, titles)
+    figure, axes = grid(len(parts), columns=columns)
+    for ax, part in zip(axes.flat, parts, strict=False):
+        head(plot_accuracy(part.rows, ax, start=start, legend=False), part)
+    outer_labels(axes, len(parts))
+    return finish(figure, figure.axes, about, runs_line(frame, "none"))
+
+
+def regret_and_accuracy(
+    frame: pd.DataFrame,
+    about: Mapping[str, Any],
+    *,
+    column: str = REGRET,
+    panel: str = PROBLEM,
+    titles: Sequence[str] = (),
+    spread: str = "range",
+    start: float = 1000,
+    bound: bool = True,
+) -> Figure:
+    """Draw regret above and accuracy below, a column of panels for each problem (Zoghi et al. 2014, Figure 4).
+
+    Parameters
+    ----------
+    frame, about, column, panel, titles, spread, start, bound
+        As for ``regret``.
+    """
+    parts = split(frame, about, panel, titles)
+    figure, axes = grid(len(parts), rows=2, columns=len(parts))
+    for place, part in enumerate(parts):
+        above, below = axes[:, place]
+        plot_regret(part.rows, above, column=column, spread=spread, start=start, bound=bound, legend=False)
+        head(above, part)
+        plot_accuracy(part.rows, below, start=start, legend=False).set_xlim(above.get_xlim())
+        above.set_xlabel("")
+        if place:
+            above.set_ylabel("")
+            below.set_ylabel("")
+    same_ordinate(list(axes[0]))
+    return finish(figure, figure.axes, about, runs_line(frame, spread))
+
+
+def runs_line(frame: pd.DataFrame, spread: str) -> str:
+    """Say how many runs a mean is of, and how their spread is drawn."""
+    return describe_means(frame.groupby([PROBLEM, POLICY, HORIZON], sort=False)[REPETITION].nunique(), spread)

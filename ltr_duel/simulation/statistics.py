@@ -1,0 +1,152 @@
+"""The ends of runs, identification times, and means with a spread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from ltr_duel.core import (
+    CORRECT,
+    HORIZON,
+    IDENTIFIED_AT,
+    POLICY,
+    RECOMMENDED,
+    REPETITION,
+    T,
+    unknown_name,
+)
+
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+SPREADS = {
+    "quantiles": "10th to 90th percentile",
+    "standard error": "two standard errors of the mean",
+    "sd": "standard deviation",
+    "range": "best and worst run",
+    "none": "",
+}
+
+
+def final_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the rows at the last step of the longest runs.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A tidy table; column t is needed. Each run has a row at its horizon.
+    by : sequence of str
+        Columns; the longest runs are found within each combination of their values.
+
+    Returns
+    -------
+    DataFrame
+        Rows of ``frame``, in its order.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"policy": ["a", "a", "b"], "t": [1, 10, 5], "regret_average": [0.1, 1.0, 2.0]})
+    >>> final_rows(frame)["policy"].to_list(), final_rows(frame, ["policy"])["policy"].to_list()
+    (['a'], ['a', 'b'])
+    """
+    longest = frame.groupby(list(by), sort=False)[T].transform("max") if by else frame[T].max()
+    return frame[frame[T] == longest]
+
+
+def comparable_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
+    """Leave out what cannot be compared: of a policy that was run to several horizons all but the end of each run.
+
+    Such a policy is another algorithm for each horizon, and its regret on the way to one says nothing of another.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Without the column horizon nothing is left out.
+    by : sequence of str
+        Columns, such as problem; the horizons of a policy are counted within each combination of their values.
+
+    Returns
+    -------
+    DataFrame
+        With the column ``separate``: whether the policy was run to several horizons.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"policy": "savage", "horizon": [10, 10, 100, 100], "t": [1, 10, 10, 100]})
+    >>> comparable_rows(frame)["t"].to_list()
+    [10, 100]
+    """
+    if HORIZON not in frame:
+        return frame.assign(separate=False)
+    several = frame.groupby([*by, POLICY], sort=False)[HORIZON].transform("nunique") > 1
+    return frame[~several | (frame[T] == frame[HORIZON])].assign(separate=several)
+
+
+def with_correct(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
+    """Add the column ``correct``: 1 where the Condorcet winner is recommended, else 0; NaN if there is none."""
+    return frame.assign(**{CORRECT: (frame[RECOMMENDED] == winner).astype(float) if winner else np.nan})
+
+
+def identification_time(run: pd.DataFrame, winner: str | None) -> float:
+    """Return the first checkpoint from which on the winner is recommended; infinite if it is not at the end."""
+    wrong = np.flatnonzero((run[RECOMMENDED] != winner).to_numpy())
+    times = run[T].to_numpy()
+    if len(wrong) == 0:
+        return float(times[0])
+    return float(times[wrong[-1] + 1]) if wrong[-1] + 1 < len(times) else float("inf")
+
+
+def identified(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
+    """Return the last row of each run of one problem with its identification time, the column ``identified_at``."""
+    runs = frame.groupby([POLICY, REPETITION], sort=False)
+    times = [identification_time(run, winner) if winner else float("nan") for _, run in runs]
+    return runs.tail(1).reset_index(drop=True).assign(**{IDENTIFIED_AT: times})
+
+
+def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str = "range") -> pd.DataFrame:
+    """Average over runs.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    keys : sequence of str
+        The columns that make a group. Groups are in the order of first appearance of all keys but the last, by which
+        they are sorted.
+    column : str
+        What is averaged. Rows where it is NaN are left out.
+    spread : {"quantiles", "standard error", "sd", "range", "none"}
+        What ``low`` and ``high`` are, see `SPREADS`.
+
+    Returns
+    -------
+    DataFrame
+        The keys; runs, mean, sd (n - 1; zero for a single run), low and high.
+
+    Raises
+    ------
+    InputError
+        For a spread or a column that does not exist.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"policy": "rucb", "t": [10, 10, 20], "regret_average": [1.0, 3.0, 4.0]})
+    >>> averaged(frame, ["policy", "t"], "regret_average")[["t", "runs", "mean", "low", "high"]].to_numpy().tolist()
+    [[10.0, 2.0, 2.0, 1.0, 3.0], [20.0, 1.0, 4.0, 4.0, 4.0]]
+    """
+    if spread not in SPREADS:
+        raise unknown_name("spread", spread, SPREADS)
+    if column not in frame:
+        raise unknown_name("column", column, [str(name) for name in frame.columns])
+    known = frame[frame[column].notna()]
+    line = known.groupby(list(keys[:-1]), sort=False, dropna=False).ngroup() if len(keys) > 1 else 0
+    known = known.assign(_line=line)
+    groups = known.groupby(["_line", keys[-1]])[column]
+    table = groups.agg(runs="count", mean="mean", sd="std", low="min", high="max")
+    table["sd"] = table["sd"].fillna(0.0)
+    if spread == "quantiles":
+        table["low"], table["high"] = groups.quantile(QUANTILES[0]), groups.quantile(QUANTILES[-1])
+    elif spread != "range":
+        reach = {"standard error": 2 * groups.sem().fillna(0.0), "sd": table["sd"], "none": 0.0}[spread]
+        table["low"], table["high"] = table["mean"] - reach, table["mean"] + reach
+    names = known[["_line", *keys[:-1]]].drop_duplicates("_line")
+    return names.merge(table.reset_index(), on="_line").drop(columns="_line")

@@ -1,0 +1,144 @@
+"""Plug-in files: what they register can be named, and what is wrong with one is said in a sentence."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ltr_duel.clicks import CLICK_MODELS
+from ltr_duel.core import InputError, load_plugin, plugins, reload_plugin
+from ltr_duel.data import CORPORA
+from ltr_duel.interleaving import METHODS
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+CLICKS = """
+from ltr_duel.clicks import CLICK_MODELS, ClickFamily
+
+TABLES = {{2: ((0.1, 0.8), (0.0, 0.9)), 3: ((0.1, 0.4, 0.8), (0.0, 0.5, 0.9))}}
+CLICK_MODELS.add(ClickFamily(name="{name}", tables=TABLES))
+"""
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Return a function that writes a plug-in file; what it registers is forgotten afterwards."""
+    monkeypatch.setattr(plugins, "_loaded", {})
+    before = {registry: registry.names() for registry in (METHODS, CLICK_MODELS)}
+
+    def write_file(name, text):
+        path = tmp_path / f"{name}.py"
+        path.write_text(text)
+        return path
+
+    yield write_file
+    for registry, names in before.items():
+        for name in set(registry.names()) - set(names):
+            registry.remove(name)
+
+
+def examples(page):
+    """Return the Python examples of a page of docs/ that register something."""
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.S)
+    return [block for block in blocks if "register(__name__" in block or ".add(" in block]
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_the_plugins_in_the_docs_keep_the_contracts(write, number):
+    plugin = load_plugin(write(f"from_the_docs_{number}", examples("methods.md")[number]))
+    ((kind, name),) = plugin.components
+    registry = {"comparison method": METHODS, "click model": CLICK_MODELS}[kind]
+    registry.check(name)
+    assert plugin.defines(kind, name) and name in ("hasty", f"from_the_docs_{number}")
+
+
+def test_only_what_the_file_adds_is_counted_even_if_it_is_the_first_to_look(tmp_path):
+    path = tmp_path / "users.py"
+    path.write_text(
+        "from ltr_duel.interleaving import METHODS, Probabilistic\nMETHODS['sosm']\n" + CLICKS.format(name="a")
+    )
+    script = f"from ltr_duel.core import load_plugin; print(load_plugin({str(path)!r}).components)"
+    found = subprocess.check_output([sys.executable, "-c", script], text=True)
+    assert found.strip() == "(('click model', 'a'),)"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("x = 1", "registers no component"),
+        ("import no_such_thing", "ModuleNotFoundError"),
+        ("def (", "SyntaxError"),
+        ("raise SystemExit", "SystemExit"),
+        (CLICKS.format(name="perfect"), "there is a click model 'perfect' already; give yours another name"),
+        (CLICKS.format(name="good") + CLICKS.format(name="good"), "there is a click model 'good' already"),
+        (
+            "from ltr_duel.interleaving import register\nregister(__name__)",
+            "defines neither draw and credit, nor State and init",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_and_leaves_nothing_behind(write, text, sentence):
+    names = CLICK_MODELS.names()
+    with pytest.raises(InputError, match=sentence):
+        load_plugin(write("wrong", text))
+    assert CLICK_MODELS.names() == names
+
+
+def test_a_file_that_does_not_exist_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"absent\.py: there is no such plug-in file"):
+        load_plugin(tmp_path / "absent.py")
+    (tmp_path / "no_python.txt").write_text("x = 1")
+    with pytest.raises(InputError, match=r"no_python\.txt: a plug-in is a Python file and ends in \.py"):
+        load_plugin(tmp_path / "no_python.txt")
+
+
+def test_a_file_is_run_once_and_must_not_change_on_the_way_to_a_worker(write):
+    path = write("once", CLICKS.format(name="once"))
+    plugin = load_plugin(path)
+    assert load_plugin(path) is plugin
+    path.write_text(path.read_text() + "\n")
+    reload_plugin(plugin)  # nothing to load in this process
+    plugins._loaded.clear()  # another process
+    CLICK_MODELS.remove("once")
+    with pytest.raises(InputError, match=r"once\.py: changed since the experiment was started"):
+        reload_plugin(plugin)
+
+
+def test_methods_and_click_models_from_files_are_named_on_the_command_line(write, ltr_duel, corpus, tmp_path):
+    method, users = write("coins", examples("methods.md")[1]), write("users", CLICKS.format(name="mine"))
+    words = ("--plugin", method, "--plugin", users)
+    answer = ltr_duel(
+        "prefs", "estimate", corpus, *words, "--method", "coins", "--clicks", "mine:position_bias=0.5",
+        "--comparisons", "50", "--drop-constant", "--out", tmp_path / "p.parquet",
+    )  # fmt: skip
+    assert answer.code == 0, answer.err
+    about = ltr_duel("prefs", "show", tmp_path / "p.parquet").out
+    assert "method: coins" in about and "position_bias: 0.5" in about and "p_click: [0.1, 0.4, 0.8]" in about
+    listed = ltr_duel("clicks", "mine", *words)
+    assert listed.out.splitlines()[0] == "mine" and "0.1 0.8; 0.1 0.4 0.8" in listed.out
+    sure = ltr_duel("sensitivity", corpus, *words, "--method", "coins", "--pairs", "1", "--impressions", "20")
+    assert sure.code == 0, sure.err
+
+
+def test_check_says_line_by_line_what_keeps_its_contract(write, ltr_duel):
+    good = CLICKS.format(name="better")
+    bad = CLICKS.format(name="worse").replace("(0.1, 0.8)", "(0.8, 0.1)")
+    answer = ltr_duel("check", write("models", good + bad))
+    assert answer.code == 1
+    assert answer.out.splitlines() == [
+        "click model 'better' keeps the contract",
+        "click model 'worse', 2 grades: a better document is clicked less: (0.8, 0.1)",
+    ]
+    assert ltr_duel("check", write("good", CLICKS.format(name="alone"))).code == 0
+    broken = ltr_duel("check", write("broken", "import no_such_thing"))
+    assert broken.code == 2 and "ModuleNotFoundError" in broken.err
+
+
+@pytest.mark.parametrize(
+    ("registry", "name"), [(registry, name) for registry in (CLICK_MODELS, CORPORA) for name in registry.names()]
+)
+def test_every_click_model_and_corpus_keeps_the_contract(registry, name):
+    registry.check(name)

@@ -1,0 +1,147 @@
+"""A new policy, comparison method, click model or corpus is one new file and no edit elsewhere: tried in a copy.
+
+The copy runs interpreted, so that nothing has to be compiled; interpreted and compiled give the same bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+POLICIES = ("novel_one", "novel_two", "novel_three")
+POLICY = '''
+"""Random pairs; the arm with the most wins is recommended."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.bandits import register
+from ltr_duel.core import NoParams, random_below
+
+
+class State(NamedTuple):
+    wins: np.ndarray
+
+
+def init(n_arms: int, horizon: int, params: NoParams) -> State:
+    return State(np.zeros(n_arms, np.int64))
+
+
+def select(state, params, t, rng):
+    return random_below(state.wins.shape[0], rng), random_below(state.wins.shape[0], rng)
+
+
+def update(state, params, t, first, second, outcome, rng):
+    if outcome != 0:
+        state.wins[first if outcome > 0 else second] += 1
+
+
+def recommend(state, params):
+    best = 0
+    for arm in range(state.wins.shape[0]):
+        if state.wins[arm] > state.wins[best]:
+            best = arm
+    return best
+
+
+register(__name__, assumes="nothing", regret="linear in T", cost="O(K)", where="a test")
+'''
+CORPUS = '''
+"""A corpus that nobody has."""
+
+from ltr_duel.data import CORPORA, Corpus
+
+CORPORA.add(
+    Corpus(
+        name="novel-corpus", title="Novel", grades=3, features=4, dialect="letor", licence="none",
+        terms_url="https://example.org/terms", obtain="Ask nobody",
+    )
+)
+'''
+COMMANDS = """
+import sys
+from pathlib import Path
+from click.testing import CliRunner
+from ltr_duel.cli.main import cli
+from ltr_duel.data import make_corpus, write_svmlight
+
+def run(*words):
+    answer = CliRunner().invoke(cli, [str(word) for word in words], catch_exceptions=False)
+    assert answer.exit_code == 0, answer.output
+    return answer.output
+
+out = Path(sys.argv[1])
+corpus = out / "corpus.txt"
+write_svmlight(make_corpus(queries=6, documents=8, features=4, grades=3), corpus)
+for words in (["policies"], ["methods"], ["clicks"], ["data", "list"]):
+    print(run(*words))
+estimate = ["prefs", "estimate", corpus, "--clicks", "hasty", "--method", "novel_method", "--comparisons", 20]
+run(*estimate, "--drop-constant", "--out", out / "p.parquet")
+named = [word for name in ("novel_one", "novel_two", "novel_three") for word in ("--policy", name)]
+print(run("simulate", out / "p.parquet", *named, "--horizon", 50, "--repetitions", 2, "--out", out / "simulation"))
+"""
+
+
+def example(page: str, marker: str) -> str:
+    """Return the Python example of a page of docs/ that contains the marker."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.S)
+    return next(block for block in blocks if marker in block)
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """Copy what is needed, with seven new files in it; return a function that runs Python there."""
+    folder = tmp_path_factory.mktemp("copy")
+    for name in ("ltr_duel", "docs", "tests"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    package = folder / "ltr_duel"
+    pages = {package / "bandits" / "policies" / f"{name}.py": POLICY for name in POLICIES}
+    pages[package / "interleaving" / "methods" / "novel_method.py"] = example("methods.md", "def draw_pair")
+    pages[package / "clicks" / "models" / "hasty.py"] = example("methods.md", 'name="hasty"')
+    pages[package / "data" / "corpora" / "catalogue" / "novel.py"] = CORPUS
+    for path, text in pages.items():
+        assert path.parent.is_dir() and not path.exists()
+        path.write_text(text.lstrip(), encoding="utf-8")
+    environment = os.environ | {
+        "PYTHONPATH": str(folder),
+        "LTR_DUEL_HOME": str(folder / "home"),
+        "NUMBA_DISABLE_JIT": "1",
+    }
+
+    def run(*words):
+        done = subprocess.run([sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    run("-m", "ltr_duel.cli._tables", "docs")
+    return run
+
+
+def test_the_tests_of_the_copy_pass_for_what_is_new(copy):
+    """Contracts, looks that differ, tables that are up to date: all go through the registries."""
+    found = copy(
+        "-m", "pytest", "-vv", "-p", "no:cacheprovider", "-k", "novel or hasty or look or tables",
+        "tests/bandits/test_check.py", "tests/interleaving/test_check.py", "tests/cli/test_plugin_files.py",
+        "tests/cli/test_tables.py", "tests/analysis",
+    )  # fmt: skip
+    for name in (*POLICIES, "novel_method", "hasty", "novel-corpus"):
+        assert re.search(rf"\[(\w+-)?{name}\] PASSED", found), f"no contract was checked of {name}"
+    assert "look" in found and "up_to_date" in found
+
+
+def test_the_commands_of_the_copy_know_what_is_new(copy, tmp_path):
+    found = copy("-c", COMMANDS, str(tmp_path))
+    for name in (*POLICIES, "novel_method", "hasty"):
+        assert re.search(rf"^{name}$", found, re.M), f"{name} is not listed"
+    assert re.search(r"^novel-corpus .* none$", found, re.M)
+    assert found.count("novel_three") == 2, "listed, and in the table of the simulation"
+    assert (tmp_path / "simulation" / "regret.png").stat().st_size > 5000

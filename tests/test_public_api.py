@@ -1,0 +1,174 @@
+"""The line around the library: what packages export, what clients import, and that each public name is documented."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+EXPORTING = sorted(path.parent.name for path in (ROOT / "ltr_duel").glob("*/__init__.pyi"))
+PACKAGES = [package for package in EXPORTING if package != "papers"]  # a client, not a part of the library
+IMPORT = re.compile(r"^\s*(?:>>> )?from (ltr_duel[\w.]*) import (\([^)]*\)|[^\n]*)", re.M)
+
+
+def public(package: str) -> list[str]:
+    """Return the public names of a package."""
+    return list(importlib.import_module(f"ltr_duel.{package}").__all__)
+
+
+def exported(package: str) -> set[str]:
+    """Return all names of a package's stub."""
+    tree = ast.parse((ROOT / "ltr_duel" / package / "__init__.pyi").read_text())
+    return {alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+
+
+NAMES = [(package, name) for package in PACKAGES for name in public(package)]
+
+
+def documented() -> list[tuple[str, str]]:
+    """Return the public functions and classes; constants are explained where they are defined."""
+    found = []
+    for package, name in NAMES:
+        value = getattr(importlib.import_module(f"ltr_duel.{package}"), name)
+        if inspect.isclass(value) or inspect.isroutine(inspect.unwrap(value)) or hasattr(value, "py_func"):
+            found.append((package, name))
+    return found
+
+
+def value_of(package: str, name: str) -> Any:
+    """Return a public object; of a kernel its Python text."""
+    value = getattr(importlib.import_module(f"ltr_duel.{package}"), name)
+    return getattr(value, "py_func", value)
+
+
+def text_of(value: Any) -> str:
+    """Return an object's docstring."""
+    return inspect.getdoc(value) or ""
+
+
+def test_the_public_names_are_about_a_hundred():
+    assert 60 <= len({name for _, name in NAMES}) <= 140
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_public_names_are_exported_sorted_and_there(package):
+    names = public(package)
+    assert names == sorted(
+        names, key=lambda name: (not name.isupper(), not name[0].isupper(), name)
+    ) or names == sorted(names)
+    assert set(names) <= exported(package)
+    for name in sorted(exported(package)):
+        assert hasattr(importlib.import_module(f"ltr_duel.{package}"), name)
+
+
+@pytest.mark.parametrize(("package", "name"), documented())
+def test_a_public_name_has_a_docstring_with_parameters_and_an_example(package, name):
+    value = value_of(package, name)
+    text = text_of(value)
+    assert ">>> " in text, "no example"
+    if inspect.isclass(value) and (issubclass(value, Exception) or hasattr(value, "_fields")):
+        return  # an error's parameter is its sentence; the fields of a NamedTuple stand in its body
+    parameters = [
+        one
+        for one in inspect.signature(value).parameters
+        if one not in {"self", "cls"} and not (inspect.isclass(value) and one in {"args", "kwargs"})
+    ]
+    if parameters:
+        section = text.partition("Parameters\n----------")[2]
+        assert section, "no section Parameters"
+        missing = [one for one in parameters if not re.search(rf"\b{one}\b", section)]
+        assert not missing, f"parameters that are not explained: {missing}"
+
+
+def functions_in(value: Any) -> dict[str, ast.FunctionDef]:
+    """Return the functions of the module that defines an object, by name."""
+    tree = ast.parse(Path(inspect.getfile(value)).read_text())
+    return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def raised_by(node: ast.AST, functions: dict[str, ast.FunctionDef], seen: set[str]) -> Iterator[str]:
+    """Yield the names of the exceptions that a function raises, itself or in private functions of its module."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Raise) and inner.exc is not None:
+            made = inner.exc.func if isinstance(inner.exc, ast.Call) else inner.exc
+            name = made.id if isinstance(made, ast.Name) else getattr(made, "attr", "")
+            if name in {"unknown_name", "require_between"}:
+                yield "InputError"
+            elif name[:1].isupper():
+                yield name
+        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name):
+            called = inner.func.id
+            if called == "require_between":
+                yield "InputError"
+            if called in functions and called not in seen:
+                seen.add(called)
+                yield from raised_by(functions[called], functions, seen)
+
+
+@pytest.mark.parametrize(("package", "name"), documented())
+def test_what_a_public_function_raises_is_listed(package, name):
+    value = value_of(package, name)
+    if inspect.isclass(value):
+        return
+    functions = functions_in(value)
+    if value.__name__ not in functions:
+        return
+    raised = set(raised_by(functions[value.__name__], functions, {value.__name__}))
+    section = text_of(value).partition("Raises\n------")[2]
+    missing = {one for one in raised if one not in section} - {"AssertionError", "KeyboardInterrupt"}
+    assert not missing, f"raised and not listed: {sorted(missing)}"
+
+
+@pytest.mark.parametrize(("package", "name"), documented())
+def test_the_example_of_a_public_name_runs(package, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    value = value_of(package, name)
+    module = importlib.import_module(value.__module__)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    case = doctest.DocTestParser().get_doctest(text_of(value), dict(vars(module)), name, None, 0)
+    report: list[str] = []
+    runner.run(case, out=report.append)
+    assert runner.summarize(verbose=False).failed == 0, "".join(report)
+    assert list(tmp_path.iterdir()) == [], "an example leaves nothing behind"
+
+
+def clients() -> list[Path]:
+    """Return the files that stand outside the library."""
+    papers = (ROOT / "ltr_duel" / "papers").rglob("*.py")
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *ROOT.glob("CONTRIBUTING.md")]
+    return sorted([*papers, *(ROOT / "benchmarks").glob("*.py"), *(ROOT / "experiments").glob("*.py"), *pages])
+
+
+@pytest.mark.parametrize("path", clients(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_client_imports_public_names_only(path):
+    for module, listed in IMPORT.findall(path.read_text()):
+        parts = module.split(".")
+        if parts[1:2] in (["papers"], ["cli"]):
+            continue
+        names = set(re.findall(r"\w+", re.sub(r"#.*|\bas \w+", "", listed)))
+        assert len(parts) <= 2, f"'{module}' is inside a package"
+        legal = set(public(parts[1])) if len(parts) == 2 else {*importlib.import_module("ltr_duel").__all__, *PACKAGES}
+        assert names <= legal, f"not public: {sorted(names - legal)}"
+
+
+@pytest.mark.parametrize("package", [*EXPORTING, "cli"])
+def test_a_package_imports_from_another_only_what_that_exports(package):
+    for path in sorted((ROOT / "ltr_duel" / package).rglob("*.py")):
+        for module, listed in IMPORT.findall(path.read_text()):
+            parts = module.split(".")
+            if parts[1:2] == [package]:
+                continue
+            names = set(re.findall(r"\w+", re.sub(r"#.*|\bas \w+", "", listed)))
+            assert len(parts) <= 2, f"{path}: '{module}' is inside a package"
+            legal = (
+                exported(parts[1]) if len(parts) == 2 else {*importlib.import_module("ltr_duel").__all__, "__version__"}
+            )
+            assert names <= legal, f"{path}: not exported: {sorted(names - legal)}"

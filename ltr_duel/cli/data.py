@@ -148,7 +148,9 @@ def check(path: Path, corpus: str | None, dialect: str | None) -> None:
     from ltr_duel.data import CORPORA, check_file, count_problems, expected_digests, feature_files
 
     known = CORPORA[corpus] if corpus else None
-    reports = [check_file(f, dialect or (known.dialect if known else None)) for f in feature_files(path)]
+    written = dialect or (known.dialect if known else None)
+    decimals = known is not None and known.labels != "grades"
+    reports = [check_file(file, written, decimals=decimals) for file in feature_files(path)]
     problems = []
     for report in reports:
         click.echo(f"{report.file}: {report.documents:,} documents, {report.queries:,} queries")

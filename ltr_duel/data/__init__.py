@@ -12,6 +12,7 @@ __all__ = [
     "Corpus",
     "Dataset",
     "Description",
+    "Naming",
     "ReadOptions",
     "check_corpus",
     "convert",

@@ -1,4 +1,4 @@
-"""The corpus in memory: queries, their documents, one column a feature, one grade a document."""
+"""The corpus in memory: queries and their documents, a column for each feature, a grade for each document."""
 
 from __future__ import annotations
 
@@ -37,13 +37,23 @@ class Dataset:
     lower_is_better : bool
         Whether features are ranks (1 is best), as in the rank-aggregation corpora.
     comments : ndarray of str, shape (n_docs,), or None
-        All that stands behind ``#`` on the lines; None where nothing does.
+        What follows ``#`` on the lines; None where nothing does.
 
     Raises
     ------
     InputError
-        If shapes disagree, a grade is out of range, or there is no query. Features are not looked at, they may be
-        far larger than memory: the readers let neither NaN nor infinity in (NaN only with ``fill="nan"``).
+        If shapes disagree, a grade is out of range, or there is no query. Features are not checked, they may be far
+        larger than memory: the readers let neither NaN nor infinity in (NaN only with ``fill="nan"``).
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> corpus = make_corpus(queries=3, documents=10, features=5)
+    >>> corpus
+    <Dataset synthetic: 3 queries, 33 documents, 5 features, grades 0..4>
+    >>> first_query = corpus.features[corpus.query_ptr[0] : corpus.query_ptr[1]]
+    >>> first_query.shape
+    (13, 5)
     """
 
     features: NDArray[np.float32]
@@ -60,11 +70,11 @@ class Dataset:
 
     def __post_init__(self) -> None:
         if self.n_queries < 1 or self.n_docs < 1:
-            raise InputError(f"{self.name}: there is no query in it")
+            raise InputError(f"{self.name}: it has no query")
         if self.query_ptr[0] != 0 or self.query_ptr[-1] != self.n_docs or np.any(np.diff(self.query_ptr) < 1):
-            raise InputError(f"{self.name}: query_ptr must rise from 0 to the number of documents, {self.n_docs}")
+            raise InputError(f"{self.name}: query_ptr must increase from 0 to the number of documents, {self.n_docs}")
         if self.relevance.shape != (self.n_docs,) or self.query_ids.shape != (self.n_queries,):
-            raise InputError(f"{self.name}: relevance and query_ids must have one entry a document and a query")
+            raise InputError(f"{self.name}: relevance and query_ids must have one entry for each document and query")
         if len(self.feature_names) != self.n_features:
             raise InputError(f"{self.name}: {len(self.feature_names)} names for {self.n_features} features")
         low, high = int(self.relevance.min()), int(self.relevance.max())

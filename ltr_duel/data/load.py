@@ -40,7 +40,7 @@ def load_dataset(
         A file, plain or gzipped; a folder with some of the parts train, vali and test, which are joined in this
         order (a query must not be in two of them); or a folder with Fold1 to Fold5, which is read as the five test
         parts, each document once; or a folder made by ``ltr-duel data convert``. What has been converted before,
-        and whose files have not changed since, is opened instead of read.
+        and whose files have not changed since, is opened instead of being read.
     name : str, optional
         What plots and reports call the corpus; default: from the path.
     split : {"train", "vali", "test"}, optional
@@ -54,17 +54,29 @@ def load_dataset(
     jobs : int
         Threads, -1 for all cores; the result does not depend on it.
     dialect, features, fill, labels, unlabelled
-        See `ltr_duel.data.text.options.ReadOptions`.
+        See `ReadOptions`.
 
     Returns
     -------
     Dataset
-        With ``features`` in float32 exactly as ``float32(float(text))``; what a line leaves out is 0.
+        Its ``features`` are exactly ``float32(float(text))``; what a line leaves out is 0.
 
     Raises
     ------
     InputError
         If something is missing or breaks the format; the sentence names file, line and column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", prefix="corpus", suffix=".txt") as file:
+    ...     for line in ("1 qid:7 1:0.5 2:3", "0 qid:7 2:1"):
+    ...         print(line, file=file, flush=True)
+    ...     corpus = load_dataset(file.name, name="tiny")
+    >>> corpus
+    <Dataset tiny: 1 queries, 2 documents, 2 features, grades 0..1>
+    >>> corpus.features.tolist()
+    [[0.5, 3.0], [0.0, 1.0]]
     """
     path = Path(path)
     options = ReadOptions(dialect, features, fill, labels, unlabelled)

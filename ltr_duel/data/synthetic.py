@@ -1,4 +1,4 @@
-"""Corpora made here: any shape, with the troubles of real ones (ties, twins, dead columns, skewed grades).
+"""Synthetic corpora: any shape, with the difficulties of real ones (ties, twins, dead columns, skewed grades).
 
 A document has a hidden quality. Its grade comes from the quality, and so does each feature, to a degree that
 differs from feature to feature: a few are excellent, many mediocre, some point the wrong way, some are noise.
@@ -34,18 +34,18 @@ def make_corpus(
     doc_ids: bool = True,
     name: str = "synthetic",
 ) -> Dataset:
-    """Make a corpus.
+    """Make a synthetic corpus.
 
     Parameters
     ----------
     queries, documents, features, grades : int
-        Shape; ``documents`` is the mean of a query, sizes vary between a half and one and a half of it.
+        Shape; ``documents`` is the mean for a query, sizes vary between a half and one and a half of it.
     seed : int
         The same seed gives the same corpus.
     ties : float
         Share of features that are counts of small integers, so that many documents tie.
     dead, constant : float
-        Share of features that are zero everywhere, and that do not vary within a query.
+        Share of features that are zero everywhere, and of those that do not vary within a query.
     twins : float
         Share of features that nearly repeat another one.
     sparsity : float
@@ -53,7 +53,7 @@ def make_corpus(
     doc_ids : bool
         Whether documents have ids.
     name : str
-        Of the corpus.
+        What plots and reports call it.
 
     Returns
     -------
@@ -64,6 +64,11 @@ def make_corpus(
     ------
     InputError
         If a number is out of its range or the shares add up to more than 1.
+
+    Examples
+    --------
+    >>> make_corpus(queries=4, documents=20, features=10, seed=1)
+    <Dataset synthetic: 4 queries, 74 documents, 10 features, grades 0..4>
     """
     for label, count in (("queries", queries), ("documents", documents), ("features", features)):
         require_between(label, count, 1)
@@ -167,16 +172,16 @@ def _nudged(model: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.
 
 
 def _printed(values: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Round to what six decimals can say."""
+    """Round to six decimals."""
     return np.round(values, 6).astype(np.float32)
 
 
 def _grades(quality: NDArray[np.float64], grades: int, seed: int) -> NDArray[np.int16]:
-    """Cut the blurred quality into grades; high ones are rare, each occurs if there are enough documents."""
-    blurred = quality + 0.5 * stream(seed, "grades").standard_normal(len(quality))
+    """Cut the quality, with noise, into grades; high ones are rare, each occurs if there are enough documents."""
+    noisy = quality + 0.5 * stream(seed, "grades").standard_normal(len(quality))
     shares = _GRADE_SHARES.get(grades) or tuple(np.full(grades, 1 / grades))
-    cuts = np.quantile(blurred, np.minimum(np.cumsum(shares)[:-1], 1 - 0.5 / len(quality)))
-    return np.searchsorted(cuts, blurred, side="right").astype(np.int16)
+    cuts = np.quantile(noisy, np.minimum(np.cumsum(shares)[:-1], 1 - 0.5 / len(quality)))
+    return np.searchsorted(cuts, noisy, side="right").astype(np.int16)
 
 
 def _document_ids(query: NDArray[np.int64], query_ptr: NDArray[np.int64]) -> NDArray[np.str_]:

@@ -34,22 +34,14 @@ class FileReport(NamedTuple):
     errors: tuple[str, ...]  # one sentence for each line that breaks the format, the first ones only
 
 
-def check_file(file: Path, dialect: str | None = None) -> FileReport:
+def check_file(file: Path, dialect: str | None = None, *, decimals: bool = False) -> FileReport:
     """Read a whole file, continue after bad lines, and compare its digests with the published ones.
 
-    Parameters
-    ----------
-    file : Path
-        Plain or gzipped.
-    dialect : str, optional
-        Default: recognised.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read at all.
+    The dialect is recognised if not given; ``decimals`` says whether labels may have some. Raises `InputError` if the
+    file cannot be read at all.
     """
     chosen = dialect_named(dialect) if dialect else recognise_dialect(file)
+    decimals = decimals or chosen.name == "imat2009"
     rules = Rules(chosen.place, True, chosen.features)
     digests = _Digests(file)
     seen = _Seen(file, dense=chosen.name in ("letor", "letor-agg", "mslr"))
@@ -58,7 +50,7 @@ def check_file(file: Path, dialect: str | None = None) -> FileReport:
         for chunk in read_chunks(file, digests.raw):
             digests.update(chunk)
             for parsed, before in _pieces(chunk, rules, lines):
-                seen.add(parsed, before, queries=chosen.place != IN_SIDECAR, floats=chosen.name == "imat2009")
+                seen.add(parsed, before, queries=chosen.place != IN_SIDECAR, decimals=decimals)
             lines += int(np.count_nonzero(chunk.text == LINE_FEED))
             bar.update(len(chunk.text))
     queries = len(read_sidecar(file)) if chosen.place == IN_SIDECAR else len(seen.queries)
@@ -77,7 +69,7 @@ class _Seen:
         self._width = 0
         self._last_query = b""
 
-    def add(self, parsed: Parsed, lines_before: int, *, queries: bool, floats: bool) -> None:
+    def add(self, parsed: Parsed, lines_before: int, *, queries: bool, decimals: bool) -> None:
         """Take the next piece."""
         self.documents += len(parsed.labels)
         numbers = lines_before + parsed.lines.number
@@ -87,7 +79,7 @@ class _Seen:
                     self._note(numbers[row], f"query '{query.decode('utf-8', 'replace')}' appears again")
                 self.queries.add(query)
                 self._last_query = query
-        if not floats:
+        if not decimals:
             for row in np.flatnonzero(parsed.labels != np.floor(parsed.labels))[:MOST_ERRORS].tolist():
                 self._note(numbers[row], f"label {parsed.labels[row]:g} is not a whole number")
         if self._dense and len(numbers):
@@ -121,23 +113,8 @@ def expected_digests(file: Path, corpus: str | None = None) -> dict[str, str]:
 def count_problems(reports: Sequence[FileReport], corpus: str | None = None) -> list[str]:
     """Compare the sums over the files of a whole corpus with its published numbers.
 
-    Parameters
-    ----------
-    reports : sequence of FileReport
-        The files. Whether they are a whole corpus is told from what they are known as: one fold's three parts, or
-        five test parts.
-    corpus : str, optional
-        Name of a corpus; then the files are taken for all of it.
-
-    Returns
-    -------
-    list of str
-        A sentence for each number that differs.
-
-    Raises
-    ------
-    InputError
-        If there is no corpus of this name.
+    If no corpus is named, whether the files are a whole one is told from what they are known as: one fold's three
+    parts, or five test parts. Returns a sentence for each number that differs.
     """
     names = {place.split(" ")[0] for report in reports for place in report.known_as}
     whole = len(reports) in (3, 5) and all(report.known_as for report in reports) and len(names) == 1

@@ -30,19 +30,8 @@ class _UselessAddressError(Exception):
 def download(archive: Archive, folder: Path, *, pause: float = 1.0) -> Path:
     """Get an archive, unless it has been downloaded already.
 
-    Parameters
-    ----------
-    archive : Archive
-        Its addresses are tried in order.
-    folder : Path
-        Where it is kept. What an interrupted transfer leaves there (``<name>.part``) is resumed next time.
-    pause : float
-        Seconds before the first repetition; doubled each time.
-
-    Returns
-    -------
-    Path
-        The archive, its digest checked if one was published.
+    Its addresses are tried in order, each several times, with a ``pause`` in seconds that doubles. What an interrupted
+    transfer leaves in the folder (``<name>.part``) is resumed next time. The digest is checked if one was published.
 
     Raises
     ------

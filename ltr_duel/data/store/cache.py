@@ -50,11 +50,6 @@ def cached_array(
     -------
     ndarray
         A read-only memory map, C order.
-
-    Raises
-    ------
-    InputError
-        If the cache cannot be written to.
     """
     path = cache_home() / "arrays" / f"{kind}-{_short({**key, 'shape': shape, 'dtype': np.dtype(dtype).str})}.npy"
     if not path.is_file():

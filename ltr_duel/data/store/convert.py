@@ -2,7 +2,7 @@
 
 pass 1  read: digest of the bytes, number of documents       (is it converted already?)
 pass 2  read, parse on all cores, write each column's piece to its place in the file
-then    fill NULL column by column, write the small tables, rename the folder
+then    fill NULL column by column, write the small tables, give the folder its name
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def convert(
     Parameters
     ----------
     path, split, fold
-        As for `ltr_duel.data.load.load_dataset`.
+        As for `load_dataset`.
     options : ReadOptions, optional
         How to read.
     naming : Naming, optional
@@ -53,17 +53,27 @@ def convert(
     jobs : int
         Threads, -1 for all cores.
     memory : int, optional
-        Bytes of resident memory that the process shall stay below. The matrix need not fit.
+        Bytes of resident memory that the process stays below. The matrix need not fit.
 
     Returns
     -------
     Path
-        The folder, to be opened with `ltr_duel.data.store.converted.open_converted`.
+        The folder, to be opened with `open_converted`.
 
     Raises
     ------
     InputError
-        If something breaks the format, or ``memory`` is too little; nothing is left behind.
+        If something breaks the format, ``memory`` is too little, or the cache cannot be written to; nothing is left
+        behind.
+
+    Examples
+    --------
+    >>> import tempfile, unittest.mock
+    >>> from ltr_duel.data import make_corpus, open_converted, write_svmlight
+    >>> with tempfile.TemporaryDirectory() as home, unittest.mock.patch.dict("os.environ", LTR_DUEL_HOME=home):
+    ...     file = write_svmlight(make_corpus(queries=2, features=3), Path(home) / "corpus.txt")
+    ...     open_converted(convert(file))
+    <Dataset corpus: 2 queries, 142 documents, 3 features, grades 0..4>
     """
     path = Path(path)
     options = options or ReadOptions()

@@ -5,7 +5,7 @@
     documents.arrow   relevance, and document ids and comments where there are any (Arrow IPC, memory-mapped)
     queries.arrow     query ids and first rows
 
-Nothing is pickled. A folder is complete or not there: it is written under another name and renamed.
+Nothing is pickled. A folder is complete or absent: it is written under another name and renamed.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,22 +33,27 @@ _META, _DOCUMENTS, _QUERIES = "corpus.json", "documents.arrow", "queries.arrow"
 
 
 def is_converted(path: Path) -> bool:
-    """Whether this folder holds a converted corpus."""
+    """Whether this folder holds a converted corpus.
+
+    Parameters
+    ----------
+    path : Path
+        Any path.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> is_converted(Path("no such folder"))
+    False
+    """
     return (path / _META).is_file()
 
 
 def write_tables(folder: Path, dataset: Dataset, provenance: dict[str, Any]) -> None:
-    """Write everything but the features beside them.
-
-    Parameters
-    ----------
-    folder : Path
-        Holds ``features.npy`` already.
-    dataset : Dataset
-        The corpus.
-    provenance : dict
-        How it was made; kept as JSON.
-    """
+    """Write everything but the features beside them; ``provenance``, how the corpus was made, is kept as JSON."""
     documents = {"relevance": dataset.relevance, "id": dataset.doc_ids, "comment": dataset.comments}
     _write_arrow(folder / _DOCUMENTS, documents)
     _write_arrow(folder / _QUERIES, {"id": dataset.query_ids, "first_row": dataset.query_ptr[:-1]})
@@ -67,13 +73,7 @@ def write_tables(folder: Path, dataset: Dataset, provenance: dict[str, Any]) -> 
 
 
 def read_meta(folder: Path) -> dict[str, Any]:
-    """Return what ``corpus.json`` says.
-
-    Raises
-    ------
-    InputError
-        If it is damaged or of another format.
-    """
+    """Return what ``corpus.json`` says; raise `InputError` if it is damaged or of another format."""
     try:
         meta: dict[str, Any] = json.loads((folder / _META).read_bytes())
     except (ValueError, OSError):
@@ -89,7 +89,7 @@ def open_converted(folder: Path) -> Dataset:
     Parameters
     ----------
     folder : Path
-        As `ltr_duel.data.store.convert.convert` returned it.
+        As `convert` returned it.
 
     Returns
     -------
@@ -100,6 +100,12 @@ def open_converted(folder: Path) -> Dataset:
     ------
     InputError
         If a file is missing, damaged or does not fit the others.
+
+    Examples
+    --------
+    >>> open_converted(Path("no such folder"))
+    Traceback (most recent call last):
+    ltr_duel.core.errors.InputError: no such folder: corpus.json cannot be read; convert the corpus again
     """
     meta = read_meta(folder)
     try:
@@ -141,7 +147,7 @@ def open_parts(folder: Path, files: Sequence[Path], name: str) -> Dataset:
     sizes = np.concatenate([np.diff(whole.query_ptr[a : b + 1]) for a, b in queries])
     return replace(
         whole,
-        features=_columns(whole.features, _side_by_side(rows)),
+        features=_rows(whole.features, rows),
         relevance=_taken(whole.relevance, rows),
         query_ptr=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         query_ids=_taken(whole.query_ids, queries),
@@ -171,7 +177,7 @@ def _read_arrow(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _as_numpy(column: Any) -> NDArray[Any]:
-    """Numbers without a copy; words as a numpy array of them."""
+    """Return numbers without a copy, and words as an array of them."""
     import pyarrow as pa
 
     if pa.types.is_string(column.type):
@@ -179,28 +185,15 @@ def _as_numpy(column: Any) -> NDArray[Any]:
     return column.to_numpy(zero_copy_only=True)
 
 
-def _side_by_side(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Join ranges that follow one another."""
-    answer: list[tuple[int, int]] = []
-    for start, end in ranges:
-        if answer and answer[-1][1] == start:
-            answer[-1] = (answer[-1][0], end)
-        else:
-            answer.append((start, end))
-    return answer
-
-
 def _taken(values: NDArray[Kind], ranges: list[tuple[int, int]]) -> NDArray[Kind]:
     return np.concatenate([values[start:end] for start, end in ranges])
 
 
-def _columns(features: NDArray[np.float32], ranges: list[tuple[int, int]]) -> NDArray[np.float32]:
+def _rows(features: NDArray[np.float32], ranges: list[tuple[int, int]]) -> NDArray[np.float32]:
     """Return these rows, column-major; copied one column after the other, as the map may be larger than memory."""
-    if len(ranges) == 1:
-        start, end = ranges[0]
-        return features[start:end]
-    rows = sum(end - start for start, end in ranges)
-    matrix = np.empty((rows, features.shape[1]), dtype=np.float32, order="F")
+    if all(end == start for (_, end), (start, _) in pairwise(ranges)):
+        return features[ranges[0][0] : ranges[-1][1]]
+    matrix = np.empty((sum(end - start for start, end in ranges), features.shape[1]), dtype=np.float32, order="F")
     for column in range(features.shape[1]):
         matrix[:, column] = _taken(features[:, column], ranges)
     return matrix

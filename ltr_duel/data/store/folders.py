@@ -1,8 +1,8 @@
 """Which files a path means: a file itself, the train, vali and test parts in a folder, or five folds of them.
 
-In the corpora with five folds, the test parts of the folds are the whole corpus, each document once; fold k
-validates on the test part of fold k - 1 and trains on those of the other three. So the five test parts are read,
-never fifteen files.
+In corpora with five folds, the test parts of the folds are the whole corpus, each document once; fold k validates on
+the test part of fold k - 1 and trains on those of the other three. So the five test parts are read, never fifteen
+files.
 """
 
 from __future__ import annotations
@@ -37,11 +37,25 @@ def feature_files(path: Path, split: str | None = None, fold: int | None = None)
     fold : int, optional
         Only this fold of five.
 
+    Returns
+    -------
+    list of Path
+        In the order of the corpus.
+
     Raises
     ------
     InputError
         If there is nothing at the path, no part (or not the one asked for), one part in two files, or if the folds
         are not complete or not the usual rotation.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for part in ("test", "train"):
+    ...         _ = (Path(folder) / f"{part}.txt").write_text("0 qid:1 1:1")
+    ...     [file.name for file in feature_files(Path(folder))]
+    ['train.txt', 'test.txt']
     """
     if split is not None and split not in PARTS:
         raise unknown_name("split", split, PARTS)
@@ -56,7 +70,7 @@ def feature_files(path: Path, split: str | None = None, fold: int | None = None)
     if any((path / f"Fold{k}").is_dir() for k in FOLDS):
         return _of_folds(path, split, fold)
     if fold is not None:
-        raise InputError(f"{path}: no folds here; looked for Fold1, Fold2, Fold3, Fold4, Fold5")
+        raise InputError(f"{path}: there are no folds; looked for Fold1, Fold2, Fold3, Fold4, Fold5")
     files = [file for part in PARTS if split in (None, part) and (file := _part(path, part))]
     if not files:
         wanted = f"no '{split}' part" if split else "no feature file"

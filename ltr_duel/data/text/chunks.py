@@ -57,14 +57,7 @@ class ChunkSize:
 def read_chunks(path: Path, digest: FileDigest | None = None, size: ChunkSize | None = None) -> Iterator[Chunk]:
     """Yield the lines of a file, plain or gzipped (recognised by its first bytes).
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    digest : FileDigest, optional
-        Fed with the bytes as they lie on disk.
-    size : ChunkSize, optional
-        Bytes of text a chunk; a line that is longer makes its chunk longer.
+    The bytes as they lie on disk go through ``digest``. A line that is longer than ``size`` makes its chunk longer.
 
     Raises
     ------

@@ -43,19 +43,7 @@ _SENTENCES = {
 
 
 def parse_error(path: Path, text: NDArray[np.uint8], lines_before: int, state: np.record) -> InputError:
-    """Return the error for the place where the scanner stopped.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    text : ndarray of uint8
-        The chunk.
-    lines_before : int
-        Lines of the file before this chunk.
-    state : record of `scan.STATE`
-        The scanner's.
-    """
+    """Return the error for the place in a chunk where the scanner stopped, ``lines_before`` lines into the file."""
     code, at = int(state.code), int(state.at)
     token = _token(text, at)
     if 0 in text[at : at + len(token) + 1]:

@@ -38,26 +38,16 @@ def parse_file(
 
     Parameters
     ----------
-    file : Path
-        Plain or gzipped.
-    rules : Rules
-        How to read.
     add : callable
         Takes a chunk; called in any thread, but never twice at once. What it returns is called after it, maybe
-        beside others. What either raises ends the reading, and is raised.
+        beside others. What either raises ends the reading, and is raised. What is wrong in a line is in ``state`` of
+        the last chunk.
     jobs : int
         Threads. The result does not depend on it.
     columns : int
         A guess of the number of columns.
-    digest : FileDigest, optional
-        Fed with the file's bytes.
     chunk_bytes : int
         Text to take at a time; 0: the default.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read. What is wrong in a line is in ``state`` of the last chunk handed over.
     """
     room = Room(columns)
     most = chunk_bytes or CHUNK_BYTES

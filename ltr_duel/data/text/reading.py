@@ -24,12 +24,29 @@ from ltr_duel.data.text.values import as_grades, check_labels, fill_missing, usu
 
 
 class Naming(NamedTuple):
-    """What a corpus is called, where the user or its declaration says so."""
+    """What a corpus is called, where the user or its declaration says so.
+
+    Parameters
+    ----------
+    name : str
+        What plots and reports call it.
+    grades : int, optional
+        Number of relevance grades.
+    feature_names : sequence of str, optional
+        One for each column.
+    corpus : str, optional
+        The name under which it is registered in ``CORPORA``.
+
+    Examples
+    --------
+    >>> Naming("MQ2008, fold 1", grades=3).corpus is None
+    True
+    """
 
     name: str
     grades: int | None = None
     feature_names: Sequence[str] | None = None
-    corpus: str | None = None  # the name under which it is registered
+    corpus: str | None = None
 
 
 def read_files(
@@ -41,24 +58,9 @@ def read_files(
     jobs: int,
     chunk_bytes: int = 0,
 ) -> tuple[Dataset, list[int]]:
-    """Read files, one after the other, as one corpus.
+    """Read files, one after the other, as one corpus; the first one shows the dialect, if none is named.
 
-    Parameters
-    ----------
-    files : sequence of Path
-        In the order of the corpus; the first one shows the dialect, if none is named.
-    options : ReadOptions
-        What the user decided.
-    buffer : FeatureBuffer
-        Where the features go.
-    naming : Naming
-        Name, grades and names of features.
-    digest : FileDigest
-        Fed with all bytes of the files.
-    jobs : int
-        Threads; the result does not depend on it.
-    chunk_bytes : int
-        Text to take at a time; 0: the default.
+    All bytes of the files go through ``digest``. ``chunk_bytes`` is how much text to take at a time (0: the default).
 
     Returns
     -------
@@ -66,11 +68,6 @@ def read_files(
         Its features are the buffer's matrix.
     part_starts : list of int
         First query of each file.
-
-    Raises
-    ------
-    InputError
-        If something breaks the format; the sentence names file, line and column.
     """
     dialect = dialect_named(options.dialect) if options.dialect else recognise_dialect(files[0])
     declared = options.features or dialect.features

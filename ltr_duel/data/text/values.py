@@ -58,27 +58,10 @@ def fill_missing(
     zero_columns: frozenset[int] = frozenset(),
     lower_is_better: bool = False,
 ) -> None:
-    """Replace NaN, in place, column by column.
+    """Replace NaN as `ReadOptions` says, in place, column by column; the matrix may be memory-mapped.
 
-    Where a query has no value at all in a column, ``"min"`` puts 0 and ``"last"`` 1.
-
-    Parameters
-    ----------
-    features : ndarray of float32, shape (n_docs, n_features)
-        Column-major; may be memory-mapped.
-    query_ptr : ndarray of int64, shape (n_queries + 1,)
-        First row of each query.
-    fill : float or {"min", "last", "nan"} or None
-        See `ReadOptions`.
-    zero_columns : frozenset of int
-        Columns in which ``"min"`` puts 0.
-    lower_is_better : bool
-        Whether values are ranks; then ``"min"`` is refused, as it would put what was not retrieved first.
-
-    Raises
-    ------
-    InputError
-        If the fill does not suit the values.
+    ``"min"`` puts 0 in ``zero_columns``. Where a query has no value at all in a column, ``"min"`` puts 0 and ``"last"``
+    1. Where values are ranks, ``"min"`` is refused: it would put what was not retrieved first.
     """
     if fill is None or fill == "nan":
         return

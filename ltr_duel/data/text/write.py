@@ -62,7 +62,7 @@ def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = write_svmlight(make_corpus(queries=2, documents=3, features=4), Path(folder) / "corpus.txt.gz")
     ...     load_dataset(file)
-    <Dataset corpus: 2 queries, 4 documents, 4 features, grades 0..4>
+    <Dataset corpus: 2 queries, 7 documents, 4 features, grades 0..4>
     """
     path = Path(path)
     with replacing(path) as temporary, temporary.open("wb") as raw:
@@ -126,36 +126,29 @@ def print_rows(features, first, last, heads, head_ends, tails, tail_ends, sparse
     tail = 0
     for row in range(first, last):
         start = at
-        while head < head_ends[row - first]:
-            out[at] = heads[head]
-            at += 1
-            head += 1
-        at = print_row(features, row, sparse, out, at)
-        if at == _UNPRINTED:
-            return start, row
-        while tail < tail_ends[row - first]:
-            out[at] = tails[tail]
-            at += 1
-            tail += 1
+        at, head = copy_up_to(heads, head, head_ends[row - first], out, at)
+        for column in range(features.shape[1]):
+            value = features[row, column]
+            if not (sparse and value == 0):
+                out[at] = SPACE
+                at = print_integer(column + 1, out, at + 1)
+                out[at] = COLON
+                at = print_number(value, out, at + 1)
+                if at == _UNPRINTED:
+                    return start, row
+        at, tail = copy_up_to(tails, tail, tail_ends[row - first], out, at)
         out[at] = LINE_FEED
         at += 1
     return at, last
 
 
 @kernel
-def print_row(features, row, sparse, out, at):
-    """Write `` <id>:<value>`` for each column; return the new position."""
-    for column in range(features.shape[1]):
-        value = features[row, column]
-        if sparse and value == 0:
-            continue
-        out[at] = SPACE
-        at = print_integer(column + 1, out, at + 1)
-        out[at] = COLON
-        at = print_number(value, out, at + 1)
-        if at == _UNPRINTED:
-            return at
-    return at
+def copy_up_to(words, start, end, out, at):
+    """Copy ``words[start:end]``; return the new positions in both."""
+    for place in range(start, end):
+        out[at] = words[place]
+        at += 1
+    return at, end
 
 
 @kernel

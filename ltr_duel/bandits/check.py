@@ -144,7 +144,9 @@ def check_counts(given: Configured[Policy]) -> None:
     streams = Streams(stream(7, "policy"), coins, coins, coins, coins)
     Run(policy, params, 4, MatrixOracle(p), streams, counts, horizon=steps).advance(steps)
     _demand(
-        ((counts.recommended >= 0) & (counts.recommended < 4)).all(), label, "recommends an arm that does not exist"
+        bool(((counts.recommended >= 0) & (counts.recommended < 4)).all()),
+        label,
+        "recommends an arm that does not exist",
     )
     chosen = _pulls(policy, play(policy, params, p, steps, seed=7))
     _demand(np.array_equal(counts.pulls[-1], chosen), label, "chooses otherwise when it is asked for recommendations")

@@ -6,6 +6,7 @@ of the run is the recorder's business. Simulations, `check_policy`, tests and be
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,7 @@ class Run:
         self._recommend, self._policy, self._recorder = walker.recommend, policy, recorder
         self._fixed = (self.state, params, oracle, streams, recorder)
         self._scratch: tuple[Any, ...]
+        loop: Callable[..., int]
         if in_sweeps:
             loop, self._scratch = run_sweeps, (np.zeros((n_arms, n_arms), np.int64),)
         elif policy.feedback == "duel":

@@ -83,7 +83,7 @@ def new_counts(times: IntVector, n_arms: int, place: IntVector | None = None) ->
         np.zeros(len(times), np.int64),
         best,
         worst,
-        Totals(*np.zeros((4, n_arms), np.int64), np.zeros(n_arms)),
+        Totals(*(np.zeros(n_arms, np.int64) for _ in range(4)), np.zeros(n_arms)),
         np.zeros(1, np.int64),
         np.array(times[:1], np.int64),
     )

@@ -38,6 +38,7 @@ from .columns import T as T
 from .columns import regret_column as regret_column
 from .columns import regret_label as regret_label
 from .columns import regret_name as regret_name
+from .compile_errors import compile_error as compile_error
 from .components import REGISTRIES as REGISTRIES
 from .components import Component as Component
 from .components import Configured as Configured
@@ -62,6 +63,7 @@ from .jit import implement as implement
 from .jit import interpreted as interpreted
 from .jit import kernel as kernel
 from .jit import kernel_for as kernel_for
+from .jit import uncached_kernel as uncached_kernel
 from .parallel import PlainLine as PlainLine
 from .parallel import checked_jobs as checked_jobs
 from .parallel import progress_wanted as progress_wanted

@@ -142,3 +142,28 @@ def test_check_says_line_by_line_what_keeps_its_contract(write, ltr_duel):
 )
 def test_every_click_model_and_corpus_keeps_the_contract(registry, name):
     registry.check(name)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("state.used[page.shown[k]] = 1", "state.used.extend(page.shown)", r"plug\.py:\d+: .*extend"),
+        (
+            "document = start + page.shown",
+            "scratch = np.zeros(3)\n        document = start + page.shown",
+            "no compiled form of zeros",
+        ),
+        ("used: np.ndarray", "used: list", None),
+        ("np.zeros(size.longest, np.uint8)", "[0] * size.longest", r"plug\.py:\d+: "),
+    ],
+)
+def test_a_method_that_cannot_be_compiled_is_one_sentence(write, ltr_duel, corpus, tmp_path, old, new, sentence):
+    text = examples("methods.md")[1]
+    assert old in text
+    words = ("--plugin", write("plug", text.replace(old, new)), "--method", "plug", "--comparisons", "20")
+    answer = ltr_duel("prefs", "estimate", corpus, *words, "--drop-constant", "--out", tmp_path / "p.parquet")
+    if sentence is None:
+        assert answer.code == 0, answer.err  # an annotation only
+        return
+    assert answer.code == 2 and len(answer.err.strip().splitlines()) == 1, answer.err
+    assert re.search(f"ltr-duel: method 'plug': .*{sentence}", answer.err)

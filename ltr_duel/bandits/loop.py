@@ -6,6 +6,7 @@ of the run is the recorder's business. Simulations, `check_policy`, tests and be
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -147,6 +148,7 @@ class Run:
         self.n_arms, self.t, self.decisions = n_arms, 0, 0
         self._recommend, self._policy, self._recorder = walker.recommend, policy, recorder
         self._fixed = (self.state, params, oracle, streams, recorder)
+        loop: Callable[..., int]
         self._scratch: tuple[Any, ...]
         if in_sweeps:
             loop, self._scratch = run_sweeps, (np.zeros((n_arms, n_arms), np.int64),)

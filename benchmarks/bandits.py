@@ -12,8 +12,7 @@ import time
 import numpy as np
 
 from benchmarks.timing import short, table
-from ltr_duel.bandits import POLICIES, configure, play_duels, play_slates
-from ltr_duel.core import stream
+from ltr_duel.bandits import POLICIES, Run
 from tests.reference.bandits import boxes, elimination, mdb, rmed, rucb, thompson
 from tests.reference.bandits.walk import walk, walk_slates
 
@@ -56,26 +55,16 @@ def bradley_terry(n_arms: int, spread: float = 1.0) -> np.ndarray:
     return 1 / (1 + np.exp(utility - utility[:, None]))
 
 
-class Run:
-    """One policy on one matrix, advanced in pieces."""
+def start(name: str, n_arms: int) -> Run:
+    p = bradley_terry(n_arms, 1e-3 if name in EXPLORING else 1.0)
+    return Run.on_matrix(POLICIES[name], p, horizon=LONG)
 
-    def __init__(self, name: str, n_arms: int) -> None:
-        _, self.policy, self.params = configure(name)
-        self.p = bradley_terry(n_arms, 1e-3 if name in EXPLORING else 1.0)
-        self.state = self.policy.init(n_arms, LONG if self.policy.needs_horizon else 0, self.params)
-        self.streams = stream(0, "policy"), stream(0, "coins")
-        duels = self.policy.feedback == "duel"
-        self.loop = play_duels if duels else play_slates
-        self.scratch = () if duels else (np.zeros(n_arms, np.int64), np.zeros((n_arms, n_arms), np.int8))
-        self.t, self.path = 0, np.zeros((0, 2), np.int64)
 
-    def advance(self, steps: int) -> float:
-        """Play so many steps; return the seconds they took."""
-        began = time.thread_time()
-        args = (self.p, self.t + 1, self.t + steps, False, *self.streams, self.path, *self.scratch)
-        self.loop(self.state, self.params, *args)
-        self.t += steps
-        return time.thread_time() - began
+def advance(run: Run, steps: int) -> float:
+    """Play so many steps; return the seconds they took."""
+    began = time.thread_time()
+    run.advance(run.t + steps, jump=False)
+    return time.thread_time() - began
 
 
 def measure(name: str, n_arms: int, seconds: float = 0.3, settle: int = 0) -> float:
@@ -83,23 +72,23 @@ def measure(name: str, n_arms: int, seconds: float = 0.3, settle: int = 0) -> fl
 
     The warm-up has a million steps, or as many as fit into a second, but never fewer than ``settle``.
     """
-    run = Run(name, n_arms)
-    run.advance(10)  # compiles
-    guess = 2000 / run.advance(2000)
+    run = start(name, n_arms)
+    advance(run, 10)  # compiles
+    guess = 2000 / advance(run, 2000)
     while run.t < max(settle, min(1_000_000, guess)):
-        guess = 20_000 / run.advance(20_000) if guess > 20_000 else 2000 / run.advance(2000)
+        guess = 20_000 / advance(run, 20_000) if guess > 20_000 else 2000 / advance(run, 2000)
     steps = max(1000, int(guess * seconds))
-    return steps / min(run.advance(steps) for _ in range(3))
+    return steps / min(advance(run, steps) for _ in range(3))
 
 
 def measure_literal(name: str, n_arms: int, seconds: float = 0.2) -> float:
     """Steps a second of the literal version, from the first step on."""
-    _, policy, params = configure(name)
+    policy = POLICIES[name]
     follow = walk if policy.feedback == "duel" else walk_slates
     steps = 10
     while True:
         began = time.thread_time()
-        follow(LITERAL[name], params, bradley_terry(n_arms), steps, 0)
+        follow(LITERAL[name], policy.params(), bradley_terry(n_arms), steps, 0)
         took = time.thread_time() - began
         if took > seconds / 4:
             return steps / took
@@ -135,13 +124,11 @@ def skipping() -> None:
     """RUCB and MDB where the loop jumps: steps asked and steps in all."""
     rows = []
     for name, n_arms, steps in (("rucb", 16, 10**10), ("rmed1", 16, 10**10), ("mdb", 201, 10**6)):
-        run = Run(name, n_arms)
-        run.p = bradley_terry(n_arms, 5.0)
+        run = Run.on_matrix(POLICIES[name], bradley_terry(n_arms, 5.0))
         run.advance(1)
         began = time.thread_time()
-        args = (run.p, 2, steps, True, *run.streams, run.path, *run.scratch)
-        asked = run.loop(run.state, run.params, *args)
-        rows.append([name, str(n_arms), short(steps), short(asked), f"{time.thread_time() - began:.2f} s"])
+        run.advance(steps)
+        rows.append([name, str(n_arms), short(steps), short(run.decisions), f"{time.thread_time() - began:.2f} s"])
     table("With jumps", ["policy", "K", "steps", "asked", "time"], rows)
 
 

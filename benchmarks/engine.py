@@ -23,7 +23,7 @@ POLICY = """
 import time
 from typing import NamedTuple
 import numpy as np
-from ltr_duel.bandits.policy import Policy
+from ltr_duel.bandits import register
 class Params(NamedTuple):
     seconds: float = 0.5
 class State(NamedTuple):
@@ -37,8 +37,7 @@ def update(state, params, t, first, second, outcome, rng):
     pass
 def recommend(state, params):
     return 0
-SLEEPER = Policy("sleeper", "duel", Params, State, init, select, update, recommend, assumes="", regret="", cost="",
-                 reference="", bibtex="", compiled=False)
+register(__name__, compiled=False)
 """
 
 SPEC = """

@@ -1,32 +1,30 @@
 """The contract that every policy keeps, as one call: `check_policy`.
 
-It is run on every policy of this package, and is meant for yours. It plays short trials on small matrices; a policy
-that passes behaves, which is not to say that it is good.
+It is run on every policy of this package, and is meant for yours. It plays short runs on small matrices, in the loop of
+the simulations; a policy that passes behaves, which is not to say that it is good.
 """
 
 from __future__ import annotations
 
 import random
+import traceback
 from typing import Any
 
 import numpy as np
 
-from ltr_duel.bandits.parameters import Configured, configure
-from ltr_duel.bandits.policy import Policy
-from ltr_duel.bandits.trial import Played, play
-from ltr_duel.core import FloatMatrix, FloatVector, interpreted
+from ltr_duel.bandits.loop import Run
+from ltr_duel.bandits.oracle import MatrixOracle
+from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
+from ltr_duel.bandits.recorder import new_counts
+from ltr_duel.core import Configured, FloatMatrix, FloatVector, Streams, interpreted, stream
 
 EASY_STEPS = 4000  # enough for every policy here to find the winner of an easy matrix
 LAW_RUNS = 300  # runs on each side of the relabelling test
 LAW_STEPS = 40
 
 
-class PolicyError(AssertionError):
-    """A policy breaks the contract. The message names the policy and what it did."""
-
-
 def check_policy(policy: Policy | str) -> None:
-    """Check that a policy keeps the contract.
+    """Check that a policy keeps the contract: that of the module `ltr_duel.bandits.policy`.
 
     Parameters
     ----------
@@ -36,23 +34,46 @@ def check_policy(policy: Policy | str) -> None:
     Raises
     ------
     PolicyError
-        With the first thing that failed.
+        With the first thing that is wrong, in one sentence.
+    InputError
+        For a text that names no policy, or a parameter that is not legal.
+
+    Examples
+    --------
+    >>> check_policy("random")
+    >>> from dataclasses import replace
+    >>> from ltr_duel.bandits import POLICIES
+    >>> check_policy(replace(POLICIES["random"], assumes=""))
+    Traceback (most recent call last):
+    ltr_duel.bandits.policy.PolicyError: policy 'random' does not say what it assumes, or where it comes from
     """
-    given = configure(policy)
-    check_shape(given)
-    check_range(given)
-    check_repeatable(given)
-    check_steps(given)
-    check_small(given)
-    check_winner(given)
-    check_hard_matrices(given)
-    check_relabelling(given)
+    given = POLICIES.configure(policy)
+    for check in (
+        check_shape,
+        check_range,
+        check_repeatable,
+        check_steps,
+        check_small,
+        check_counts,
+        check_winner,
+        check_hard_matrices,
+        check_relabelling,
+    ):
+        try:
+            check(given)
+        except PolicyError:
+            raise
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{last.filename}:{last.lineno}: {last.name}"
+            raise PolicyError(f"{where} of policy '{given.label}' fails: {type(error).__name__}: {error}") from error
 
 
-def check_shape(given: Configured) -> None:
+def check_shape(given: Configured[Policy]) -> None:
     """The state is a NamedTuple of arrays, made by ``init``, and every parameter has a default within its limits."""
     label, policy, params = given
-    _demand(bool(policy.assumes and policy.reference), label, "says neither what it assumes nor where it comes from")
+    stated = policy.assumes and (policy.cite or policy.where)
+    _demand(bool(stated), label, "does not say what it assumes, or where it comes from")
     for n_arms in (1, 2, 5):
         state = policy.init(n_arms, 100 if policy.needs_horizon else 0, params)
         _demand(isinstance(state, policy.state), label, f"init returns {type(state).__name__}, not its State")
@@ -63,17 +84,17 @@ def check_shape(given: Configured) -> None:
                 _demand(not np.isnan(value).any(), label, f"state.{name} starts with NaN")
 
 
-def check_range(given: Configured) -> None:
+def check_range(given: Configured[Policy]) -> None:
     """Arms are in range. As plain Python, where a wrong index is an error and not a wrong read."""
     label, policy, params = given
     try:
-        played = play(policy, params, easy_matrix(5), 60, compiled=False)
+        played = play(policy, params, easy_matrix(5), 60, plain=True)
     except IndexError as error:
         raise PolicyError(f"policy '{label}' uses an arm or an index that does not exist: {error}") from error
     _check_range(label, policy, played, 5)
 
 
-def check_steps(given: Configured) -> None:
+def check_steps(given: Configured[Policy]) -> None:
     """The horizon is kept to the step, and jumping changes nothing."""
     label, policy, params = given
     p = easy_matrix(5)
@@ -86,24 +107,26 @@ def check_steps(given: Configured) -> None:
         _demand(_same_state(slow.state, fast.state), label, "ends in another state when the loop jumps")
 
 
-def check_repeatable(given: Configured) -> None:
+def check_repeatable(given: Configured[Policy]) -> None:
     """The same seed gives the same pulls, compiled or not, and global randomness is left alone."""
     label, policy, params = given
     p, steps = easy_matrix(4), 150
     before = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002 -- is to be left alone
     first, again = (play(policy, params, p, steps, seed=5) for _ in range(2))
     _demand(_first_difference(first, again) is None, label, "takes another path when run again with the same seed")
-    plain = play(policy, params, p, steps, seed=5, compiled=False)
+    plain = play(policy, params, p, steps, seed=5, plain=True)
     where = _first_difference(first, plain)
     _demand(where is None, label, f"chooses otherwise as plain Python than compiled, in step {where}")
     _demand(_same_state(first.state, plain.state), label, "ends in another state as plain Python than compiled")
     after = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002 -- is to be left alone
     _demand(before == after, label, "draws from global randomness; draw from the rng it is given")
-    other = play(policy, params, p, steps, seed=6)
-    _demand(_first_difference(first, other) is not None, label, "takes the same path whatever the seed")
+    if not policy.deterministic:
+        other = play(policy, params, p, steps, seed=6)
+        complaint = "takes the same path whatever the seed; if it is meant to, register it with deterministic=True"
+        _demand(_first_difference(first, other) is not None, label, complaint)
 
 
-def check_small(given: Configured) -> None:
+def check_small(given: Configured[Policy]) -> None:
     """One arm, and two, are legal problems."""
     label, policy, params = given
     alone = play(policy, params, np.full((1, 1), 0.5), 50)
@@ -112,20 +135,33 @@ def check_small(given: Configured) -> None:
     _check_range(label, policy, pair, 2)
 
 
-def check_winner(given: Configured) -> None:
+def check_counts(given: Configured[Policy]) -> None:
+    """What a simulation counts is what was chosen, and at every checkpoint an arm is recommended."""
+    label, policy, params = given
+    p, steps = easy_matrix(4), 100
+    counts, coins = new_counts(np.arange(1, steps + 1), 4), stream(7, "coins")
+    streams = Streams(stream(7, "policy"), coins, coins, coins, coins)
+    Run(policy, params, 4, MatrixOracle(p), streams, counts, horizon=steps).advance(steps)
+    low, high = int(counts.recommended.min()), int(counts.recommended.max())
+    _demand(low >= 0 and high < 4, label, f"recommends arm {low if low < 0 else high} of 4")
+    chosen = _pulls(policy, play(policy, params, p, steps, seed=7))
+    _demand(np.array_equal(counts.pulls[-1], chosen), label, "chooses otherwise when it is asked for recommendations")
+
+
+def check_winner(given: Configured[Policy]) -> None:
     """On an easy matrix the recommendation is the winner, in most of nine runs, wherever the winner stands."""
     label, policy, params = given
     found = 0
     for seed in range(9):
         order = np.roll(np.arange(4), seed)
         played = play(policy, params, easy_matrix(4)[np.ix_(order, order)], EASY_STEPS, seed)
-        arm = interpreted(policy.recommend)(played.state, params)
+        arm = int(interpreted(policy.recommend)(played.state, params))
         _demand(0 <= arm < 4, label, f"recommends arm {arm} of 4")
         found += order[arm] == 0
     _demand(found >= 7, label, f"finds the winner of an easy matrix in {found} of 9 runs")
 
 
-def check_hard_matrices(given: Configured) -> None:
+def check_hard_matrices(given: Configured[Policy]) -> None:
     """Without a Condorcet winner, with ties everywhere or with certain outcomes it still chooses arms to the end."""
     label, policy, params = given
     cycle = np.array([[0.5, 0.7, 0.3], [0.3, 0.5, 0.7], [0.7, 0.3, 0.5]])
@@ -135,12 +171,19 @@ def check_hard_matrices(given: Configured) -> None:
         _check_range(label, policy, played, p.shape[0])
 
 
-def check_relabelling(given: Configured) -> None:
-    """Naming the arms otherwise permutes the law of the pulls: no arm is preferred for its number."""
+def check_relabelling(given: Configured[Policy]) -> None:
+    """The law of the pulls is equivariant under relabelling: no arm is preferred for its number."""
     label, policy, params = given
+    if policy.deterministic:
+        return  # ties between arms can then only be broken by their numbers
     p, order = easy_matrix(3), np.array([2, 0, 1])
-    here = np.array([_pulls(policy, params, p, seed) for seed in range(LAW_RUNS)])
-    there = np.array([_pulls(policy, params, p[np.ix_(order, order)], LAW_RUNS + seed) for seed in range(LAW_RUNS)])
+
+    def short_runs(p: FloatMatrix, first_seed: int) -> FloatMatrix:
+        seeds = range(first_seed, first_seed + LAW_RUNS)
+        runs = (play(policy, params, p, LAW_STEPS, seed, horizon=10 * LAW_STEPS) for seed in seeds)
+        return np.array([_pulls(policy, run) for run in runs])
+
+    here, there = short_runs(p, 0), short_runs(p[np.ix_(order, order)], LAW_RUNS)
     there = there[:, np.argsort(order)]
     error = np.sqrt((here.var(axis=0) + there.var(axis=0)) / LAW_RUNS) + 0.02  # the 0.02: a law that hardly varies
     z = np.abs(here.mean(axis=0) - there.mean(axis=0)) / error
@@ -156,15 +199,31 @@ def easy_matrix(n_arms: int) -> FloatMatrix:
     return 0.5 * (1.0 + utility[:, None] - utility)
 
 
-def _pulls(policy: Policy, params: Any, p: FloatMatrix, seed: int) -> FloatVector:
-    """Count how often each arm was chosen in a short run."""
-    path = play(policy, params, p, LAW_STEPS, seed, horizon=10 * LAW_STEPS).path
+def play(
+    policy: Policy,
+    params: Any,
+    p: FloatMatrix,
+    steps: int,
+    seed: int = 0,
+    *,
+    horizon: int = 0,
+    jump: bool = True,
+    plain: bool = False,
+) -> Run:
+    """Let a policy play so many steps against the coins of a matrix; the whole path is kept."""
+    run = Run.on_matrix(policy, p, params, seed=seed, horizon=horizon or steps, keep=steps, plain=plain)
+    run.advance(steps, jump=jump)
+    return run
+
+
+def _pulls(policy: Policy, run: Run) -> FloatVector:
+    """Count how often each arm was chosen."""
     if policy.feedback == "slate":
-        return np.asarray(path.sum(axis=0), float)
-    return np.bincount(path.ravel(), minlength=p.shape[0]).astype(float)
+        return np.asarray(run.path.sum(axis=0), float)
+    return np.bincount(run.path.ravel(), minlength=run.n_arms).astype(float)
 
 
-def _check_range(label: str, policy: Policy, played: Played, n_arms: int) -> None:
+def _check_range(label: str, policy: Policy, played: Run, n_arms: int) -> None:
     if policy.feedback == "duel":
         low, high = played.path.min(), played.path.max()
         _demand(low >= 0 and high < n_arms, label, f"chooses arm {low if low < 0 else high} of {n_arms}")
@@ -174,7 +233,7 @@ def _check_range(label: str, policy: Policy, played: Played, n_arms: int) -> Non
     _demand(sizes.max() <= n_arms, label, f"chooses a slate of {sizes.max()} among {n_arms} arms")
 
 
-def _first_difference(one: Played, other: Played) -> int | None:
+def _first_difference(one: Run, other: Run) -> int | None:
     """Return the first step t in which two paths differ."""
     rows = np.flatnonzero((one.path != other.path).any(axis=1))
     return int(rows[0]) + 1 if rows.size else None

@@ -19,24 +19,28 @@ compiled, and plain Python runs the same text.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+import importlib
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import MappingProxyType
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from ltr_duel.core import (
+    Component,
     FloatMatrix,
+    InputError,
     IntMatrix,
     IntVector,
-    PlainRegistry,
+    NoParams,
+    Registry,
     SignMatrix,
     dispatched,
     dispatched_call,
     implement,
     interpreted,
-    kernel_for,
 )
 
 NEVER = np.iinfo(np.int64).max
@@ -111,107 +115,180 @@ class Sweeps(NamedTuple):
     recommend: Callable[..., Any]
 
 
-@dataclass(frozen=True, eq=False)
-class Policy:
-    """A registered policy.
+class PolicyError(InputError):
+    """A policy breaks the contract of policies, or cannot be compiled. The message names it and what it did.
+
+    Examples
+    --------
+    >>> issubclass(PolicyError, InputError)
+    True
+    """
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Policy(Component):
+    """A policy: its functions, and what a reader wants to know of it. `register` makes one from a page.
 
     Parameters
     ----------
-    name : str
-        What users type.
-    feedback : {"duel", "slate"}
-        Whether a step compares two arms, or a set of them.
-    params, state : type
-        NamedTuple classes. Every field of ``params`` has a default; ``state`` holds arrays only.
+    name, params, limits, choices, cite, where
+        As of every component (`ltr_duel.core.Component`).
+    state : type
+        A NamedTuple class that holds arrays only; its own, as the loop finds the functions by it.
     init : callable
         ``init(n_arms, horizon, params) -> state``. The only place that allocates. Without a known horizon
         the horizon is 0.
     select, update, recommend : callable
-        See the module's text; for a slate policy `select_slate` and `update_slate` are meant.
+        See the module's text. A policy whose `select` takes a ``slate`` compares sets of arms.
     idle_until : callable, optional
         Allows the loop to jump.
+    sweeps : Sweeps, optional
+        Allows whole sweeps to be taken at once.
     assumes : str
         What the paper's guarantee needs.
     regret : str
         The guarantee.
     cost : str
         Of one step, in K.
-    reference : str
-        Author, title, venue, year, algorithm.
-    bibtex : str
-        The entry to cite.
     needs_horizon : bool
         Whether the algorithm must be told the horizon. Then runs to different horizons are different runs.
     counts_ties : bool
         Whether a slate policy counts a tied pair (``won[a, b]`` is 0) as half a win for both. Others want ties
         broken by a coin.
-    sweeps : Sweeps, optional
-        Allows whole sweeps to be taken at once.
-    limits : mapping of str to (low, high)
-        Legal closed range of each numeric parameter; None for no bound.
+    deterministic : bool
+        Whether the outcomes alone decide what is chosen, and no random number of the policy's own.
     compiled : bool
         False for functions that numba cannot compile; the loop then runs as plain Python, a thousand times slower.
+
+    Examples
+    --------
+    >>> from ltr_duel.bandits import POLICIES
+    >>> rucb = POLICIES["rucb"]
+    >>> rucb.feedback, rucb.parameters, rucb.assumes
+    ('duel', 'alpha=0.51,prior_wins=0', 'a Condorcet winner')
     """
 
-    name: str
-    feedback: Literal["duel", "slate"]
-    params: Callable[..., Any]
     state: type
     init: Callable[..., Any] = field(repr=False)
     select: Callable[..., Any] = field(repr=False)
     update: Callable[..., Any] = field(repr=False)
     recommend: Callable[..., Any] = field(repr=False)
-    assumes: str = field(repr=False)
-    regret: str = field(repr=False)
-    cost: str = field(repr=False)
-    reference: str = field(repr=False)
-    bibtex: str = field(repr=False)
     idle_until: Callable[..., Any] | None = field(default=None, repr=False)
     sweeps: Sweeps | None = field(default=None, repr=False)
+    assumes: str = field(default="", repr=False)
+    regret: str = field(default="", repr=False)
+    cost: str = field(default="", repr=False)
     needs_horizon: bool = False
     counts_ties: bool = False
-    limits: Mapping[str, tuple[float | None, float | None]] = field(
-        default_factory=lambda: MappingProxyType({}), repr=False
-    )
+    deterministic: bool = False
     compiled: bool = True
 
+    @functools.cached_property
+    def feedback(self) -> Literal["duel", "slate"]:
+        """Whether a step compares two arms, or a set of them: what `select` takes says so."""
+        return "slate" if "slate" in inspect.signature(interpreted(self.select)).parameters else "duel"
 
-POLICIES: PlainRegistry[Policy] = PlainRegistry("policy", "ltr_duel.bandits.policies")
-
-
-def register(policy: Policy) -> Policy:
-    """Make a policy known by its name, and its functions known to the simulation loop."""
-    bind(policy)
-    return POLICIES.add(policy.name, policy)
+    def facts(self) -> dict[str, str]:
+        """Return what a reader wants to know, by the words of a table's head."""
+        known = super().facts()
+        return {
+            "compares": {"duel": "pairs", "slate": "sets"}[self.feedback],
+            "parameters": known["parameters"],
+            "assumes": self.assumes + (", the horizon" if self.needs_horizon else ""),
+            "regret": self.regret,
+            "step costs": self.cost,
+            "source": known["source"],
+        }
 
 
 def bind(policy: Policy) -> None:
-    """Make a policy's functions known to the simulation loop, without giving it a name."""
-    slate = policy.feedback == "slate"
-    implement(select_slate if slate else select, policy.state, policy.select)
-    implement(update_slate if slate else update, policy.state, policy.update)
-    implement(recommend, policy.state, policy.recommend)
-    if policy.idle_until is not None:
-        implement(idle_until, policy.state, policy.idle_until)
-    if policy.sweeps is not None:
-        implement(sweep, policy.sweeps.state, policy.sweeps.sweep)
-        implement(recommend, policy.sweeps.state, policy.sweeps.recommend)
+    """Make a policy's functions known to the simulation loop.
 
-
-def loop_for(policy: Policy, loop: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the form of a loop (a `kernel` that calls the functions above) that is right for a policy.
-
-    The disk cache of compiled loops notices edits of this package only. So a policy from elsewhere gets a loop that
-    is compiled in this process and never stored, and one that numba cannot compile gets the loop's Python text. A page
-    may take functions from another page: it imports them, so an edit there is noticed too.
+    Raises
+    ------
+    PolicyError
+        If another policy has the same class of states, or a function takes other arguments than it should.
     """
-    if not policy.compiled:
-        return interpreted(loop)
-    parts = (policy.select, policy.update, policy.recommend, policy.idle_until, *(policy.sweeps or ()))
-    modules = {part.__module__ for part in (policy.state, *parts) if part is not None}
-    return _compiled(policy.state, tuple(sorted(modules)), interpreted(loop))
+    parts = policy.select, policy.update, policy.recommend, policy.idle_until
+    functions = tuple(interpreted(part) for part in parts if part is not None)
+    if _bound.setdefault(policy.state, functions) != functions:
+        raise PolicyError(f"policy '{policy.name}' shares its State with another policy; give it a class of its own")
+    slate = policy.feedback == "slate"
+    try:
+        implement(select_slate if slate else select, policy.state, policy.select)
+        implement(update_slate if slate else update, policy.state, policy.update)
+        implement(recommend, policy.state, policy.recommend)
+        if policy.idle_until is not None:
+            implement(idle_until, policy.state, policy.idle_until)
+        if policy.sweeps is not None:
+            implement(sweep, policy.sweeps.state, policy.sweeps.sweep)
+            implement(recommend, policy.sweeps.state, policy.sweeps.recommend)
+    except TypeError as error:
+        raise PolicyError(f"policy '{policy.name}': {error}") from error
 
 
-@functools.cache
-def _compiled(state: type, modules: tuple[str, ...], loop: Callable[..., Any]) -> Callable[..., Any]:
-    return kernel_for(loop, *modules)
+_bound: dict[type, tuple[Callable[..., Any], ...]] = {}
+POLICIES: Registry[Policy] = Registry(
+    "policy", "ltr_duel.bandits.policies", bind, "ltr_duel.bandits.check:check_policy"
+)
+
+
+def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Policy:
+    """Register the policy that a page defines, so that users can name it.
+
+    The parts are found by their names in the page: ``Params``, ``State``, ``init``, ``select``, ``update``,
+    ``recommend`` and, where there are any, ``idle_until`` and ``sweep``.
+
+    Parameters
+    ----------
+    page : str
+        The module: ``__name__``.
+    name : str
+        What users type; the name of the file if not given.
+    prefix : str
+        For a page of several policies: ``"pac"`` takes ``PacState`` and ``pac_init`` where they exist, and ``State``
+        and ``init`` where not.
+    **given
+        The other parameters of `Policy`: ``assumes``, ``regret``, ``cost``, ``cite``, ``where``, ``limits`` ... A part
+        that is given, for example one from another page, is not looked for.
+
+    Returns
+    -------
+    Policy
+
+    Raises
+    ------
+    PolicyError
+        If a part is missing or takes other arguments than it should, or if another policy has its class of states.
+    InputError
+        If the name is taken.
+
+    Examples
+    --------
+    >>> from ltr_duel.bandits import POLICIES
+    >>> copy = register("ltr_duel.bandits.policies.rucb", name="copy", assumes="a Condorcet winner", where="RUCB")
+    >>> POLICIES["copy"].idle_until.__module__
+    'ltr_duel.bandits.policies.rucb'
+    >>> POLICIES.remove("copy")
+    """
+    defined = vars(importlib.import_module(page))
+    name = name or Path(defined.get("__file__", "")).stem
+    if not name:
+        raise PolicyError("a policy that is not defined in a file needs a name: register(__name__, name=...)")
+
+    def part(kind: str) -> Any:
+        """Return what stands in the page under the name of a part."""
+        own = f"{prefix.capitalize()}{kind}" if kind[0].isupper() else f"{prefix}_{kind}"
+        return (prefix and defined.get(own)) or defined.get(kind)
+
+    found = {word: part(kind) for word, kind in _NEEDED.items() if word not in given}
+    for word, value in found.items():
+        if value is None:
+            raise PolicyError(f"policy '{name}': there is no '{_NEEDED[word]}' in {defined.get('__file__', page)}")
+    found |= {"params": part("Params") or NoParams, "idle_until": part("idle_until")}
+    if "sweep" in defined:
+        found["sweeps"] = Sweeps(found["state"], found["init"], defined["sweep"], found["recommend"])
+    return POLICIES.add(Policy(name=name, **(found | given)))
+
+
+_NEEDED = {"state": "State"} | {part: part for part in ("init", "select", "update", "recommend")}

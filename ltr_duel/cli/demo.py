@@ -52,7 +52,7 @@ def command(
     regret.png, preferences.png, preferences.parquet and results.parquet.
     """
     from ltr_duel.analysis import save_study
-    from ltr_duel.bandits import configure
+    from ltr_duel.bandits import POLICIES
     from ltr_duel.core import checked_jobs
     from ltr_duel.data import load_dataset
     from ltr_duel.preferences import estimate_preferences
@@ -62,7 +62,7 @@ def command(
     checked_jobs(jobs)
     checkpoints(horizon)
     for policy in policies:
-        configure(policy)
+        POLICIES.configure(policy)
     began = time.perf_counter()
     dataset = load_dataset(_synthetic_corpus(out, seed) if path is None else path)
     click.echo(

@@ -133,7 +133,8 @@ class Dispatch:
 
     def implement(self, kind: type, function: Callable[..., Any]) -> None:
         """Make ``function`` the implementation for first arguments of class ``kind``."""
-        given = list(inspect.signature(function).parameters)
+        text = interpreted(function)  # a kernel among a user's functions is compiled with the loop, like the others
+        given = list(inspect.signature(text).parameters)
         if given != self._parameters:
             raise TypeError(
                 f"{kind.__module__}: {self._stub.__name__} takes ({', '.join(self._parameters)}),"
@@ -142,7 +143,7 @@ class Dispatch:
         # numba names compiled code by the names of classes, without their modules. Code from the disk cache could then
         # be taken for that of another class with the same name and the same types of fields.
         kind.__name__ = f"{kind.__module__}.{kind.__qualname__}"
-        self._table[kind] = function
+        self._table[kind] = text
 
     def find(self, kind: type | None) -> Callable[..., Any]:
         """Return the implementation for a class, or the stub."""

@@ -5,7 +5,6 @@ from .environment import environment as environment
 from .merge import merge_stores as merge_stores
 from .plan import Plan as Plan
 from .plan import parse_shard as parse_shard
-from .plugins import load_plugin as load_plugin
 from .progress import duration as duration
 from .results import Study as Study
 from .results import StudyResults as StudyResults

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ltr_duel.bandits import Configured, configure
-from ltr_duel.core import InputError
-from ltr_duel.experiment.plugins import Plugin, source_of
+from ltr_duel.bandits import POLICIES, Policy
+from ltr_duel.core import Configured, InputError, Plugin
 from ltr_duel.experiment.problem import Problem
 from ltr_duel.experiment.spec import SpecFile
 from ltr_duel.simulation import RunKey
@@ -62,9 +61,9 @@ class Plan:
     plugins: tuple[Plugin, ...] = ()
 
     @functools.cached_property
-    def policies(self) -> tuple[Configured, ...]:
+    def policies(self) -> tuple[Configured[Policy], ...]:
         """The policies with their parameters."""
-        return tuple(configure(label) for label in self.file.spec.labels)
+        return tuple(POLICIES.configure(label) for label in self.file.spec.labels)
 
     @property
     def digest(self) -> str:
@@ -94,19 +93,19 @@ class Plan:
             if shard is None or run.number % shard.of == shard.number - 1:
                 yield run
 
-    def key(self, problem: Problem, policy: Configured, horizon: int, repetition: int) -> RunKey:
+    def key(self, problem: Problem, policy: Configured[Policy], horizon: int, repetition: int) -> RunKey:
         """Return the key of a run."""
         spec = self.file.spec
         return RunKey(
             problem.oracle.provenance,
-            policy.policy.name,
+            policy.component.name,
             policy.params._asdict(),
             horizon,
             repetition,
             spec.seed,
             spec.checkpoints_per_decade,
             problem.measured_by,
-            source_of(policy.policy.name, self.plugins),
+            next((one.sha256 for one in self.plugins if one.defines("policy", policy.component.name)), ""),
         )
 
     def task(self, run: PlannedRun) -> Task:

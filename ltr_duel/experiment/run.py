@@ -13,13 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import InputError, unknown_name
+from ltr_duel.core import InputError, Plugin, load_plugin, unknown_name
 from ltr_duel.experiment.backends.backend import Backend, WorkersDiedError, check_backend, run_tasks
 from ltr_duel.experiment.backends.dask import SchedulerGoneError
 from ltr_duel.experiment.leases import Driver
 from ltr_duel.experiment.plan import Plan, PlannedRun, Shard, Task
 from ltr_duel.experiment.plan_file import write_plan
-from ltr_duel.experiment.plugins import Plugin, load_plugin
 from ltr_duel.experiment.problems import build_problems
 from ltr_duel.experiment.progress import Progress
 from ltr_duel.experiment.run_manifest import failure, manifest

@@ -58,7 +58,7 @@ def _tie_rules() -> Iterable[str]:
 
 def policy(given: Any) -> tuple[str, ...]:
     """Read ``"rucb:alpha=0.51"``, or ``{name = "rucb", alpha = [0.51, 1.0]}``; the labels it stands for, checked."""
-    from ltr_duel.bandits import configure
+    from ltr_duel.bandits import POLICIES
 
     if isinstance(given, str):
         labels: tuple[str, ...] = (text(given),)
@@ -68,7 +68,7 @@ def policy(given: Any) -> tuple[str, ...]:
         labels = tuple(_label(text(given["name"]), dict(zip(names, chosen, strict=True))) for chosen in product(*lists))
     else:
         raise InputError('must be a name with parameters, "rucb:alpha=0.51", or {name = "rucb", alpha = 0.51}')
-    return tuple(configure(label).label for label in labels)
+    return tuple(POLICIES.configure(label).label for label in labels)
 
 
 def _label(name: str, params: dict[str, Any]) -> str:

@@ -9,10 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, Plugin
 from ltr_duel.experiment.plan import Plan
 from ltr_duel.experiment.plan_file import StoredPlan, read_plans
-from ltr_duel.experiment.plugins import Plugin
 from ltr_duel.experiment.problems import build_problems
 from ltr_duel.experiment.run_file import read_key
 from ltr_duel.experiment.spec import read_spec

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits import configure
+from ltr_duel.bandits import POLICIES, PolicyError
+from ltr_duel.core import Plugin, reload_plugin
 from ltr_duel.experiment.environment import environment
 from ltr_duel.experiment.plan import Task
-from ltr_duel.experiment.plugins import Plugin, reload_plugin
 from ltr_duel.experiment.problem import open_problem
 from ltr_duel.experiment.run_file import encode_run
 from ltr_duel.simulation import RunKey, checkpoints, run_once
@@ -31,7 +31,7 @@ class Outcome(NamedTuple):
 
 
 def execute(task: Task) -> Outcome:
-    """Run a task. An error of the policy is part of the outcome; one of the set-up is raised."""
+    """Run a task. An error of the policy is part of the outcome; one of the set-up, or of a compiler, is raised."""
     prepared = prepare(task)
     return prepared()
 
@@ -40,20 +40,32 @@ def prepare(task: Task) -> functools.partial[Outcome]:
     """Do all that does not count as the run: load plugins, open the problem, compile; return the run itself."""
     for plugin in task.plugins:
         reload_plugin(Plugin(*plugin))
-    problem, configured, key = open_problem(task.problem), configure(task.label), RunKey(**task.key)
+    problem, configured, key = open_problem(task.problem), POLICIES.configure(task.label), RunKey(**task.key)
     warm = functools.partial(run_once, configured, key, problem.oracle, place=problem.place)
     return functools.partial(_timed, key, warm)
 
 
 def compile_only(prepared: functools.partial[Outcome]) -> None:
-    """Walk through no step at all: the loop is compiled then, and nothing has run."""
-    prepared.args[1](times=np.zeros(1, np.int64))
+    """Walk through no step at all: the loop is compiled then, and nothing has run.
+
+    Raises
+    ------
+    PolicyError
+        If the policy cannot be compiled. Any other error is left to the run, which reports it.
+    """
+    try:
+        prepared.args[1](times=np.zeros(1, np.int64))
+    except Exception as error:
+        if isinstance(error, PolicyError):
+            raise
 
 
 def _timed(key: RunKey, run: Any) -> Outcome:
     began = time.perf_counter()
     try:
         result = run(times=checkpoints(key.horizon, key.checkpoints_per_decade))
+    except PolicyError:
+        raise  # it cannot be compiled: no run of this policy can succeed
     except Exception as error:
         first = str(error).strip().splitlines() or [""]
         line = f"{type(error).__name__}: {first[0]}".rstrip(": ")

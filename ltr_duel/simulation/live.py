@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ltr_duel.bandits import duel, multiduel
 from ltr_duel.clicks import ClickModel, click_model
 from ltr_duel.core import (
     FloatVector,
@@ -23,7 +24,6 @@ from ltr_duel.core import (
 )
 from ltr_duel.interleaving import METHODS, Comparer, Comparison, Method, compare_pair, compare_slate
 from ltr_duel.rankers import Rankings
-from ltr_duel.simulation.oracle import duel, multiduel
 
 TIE_RULES = ("coin", "half")
 

@@ -1,29 +1,17 @@
-"""Who answers a comparison. From a matrix here; from simulated users in `live`.
+"""Who answers the comparisons of a simulation. From a matrix here; from simulated users in `live`.
 
-An oracle is a NamedTuple of arrays with an implementation of `duel` and `multiduel`; a simulation asks its
-`OracleSource` for a fresh one for each run, because scratch space is not shared between threads.
+A simulation asks its `OracleSource` for a fresh oracle (`ltr_duel.bandits.oracle`) for each run, because scratch space
+is not shared between threads.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from ltr_duel.core import FloatMatrix, IntVector, SignMatrix, Streams, dispatched, implement
+from ltr_duel.bandits import MatrixOracle
 from ltr_duel.preferences import PreferenceMatrix
-
-
-@dispatched
-def duel(oracle: Any, first: int, second: int, streams: Streams) -> int:
-    """Compare two different arms once: +1 if ``first`` won, else -1. Ties are broken by a fair coin."""
-    raise TypeError("not a registered oracle")
-
-
-@dispatched
-def multiduel(oracle: Any, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
-    """Compare ``slate[:size]`` at once: for positions a < b, set ``won[a, b]`` to +1 if ``slate[a]`` won, else -1."""
-    raise TypeError("not a registered oracle")
 
 
 class OracleSource(Protocol):
@@ -41,26 +29,6 @@ class OracleSource(Protocol):
         """Return a NamedTuple for the kernels, with scratch of its own."""
 
 
-class MatrixOracle(NamedTuple):
-    """Each comparison of a pair is an independent coin."""
-
-    p: FloatMatrix  # (K, K) p[i, j] = Pr(arm i beats arm j)
-
-
-def _duel(oracle: MatrixOracle, first: int, second: int, streams: Streams) -> int:
-    return 1 if streams.feedback.random() < oracle.p[first, second] else -1
-
-
-def _multiduel(oracle: MatrixOracle, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
-    for a in range(size):
-        for b in range(a + 1, size):
-            won[a, b] = 1 if streams.feedback.random() < oracle.p[slate[a], slate[b]] else -1
-
-
-implement(duel, MatrixOracle, _duel)
-implement(multiduel, MatrixOracle, _multiduel)
-
-
 class FromMatrix:
     """The oracle that tosses the coins of a preference matrix.
 
@@ -70,6 +38,13 @@ class FromMatrix:
     in_sweeps : bool
         Whether policies take whole sweeps at once (`ltr_duel.bandits.policy.Sweeps`), for horizons that single steps
         do not reach. Runs have the same law, but not the same numbers: they are other runs, under other names.
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import PreferenceMatrix
+    >>> source = FromMatrix(PreferenceMatrix([[0.5, 0.9], [0.1, 0.5]]), in_sweeps=True)
+    >>> source.names, source.provenance["oracle"]
+    (('0', '1'), 'matrix in sweeps')
     """
 
     def __init__(self, matrix: PreferenceMatrix, *, in_sweeps: bool = False) -> None:

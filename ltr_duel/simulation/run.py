@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits import POLICIES, Configured, configure, loop_for
-from ltr_duel.core import InputError, IntVector, Streams, interpreted, run_tasks, stream
+from ltr_duel.bandits import POLICIES, Policy, Run, new_counts
+from ltr_duel.core import Configured, InputError, IntVector, Streams, run_tasks, stream
 from ltr_duel.preferences import PreferenceMatrix
-from ltr_duel.simulation.loop import new_record, run_duels, run_slates, run_sweeps
 from ltr_duel.simulation.oracle import FromMatrix, OracleSource
 from ltr_duel.simulation.regret import places
 from ltr_duel.simulation.result import Results, RunKey, RunResult
@@ -21,7 +20,7 @@ _LONGEST = 10**15  # pulls of 2 T must fit in 64 bits with room to spare
 
 def simulate(
     source: PreferenceMatrix | OracleSource,
-    policies: str | Sequence[str],
+    policies: str | Policy | Sequence[str | Policy],
     *,
     horizon: int = 1_000_000,
     repetitions: int = 10,
@@ -38,7 +37,7 @@ def simulate(
     source : PreferenceMatrix or OracleSource
         Who answers: the coins of a matrix, or for example simulated users (`ltr_duel.simulation.live.Live`), or the
         coins of a matrix in whole sweeps, ``FromMatrix(matrix, in_sweeps=True)`` (`ltr_duel.simulation.oracle`).
-    policies : str or sequence of str
+    policies : str, Policy, or sequence of them
         Names with parameters, for example ``["rucb", "mdb:alpha=0.5,beta=1.5"]``.
     horizon : int
         Steps, up to 10^15. Where a policy knows that nothing can change, the loop jumps.
@@ -61,7 +60,18 @@ def simulate(
     Raises
     ------
     InputError
-        For an unknown policy or parameter, or numbers out of range. Nothing has run then.
+        For an unknown policy or parameter, numbers out of range, a policy that the oracle is not for, or a preference
+        matrix of other rankers. Nothing has run then.
+    PolicyError
+        If a policy cannot be compiled.
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import PreferenceMatrix
+    >>> results = simulate(PreferenceMatrix([[0.5, 0.9], [0.1, 0.5]]), "rucb", horizon=1000, repetitions=2)
+    >>> run = results.runs[0]
+    >>> run.checkpoints[-1], run.recommended[-1], run.exposure[-1].sum()
+    (np.int64(1000), np.int64(0), np.float64(1000.0))
     """
     matrix = source if isinstance(source, PreferenceMatrix) else preferences
     if matrix is None:
@@ -69,7 +79,8 @@ def simulate(
     oracle: OracleSource = FromMatrix(source) if isinstance(source, PreferenceMatrix) else source
     if tuple(oracle.names) != tuple(matrix.names):
         raise InputError("the preference matrix has other rankers, or another order of them, than the oracle")
-    wanted = [configure(text) for text in ([policies] if isinstance(policies, str) else policies)]
+    given = [policies] if isinstance(policies, str | Policy) else policies
+    wanted = [POLICIES.configure(one) for one in given]
     if not wanted:
         raise InputError("there is no policy to simulate")
     if len({one.label for one in wanted}) < len(wanted):
@@ -86,7 +97,7 @@ def simulate(
             one,
             RunKey(
                 oracle.provenance,
-                one.policy.name,
+                one.component.name,
                 one.params._asdict(),
                 horizon,
                 repetition,
@@ -112,14 +123,14 @@ def simulate(
     return Results(list(runs), matrix)
 
 
-def check_fits(configured: Configured, oracle: OracleSource) -> None:
+def check_fits(configured: Configured[Policy], oracle: OracleSource) -> None:
     """Refuse a policy that the oracle is not for.
 
     Raises
     ------
     InputError
     """
-    policy, label = configured.policy, configured.label
+    policy, label = configured.component, configured.label
     if getattr(oracle, "leaves_ties", False) and policy.feedback == "slate" and not policy.counts_ties:
         raise InputError(f"policy '{label}' cannot count ties as half a win: let the oracle toss coins (ties='coin')")
     if getattr(oracle, "in_sweeps", False) and policy.sweeps is None:
@@ -128,12 +139,35 @@ def check_fits(configured: Configured, oracle: OracleSource) -> None:
 
 
 class _Task(NamedTuple):
-    configured: Configured
+    configured: Configured[Policy]
     key: RunKey
 
 
 def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
-    """Return log-spaced steps 1..horizon, both included; int64, ascending."""
+    """Return log-spaced steps at which pulls are recorded.
+
+    Parameters
+    ----------
+    horizon : int
+        The last one, up to 10^15.
+    per_decade : int
+        How many there are for each factor of ten.
+
+    Returns
+    -------
+    ndarray of int64, shape (C,)
+        Ascending, from 1 to the horizon.
+
+    Raises
+    ------
+    InputError
+        For numbers out of range.
+
+    Examples
+    --------
+    >>> checkpoints(100, per_decade=2)
+    array([  1,   3,  10,  32, 100])
+    """
     if not 1 <= horizon <= _LONGEST:
         raise InputError(f"the horizon must be between 1 and {_LONGEST:.0e} steps, not {horizon}")
     if per_decade < 1:
@@ -144,7 +178,7 @@ def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
 
 
 def run_once(
-    configured: Configured,
+    configured: Configured[Policy],
     key: RunKey,
     oracle: OracleSource,
     times: IntVector,
@@ -153,31 +187,30 @@ def run_once(
     compiled: bool = True,
 ) -> RunResult:
     """Run one policy once. ``place`` tells which arm of a slate is the best, see `places`."""
-    policy, params = configured.policy, configured.params
-    compiled = compiled and getattr(oracle, "compiled", True)
-    size = len(oracle.names)
-    sweeps = policy.sweeps if getattr(oracle, "in_sweeps", False) else None
-    state = (sweeps or policy).init(size, key.horizon if policy.needs_horizon else 0, params)
-    record = new_record(len(times), size, place)
-    run = (state, params, oracle.open(), run_streams(key), times, True, record)
-    if sweeps is not None:
-        met = np.zeros((size, size), np.int64)
-        (loop_for(policy, run_sweeps) if compiled else interpreted(run_sweeps))(*run[:-2], record, met)
-    elif policy.feedback == "duel":
-        (loop_for(policy, run_duels) if compiled else interpreted(run_duels))(*run)
-    else:
-        slate, won = np.zeros(size, np.int64), np.zeros((size, size), np.int8)
-        (loop_for(policy, run_slates) if compiled else interpreted(run_slates))(*run, slate, won)
+    policy, size = configured.component, len(oracle.names)
+    counts = new_counts(times, size, place)
+    run = Run(
+        policy,
+        configured.params,
+        size,
+        oracle.open(),
+        run_streams(key),
+        counts,
+        horizon=key.horizon,
+        compiled=compiled and getattr(oracle, "compiled", True),
+        in_sweeps=getattr(oracle, "in_sweeps", False),
+    )
+    run.advance(int(times[-1]))
     return RunResult(
         key,
         configured.label,
         times,
-        record.pulls,
-        record.exposure,
-        record.recommended,
-        int(record.decisions[0]),
-        record.best,
-        record.worst,
+        counts.pulls,
+        counts.exposure,
+        counts.recommended,
+        run.decisions,
+        counts.best,
+        counts.worst,
     )
 
 

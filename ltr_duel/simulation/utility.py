@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, ndtr
 
+from ltr_duel.bandits import duel, multiduel
 from ltr_duel.core import (
     FloatMatrix,
     FloatVector,
@@ -40,7 +41,6 @@ from ltr_duel.core import (
     unknown_name,
 )
 from ltr_duel.preferences import PreferenceMatrix
-from ltr_duel.simulation.oracle import duel, multiduel
 
 LINKS = ("linear", "logistic", "natural")
 

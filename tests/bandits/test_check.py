@@ -1,18 +1,34 @@
-"""Every registered policy keeps the contract, and policies that break it are found out."""
+"""Every registered policy keeps the contract and simulates, and policies that break the contract are found out."""
 
 import random
+import re
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from ltr_duel.bandits.check import PolicyError, check_policy
-from ltr_duel.bandits.policy import POLICIES, Policy
+from ltr_duel.bandits.check import check_policy
+from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
+from ltr_duel.core.errors import InputError
+from ltr_duel.core.jit import interpreted, kernel
+from ltr_duel.core.random import random_below
+from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.simulation.run import simulate
+from tests.bandits.matrices import bradley_terry
 
 
 @pytest.mark.parametrize("name", POLICIES.names())
 def test_policy_keeps_the_contract(name):
     check_policy(name)
+    assert_simulates(name)
+
+
+def assert_simulates(policy):
+    """Simulate 200 steps of a policy that passed the check, and count them."""
+    (run,) = simulate(PreferenceMatrix(bradley_terry(4)), policy, horizon=200, repetitions=1, jobs=1).runs
+    assert run.exposure[-1].sum() == pytest.approx(200)
+    assert ((run.recommended >= 0) & (run.recommended < 4)).all()
 
 
 class Params(NamedTuple):
@@ -43,7 +59,6 @@ def broken(**changes):
 
     parts = {
         "name": "mine",
-        "feedback": "duel",
         "params": Params,
         "state": State,
         "init": init,
@@ -53,8 +68,7 @@ def broken(**changes):
         "assumes": "nothing",
         "regret": "linear",
         "cost": "O(1)",
-        "reference": "here",
-        "bibtex": "",
+        "where": "here",
         "compiled": False,
     }
     parts.update(changes)
@@ -64,8 +78,9 @@ def broken(**changes):
 
 
 def test_a_policy_from_elsewhere_passes_interpreted_and_compiled():
-    check_policy(broken())
-    check_policy(broken(compiled=True))
+    for policy in (broken(), broken(compiled=True)):
+        check_policy(policy)
+        assert_simulates(policy)
 
 
 class ListState(NamedTuple):
@@ -93,7 +108,7 @@ BROKEN = {
     "whatever the seed": {"select": lambda state, params, t, rng: (0, 0)},
     "finds the winner": {"recommend": lambda state, params: np.argmin(state.wins)},
     "by their number": {"select": fond_of_the_first},
-    "nor where it comes from": {"reference": ""},
+    "or where it comes from": {"where": ""},
 }
 
 
@@ -111,3 +126,103 @@ def test_a_policy_that_draws_from_global_randomness_is_found_out():
 
     with pytest.raises(PolicyError, match="global randomness"):
         check_policy(broken(select=select))
+
+
+def test_a_kernel_among_the_functions_passes_and_simulates():
+    @kernel
+    def recommend(state, params):
+        return np.argmax(state.wins)
+
+    def select(state, params, t, rng):
+        if rng.random() < 0.5:
+            return recommend(state, params), random_below(state.wins.shape[0], rng)
+        return random_below(state.wins.shape[0], rng), random_below(state.wins.shape[0], rng)
+
+    policy = broken(compiled=True, recommend=recommend, select=select)
+    check_policy(policy)
+    assert_simulates(policy)
+
+
+def round_robin(state, params, t, rng):
+    """Each arm against the next; one arm against itself."""
+    n_arms = state.wins.shape[0]
+    return t % n_arms, (t + t // n_arms % max(1, n_arms - 1) + 1) % n_arms
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_deterministic_policy_passes_if_it_says_that_it_is_one(compiled):
+    with pytest.raises(PolicyError, match=r"same path whatever the seed; .* deterministic=True"):
+        check_policy(broken(select=round_robin, compiled=compiled))
+    policy = broken(select=round_robin, compiled=compiled, deterministic=True)
+    check_policy(policy)
+    assert_simulates(policy)
+
+
+def best_arm(state):
+    return np.argmax(state.wins)
+
+
+@kernel
+def allocating(state):
+    return np.argmax(state.wins / 2)
+
+
+UNCOMPILED = {  # the function that is wrong, and what is said of it
+    "calls a plain function": (
+        "recommend",
+        lambda state, params: best_arm(state),
+        r"{file}:{line}: it calls best_arm, which is plain Python; decorate that function with ltr_duel.core.kernel$",
+    ),
+    "allocates": (
+        "recommend",
+        lambda state, params: np.argmax(state.wins / 2),
+        r"{file}:{line}: it allocates memory",
+    ),
+    "allocates in a helper": (
+        "recommend",
+        lambda state, params: allocating(state),
+        r"{file}:{helper}: it allocates memory",
+    ),
+    "reads what is not there": (
+        "update",
+        lambda state, params, t, first, second, outcome, rng: state.losses[first],
+        r"{file}:{line}: Unknown attribute 'losses' of type State\(",
+    ),
+    "uses what numba does not know": (
+        "select",
+        lambda state, params, t, rng: (0, sorted(state.wins, key=str)[0]),
+        r"{file}:{line}: there is no compiled form of sorted\(",
+    ),
+    "returns a wrong thing": (
+        "recommend",
+        lambda state, params: None,
+        r"it returns none, not a whole number$",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", UNCOMPILED)
+def test_what_cannot_be_compiled_is_said_in_one_sentence(mistake):
+    part, function, reason = UNCOMPILED[mistake]
+    line, helper = function.__code__.co_firstlineno, interpreted(allocating).__code__.co_firstlineno + 2
+    reason = reason.format(file=re.escape(__file__), line=line, helper=helper)
+    policy = broken(compiled=True, **{part: function})
+    with pytest.raises(PolicyError, match=f"^{part} of policy 'mine' cannot be compiled: {reason}") as caught:
+        simulate(PreferenceMatrix(bradley_terry(3)), policy, horizon=10, repetitions=1)
+    assert isinstance(caught.value, InputError) and "\n" not in str(caught.value)
+
+
+def test_an_error_of_plain_python_names_the_line():
+    def recommend(state, params):
+        return state.losses.argmax()
+
+    line = recommend.__code__.co_firstlineno + 1
+    with pytest.raises(PolicyError, match=rf"test_check.py:{line}: recommend of policy 'mine' fails: AttributeError"):
+        check_policy(broken(recommend=recommend))
+
+
+def test_a_class_of_states_belongs_to_one_policy():
+    policy = broken()
+    check_policy(policy)
+    with pytest.raises(PolicyError, match="policy 'mine' shares its State with another policy"):
+        check_policy(replace(policy, select=round_robin))

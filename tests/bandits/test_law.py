@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ltr_duel.bandits.parameters import configure
-from ltr_duel.bandits.trial import play
+from ltr_duel.bandits.check import play
+from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.core.jit import interpreted
 from ltr_duel.core.random import stream
 from tests.bandits.matrices import bradley_terry
@@ -25,7 +25,7 @@ K = 4
 
 def fast_choices(text, state, t, draws, seed):
     """Count the pairs that `select` chooses in one state."""
-    _, policy, params = configure(text)
+    _, policy, params = POLICIES.configure(text)
     rng, counts = stream(seed, "fast"), np.zeros((K, K))
     select = interpreted(policy.select)
     for _ in range(draws):
@@ -35,7 +35,7 @@ def fast_choices(text, state, t, draws, seed):
 
 def literal_choices(text, state, t, draws, seed):
     """Count the pairs that the literal policy chooses in the same state."""
-    _, _, params = configure(text)
+    _, _, params = POLICIES.configure(text)
     counts = np.zeros((K, K))
     literal = LITERAL[text](K, params, 0, stream(seed, "literal"))
     for _ in range(draws):
@@ -61,7 +61,7 @@ def assert_same_law(one, other, level):
 @pytest.mark.parametrize("steps", [3, 30, 300])
 @pytest.mark.parametrize("text", LITERAL)
 def test_choices_have_the_literal_law(text, steps):
-    _, policy, params = configure(text)
+    _, policy, params = POLICIES.configure(text)
     state = play(policy, params, bradley_terry(K), steps, seed=steps).state
     draws = 1500
     fast = fast_choices(text, state, steps + 1, draws, seed=1)
@@ -72,7 +72,7 @@ def test_choices_have_the_literal_law(text, steps):
 @pytest.mark.parametrize("text", LITERAL)
 def test_whole_runs_have_the_literal_law(text):
     """Two thousand runs each: how often each pair was compared in 60 steps, pair by pair."""
-    _, policy, params = configure(text)
+    _, policy, params = POLICIES.configure(text)
     p, runs, steps = bradley_terry(K, spread=3), 2000, 60
     counts = np.zeros((2, runs, K, K))
     for run in range(runs):
@@ -91,7 +91,7 @@ def test_whole_runs_have_the_literal_law(text):
 
 @pytest.mark.parametrize("text", ["rcs", "double_thompson", "double_thompson_plus", "merge_dts"])
 def test_coins_have_the_probability_of_the_posterior(text):
-    _, policy, params = configure(text)
+    _, policy, params = POLICIES.configure(text)
     state = play(policy, params, bradley_terry(K, spread=0.5), 3000, seed=3).state
     wins = state.wins - (text == "merge_dts")  # that one starts with a win each
     np.fill_diagonal(wins, 0)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ltr_duel.bandits.parameters import configure
-from ltr_duel.bandits.trial import play
+from ltr_duel.bandits.check import play
+from ltr_duel.bandits.policy import POLICIES
 from tests.bandits.matrices import bradley_terry, cycle
 from tests.reference.bandits import boxes, copeland, elimination, mdb, others, rmed, rucb, thompson, uniform
 from tests.reference.bandits.walk import walk, walk_slates
@@ -53,11 +53,11 @@ SLOW = {"beat_the_mean", "beat_the_mean_pac", "ecw_rmed"}  # a literal step take
 
 
 def assert_same_path(text, p, steps, seed):
-    given = configure(text)
-    follow = walk if given.policy.feedback == "duel" else walk_slates
+    given = POLICIES.configure(text)
+    follow = walk if given.component.feedback == "duel" else walk_slates
     literal = follow(LITERAL[text], given.params, p, steps, seed)
     for jump in (False, True):
-        path = play(given.policy, given.params, p, steps, seed, jump=jump).path
+        path = play(given.component, given.params, p, steps, seed, jump=jump).path
         wrong = np.flatnonzero((path != literal).any(axis=1))
         assert not wrong.size, f"{text}, step {wrong[0] + 1}: {path[wrong[0]]}, not {literal[wrong[0]]}"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.bandits.live import LivePolicy
-from ltr_duel.bandits.parameters import configure
+from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.random import stream
 from tests.bandits.matrices import bradley_terry
@@ -30,7 +30,7 @@ def live_on(policy, steps, coins, slates=False):
 
 
 def test_live_rucb_makes_the_choices_of_the_algorithm():
-    _, policy, params = configure("rucb")
+    _, policy, params = POLICIES.configure("rucb")
     live, coins, again = LivePolicy("rucb", 4, seed=3), stream(3, "coins"), stream(3, "coins")
     rng, state = stream(3, "live", "rucb"), policy.init(4, 0, params)
     for t, asked in enumerate(live_on(live, 400, coins), start=1):
@@ -43,7 +43,7 @@ def test_live_rucb_makes_the_choices_of_the_algorithm():
 @pytest.mark.parametrize("name", ["rucb", "mdb", "rmed2", "merge_dts", "beat_the_mean", "multi_self_sparring:size=3"])
 def test_a_restored_policy_goes_on_as_if_nothing_had_happened(name):
     first, coins = LivePolicy(name, 4, horizon=1000, seed=1), stream(1, "coins")
-    slates = configure(name).policy.feedback == "slate"
+    slates = POLICIES.configure(name).component.feedback == "slate"
     live_on(first, 150, coins, slates)
     first.ask()
     file = io.BytesIO()

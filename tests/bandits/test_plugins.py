@@ -2,18 +2,17 @@
 
 import pytest
 
-from ltr_duel.bandits.check import check_policy
-from ltr_duel.bandits.parameters import configure
-from ltr_duel.bandits.plugins import load_policy_file
-from ltr_duel.bandits.trial import play
+from ltr_duel.bandits.check import check_policy, play
+from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.core.errors import InputError
+from ltr_duel.core.plugins import load_plugin
 from tests.bandits.matrices import bradley_terry
 
 TEXT = """
 from typing import NamedTuple
 import numpy as np
-from ltr_duel.bandits.policy import Policy
-from ltr_duel.core.random import random_below
+from ltr_duel.bandits import register
+from ltr_duel.core import random_below
 
 class Params(NamedTuple):
     share: float = 0.5
@@ -26,7 +25,7 @@ def init(n_arms, horizon, params):
     return State(np.ones(n_arms), np.full(n_arms, 2.0))
 
 def select(state, params, t, rng):
-    best = np.argmax(state.wins / state.plays) if False else 0
+    best = 0
     for k in range(state.wins.shape[0]):
         if state.wins[k] / state.plays[k] > state.wins[best] / state.plays[best]:
             best = k
@@ -48,27 +47,38 @@ def recommend(state, params):
             best = k
     return best
 
-mine = Policy(
-    name="mine", feedback="duel", params=Params, state=State, init=init, select=select, update=update,
-    recommend=recommend, assumes="nothing", regret="linear", cost="O(K)", reference="home", bibtex="",
-)
-""".replace("np.argmax(state.wins / state.plays) if False else 0", "0")
+register(__name__, assumes="nothing", regret="linear", cost="O(K)", where="my notes")
+"""
 
 
-def test_a_policy_in_a_file_keeps_the_contract(tmp_path):
-    file = tmp_path / "mine.py"
-    file.write_text(TEXT)
-    (policy,) = load_policy_file(file)
-    check_policy(policy)
-    assert configure(policy).label == "mine"
+@pytest.fixture
+def load(tmp_path):
+    """Return a function that writes a plug-in file and loads it; its policies are forgotten after the test."""
+    loaded = []
+
+    def write_and_load(text, name):
+        file = tmp_path / f"{name}.py"
+        file.write_text(f"# {file}\n{text}")  # a file of the same bytes would not be run again
+        loaded.append(load_plugin(file))
+        return loaded[-1]
+
+    yield write_and_load
+    for kind, name in (one for plugin in loaded for one in plugin.components):
+        assert kind == "policy"
+        POLICIES.remove(name)
 
 
-def test_an_edited_file_is_compiled_anew(tmp_path):
-    file = tmp_path / "mine.py"
+def test_a_policy_in_a_file_keeps_the_contract(load):
+    assert load(TEXT, "mine").components == (("policy", "mine"),)
+    check_policy("mine:share=0.4")
+    assert POLICIES.configure("mine: share=0.4").params.share == 0.4
+
+
+def test_an_edited_file_is_compiled_anew(load):
     paths = []
-    for text in (TEXT, TEXT.replace("return best, random_below", "return 0 * best, random_below")):
-        file.write_text(text)
-        (policy,) = load_policy_file(file)
+    for number, text in enumerate((TEXT, TEXT.replace("return best, random_below", "return 0 * best, random_below"))):
+        load(text.replace("(__name__", f'(__name__, name="mine_{number}"'), "mine")
+        policy = POLICIES[f"mine_{number}"]
         paths.append(play(policy, policy.params(), bradley_terry(3), 50).path)
     assert paths[0][:, 0].any()
     assert not paths[1][:, 0].any()
@@ -76,15 +86,22 @@ def test_an_edited_file_is_compiled_anew(tmp_path):
 
 @pytest.mark.parametrize(
     "text, sentence",
-    [("x = 1", "defines no policy"), ("import no_such_thing", "ModuleNotFoundError"), ("def (", "SyntaxError")],
+    [
+        ("x = 1", "registers no component"),
+        ("import no_such_thing", "ModuleNotFoundError"),
+        ("def (", "SyntaxError"),
+        (TEXT.replace("def recommend", "def recomend"), r"policy 'wrong': there is no 'recommend' in .*wrong.py"),
+        (TEXT.replace("t, rng):", "t):", 1), r"select takes \(state, params, t, rng\), not \(state, params, t\)"),
+        (TEXT.replace("(__name__", "(__name__, name='rucb'"), "there is a policy 'rucb' already"),
+    ],
 )
 def test_a_file_without_a_policy_is_refused(tmp_path, text, sentence):
     file = tmp_path / "wrong.py"
     file.write_text(text)
     with pytest.raises(InputError, match=sentence):
-        load_policy_file(file)
-    with pytest.raises(InputError, match="no such file"):
-        load_policy_file(tmp_path / "absent.py")
+        load_plugin(file)
+    with pytest.raises(InputError, match="no such plug-in file"):
+        load_plugin(tmp_path / "absent.py")
 
 
 def test_parameters_out_of_range_are_refused():
@@ -98,4 +115,4 @@ def test_parameters_out_of_range_are_refused():
         "interleaved_filter:prune=maybe": "prune must be true or false",
     }.items():
         with pytest.raises(InputError, match=sentence):
-            configure(text)
+            POLICIES.configure(text)

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from ltr_duel.bandits.parameters import configure
-from ltr_duel.bandits.trial import play_duels
-from ltr_duel.core.random import stream
+from ltr_duel.bandits.loop import Run
+from ltr_duel.bandits.policy import POLICIES
 from tests.bandits.matrices import bradley_terry
 
 P = bradley_terry(5, spread=3)
@@ -28,15 +27,12 @@ def lower_bound(p):
 
 def slope(name, seed):
     """Regret between two far steps, divided by the growth of ln t. Arms that met themselves do not count."""
-    _, policy, params = configure(name)
-    state = policy.init(len(P), LATE if policy.needs_horizon else 0, params)
-    rng, coins, path = stream(seed, "policy"), stream(seed, "coins"), np.zeros((0, 2), np.int64)
-    gap, regret, start = P[0] - 0.5, [], 1
+    run = Run.on_matrix(POLICIES[name], P, seed=seed, horizon=LATE)
+    gap, regret = P[0] - 0.5, []
     for stop in (EARLY, LATE):
-        play_duels(state, params, P, start, stop, True, rng, coins, path)
-        duels = np.triu(state.wins + state.wins.T, 1)
+        run.advance(stop)
+        duels = np.triu(run.state.wins + run.state.wins.T, 1)
         regret.append((duels * (gap[:, None] + gap) / 2).sum())
-        start = stop + 1
     return (regret[1] - regret[0]) / np.log(LATE / EARLY)
 
 

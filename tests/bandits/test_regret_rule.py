@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ltr_duel.bandits.parameters import configure
+from ltr_duel.bandits.check import play
 from ltr_duel.bandits.policies.double_thompson import cheapest_candidate, draw_row, toss_all
-from ltr_duel.bandits.trial import play
+from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.core.random import stream
 from tests.bandits.matrices import bradley_terry
 from tests.reference.bandits.rmed import d
@@ -15,7 +15,7 @@ K = 5
 
 
 def state_after(steps):
-    _, policy, params = configure("double_thompson_plus")
+    _, policy, params = POLICIES.configure("double_thompson_plus")
     return play(policy, params, bradley_terry(K, spread=2), steps, seed=steps).state
 
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from ltr_duel.bandits.compiling import plain_text
 from ltr_duel.bandits.tournament import play_tournament, set_odds, toss, toss_equal, tournament_rows
-from ltr_duel.bandits.trial import plain
 from ltr_duel.core.random import stream
 from tests.bandits.matrices import bradley_terry
 
@@ -56,7 +56,7 @@ def test_a_coin_has_exactly_its_probability(p):
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        wins = plain(toss_equal)(words[at], row[at], np.array([p]), unmet[at], score[at], Fixed(middle))
+        wins = plain_text(toss_equal)(words[at], row[at], np.array([p]), unmet[at], score[at], Fixed(middle))
         low, high = (middle, high) if wins else (low, middle)
     assert (won + low) / 65536 == pytest.approx(p, rel=1e-15, abs=1e-20)
 

@@ -6,14 +6,17 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ltr_duel.bandits import POLICIES
 from ltr_duel.clicks import CLICK_MODELS
 from ltr_duel.core import InputError, load_plugin, plugins, reload_plugin
 from ltr_duel.data import CORPORA
 from ltr_duel.interleaving import METHODS
 
+KINDS: tuple[Any, ...] = (POLICIES, METHODS, CLICK_MODELS, CORPORA)
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 CLICKS = """
 from ltr_duel.clicks import CLICK_MODELS, ClickFamily
@@ -27,7 +30,7 @@ CLICK_MODELS.add(ClickFamily(name="{name}", tables=TABLES))
 def write(tmp_path, monkeypatch):
     """Return a function that writes a plug-in file; what it registers is forgotten afterwards."""
     monkeypatch.setattr(plugins, "_loaded", {})
-    before = {registry: registry.names() for registry in (METHODS, CLICK_MODELS)}
+    before = {registry: registry.names() for registry in KINDS}
 
     def write_file(name, text):
         path = tmp_path / f"{name}.py"
@@ -46,11 +49,11 @@ def examples(page):
     return [block for block in blocks if "register(__name__" in block or ".add(" in block]
 
 
-@pytest.mark.parametrize("number", range(3))
-def test_the_plugins_in_the_docs_keep_the_contracts(write, number):
-    plugin = load_plugin(write(f"from_the_docs_{number}", examples("methods.md")[number]))
+@pytest.mark.parametrize(("page", "number"), [("policies.md", 0), *(("methods.md", number) for number in range(3))])
+def test_the_plugins_in_the_docs_keep_the_contracts(write, page, number):
+    plugin = load_plugin(write(f"from_the_docs_{number}", examples(page)[number]))
     ((kind, name),) = plugin.components
-    registry = {"comparison method": METHODS, "click model": CLICK_MODELS}[kind]
+    registry = {registry.kind: registry for registry in KINDS}[kind]
     registry.check(name)
     assert plugin.defines(kind, name) and name in ("hasty", f"from_the_docs_{number}")
 

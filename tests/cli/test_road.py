@@ -194,7 +194,6 @@ def test_all_policies_and_those_of_a_file_can_be_simulated(ltr_duel, tmp_path):
     path = save_preferences(bradley_terry(3), tmp_path / "m.parquet")
     plugin = tmp_path / "mine.py"
     text = Path(POLICIES["random"].select.__code__.co_filename).read_text()
-    text = text.replace("\nregister(", "\nMINE = (", 1).replace("\nregister(", "\nOTHER = (", 1)
     plugin.write_text(text.replace('name="random', 'name="my_random'))
     answer = ltr_duel(
         "simulate", path, "--plugin", plugin, "--policy", "my_random", "--horizon", 50, "--repetitions", 1,

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from ltr_duel.core.plugins import load_plugin
 from ltr_duel.experiment.plan import Plan
-from ltr_duel.experiment.plugins import load_plugin
 from ltr_duel.experiment.problems import build_problems
 from ltr_duel.experiment.spec import read_spec
 from tests.conftest import hear_interrupts
@@ -44,7 +44,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits.policy import Policy
+from ltr_duel.bandits import register
 
 
 class Params(NamedTuple):
@@ -78,9 +78,9 @@ def make(name, trouble):
     def recommend(state, params):
         return int(state.count.argmax())
 
-    return Policy(
-        name, "duel", Params, State, init, select, update, recommend,
-        assumes="nothing", regret="linear", cost="a moment", reference="none", bibtex="", compiled=False,
+    register(
+        __name__, name=name, state=State, init=init, select=select, update=update, recommend=recommend,
+        assumes="nothing", regret="linear", cost="a moment", where="here", compiled=False,
     )
 
 
@@ -93,10 +93,10 @@ def hang():
         time.sleep(0.01)
 
 
-SLOW = make("slow", lambda: None)
-FAILS = make("fails", fail)
-HANGS = make("hangs", hang)
-DIES = make("dies", lambda: os._exit(3))
+make("slow", lambda: None)
+make("fails", fail)
+make("hangs", hang)
+make("dies", lambda: os._exit(3))
 """
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ltr_duel.bandits.parameters import configure
-from ltr_duel.bandits.policy import select, select_slate, update, update_slate
+from ltr_duel.bandits.oracle import duel, multiduel
+from ltr_duel.bandits.policy import POLICIES, select, select_slate, update, update_slate
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.jit import interpreted
 from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.simulation.oracle import FromMatrix, duel, multiduel
+from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.regret import REGRETS, loss_per_arm, places
 from ltr_duel.simulation.result import Results
 from ltr_duel.simulation.run import run_streams, simulate
@@ -22,7 +22,7 @@ MATRIX = PreferenceMatrix(np.ascontiguousarray(bradley_terry(5).p[::-1, ::-1]))
 
 def slates_of(run, steps):
     """Walk the run's path as plain Python and return what was compared in each step."""
-    policy, params = configure(run.label)[1:]
+    policy, params = POLICIES.configure(run.label)[1:]
     state, oracle, streams = policy.init(5, 0, params), FromMatrix(MATRIX).open(), run_streams(run.key)
     slate, won, compared = np.zeros(5, np.int64), np.zeros((5, 5), np.int8), []
     for t in range(1, steps + 1):

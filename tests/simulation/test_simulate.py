@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ltr_duel.bandits.parameters import configure
+from ltr_duel.bandits.loop import Run
+from ltr_duel.bandits.policy import POLICIES as ALL_POLICIES
+from ltr_duel.bandits.recorder import new_counts
 from ltr_duel.core.errors import InputError
-from ltr_duel.simulation.loop import new_record, run_duels, run_slates
 from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.result import RunKey
 from ltr_duel.simulation.run import checkpoints, run_streams, simulate
@@ -30,34 +31,30 @@ def digest(folder: Path) -> str:
 
 
 def run(policy, matrix, times, *, jump):
-    """Run a policy once, and return the record and the state it ended in."""
-    configured = configure(policy)
-    key = RunKey({}, configured.policy.name, configured.params._asdict(), int(times[-1]), 0, 5)
-    size, record = len(matrix), new_record(len(times), len(matrix))
-    state = configured.policy.init(size, 0, configured.params)
-    arguments = (state, configured.params, FromMatrix(matrix).open(), run_streams(key), times, jump, record)
-    if configured.policy.feedback == "duel":
-        run_duels(*arguments)
-    else:
-        run_slates(*arguments, np.zeros(size, np.int64), np.zeros((size, size), np.int8))
-    return record, state
+    """Run a policy once, and return what was counted, and the run."""
+    given, counts = ALL_POLICIES.configure(policy), new_counts(times, len(matrix))
+    key = RunKey({}, given.component.name, given.params._asdict(), int(times[-1]), 0, 5)
+    oracle = FromMatrix(matrix).open()
+    run = Run(given.component, given.params, len(matrix), oracle, run_streams(key), counts)
+    run.advance(int(times[-1]), jump=jump)
+    return counts, run
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("matrix", [bradley_terry(6), bradley_terry(2), bradley_terry(1), ROCK_PAPER_SCISSORS])
 def test_jumps_change_nothing(policy, matrix):
     times = checkpoints(100_000)
-    (fast, fast_state), (slow, slow_state) = (run(policy, matrix, times, jump=jump) for jump in (True, False))
+    (fast, fast_run), (slow, slow_run) = (run(policy, matrix, times, jump=jump) for jump in (True, False))
     assert fast.pulls.tobytes() == slow.pulls.tobytes()
     assert fast.exposure.tobytes() == slow.exposure.tobytes()
     assert fast.recommended.tolist() == slow.recommended.tolist()
-    assert all((a == b).all() for a, b in zip(fast_state, slow_state, strict=True))
-    assert slow.decisions[0] == 100_000
+    assert all((a == b).all() for a, b in zip(fast_run.state, slow_run.state, strict=True))
+    assert slow_run.decisions == 100_000
 
 
 def test_an_easy_problem_is_mostly_jumped_over():
-    record, _ = run("rucb", bradley_terry(5, span=6), checkpoints(10**6), jump=True)
-    assert record.decisions[0] < 10**5
+    _, done = run("rucb", bradley_terry(5, span=6), checkpoints(10**6), jump=True)
+    assert done.decisions < 10**5
 
 
 @pytest.mark.parametrize("policy", POLICIES)

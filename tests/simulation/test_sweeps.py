@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ltr_duel.bandits.parameters import configure
+from ltr_duel.bandits.loop import run_sweeps
 from ltr_duel.bandits.policies.beat_the_mean_sweeps import SweepState, sweep_arrays
-from ltr_duel.bandits.policy import NEVER
+from ltr_duel.bandits.policy import NEVER, POLICIES
+from ltr_duel.bandits.recorder import new_counts
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.random import stream
 from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import make_plan, run_experiment
 from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.simulation.loop import new_record, run_sweeps
 from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.result import RunKey
 from ltr_duel.simulation.run import checkpoints, run_once, run_streams, simulate
@@ -123,13 +123,14 @@ def test_beat_the_mean_in_sweeps_has_the_enumerated_law(matrix, factor, enough, 
     exact = Enumerated(matrix.p, factor, enough, times).outcomes
     assert sum(exact.values()) == pytest.approx(1)
     runs, counts = 20_000, Counter()
-    params, oracle, size = configure("beat_the_mean").params, FromMatrix(matrix, in_sweeps=True).open(), len(matrix)
+    params, size = POLICIES["beat_the_mean"].params(), len(matrix)
+    oracle = FromMatrix(matrix, in_sweeps=True).open()
     streams = run_streams(RunKey({}, "", {}, 1, 0, 7))
     for _ in range(runs):
         state = SweepState(*sweep_arrays(size, enough, factor, 1.0))
-        record, met = new_record(len(times), size), np.zeros((size, size), np.int64)
-        run_sweeps(state, params, oracle, streams, np.array(times), record, met)
-        seen = np.column_stack([record.pulls, record.best, record.recommended])
+        counted, met = new_counts(np.array(times), size), np.zeros((size, size), np.int64)
+        run_sweeps(state, params, oracle, streams, counted, 1, times[-1], True, met)
+        seen = np.column_stack([counted.pulls, counted.best, counted.recommended])
         counts[tuple(met.ravel().tolist()), tuple(tuple(row) for row in seen.tolist())] += 1
     assert not set(counts) - set(exact)
     assert_has_law(counts, exact, runs)
@@ -161,12 +162,12 @@ def assert_has_law(counts, exact, runs):
 )
 def test_sweeps_have_the_law_of_single_steps(text, told, steps, matrix):
     """Each arm's pulls at each checkpoint, how often it was the best, sums of all with random signs, and the answer."""
-    configured, runs = configure(text), 1000
+    configured, runs = POLICIES.configure(text), 1000
     signs = stream(5, "signs").choice([-1.0, 1.0], (2 * len(matrix) * len(steps), 6))
     features, answers = [], []
     for seed, in_sweeps in ((1, False), (2, True)):
         oracle = FromMatrix(matrix, in_sweeps=in_sweeps)
-        keys = [RunKey({}, configured.policy.name, configured.params._asdict(), told, r, seed) for r in range(runs)]
+        keys = [RunKey({}, configured.component.name, configured.params._asdict(), told, r, seed) for r in range(runs)]
         done = [run_once(configured, key, oracle, np.array(steps)) for key in keys]
         counts = np.array([np.concatenate([one.pulls, one.best], axis=1).ravel() for one in done])
         features.append(np.column_stack([counts, counts @ signs]))
@@ -209,7 +210,8 @@ def test_ten_billion_steps_take_few_decisions():
 def test_interpreted_sweeps_give_the_same_bytes(text):
     matrix = bradley_terry(5, span=6)
     oracle, key = FromMatrix(matrix, in_sweeps=True), RunKey({}, text, {}, 30_000, 0, 3)
-    runs = [run_once(configure(text), key, oracle, checkpoints(30_000), compiled=flag) for flag in (True, False)]
+    given, times = POLICIES.configure(text), checkpoints(30_000)
+    runs = [run_once(given, key, oracle, times, compiled=flag) for flag in (True, False)]
     for name in ("pulls", "best", "recommended"):
         assert getattr(runs[0], name).tobytes() == getattr(runs[1], name).tobytes()
     assert runs[0].decisions == runs[1].decisions

@@ -21,9 +21,9 @@ import numpy as np
 
 from ltr_duel.bandits.cardinal import UNPLAYED, ucb_advance
 from ltr_duel.bandits.multiset import random_member, replace_members, starts_epoch
-from ltr_duel.bandits.policies.doubler import WOLFENFELD, most_frequent
+from ltr_duel.bandits.policies.doubler import most_frequent
 from ltr_duel.bandits.policies.sparring import right_won
-from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.policy import register
 from ltr_duel.core import FloatVector, IntVector, random_highest
 
 
@@ -106,20 +106,11 @@ def recommend(state: State, params: Params) -> int:
 
 
 register(
-    Policy(
-        name="balanced_doubler",
-        feedback="duel",
-        params=Params,
-        state=State,
-        init=init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        limits={"gap": (1e-6, 1.0), "alpha": (0.0, None)},
-        assumes="utilities behind the preferences, linear link, and that the gap of the best two is known",
-        regret="O(log T) claimed",
-        cost="O(K)",
-        reference="Wolfenfeld, Dueling Bandits, Algorithm 11",
-        bibtex=WOLFENFELD,
-    )
+    __name__,
+    limits={"gap": (1e-6, 1.0), "alpha": (0.0, None)},
+    assumes="utilities behind the preferences, linear link, and that the gap of the best two is known",
+    regret="O(log T) claimed",
+    cost="O(K)",
+    cite="wolfenfeld_dueling",
+    where="Algorithm 11",
 )

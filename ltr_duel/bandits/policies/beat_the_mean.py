@@ -22,7 +22,7 @@ import numpy as np
 
 from ltr_duel.bandits.policies.beat_the_mean_sweeps import PacSweepState, SweepState, sweep, sweep_arrays
 from ltr_duel.bandits.policies.beat_the_mean_sweeps import recommend as recommend_in_sweeps
-from ltr_duel.bandits.policy import NEVER, Policy, Sweeps, register
+from ltr_duel.bandits.policy import NEVER, Sweeps, register
 from ltr_duel.core import FloatVector, IntMatrix, IntVector, coin, kernel, random_below
 
 
@@ -226,51 +226,26 @@ def idle_until(state: State, params: Params, t: int) -> int:
     return NEVER if state.clock[BEST] >= 0 else t
 
 
-BIBTEX = """@inproceedings{yue2011beat,
-  title     = {Beat the Mean Bandit},
-  author    = {Yue, Yisong and Joachims, Thorsten},
-  booktitle = {Proceedings of the 28th International Conference on Machine Learning (ICML)},
-  year      = {2011}
-}"""
-
 register(
-    Policy(
-        name="beat_the_mean",
-        feedback="duel",
-        params=Params,
-        state=State,
-        init=init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        idle_until=idle_until,
-        sweeps=Sweeps(SweepState, sweep_init, sweep, recommend_in_sweeps),
-        needs_horizon=True,
-        limits={"gamma": (1.0, None)},
-        assumes="a total order with relaxed stochastic transitivity and the triangle inequality",
-        regret="O(gamma^7 K log T / gap)",
-        cost="O(1) amortised",
-        reference="Yue and Joachims, Beat the Mean Bandit, ICML 2011, Algorithm 2",
-        bibtex=BIBTEX,
-    )
+    __name__,
+    sweeps=Sweeps(SweepState, sweep_init, sweep, recommend_in_sweeps),
+    needs_horizon=True,
+    limits={"gamma": (1.0, None)},
+    assumes="a total order with relaxed stochastic transitivity and the triangle inequality",
+    regret="O(gamma^7 K log T / gap)",
+    cost="O(1) amortised",
+    cite="yue2011beat",
+    where="Algorithm 2",
 )
 register(
-    Policy(
-        name="beat_the_mean_pac",
-        feedback="duel",
-        params=PacParams,
-        state=PacState,
-        init=pac_init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        idle_until=idle_until,
-        sweeps=Sweeps(PacSweepState, pac_sweep_init, sweep, recommend_in_sweeps),
-        limits={"gamma": (1.0, None), "epsilon": (1e-6, 0.5), "delta": (1e-12, 1.0)},
-        assumes="a total order with relaxed stochastic transitivity and the triangle inequality",
-        regret="none: identifies an arm within epsilon of the best with probability 1 - delta",
-        cost="O(1) amortised",
-        reference="Yue and Joachims, Beat the Mean Bandit, ICML 2011, Algorithm 3",
-        bibtex=BIBTEX,
-    )
+    __name__,
+    name="beat_the_mean_pac",
+    prefix="pac",
+    sweeps=Sweeps(PacSweepState, pac_sweep_init, sweep, recommend_in_sweeps),
+    limits={"gamma": (1.0, None), "epsilon": (1e-6, 0.5), "delta": (1e-12, 1.0)},
+    assumes="a total order with relaxed stochastic transitivity and the triangle inequality",
+    regret="none: identifies an arm within epsilon of the best with probability 1 - delta",
+    cost="O(1) amortised",
+    cite="yue2011beat",
+    where="Algorithm 3",
 )

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import bound_rows, most_victorious, record_bound, record_win
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, random_below, smallest
 
@@ -259,25 +259,11 @@ def recommend(state: State, params: Params) -> int:
 
 
 register(
-    Policy(
-        name="ccb",
-        feedback="duel",
-        params=Params,
-        state=State,
-        init=init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        limits={"alpha": (0.5, None)},
-        assumes="nothing: Copeland winners",
-        regret="O(K^2 + (C + L_C) K log T)",
-        cost="O(K), O(K^2) when a bound crosses 1/2",
-        reference="Zoghi et al., Copeland Dueling Bandits, NIPS 2015, CCB",
-        bibtex="""@inproceedings{zoghi2015copeland,
-  title     = {Copeland Dueling Bandits},
-  author    = {Zoghi, Masrour and Karnin, Zohar S. and Whiteson, Shimon and de Rijke, Maarten},
-  booktitle = {Advances in Neural Information Processing Systems 28 (NIPS)},
-  year      = {2015}
-}""",
-    )
+    __name__,
+    limits={"alpha": (0.5, None)},
+    assumes="nothing: Copeland winners",
+    regret="O(K^2 + (C + L_C) K log T)",
+    cost="O(K), O(K^2) when a bound crosses 1/2",
+    cite="zoghi2015copeland",
+    where="CCB",
 )

@@ -25,7 +25,7 @@ import numpy as np
 
 from ltr_duel.bandits.copeland import STALE, refresh_scores, score_rows
 from ltr_duel.bandits.divergence import coin_divergence
-from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.posterior import draw_above, posterior_rows, record_posterior
 from ltr_duel.bandits.statistics import most_victorious, record_win
 from ltr_duel.bandits.tournament import (
@@ -253,44 +253,23 @@ def recommend(state: Any, params: Params) -> int:
     return most_victorious(state.wins)
 
 
-def _register(name: str, title: str, cost: str, **functions: Any) -> None:
-    register(
-        Policy(
-            name=name,
-            feedback="duel",
-            params=Params,
-            recommend=recommend,
-            limits={"alpha": (0.5, None)},
-            assumes="nothing: Copeland winners",
-            regret="O(K^2 log T); with a Condorcet winner O(K log T + K^2 log log T)",
-            cost=cost,
-            reference=f"Wu and Liu, Double Thompson Sampling for Dueling Bandits, NIPS 2016, {title}",
-            bibtex="""@inproceedings{wu2016double,
-  title     = {Double {Thompson} Sampling for Dueling Bandits},
-  author    = {Wu, Huasen and Liu, Xin},
-  booktitle = {Advances in Neural Information Processing Systems 29 (NIPS)},
-  year      = {2016}
-}""",
-            **functions,
-        )
-    )
-
-
-_register(
-    "double_thompson",
-    "D-TS",
-    "O(|candidates| K) coins, K Beta draws",
-    state=State,
-    init=init,
-    select=select,
-    update=update,
+register(
+    __name__,
+    limits={"alpha": (0.5, None)},
+    assumes="nothing: Copeland winners",
+    regret="O(K^2 log T); with a Condorcet winner O(K log T + K^2 log log T)",
+    cost="O(|candidates| K) coins, K Beta draws",
+    cite="wu2016double",
+    where="D-TS",
 )
-_register(
-    "double_thompson_plus",
-    "D-TS+",
-    "O(K^2) coins, O(K) Beta draws for each tie",
-    state=PlusState,
-    init=plus_init,
-    select=plus_select,
-    update=plus_update,
+register(
+    __name__,
+    name="double_thompson_plus",
+    prefix="plus",
+    limits={"alpha": (0.5, None)},
+    assumes="nothing: Copeland winners",
+    regret="O(K^2 log T); with a Condorcet winner O(K log T + K^2 log log T)",
+    cost="O(K^2) coins, O(K) Beta draws for each tie",
+    cite="wu2016double",
+    where="D-TS+",
 )

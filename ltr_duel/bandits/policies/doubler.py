@@ -14,14 +14,14 @@ Comments give the lines of Algorithms 8 and 9, counted from `input`.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ltr_duel.bandits.cardinal import UNPLAYED, thompson_advance, ucb_advance, ucb_feedback, ucb_rows
 from ltr_duel.bandits.multiset import random_member, replace_members, starts_epoch
-from ltr_duel.bandits.policies.sparring import AILON, right_won
-from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.policies.sparring import right_won
+from ltr_duel.bandits.policy import register
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, first_most, kernel
 
 
@@ -188,65 +188,33 @@ def most_frequent(cumulative: IntVector) -> int:
     return best
 
 
-def _register(name: str, regret: str, cost: str, algorithm: str, bibtex: str, **functions: Any) -> None:
-    register(
-        Policy(
-            name=name,
-            feedback="duel",
-            assumes="utilities behind the preferences, linear link",
-            regret=regret,
-            cost=cost,
-            reference=algorithm,
-            bibtex=bibtex,
-            **functions,
-        )
-    )
-
-
-WOLFENFELD = """@misc{wolfenfeld_dueling,
-  title  = {Dueling Bandits},
-  author = {Wolfenfeld, Amit},
-  note   = {Survey and Doubler variants}
-}"""
-
-_register(
-    "doubler",
-    "O(K log^2 T)",
-    "O(K)",
-    "Ailon et al., Reducing Dueling Bandits to Cardinal Bandits, ICML 2014, Doubler",
-    AILON,
-    params=Params,
-    state=State,
-    init=init,
-    select=select,
-    update=update,
-    recommend=recommend,
+register(
+    __name__,
     limits={"alpha": (0.0, None)},
+    assumes="utilities behind the preferences, linear link",
+    regret="O(K log^2 T)",
+    cost="O(K)",
+    cite="ailon2014reducing",
+    where="Doubler",
 )
-_register(
-    "improved_doubler",
-    "not proven",
-    "O(K)",
-    "Wolfenfeld, Dueling Bandits, Algorithm 9",
-    WOLFENFELD,
-    params=Params,
-    state=ImprovedState,
-    init=improved_init,
-    select=improved_select,
-    update=improved_update,
-    recommend=improved_recommend,
+register(
+    __name__,
+    name="improved_doubler",
+    prefix="improved",
     limits={"alpha": (0.0, None)},
+    assumes="utilities behind the preferences, linear link",
+    regret="not proven",
+    cost="O(K)",
+    cite="wolfenfeld_dueling",
+    where="Algorithm 9",
 )
-_register(
-    "thompson_doubler",
-    "not proven",
-    "O(K), K Beta draws",
-    "Wolfenfeld, Dueling Bandits, Algorithm 10",
-    WOLFENFELD,
-    params=ThompsonParams,
-    state=ThompsonState,
-    init=thompson_init,
-    select=thompson_select,
-    update=thompson_update,
-    recommend=thompson_recommend,
+register(
+    __name__,
+    name="thompson_doubler",
+    prefix="thompson",
+    assumes="utilities behind the preferences, linear link",
+    regret="not proven",
+    cost="O(K), K Beta draws",
+    cite="wolfenfeld_dueling",
+    where="Algorithm 10",
 )

@@ -24,7 +24,7 @@ import numpy as np
 
 from ltr_duel.bandits.divergence import coin_divergence
 from ltr_duel.bandits.policies.rmed import ROUNDING
-from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import most_victorious
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 
@@ -286,26 +286,11 @@ def recommend(state: State, params: Params) -> int:
 
 
 register(
-    Policy(
-        name="ecw_rmed",
-        feedback="duel",
-        params=Params,
-        state=State,
-        init=init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        limits={"alpha": (0.0, None), "beta": (0.0, None)},
-        assumes="nothing: Copeland winners; no two arms tie",
-        regret="O(log T), a relaxation of the lower bound",
-        cost="O(K^2 log K)",
-        reference="Komiyama et al., Copeland Dueling Bandit Problem, ICML 2016, ECW-RMED",
-        bibtex="""@inproceedings{komiyama2016copeland,
-  title     = {Copeland Dueling Bandit Problem: Regret Lower Bound, Optimal Algorithm, and Computationally
-               Efficient Algorithm},
-  author    = {Komiyama, Junpei and Honda, Junya and Nakagawa, Hiroshi},
-  booktitle = {Proceedings of the 33rd International Conference on Machine Learning (ICML)},
-  year      = {2016}
-}""",
-    )
+    __name__,
+    limits={"alpha": (0.0, None), "beta": (0.0, None)},
+    assumes="nothing: Copeland winners; no two arms tie",
+    regret="O(log T), a relaxation of the lower bound",
+    cost="O(K^2 log K)",
+    cite="komiyama2016copeland",
+    where="ECW-RMED",
 )

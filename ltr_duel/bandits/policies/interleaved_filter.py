@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits.policy import NEVER, Policy, Sweeps, register
+from ltr_duel.bandits.policy import NEVER, register
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, binomial_draw, kernel, random_below, shuffle
 
 
@@ -178,31 +178,12 @@ def harmless_sweeps(state: State, radius_scale: float) -> int:
 
 
 register(
-    Policy(
-        name="interleaved_filter",
-        feedback="duel",
-        params=Params,
-        state=State,
-        init=init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        idle_until=idle_until,
-        sweeps=Sweeps(State, init, sweep, recommend),
-        needs_horizon=True,
-        limits={"radius_scale": (1e-3, None)},
-        assumes="a total order with strong stochastic transitivity and the triangle inequality",
-        regret="O(K log T / gap)",
-        cost="O(1)",
-        reference="Yue et al., The K-armed Dueling Bandits Problem, JCSS 2012, Interleaved Filter",
-        bibtex="""@article{yue2012karmed,
-  title   = {The K-armed Dueling Bandits Problem},
-  author  = {Yue, Yisong and Broder, Josef and Kleinberg, Robert and Joachims, Thorsten},
-  journal = {Journal of Computer and System Sciences},
-  volume  = {78},
-  number  = {5},
-  pages   = {1538--1556},
-  year    = {2012}
-}""",
-    )
+    __name__,
+    needs_horizon=True,
+    limits={"radius_scale": (1e-3, None)},
+    assumes="a total order with strong stochastic transitivity and the triangle inequality",
+    regret="O(K log T / gap)",
+    cost="O(1)",
+    cite="yue2012karmed",
+    where="Interleaved Filter",
 )

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import last_step_before, most_victorious, record_points
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, SignMatrix, count_up_to, largest
 
@@ -88,27 +88,12 @@ def recommend(state: State, params: Params) -> int:
 
 
 register(
-    Policy(
-        name="mdb",
-        feedback="slate",
-        params=Params,
-        state=State,
-        init=init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        idle_until=idle_until,
-        counts_ties=True,
-        limits={"alpha": (0.0, None), "beta": (1.0, None)},
-        assumes="a Condorcet winner",
-        regret="not proven",
-        cost="O(K) alone, O(|slate| K) exploring",
-        reference="Brost et al., Multi-Dueling Bandits, CIKM 2016 (arXiv 1608.06253), Algorithm 1",
-        bibtex="""@inproceedings{brost2016mdb,
-  title     = {Multi-Dueling Bandits and Their Application to Online Ranker Evaluation},
-  author    = {Brost, Brian and Seldin, Yevgeny and Cox, Ingemar J. and Lioma, Christina},
-  booktitle = {Proceedings of the 25th ACM International Conference on Information and Knowledge Management (CIKM)},
-  year      = {2016}
-}""",
-    )
+    __name__,
+    counts_ties=True,
+    limits={"alpha": (0.0, None), "beta": (1.0, None)},
+    assumes="a Condorcet winner",
+    regret="not proven",
+    cost="O(K) alone, O(|slate| K) exploring",
+    cite="brost2016mdb",
+    where="Algorithm 1",
 )

@@ -28,7 +28,7 @@ from ltr_duel.bandits.batches import (
     merge_when_due,
     most_victorious_left,
 )
-from ltr_duel.bandits.policy import NEVER, Policy, register
+from ltr_duel.bandits.policy import NEVER, register
 from ltr_duel.bandits.posterior import beats, posterior_rows, record_posterior
 from ltr_duel.bandits.statistics import record_win
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, beta_draw, kernel, random_most, shuffle
@@ -142,28 +142,11 @@ def idle_until(state: State, params: Params, t: int) -> int:
 
 
 register(
-    Policy(
-        name="merge_dts",
-        feedback="duel",
-        params=Params,
-        state=State,
-        init=init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        idle_until=idle_until,
-        limits={"alpha": (0.0, None), "batch": (2, None), "head_start": (1.0, None)},
-        assumes="a Condorcet winner, few ties between arms",
-        regret="O(K log T) for alpha > 1/2",
-        cost="O(1) in K, O(batch^2) coins, O(batch) Beta draws",
-        reference="Li et al., MergeDTS, ACM TOIS 2020 (arXiv 1812.04412), Algorithm 1",
-        bibtex="""@article{li2020mergedts,
-  title   = {{MergeDTS}: A Method for Effective Large-Scale Online Ranker Evaluation},
-  author  = {Li, Chang and Markov, Ilya and de Rijke, Maarten and Zoghi, Masrour},
-  journal = {ACM Transactions on Information Systems},
-  volume  = {38},
-  number  = {4},
-  year    = {2020}
-}""",
-    )
+    __name__,
+    limits={"alpha": (0.0, None), "batch": (2, None), "head_start": (1.0, None)},
+    assumes="a Condorcet winner, few ties between arms",
+    regret="O(K log T) for alpha > 1/2",
+    cost="O(1) in K, O(batch^2) coins, O(batch) Beta draws",
+    cite="li2020mergedts",
+    where="Algorithm 1",
 )

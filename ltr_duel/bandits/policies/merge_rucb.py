@@ -26,7 +26,7 @@ from ltr_duel.bandits.batches import (
     most_victorious_left,
     random_place,
 )
-from ltr_duel.bandits.policy import NEVER, Policy, register
+from ltr_duel.bandits.policy import NEVER, register
 from ltr_duel.bandits.statistics import record_win
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, random_below, shuffle
 
@@ -126,26 +126,10 @@ def idle_until(state: State, params: Params, t: int) -> int:
 
 
 register(
-    Policy(
-        name="merge_rucb",
-        feedback="duel",
-        params=Params,
-        state=State,
-        init=init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        idle_until=idle_until,
-        limits={"alpha": (0.6, None), "batch": (2, None), "delta": (1e-12, 1.0)},
-        assumes="a Condorcet winner, few ties between arms",
-        regret="O(K log T)",
-        cost="O(1) in K, O(batch^2)",
-        reference="Zoghi et al., MergeRUCB, WSDM 2015",
-        bibtex="""@inproceedings{zoghi2015mergerucb,
-  title     = {{MergeRUCB}: A Method for Large-Scale Online Ranker Evaluation},
-  author    = {Zoghi, Masrour and Whiteson, Shimon and de Rijke, Maarten},
-  booktitle = {Proceedings of the 8th ACM International Conference on Web Search and Data Mining (WSDM)},
-  year      = {2015}
-}""",
-    )
+    __name__,
+    limits={"alpha": (0.6, None), "batch": (2, None), "delta": (1e-12, 1.0)},
+    assumes="a Condorcet winner, few ties between arms",
+    regret="O(K log T)",
+    cost="O(1) in K, O(batch^2)",
+    cite="zoghi2015mergerucb",
 )

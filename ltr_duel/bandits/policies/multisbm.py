@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.bandits.cardinal import ucb_feedback, ucb_rows
-from ltr_duel.bandits.policies.sparring import AILON, right_won
-from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.policies.sparring import right_won
+from ltr_duel.bandits.policy import register
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, first_most, random_below, random_highest
 
 
@@ -67,20 +67,11 @@ def recommend(state: State, params: Params) -> int:
 
 
 register(
-    Policy(
-        name="multisbm",
-        feedback="duel",
-        params=Params,
-        state=State,
-        init=init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        limits={"alpha": (0.0, None)},
-        assumes="utilities behind the preferences, linear link",
-        regret="O(K log T) asymptotically",
-        cost="O(K)",
-        reference="Ailon et al., Reducing Dueling Bandits to Cardinal Bandits, ICML 2014, Algorithm 2",
-        bibtex=AILON,
-    )
+    __name__,
+    limits={"alpha": (0.0, None)},
+    assumes="utilities behind the preferences, linear link",
+    regret="O(K log T) asymptotically",
+    cost="O(K)",
+    cite="ailon2014reducing",
+    where="Algorithm 2",
 )

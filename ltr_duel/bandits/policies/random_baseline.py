@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import most_victorious
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, random_below
 
@@ -94,36 +94,20 @@ def slate_recommend(state: SlateState, params: Params) -> int:
 
 
 register(
-    Policy(
-        name="random",
-        feedback="duel",
-        params=Params,
-        state=State,
-        init=init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        assumes="nothing",
-        regret="linear in T",
-        cost="O(1)",
-        reference="the baseline: two arms at random",
-        bibtex="",
-    )
+    __name__,
+    name="random",
+    assumes="nothing",
+    regret="linear in T",
+    cost="O(1)",
+    where="the baseline: two arms at random",
 )
 register(
-    Policy(
-        name="random_slate",
-        feedback="slate",
-        params=Params,
-        state=SlateState,
-        init=slate_init,
-        select=slate_select,
-        update=slate_update,
-        recommend=slate_recommend,
-        assumes="nothing",
-        regret="linear in T",
-        cost="O(K^2)",
-        reference="the baseline of Brost et al., Multi-Dueling Bandits, CIKM 2016, Fig. 3: arms at random",
-        bibtex="",
-    )
+    __name__,
+    name="random_slate",
+    prefix="slate",
+    assumes="nothing",
+    regret="linear in T",
+    cost="O(K^2)",
+    cite="brost2016mdb",
+    where="the baseline of Figure 3: arms at random",
 )

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.bandits.policies.rucb import strongest_rival
-from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.posterior import beats, posterior_rows, record_posterior
 from ltr_duel.bandits.statistics import bound_rows, most_victorious, record_bound
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, random_fewest
@@ -96,25 +96,10 @@ def recommend(state: State, params: Params) -> int:
 
 
 register(
-    Policy(
-        name="rcs",
-        feedback="duel",
-        params=Params,
-        state=State,
-        init=init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        limits={"alpha": (0.0, None)},
-        assumes="a Condorcet winner",
-        regret="not proven",
-        cost="O(K), at most 2K coins",
-        reference="Zoghi et al., Relative Confidence Sampling, WSDM 2014",
-        bibtex="""@inproceedings{zoghi2014rcs,
-  title     = {Relative Confidence Sampling for Efficient On-Line Ranker Evaluation},
-  author    = {Zoghi, Masrour and Whiteson, Shimon and de Rijke, Maarten and Munos, R{\\'e}mi},
-  booktitle = {Proceedings of the 7th ACM International Conference on Web Search and Data Mining (WSDM)},
-  year      = {2014}
-}""",
-    )
+    __name__,
+    limits={"alpha": (0.0, None)},
+    assumes="a Condorcet winner",
+    regret="not proven",
+    cost="O(K), at most 2K coins",
+    cite="zoghi2014rcs",
 )

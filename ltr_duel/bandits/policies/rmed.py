@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.bandits.divergence import evidence_rows, record_evidence
-from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import last_step_before
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, count_up_to, kernel, random_up_to, smallest
 
@@ -178,29 +178,13 @@ def idle_until(state: State, params: Params, t: int) -> int:
     return max(t, last_step_before(nearest - state.evidence[alone] - state.slack[0]))
 
 
-BIBTEX = """@inproceedings{komiyama2015regret,
-  title     = {Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem},
-  author    = {Komiyama, Junpei and Honda, Junya and Kashima, Hisashi and Nakagawa, Hiroshi},
-  booktitle = {Proceedings of the 28th Conference on Learning Theory (COLT)},
-  year      = {2015}
-}"""
-
 register(
-    Policy(
-        name="rmed1",
-        feedback="duel",
-        params=Params,
-        state=State,
-        init=init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        idle_until=idle_until,
-        limits={"scale": (0.0, None), "power": (0.0, None)},
-        assumes="a Condorcet winner",
-        regret="O(K log T) + O(K^(2 + c))",
-        cost="O(K)",
-        reference="Komiyama et al., Regret Lower Bound and Optimal Algorithm, COLT 2015, RMED1",
-        bibtex=BIBTEX,
-    )
+    __name__,
+    name="rmed1",
+    limits={"scale": (0.0, None), "power": (0.0, None)},
+    assumes="a Condorcet winner",
+    regret="O(K log T) + O(K^(2 + c))",
+    cost="O(K)",
+    cite="komiyama2015regret",
+    where="RMED1",
 )

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.bandits.policies.rmed import (
-    BIBTEX,
     FIRST,
     FORCED,
     LEVEL,
@@ -34,7 +33,7 @@ from ltr_duel.bandits.policies.rmed import (
     update,
 )
 from ltr_duel.bandits.policies.rmed import idle_until as idle_until_joined
-from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import last_step_before
 from ltr_duel.core import kernel
 
@@ -174,28 +173,30 @@ def last_step_at_level(alpha: float, level: int) -> int:
     return last_step_before(exp(power))
 
 
-def _register(name: str, state: type, start: Any, choose: Any, idle: Any, needs_horizon: bool) -> None:
-    register(
-        Policy(
-            name=name,
-            feedback="duel",
-            params=Params,
-            state=state,
-            init=start,
-            select=choose,
-            update=update,
-            recommend=recommend,
-            idle_until=idle,
-            needs_horizon=needs_horizon,
-            limits={"alpha": (0.0, None), "scale": (0.0, None), "power": (0.0, None)},
-            assumes="a Condorcet winner",
-            regret="asymptotically optimal, O(K log T)",
-            cost="O(K)",
-            reference=f"Komiyama et al., Regret Lower Bound and Optimal Algorithm, COLT 2015, {name.upper()}",
-            bibtex=BIBTEX,
-        )
-    )
-
-
-_register("rmed2", Rmed2State, init, select, idle_until, needs_horizon=False)
-_register("rmed2fh", FixedState, fixed_init, fixed_select, idle_until_joined, needs_horizon=True)
+register(
+    __name__,
+    prefix="rmed2",
+    update=update,
+    recommend=recommend,
+    limits={"alpha": (0.0, None), "scale": (0.0, None), "power": (0.0, None)},
+    assumes="a Condorcet winner",
+    regret="asymptotically optimal, O(K log T)",
+    cost="O(K)",
+    cite="komiyama2015regret",
+    where="RMED2",
+)
+register(
+    __name__,
+    name="rmed2fh",
+    prefix="fixed",
+    update=update,
+    recommend=recommend,
+    idle_until=idle_until_joined,
+    needs_horizon=True,
+    limits={"alpha": (0.0, None), "scale": (0.0, None), "power": (0.0, None)},
+    assumes="a Condorcet winner",
+    regret="asymptotically optimal, O(K log T)",
+    cost="O(K)",
+    cite="komiyama2015regret",
+    where="RMED2FH",
+)

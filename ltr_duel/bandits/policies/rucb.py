@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import bound_rows, last_step_before, most_victorious, record_bound
 from ltr_duel.core import (
     FloatMatrix,
@@ -139,29 +139,12 @@ def recommend(state: State, params: Params) -> int:
     return most_victorious(state.wins)
 
 
-BIBTEX = """@inproceedings{zoghi2014rucb,
-  title     = {Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem},
-  author    = {Zoghi, Masrour and Whiteson, Shimon and Munos, R{\\'e}mi and de Rijke, Maarten},
-  booktitle = {Proceedings of the 31st International Conference on Machine Learning (ICML)},
-  year      = {2014}
-}"""
-
 register(
-    Policy(
-        name="rucb",
-        feedback="duel",
-        params=Params,
-        state=State,
-        init=init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        idle_until=idle_until,
-        limits={"alpha": (0.5, None), "prior_wins": (0, None)},
-        assumes="a Condorcet winner",
-        regret="O(K^2 log T)",
-        cost="O(K)",
-        reference="Zoghi et al., Relative Upper Confidence Bound, ICML 2014, Algorithm 1",
-        bibtex=BIBTEX,
-    )
+    __name__,
+    limits={"alpha": (0.5, None), "prior_wins": (0, None)},
+    assumes="a Condorcet winner",
+    regret="O(K^2 log T)",
+    cost="O(K)",
+    cite="zoghi2014rucb",
+    where="Algorithm 1",
 )

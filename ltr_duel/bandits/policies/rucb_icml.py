@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits.policies.rucb import BIBTEX, Params, idle_until, recommend, strongest_rival, update
-from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.policies.rucb import Params, idle_until, recommend, strongest_rival, update
+from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import bound_rows
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, count_up_to, kernel, nth_up_to, random_below
 
@@ -68,21 +68,14 @@ def another_candidate(doubt: FloatVector, bonus: float, candidates: int, best: i
 
 
 register(
-    Policy(
-        name="rucb_icml",
-        feedback="duel",
-        params=Params,
-        state=State,
-        init=init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        idle_until=idle_until,
-        limits={"alpha": (0.5, None), "prior_wins": (0, None)},
-        assumes="a Condorcet winner",
-        regret="O(K log T) + O(K^2)",
-        cost="O(K)",
-        reference="Zoghi et al., Relative Upper Confidence Bound, ICML 2014 (the printed version)",
-        bibtex=BIBTEX,
-    )
+    __name__,
+    update=update,
+    recommend=recommend,
+    idle_until=idle_until,
+    limits={"alpha": (0.5, None), "prior_wins": (0, None)},
+    assumes="a Condorcet winner",
+    regret="O(K log T) + O(K^2)",
+    cost="O(K)",
+    cite="zoghi2014rucb",
+    where="the printed version",
 )

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits.policy import NEVER, Policy, register
+from ltr_duel.bandits.policy import NEVER, register
 from ltr_duel.core import FloatVector, IntMatrix, IntVector, kernel, random_below
 
 
@@ -122,26 +122,11 @@ def idle_until(state: State, params: Params, t: int) -> int:
 
 
 register(
-    Policy(
-        name="savage",
-        feedback="duel",
-        params=Params,
-        state=State,
-        init=init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        idle_until=idle_until,
-        needs_horizon=True,
-        assumes="a Condorcet winner",
-        regret="O(K^2 log T)",
-        cost="O(1) amortised",
-        reference="Urvoy et al., Generic Exploration and K-armed Voting Bandits, ICML 2013, Condorcet SAVAGE",
-        bibtex="""@inproceedings{urvoy2013generic,
-  title     = {Generic Exploration and K-armed Voting Bandits},
-  author    = {Urvoy, Tanguy and Clerot, Fabrice and F{\\'e}raud, Raphael and Naamane, Sami},
-  booktitle = {Proceedings of the 30th International Conference on Machine Learning (ICML)},
-  year      = {2013}
-}""",
-    )
+    __name__,
+    needs_horizon=True,
+    assumes="a Condorcet winner",
+    regret="O(K^2 log T)",
+    cost="O(1) amortised",
+    cite="urvoy2013generic",
+    where="Condorcet SAVAGE",
 )

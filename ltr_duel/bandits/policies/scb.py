@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.bandits.divergence import coin_divergence
-from ltr_duel.bandits.policy import NEVER, Policy, register
+from ltr_duel.bandits.policy import NEVER, register
 from ltr_duel.bandits.statistics import most_victorious
 from ltr_duel.core import IntMatrix, IntVector, kernel, random_below, shuffle
 
@@ -212,25 +212,10 @@ def idle_until(state: State, params: Params, t: int) -> int:
 
 
 register(
-    Policy(
-        name="scb",
-        feedback="duel",
-        params=Params,
-        state=State,
-        init=init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        idle_until=idle_until,
-        assumes="nothing: Copeland winners; no two arms tie",
-        regret="O(K log K log T)",
-        cost="O(1) amortised",
-        reference="Zoghi et al., Copeland Dueling Bandits, NIPS 2015, SCB",
-        bibtex="""@inproceedings{zoghi2015copeland,
-  title     = {Copeland Dueling Bandits},
-  author    = {Zoghi, Masrour and Karnin, Zohar S. and Whiteson, Shimon and de Rijke, Maarten},
-  booktitle = {Advances in Neural Information Processing Systems 28 (NIPS)},
-  year      = {2015}
-}""",
-    )
+    __name__,
+    assumes="nothing: Copeland winners; no two arms tie",
+    regret="O(K log K log T)",
+    cost="O(1) amortised",
+    cite="zoghi2015copeland",
+    where="SCB",
 )

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.bandits.cardinal import thompson_advance
-from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.policy import register
 from ltr_duel.core import IntVector, SignMatrix
 
 
@@ -98,45 +98,22 @@ def recommend(state: State, params: Any) -> int:
     return best
 
 
-BIBTEX = """@inproceedings{sui2017multidueling,
-  title     = {Multi-dueling Bandits with Dependent Arms},
-  author    = {Sui, Yanan and Zhuang, Vincent and Burdick, Joel W. and Yue, Yisong},
-  booktitle = {Proceedings of the 33rd Conference on Uncertainty in Artificial Intelligence (UAI)},
-  year      = {2017}
-}"""
-
 register(
-    Policy(
-        name="self_sparring",
-        feedback="duel",
-        params=Params,
-        state=State,
-        init=init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        assumes="an approximately linear order of the arms",
-        regret="no regret asymptotically",
-        cost="O(K), 2K Beta draws",
-        reference="Sui et al., Multi-dueling Bandits with Dependent Arms, UAI 2017, IndSelfSparring",
-        bibtex=BIBTEX,
-    )
+    __name__,
+    assumes="an approximately linear order of the arms",
+    regret="no regret asymptotically",
+    cost="O(K), 2K Beta draws",
+    cite="sui2017multidueling",
+    where="IndSelfSparring",
 )
 register(
-    Policy(
-        name="multi_self_sparring",
-        feedback="slate",
-        params=SlateParams,
-        state=SlateState,
-        init=slate_init,
-        select=slate_select,
-        update=slate_update,
-        recommend=recommend,
-        limits={"size": (2, None)},
-        assumes="an approximately linear order of the arms",
-        regret="no regret asymptotically",
-        cost="O(size K) Beta draws",
-        reference="Sui et al., Multi-dueling Bandits with Dependent Arms, UAI 2017, IndSelfSparring",
-        bibtex=BIBTEX,
-    )
+    __name__,
+    name="multi_self_sparring",
+    prefix="slate",
+    limits={"size": (2, None)},
+    assumes="an approximately linear order of the arms",
+    regret="no regret asymptotically",
+    cost="O(size K) Beta draws",
+    cite="sui2017multidueling",
+    where="IndSelfSparring",
 )

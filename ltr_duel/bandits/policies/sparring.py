@@ -22,7 +22,7 @@ from ltr_duel.bandits.cardinal import (
     ucb_feedback,
     ucb_rows,
 )
-from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.policy import register
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, coin, first_most, kernel
 
 LEFT, RIGHT = 0, 1  # the rows of the two boxes
@@ -175,63 +175,34 @@ def exp3_mixing(n_arms: int, t: int, settle: int) -> float:
     return min(1.0, sqrt(n_arms * log(n_arms) / max(t, settle)))
 
 
-AILON = """@inproceedings{ailon2014reducing,
-  title     = {Reducing Dueling Bandits to Cardinal Bandits},
-  author    = {Ailon, Nir and Karnin, Zohar and Joachims, Thorsten},
-  booktitle = {Proceedings of the 31st International Conference on Machine Learning (ICML)},
-  year      = {2014}
-}"""
-
 register(
-    Policy(
-        name="sparring",
-        feedback="duel",
-        params=UcbParams,
-        state=UcbState,
-        init=ucb_init,
-        select=ucb_select,
-        update=ucb_update,
-        recommend=ucb_recommend,
-        limits={"alpha": (0.0, None)},
-        assumes="utilities behind the preferences",
-        regret="conjectured: that of two UCB1, O(K log T)",
-        cost="O(K)",
-        reference="Ailon et al., Reducing Dueling Bandits to Cardinal Bandits, ICML 2014, Sparring",
-        bibtex=AILON,
-    )
+    __name__,
+    prefix="ucb",
+    limits={"alpha": (0.0, None)},
+    assumes="utilities behind the preferences",
+    regret="conjectured: that of two UCB1, O(K log T)",
+    cost="O(K)",
+    cite="ailon2014reducing",
+    where="Sparring",
 )
 register(
-    Policy(
-        name="thompson_sparring",
-        feedback="duel",
-        params=ThompsonParams,
-        state=ThompsonState,
-        init=thompson_init,
-        select=thompson_select,
-        update=thompson_update,
-        recommend=thompson_recommend,
-        assumes="utilities behind the preferences",
-        regret="conjectured: that of two Thompson samplers",
-        cost="O(K), 2K Beta draws",
-        reference="Wolfenfeld, Dueling Bandits, Algorithm 7 (Sparring of Ailon et al., ICML 2014)",
-        bibtex=AILON,
-    )
+    __name__,
+    name="thompson_sparring",
+    prefix="thompson",
+    assumes="utilities behind the preferences",
+    regret="conjectured: that of two Thompson samplers",
+    cost="O(K), 2K Beta draws",
+    cite="wolfenfeld_dueling,ailon2014reducing",
+    where="Algorithm 7",
 )
 register(
-    Policy(
-        name="exp3_sparring",
-        feedback="duel",
-        params=Exp3Params,
-        state=Exp3State,
-        init=exp3_init,
-        select=exp3_select,
-        update=exp3_update,
-        recommend=exp3_recommend,
-        limits={"settle": (1, None)},
-        assumes="nothing; compares with the best fixed arm even when preferences change",
-        regret="O(sqrt(K T log K)) for each box",
-        cost="O(K), 2K exponentials",
-        reference="Ailon et al., Reducing Dueling Bandits to Cardinal Bandits, ICML 2014, with Exp3 boxes",
-        bibtex=AILON,
-    )
+    __name__,
+    name="exp3_sparring",
+    prefix="exp3",
+    limits={"settle": (1, None)},
+    assumes="nothing; compares with the best fixed arm even when preferences change",
+    regret="O(sqrt(K T log K)) for each box",
+    cost="O(K), 2K exponentials",
+    cite="ailon2014reducing",
+    where="Sparring with Exp3 boxes",
 )

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.bandits.policies.sparring import right_won
-from ltr_duel.bandits.policy import Policy, register
+from ltr_duel.bandits.policy import register
 from ltr_duel.core import FloatVector, IntVector, first_most, kernel, smallest
 
 
@@ -103,25 +103,10 @@ def recommend(state: State, params: Params) -> int:
 
 
 register(
-    Policy(
-        name="versatile_db",
-        feedback="duel",
-        params=Params,
-        state=State,
-        init=init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        limits={"rate": (1e-6, None)},
-        assumes="a Condorcet winner; for the second bound nothing",
-        regret="O(sum of log T / gap) and O(sqrt(K T))",
-        cost="O(K)",
-        reference="Saha and Gaillard, Versatile Dueling Bandits, ICML 2022",
-        bibtex="""@inproceedings{saha2022versatile,
-  title     = {Versatile Dueling Bandits: Best-of-both World Analyses for Learning from Relative Preferences},
-  author    = {Saha, Aadirupa and Gaillard, Pierre},
-  booktitle = {Proceedings of the 39th International Conference on Machine Learning (ICML)},
-  year      = {2022}
-}""",
-    )
+    __name__,
+    limits={"rate": (1e-6, None)},
+    assumes="a Condorcet winner; for the second bound nothing",
+    regret="O(sum of log T / gap) and O(sqrt(K T))",
+    cost="O(K)",
+    cite="saha2022versatile",
 )

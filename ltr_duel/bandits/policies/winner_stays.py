@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits.policy import NEVER, Policy, register
+from ltr_duel.bandits.policy import NEVER, register
 from ltr_duel.core import IntVector, first_most, kernel, random_below
 
 
@@ -134,51 +134,27 @@ def recommend(state: State, params: Any) -> int:
     return first_most(state.ahead)
 
 
-def idle_until(state: StrongState, params: StrongParams, t: int) -> int:
+def strong_idle_until(state: StrongState, params: StrongParams, t: int) -> int:
     """Exploitation ends at a known step."""
     return max(t, state.clock[UNTIL])
 
 
-BIBTEX = """@inproceedings{chen2017dueling,
-  title     = {Dueling Bandits with Weak Regret},
-  author    = {Chen, Bangrui and Frazier, Peter I.},
-  booktitle = {Proceedings of the 34th International Conference on Machine Learning (ICML)},
-  year      = {2017}
-}"""
-
 register(
-    Policy(
-        name="winner_stays",
-        feedback="duel",
-        params=Params,
-        state=State,
-        init=init,
-        select=select,
-        update=update,
-        recommend=recommend,
-        assumes="a Condorcet winner",
-        regret="weak: O(K^2), with a total order O(K log K)",
-        cost="O(K)",
-        reference="Chen and Frazier, Dueling Bandits with Weak Regret, ICML 2017, WS-W",
-        bibtex=BIBTEX,
-    )
+    __name__,
+    assumes="a Condorcet winner",
+    regret="weak: O(K^2), with a total order O(K log K)",
+    cost="O(K)",
+    cite="chen2017dueling",
+    where="WS-W",
 )
 register(
-    Policy(
-        name="winner_stays_strong",
-        feedback="duel",
-        params=StrongParams,
-        state=StrongState,
-        init=strong_init,
-        select=strong_select,
-        update=strong_update,
-        recommend=recommend,
-        idle_until=idle_until,
-        limits={"beta": (1.000001, None)},
-        assumes="a Condorcet winner",
-        regret="O(K^2 + K log T)",
-        cost="O(K)",
-        reference="Chen and Frazier, Dueling Bandits with Weak Regret, ICML 2017, WS-S",
-        bibtex=BIBTEX,
-    )
+    __name__,
+    name="winner_stays_strong",
+    prefix="strong",
+    limits={"beta": (1.000001, None)},
+    assumes="a Condorcet winner",
+    regret="O(K^2 + K log T)",
+    cost="O(K)",
+    cite="chen2017dueling",
+    where="WS-S",
 )

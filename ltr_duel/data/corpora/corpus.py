@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from ltr_duel.core import Component, InputError, require_between
-from ltr_duel.core.components import Registry
+from ltr_duel.core import Component, InputError, Registry, require_between
 from ltr_duel.data.text.options import ReadOptions
 
 MICROSOFT = "Microsoft research agreement, no redistribution"

@@ -7,7 +7,6 @@ once, also in the middle of a run: no driver, no helper.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import queue
@@ -44,8 +43,7 @@ def main() -> None:
         label, problem, key, plugins = json.loads(tasks.get())
         try:
             run = prepare(Task(label, problem, key, plugins))
-            with contextlib.suppress(Exception):  # the run itself meets it again, and reports it
-                compile_only(run)
+            compile_only(run)
         except InputError as error:
             send(out, {"refused": str(error)})
             continue

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ltr_duel.bandits import Configured, configure
-from ltr_duel.core import DRAW, POLICY, PROBLEM, REPETITION, SUBSET, InputError, T
+from ltr_duel.bandits import POLICIES, Policy
+from ltr_duel.core import DRAW, POLICY, PROBLEM, REPETITION, SUBSET, Configured, InputError, T
 from ltr_duel.papers.checks.measure import Group, Missing, format_value
 from ltr_duel.simulation import final_rows
 
@@ -70,9 +70,9 @@ def is_policy(label: str, wanted: str) -> bool:
 
 
 @functools.cache
-def _configured(label: str) -> Configured | None:
+def _configured(label: str) -> Configured[Policy] | None:
     try:
-        return configure(label)
+        return POLICIES.configure(label)
     except InputError:
         return None
 

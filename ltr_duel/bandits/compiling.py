@@ -1,0 +1,122 @@
+"""The loop as it is right for a policy: compiled and cached, compiled anew, or plain Python; and why it cannot be."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.core.dispatcher import Dispatcher
+
+from ltr_duel.bandits.policy import Policy, PolicyError
+from ltr_duel.core import compile_error, interpreted, kernel_for, uncached_kernel
+
+
+def loop_for(
+    policy: Policy, loop: Callable[..., Any], *, compiled: bool = True, plain: bool = False
+) -> Callable[..., Any]:
+    """Return the form of a loop (a `kernel` that calls a policy's functions) that is right for a policy.
+
+    The disk cache of compiled loops notices edits of this package only. So a policy from elsewhere gets a loop that
+    is compiled in this process and never stored, and one that numba cannot compile gets the loop's Python text. A page
+    may take functions from another page: it imports them, so an edit there is noticed too.
+
+    Parameters
+    ----------
+    policy : Policy
+    loop : callable
+    compiled : bool
+        False for the loop's Python text.
+    plain : bool
+        True for Python text at any depth, helpers of the policy included: there a wrong index is an error.
+    """
+    if plain:
+        return _plain_loop(policy, loop)
+    if not (compiled and policy.compiled):
+        return interpreted(loop)
+    parts = (policy.select, policy.update, policy.recommend, policy.idle_until, *(policy.sweeps or ()))
+    modules = {part.__module__ for part in (policy.state, *parts) if part is not None}
+    return _compiled(policy.state, tuple(sorted(modules)), interpreted(loop))
+
+
+@functools.cache
+def _compiled(state: type, modules: tuple[str, ...], loop: Callable[..., Any]) -> Callable[..., Any]:
+    return kernel_for(loop, *modules)
+
+
+@functools.cache
+def _plain_loop(policy: Policy, loop: Callable[..., Any]) -> Callable[..., Any]:
+    slate = policy.feedback == "slate"
+    own = {
+        "select_slate" if slate else "select": policy.select,
+        "update_slate" if slate else "update": policy.update,
+        "recommend": policy.recommend,
+        "idle_until": policy.idle_until,
+    }
+    if policy.sweeps is not None and "sweep" in interpreted(loop).__code__.co_names:
+        own |= {"sweep": policy.sweeps.sweep, "recommend": policy.sweeps.recommend}
+    return plain_text(loop, {name: plain_text(function) for name, function in own.items() if function is not None})
+
+
+def plain_text(function: Callable[..., Any], instead: dict[str, Any] | None = None) -> Callable[..., Any]:
+    """Return a function in which every compiled helper, at any depth, is replaced by its Python text."""
+    text: Any = interpreted(function)
+    names = dict(text.__globals__)
+    for name in text.__code__.co_names:
+        if isinstance(names.get(name), Dispatcher):
+            names[name] = plain_text(names[name])
+    names.update(instead or {})
+    return FunctionType(text.__code__, names, text.__name__, text.__defaults__, text.__closure__)
+
+
+def compile_loop(policy: Policy, loop: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    """Compile a loop for these arguments, if it is to be compiled and is not yet.
+
+    Raises
+    ------
+    PolicyError
+        If one of the policy's functions cannot be compiled: which one, where, and what the compiler missed.
+    """
+    if not isinstance(loop, Dispatcher):
+        return
+    try:
+        loop.compile(tuple(map(loop.typeof_pyval, args)))
+    except Exception as error:
+        _blame(policy, args[0], args[1])
+        raise error
+
+
+def _blame(policy: Policy, state: Any, params: Any) -> None:
+    """Compile the functions of a policy one by one, and complain of the first that cannot be compiled."""
+    rng, slate, won = np.random.default_rng(0), np.zeros(1, np.int64), np.zeros((1, 1), np.int8)
+    arm = 0, 0
+    parts: dict[str, tuple[Any, tuple[Any, ...]]] = {
+        "select": (policy.select, (1, rng)),
+        "update": (policy.update, (1, *arm, 1, rng)),
+        "recommend": (policy.recommend, ()),
+        "idle_until": (policy.idle_until, (1,)),
+    }
+    if policy.feedback == "slate":
+        parts["select"] = policy.select, (1, slate, rng)
+        parts["update"] = policy.update, (1, slate, 1, won, rng)
+    if policy.sweeps is not None and type(state) is policy.sweeps.state:
+        p, met = np.zeros((1, 1)), np.zeros((1, 1), np.int64)
+        parts["sweep"] = policy.sweeps.sweep, (p, 1, 1, met, rng)
+        parts["recommend"] = policy.sweeps.recommend, ()
+    for name, (function, rest) in parts.items():
+        if function is None or (type(state) is not policy.state and name not in ("sweep", "recommend")):
+            continue
+        part: Any = uncached_kernel(interpreted(function))
+        what = f"{name} of policy '{policy.name}'"
+        try:
+            part.compile(tuple(map(part.typeof_pyval, (state, params, *rest))))
+        except Exception as error:
+            raise PolicyError(f"{what} cannot be compiled: {compile_error(function, error)}") from error
+        given, pair = part.nopython_signatures[0].return_type, name == "select" and policy.feedback == "duel"
+        values = given if isinstance(given, types.BaseTuple) else [given]
+        if name != "update" and [isinstance(one, types.Integer) for one in values] != [True] * (1 + pair):
+            legal = "two whole numbers" if pair else "a whole number"
+            raise PolicyError(f"{what} cannot be compiled: it returns {given}, not {legal}")

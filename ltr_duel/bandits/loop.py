@@ -1,0 +1,225 @@
+"""The one loop: a policy compares pairs, or sets, of arms, or takes whole sweeps at once, until a given step.
+
+The loop owns time and the jumps: where a policy knows that nothing can change for a while, it goes there. What is kept
+of the run is the recorder's business. Simulations, `check_policy`, tests and benchmarks run this loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ltr_duel.bandits.compiling import compile_loop, loop_for
+from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
+from ltr_duel.bandits.policy import Policy, idle_until, recommend, select, select_slate, sweep, update, update_slate
+from ltr_duel.bandits.recorder import Counts, Path, count_met, note_pair, note_slate
+from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, kernel, stream
+
+
+@kernel
+def run_pairs(
+    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Any, start: int, stop: int, jump: bool
+) -> int:
+    """Let a policy compare pairs in the steps start..stop; return in how many of them it was asked."""
+    decisions, t = 0, start
+    while t <= stop:
+        decisions += 1
+        first, second = select(state, params, t, streams.policy)
+        last, outcome = t, 0
+        if first != second:
+            outcome = duel(oracle, first, second, streams)
+        elif jump:
+            last = min(idle_until(state, params, t), stop)
+        update(state, params, t, first, second, outcome, streams.policy)
+        note_pair(recorder, state, params, t, last, first, second)
+        t = last + 1
+    return decisions
+
+
+@kernel
+def run_slates(
+    state: Any,
+    params: Any,
+    oracle: Any,
+    streams: Streams,
+    recorder: Any,
+    start: int,
+    stop: int,
+    jump: bool,
+    slate: IntVector,
+    won: SignMatrix,
+) -> int:
+    """Let a policy compare sets of arms. ``slate`` (K,) and ``won`` (K, K) are scratch."""
+    decisions, t = 0, start
+    while t <= stop:
+        decisions += 1
+        size = select_slate(state, params, t, slate, streams.policy)
+        last = t
+        if size > 1:
+            multiduel(oracle, slate, size, won, streams)
+        elif jump:
+            last = min(idle_until(state, params, t), stop)
+        update_slate(state, params, t, slate, size, won, streams.policy)
+        note_slate(recorder, state, params, t, last, slate, size)
+        t = last + 1
+    return decisions
+
+
+@kernel
+def run_sweeps(
+    state: Any,
+    params: Any,
+    oracle: Any,
+    streams: Streams,
+    recorder: Counts,
+    start: int,
+    stop: int,
+    jump: bool,
+    met: IntMatrix,
+) -> int:
+    """Let a policy walk from checkpoint to checkpoint, to the last. ``met`` (K, K): duels of each pair until now."""
+    decisions, t = 0, start
+    for row in range(recorder.times.shape[0]):
+        decisions += sweep(state, params, oracle.p, t, recorder.times[row], met, streams.policy)
+        t = recorder.times[row] + 1
+        count_met(recorder, row, met, recommend(state, params))
+    return decisions
+
+
+class Run:
+    """One run of a policy: what it knows, and the loop that moves it on.
+
+    Parameters
+    ----------
+    policy : Policy
+    params : NamedTuple
+        Of the policy's class.
+    n_arms : int
+    oracle : NamedTuple
+        Who answers, see `ltr_duel.bandits.oracle`.
+    streams : Streams
+    recorder : Counts or Path
+        What is kept.
+    horizon : int
+        What a policy that needs to know is told.
+    compiled : bool
+        False runs the same text as plain Python.
+    plain : bool
+        True runs the helpers of the policy as plain Python too: there a wrong index is an error.
+    in_sweeps : bool
+        Whether the policy takes whole sweeps at once; then the recorder is `Counts`, and the run goes to its last
+        checkpoint at once.
+
+    Attributes
+    ----------
+    state : NamedTuple
+        What the policy knows.
+    t, decisions : int
+        Steps taken, and in how many of them the policy was asked.
+
+    Examples
+    --------
+    >>> from ltr_duel.bandits import POLICIES
+    >>> run = Run.on_matrix(POLICIES["rucb"], [[0.5, 0.9], [0.1, 0.5]], keep=3)
+    >>> run.advance(1000)
+    >>> run.recommend(), run.path.shape
+    (0, (3, 2))
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        params: Any,
+        n_arms: int,
+        oracle: Any,
+        streams: Streams,
+        recorder: Any,
+        *,
+        horizon: int = 0,
+        compiled: bool = True,
+        plain: bool = False,
+        in_sweeps: bool = False,
+    ) -> None:
+        walker = policy.sweeps if in_sweeps and policy.sweeps is not None else policy
+        self.state = walker.init(n_arms, horizon if policy.needs_horizon else 0, params)
+        self.n_arms, self.t, self.decisions = n_arms, 0, 0
+        self._recommend, self._policy, self._recorder = walker.recommend, policy, recorder
+        self._fixed = (self.state, params, oracle, streams, recorder)
+        loop: Callable[..., int]
+        self._scratch: tuple[Any, ...]
+        if in_sweeps:
+            loop, self._scratch = run_sweeps, (np.zeros((n_arms, n_arms), np.int64),)
+        elif policy.feedback == "duel":
+            loop, self._scratch = run_pairs, ()
+        else:
+            loop, self._scratch = run_slates, (np.zeros(n_arms, np.int64), np.zeros((n_arms, n_arms), np.int8))
+        self._loop = loop_for(policy, loop, compiled=compiled, plain=plain)
+
+    @classmethod
+    def on_matrix(
+        cls,
+        policy: Policy,
+        p: ArrayLike,
+        params: Any = None,
+        *,
+        seed: int = 0,
+        horizon: int = 0,
+        keep: int = 0,
+        plain: bool = False,
+    ) -> Run:
+        """Let a policy play against the coins of a matrix, and keep its path.
+
+        Parameters
+        ----------
+        policy : Policy
+        p : array of float, shape (K, K)
+            ``p[i, j]`` = Pr(arm i beats arm j).
+        params : NamedTuple, optional
+            The defaults if not given.
+        seed : int
+            Of the policy's stream and of the coins' stream.
+        horizon : int
+            What a policy that needs to know is told.
+        keep : int
+            How many steps of the path to keep.
+        plain : bool
+            True runs the same text as plain Python, helpers included.
+        """
+        matrix, coins = np.ascontiguousarray(p, np.float64), stream(seed, "coins")
+        n_arms = len(matrix)
+        path = np.zeros((keep, 2 if policy.feedback == "duel" else n_arms), np.int64)
+        streams = Streams(stream(seed, "policy"), coins, coins, coins, coins)
+        given = policy.params() if params is None else params
+        oracle = MatrixOracle(matrix)
+        return cls(policy, given, n_arms, oracle, streams, Path(path), horizon=horizon, plain=plain)
+
+    def advance(self, stop: int, *, jump: bool = True) -> None:
+        """Take the steps after ``t`` up to ``stop``.
+
+        Parameters
+        ----------
+        stop : int
+        jump : bool
+            Whether to skip steps in which nothing can change.
+
+        Raises
+        ------
+        PolicyError
+            If the policy cannot be compiled.
+        """
+        args = (*self._fixed, self.t + 1, stop, jump, *self._scratch)
+        compile_loop(self._policy, self._loop, args)
+        self.decisions += self._loop(*args)
+        self.t = stop
+
+    @property
+    def path(self) -> IntMatrix:
+        """The first choices, as many as were to be kept; see `Path`."""
+        return self._recorder.path
+
+    def recommend(self) -> int:
+        """Return the arm that the policy would use if it had to stop now."""
+        return int(self._recommend(self.state, self._fixed[1]))

@@ -1,12 +1,6 @@
 """A policy as a live object: ask which arms to compare, tell who won. For a search page instead of a simulation.
 
 The functions are those of the simulation, run as plain Python; a step takes microseconds.
-
-    policy = LivePolicy("rucb", n_arms=5, seed=1)
-    first, second = policy.ask()
-    policy.tell(+1)                        # first won
-    np.savez("policy.npz", **policy.snapshot())
-    policy = LivePolicy.restore("rucb", np.load("policy.npz"))
 """
 
 from __future__ import annotations
@@ -33,7 +27,21 @@ class LivePolicy:
     horizon : int
         How many comparisons there will be, for a policy that needs to know.
     seed : int
-        Of the policy's own chance.
+        Of the policy's own random numbers.
+
+    Raises
+    ------
+    InputError
+        For an unknown policy or parameter, no arms, or a missing horizon.
+
+    Examples
+    --------
+    >>> policy = LivePolicy("rucb", n_arms=5, seed=1)
+    >>> first, second = policy.ask()
+    >>> policy.tell(+1)  # the first won
+    >>> policy = LivePolicy.restore("rucb", policy.snapshot())
+    >>> policy.steps
+    1
     """
 
     def __init__(self, policy: str | Policy, n_arms: int, *, horizon: int = 0, seed: int = 0) -> None:
@@ -71,6 +79,11 @@ class LivePolicy:
         outcome : int or array
             Of two arms: +1 if the first won, -1 if it lost (break ties by a coin). Nothing, for one arm alone or
             against itself. Of a slate of m arms: an (m, m) array whose entry [a, b] has that sign for all a < b.
+
+        Raises
+        ------
+        InputError
+            If nothing was asked, or for an outcome that is none.
         """
         if not self._asked:
             raise InputError("nothing was asked: call ask() before tell()")
@@ -121,7 +134,13 @@ class LivePolicy:
 
     @classmethod
     def restore(cls, policy: str | Policy, arrays: Mapping[str, NDArray[Any]]) -> LivePolicy:
-        """Make a policy that goes on where another of the same name and parameters was at its `snapshot`."""
+        """Make a policy that resumes where another of the same name and parameters was at its `snapshot`.
+
+        Raises
+        ------
+        InputError
+            For an unknown policy, or arrays that are no snapshot of it.
+        """
         self = cls.__new__(cls)
         self._label, self._policy, self._params = POLICIES.configure(policy)
         empty = self._policy.init(1, 1, self._params)

@@ -35,13 +35,13 @@ from ltr_duel.core import (
     IntMatrix,
     IntVector,
     NoParams,
+    Registry,
     SignMatrix,
     dispatched,
     dispatched_call,
     implement,
     interpreted,
 )
-from ltr_duel.core.components import Registry
 
 NEVER = np.iinfo(np.int64).max
 
@@ -228,7 +228,9 @@ def bind(policy: Policy) -> None:
 
 
 _bound: dict[type, tuple[Callable[..., Any], ...]] = {}
-POLICIES: Registry[Policy] = Registry("policy", "ltr_duel.bandits.policies", bind)
+POLICIES: Registry[Policy] = Registry(
+    "policy", "ltr_duel.bandits.policies", bind, "ltr_duel.bandits.check:check_policy"
+)
 
 
 def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Policy:

@@ -75,6 +75,7 @@ def new_counts(times: IntVector, n_arms: int, place: IntVector | None = None) ->
     """Make an empty recorder. Without ``place`` arm 0 counts as the best, arm 1 as the next, and so on."""
     square = (len(times), n_arms)
     pulls, best, worst = np.zeros((3, *square), np.int64)
+    so_far = np.zeros((4, n_arms), np.int64)
     return Counts(
         times,
         np.arange(n_arms) if place is None else np.asarray(place, np.int64),
@@ -83,7 +84,7 @@ def new_counts(times: IntVector, n_arms: int, place: IntVector | None = None) ->
         np.zeros(len(times), np.int64),
         best,
         worst,
-        Totals(*(np.zeros(n_arms, np.int64) for _ in range(4)), np.zeros(n_arms)),
+        Totals(so_far[0], so_far[1], so_far[2], so_far[3], np.zeros(n_arms)),
         np.zeros(1, np.int64),
         np.array(times[:1], np.int64),
     )

@@ -140,6 +140,9 @@ class Dispatch:
                 f"{kind.__module__}: {self._stub.__name__} takes ({', '.join(self._parameters)}),"
                 f" not ({', '.join(given)})"
             )
+        # numba names compiled code by the names of classes, without their modules. Code from the disk cache could then
+        # be taken for that of another class with the same name and the same types of fields.
+        kind.__name__ = f"{kind.__module__}.{kind.__qualname__}"
         self._table[kind] = text
 
     def find(self, kind: type | None) -> Callable[..., Any]:

@@ -1,4 +1,3 @@
-from .check import MethodError as MethodError
 from .check import check_method as check_method
 from .comparison import Comparer as Comparer
 from .comparison import Comparison as Comparison
@@ -7,6 +6,7 @@ from .comparison import compare_slate as compare_slate
 from .method import METHODS as METHODS
 from .method import Lists as Lists
 from .method import Method as Method
+from .method import MethodError as MethodError
 from .method import Page as Page
 from .method import Size as Size
 from .method import credit_pair as credit_pair

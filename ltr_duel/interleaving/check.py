@@ -6,11 +6,12 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.clicks import ClickModel
-from ltr_duel.core import InputError, stream
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, SignMatrix, interpreted, kernel, stream
 from ltr_duel.interleaving.comparison import Comparer, Comparison, compare_pair, compare_slate
-from ltr_duel.interleaving.method import METHODS, Method, draw_pair, draw_slate
+from ltr_duel.interleaving.method import METHODS, Method, MethodError, draw_pair, draw_slate
 from ltr_duel.rankers import Rankings, inverse
 
 _CLICKS = ClickModel("of the check", (0.3, 0.9), (0.1, 0.5))
@@ -18,23 +19,13 @@ _TIMES = 2000  # comparisons behind a mean; a mean of outcomes in -1..1 is then 
 _FAR = 6.0  # standard errors that cannot be chance
 
 
-class MethodError(InputError):
-    """A comparison method breaks the contract; the message says which part of it.
-
-    Examples
-    --------
-    >>> issubclass(MethodError, InputError)
-    True
-    """
-
-
 def check_method(method: str | Method) -> None:
     """Test that a comparison method behaves.
 
     It shows lists of different documents, all of them the query's, as long as they can be; identical rankers win one
     half each; swapping two rankers mirrors the outcome; outcomes lie in -1..1; the probabilities of a method that
-    solves for them add up to 1; the same seed gives the same list. Queries of one document, fewer documents than
-    places, twins, and several outcome rules are tried.
+    solves for them add up to 1; the same seed gives the same list, and the same outcomes compiled and interpreted.
+    Queries of one document, fewer documents than places, twins, and several outcome rules are tried.
 
     Parameters
     ----------
@@ -112,36 +103,60 @@ def _check_lists(kind: Method, comparer: Comparer, draw: Any) -> None:
         _require(len(one) == min(comparer.top, documents), kind, f"its list of {len(one)} could be longer: {one}")
 
 
-def _mean_of_pairs(c: Comparison, first: int, second: int, kind: Method) -> float:
-    rng = stream(0, "check pairs", first, second)
-    outcomes = [compare_pair(c, 0, first, second, rng, rng) for _ in range(_TIMES)]
-    _require(all(-1 <= o <= 1 for o in outcomes), kind, "an outcome lies outside -1..1")
-    return float(np.mean(outcomes))
+@kernel
+def _play_pairs(comparison: Comparison, first: int, second: int, outcomes: FloatVector, rng: Generator) -> None:
+    for k in range(outcomes.shape[0]):
+        outcomes[k] = compare_pair(comparison, 0, first, second, rng, rng)
+
+
+@kernel
+def _play_slates(
+    comparison: Comparison, slate: IntVector, won: SignMatrix, times: int, total: FloatMatrix, rng: Generator
+) -> None:
+    """Add to ``total[i, j]`` how often ranker i won against j, less how often it lost, where i stands before j."""
+    for _ in range(times):
+        compare_slate(comparison, 0, slate, slate.shape[0], won, rng, rng)
+        for a in range(slate.shape[0]):
+            for b in range(a + 1, slate.shape[0]):
+                total[slate[a], slate[b]] += won[a, b]
+
+
+def _outcomes(comparer: Comparer, first: int, second: int, times: int, *, compiled: bool) -> FloatVector:
+    outcomes = np.zeros(times)
+    play = _play_pairs if compiled else interpreted(_play_pairs)
+    play(comparer.open(), first, second, outcomes, stream(0, "check pairs", first, second))
+    return outcomes
+
+
+def _leads(comparer: Comparer, slate: IntVector, times: int, *, compiled: bool) -> FloatMatrix:
+    total = np.zeros((4, 4))
+    play = _play_slates if compiled else interpreted(_play_slates)
+    play(comparer.open(), slate, np.zeros((4, 4), np.int8), times, total, stream(0, "check slates", *slate.tolist()))
+    return total / times
 
 
 def _check_pairs(kind: Method, comparer: Comparer) -> None:
-    c = comparer.open()
-    _require(
-        abs(_mean_of_pairs(c, 0, 2, kind)) < _FAR / sqrt(_TIMES), kind, "identical rankers do not win one half each"
-    )
-    one, other = _mean_of_pairs(c, 0, 1, kind), _mean_of_pairs(c, 1, 0, kind)
+    def mean(first: int, second: int) -> float:
+        outcomes = _outcomes(comparer, first, second, _TIMES, compiled=kind.compiled)
+        _require(bool((np.abs(outcomes) <= 1).all()), kind, "an outcome lies outside -1..1")
+        return float(outcomes.mean())
+
+    fast, plain = (_outcomes(comparer, 0, 1, 200, compiled=kind.compiled and one) for one in (True, False))
+    _require(np.array_equal(fast, plain), kind, "compiled it does not do what the same text does as plain Python")
+    _require(abs(mean(0, 2)) < _FAR / sqrt(_TIMES), kind, "identical rankers do not win one half each")
+    one, other = mean(0, 1), mean(1, 0)
     _require(
         abs(one + other) < _FAR * sqrt(2 / _TIMES), kind, f"swapping the rankers does not mirror it: {one}, {other}"
     )
-    _require(_mean_of_pairs(c, 0, 3, kind) > 0, kind, "a ranker loses to its own reverse, though it ranks better")
+    _require(mean(0, 3) > 0, kind, "a ranker loses to its own reverse, though it ranks better")
 
 
 def _check_slates(kind: Method, comparer: Comparer) -> None:
-    c, rng = comparer.open(), stream(0, "check slates")
-    total = np.zeros((4, 4))
-    for slate in (np.array([0, 1, 2, 3]), np.array([3, 2, 1, 0])):
-        won = np.zeros((4, 4), np.int8)
-        for _ in range(_TIMES):
-            compare_slate(c, 0, slate, 4, won, rng, rng)
-            for a in range(4):
-                for b in range(a + 1, 4):
-                    total[slate[a], slate[b]] += won[a, b]
-    mean, mirrored = np.triu(total) / _TIMES, np.tril(total).T / _TIMES
+    slate = np.arange(4)
+    fast, plain = (_leads(comparer, slate, 200, compiled=kind.compiled and one) for one in (True, False))
+    _require(np.array_equal(fast, plain), kind, "compiled it does not do what the same text does as plain Python")
+    mean = _leads(comparer, slate, _TIMES, compiled=kind.compiled)
+    mirrored = _leads(comparer, slate[::-1].copy(), _TIMES, compiled=kind.compiled).T
     _require(abs(mean[0, 2]) < _FAR / sqrt(_TIMES), kind, "in a set, identical rankers do not win one half each")
     _require(
         bool((np.abs(mean + mirrored) < _FAR * sqrt(2 / _TIMES)).all()), kind, "the order of a set changes who wins"

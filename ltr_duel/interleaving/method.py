@@ -52,6 +52,16 @@ class Size(NamedTuple):
     rankers: int  # of the largest slate
 
 
+class MethodError(InputError):
+    """A comparison method breaks the contract; the message says which part of it.
+
+    Examples
+    --------
+    >>> issubclass(MethodError, InputError)
+    True
+    """
+
+
 @dispatched_call
 def draw_pair(state: Any, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator) -> int:
     """Interleave two rankers: fill ``page.shown`` and ``page.owner``, and return the length of the list."""

@@ -5,4 +5,22 @@ Nothing here reads files or draws pictures.
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [
+    "REGRETS",
+    "FromMatrix",
+    "FromUtilities",
+    "Live",
+    "NormalScores",
+    "OracleSource",
+    "Results",
+    "RunKey",
+    "RunResult",
+    "checkpoints",
+    "distortion_table",
+    "measure_distortion",
+    "measure_sensitivity",
+    "sensitivity_table",
+    "simulate",
+    "summarise",
+]

@@ -6,14 +6,17 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ltr_duel.bandits import POLICIES
 from ltr_duel.clicks import CLICK_MODELS
 from ltr_duel.core import InputError, load_plugin, plugins, reload_plugin
 from ltr_duel.data import CORPORA
 from ltr_duel.interleaving import METHODS
 
+KINDS: tuple[Any, ...] = (POLICIES, METHODS, CLICK_MODELS, CORPORA)
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 CLICKS = """
 from ltr_duel.clicks import CLICK_MODELS, ClickFamily
@@ -27,7 +30,7 @@ CLICK_MODELS.add(ClickFamily(name="{name}", tables=TABLES))
 def write(tmp_path, monkeypatch):
     """Return a function that writes a plug-in file; what it registers is forgotten afterwards."""
     monkeypatch.setattr(plugins, "_loaded", {})
-    before = {registry: registry.names() for registry in (METHODS, CLICK_MODELS)}
+    before = {registry: registry.names() for registry in KINDS}
 
     def write_file(name, text):
         path = tmp_path / f"{name}.py"
@@ -46,11 +49,11 @@ def examples(page):
     return [block for block in blocks if "register(__name__" in block or ".add(" in block]
 
 
-@pytest.mark.parametrize("number", range(3))
-def test_the_plugins_in_the_docs_keep_the_contracts(write, number):
-    plugin = load_plugin(write(f"from_the_docs_{number}", examples("methods.md")[number]))
+@pytest.mark.parametrize(("page", "number"), [("policies.md", 0), *(("methods.md", number) for number in range(3))])
+def test_the_plugins_in_the_docs_keep_the_contracts(write, page, number):
+    plugin = load_plugin(write(f"from_the_docs_{number}", examples(page)[number]))
     ((kind, name),) = plugin.components
-    registry = {"comparison method": METHODS, "click model": CLICK_MODELS}[kind]
+    registry = {registry.kind: registry for registry in KINDS}[kind]
     registry.check(name)
     assert plugin.defines(kind, name) and name in ("hasty", f"from_the_docs_{number}")
 
@@ -142,3 +145,28 @@ def test_check_says_line_by_line_what_keeps_its_contract(write, ltr_duel):
 )
 def test_every_click_model_and_corpus_keeps_the_contract(registry, name):
     registry.check(name)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("state.used[page.shown[k]] = 1", "state.used.extend(page.shown)", r"plug\.py:\d+: .*extend"),
+        (
+            "document = start + page.shown",
+            "scratch = np.zeros(3)\n        document = start + page.shown",
+            "no compiled form of zeros",
+        ),
+        ("used: np.ndarray", "used: list", None),
+        ("np.zeros(size.longest, np.uint8)", "[0] * size.longest", r"plug\.py:\d+: "),
+    ],
+)
+def test_a_method_that_cannot_be_compiled_is_one_sentence(write, ltr_duel, corpus, tmp_path, old, new, sentence):
+    text = examples("methods.md")[1]
+    assert old in text
+    words = ("--plugin", write("plug", text.replace(old, new)), "--method", "plug", "--comparisons", "20")
+    answer = ltr_duel("prefs", "estimate", corpus, *words, "--drop-constant", "--out", tmp_path / "p.parquet")
+    if sentence is None:
+        assert answer.code == 0, answer.err  # an annotation only
+        return
+    assert answer.code == 2 and len(answer.err.strip().splitlines()) == 1, answer.err
+    assert re.search(f"ltr-duel: method 'plug': .*{sentence}", answer.err)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import numba
 import numpy as np
 import pytest
 
@@ -107,6 +109,31 @@ def test_dispatch_goes_by_class_compiled_and_interpreted():
 def test_an_implementation_with_another_signature_is_refused():
     with pytest.raises(TypeError, match=r"count_legs takes \(animal, extra\), not \(animal\)"):
         implement(count_legs, Dog, lambda animal: 4)
+
+
+def class_of_one_name(legs):
+    class State(NamedTuple):
+        lives: int
+
+    implement(count_legs, State, lambda animal, extra: legs + extra)
+    return State
+
+
+def test_classes_of_the_same_name_and_fields_are_told_apart_in_compiled_code():
+    one, other = class_of_one_name(2)(9), Dog(0.5)
+    assert numba.typeof(one).name.startswith(f"{type(one).__module__}.class_of_one_name.")
+    assert pickle.loads(pickle.dumps(other)) == other, "the class is still found by its name in the module"
+
+
+def test_code_for_classes_from_outside_the_package_is_not_stored():
+    script = (
+        "from typing import NamedTuple; import numba, numpy as np; from ltr_duel.core.jit import _of_this_package\n"
+        "class State(NamedTuple):\n    wins: np.ndarray\n"
+        "class Outer(NamedTuple):\n    state: State\n"
+        "Outer.__module__ = 'ltr_duel.test'\n"
+        "for one in (np.zeros(2), Outer(State(np.zeros(2)))):\n    print(_of_this_package([numba.typeof(one)]))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", script], text=True).split() == ["True", "False"]
 
 
 def test_kernels_are_compiled_without_the_reference_counter():

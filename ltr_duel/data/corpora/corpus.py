@@ -23,27 +23,16 @@ _ADDRESS = re.compile(r"https?://[^/\s]+/\S*")
 class Archive(NamedTuple):
     """One file to download, and what it must be.
 
-    Parameters
-    ----------
-    name : str
-        Of the file.
-    urls : tuple of str
-        Tried in this order; none where the file can only be fetched by hand.
-    digest : str, optional
-        ``"sha256:..."`` or ``"md5:..."``, where one was published.
-    size : int, optional
-        Bytes, where published.
-
     Examples
     --------
     >>> Archive("MQ2008.rar", ("https://example.org/MQ2008.rar",)).digest is None
     True
     """
 
-    name: str
-    urls: tuple[str, ...] = ()
-    digest: str | None = None
-    size: int | None = None
+    name: str  # of the file
+    urls: tuple[str, ...] = ()  # tried in this order; none where the file can only be fetched by hand
+    digest: str | None = None  # "sha256:..." or "md5:...", where one was published
+    size: int | None = None  # in bytes, where published
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -78,8 +67,8 @@ class Corpus(Component):
         The files that hold it; the first one is fetched.
     main_part : str
         Folder or beginning of file names inside the unpacked archive that is converted.
-    cite, where
-        See `Component`.
+    params, limits, choices, cite, where
+        See `Component`; a corpus has no parameters.
 
     Examples
     --------
@@ -131,6 +120,7 @@ class Corpus(Component):
             "features": str(self.features),
             "grades": str(self.grades),
             "licence": self.licence,
+            "source": super().facts()["source"],
         }
 
 
@@ -151,7 +141,7 @@ def check_corpus(corpus: Corpus | str) -> None:
     ------
     InputError
         If there is no corpus of this name, a size is not legal, an address, a digest or a part's path is not well
-        formed, the number of folds is not 1 or 5, or it cannot be read as declared.
+        formed, the number of folds is not 1 or 5, its source is unknown, or it cannot be read as declared.
 
     Examples
     --------
@@ -190,3 +180,4 @@ def check_corpus(corpus: Corpus | str) -> None:
         if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
             raise InputError(f"{about}: '{path}' must be a path inside the archive's folder")
     dialect_named(corpus.reading().dialect or "")
+    corpus.facts()  # an unknown source is refused

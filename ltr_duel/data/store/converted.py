@@ -169,10 +169,7 @@ def _write_arrow(path: Path, columns: dict[str, NDArray[Any] | None]) -> None:
 def _read_arrow(path: Path) -> dict[str, NDArray[Any]]:
     import pyarrow as pa
 
-    try:
-        table = pa.ipc.open_file(pa.memory_map(str(path))).read_all().combine_chunks()
-    except pa.ArrowInvalid as error:
-        raise ValueError(str(error)) from None
+    table = pa.ipc.open_file(pa.memory_map(str(path))).read_all().combine_chunks()
     return {name: _as_numpy(table[name].chunk(0)) for name in table.column_names}
 
 

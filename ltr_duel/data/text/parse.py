@@ -91,7 +91,7 @@ def parse_chunk(chunk: Chunk, room: Room, rules: Rules, pool: Pool) -> Parsed:
     _settle(text, block)
     if rules.place == scan.IN_COMMENT:
         missing = scan.query_from_comment(text, lines)
-        if missing != scan.STOPPED:
+        if missing < rows:
             state.code, state.at = scan.NO_COMMENT, lines[missing].start
     new = np.empty(rows, dtype=np.bool_)
     scan.mark_new_queries(text, lines, new)

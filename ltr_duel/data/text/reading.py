@@ -26,27 +26,16 @@ from ltr_duel.data.text.values import as_grades, check_labels, fill_missing, usu
 class Naming(NamedTuple):
     """What a corpus is called, where the user or its declaration says so.
 
-    Parameters
-    ----------
-    name : str
-        What plots and reports call it.
-    grades : int, optional
-        Number of relevance grades.
-    feature_names : sequence of str, optional
-        One for each column.
-    corpus : str, optional
-        The name under which it is registered in ``CORPORA``.
-
     Examples
     --------
     >>> Naming("MQ2008, fold 1", grades=3).corpus is None
     True
     """
 
-    name: str
+    name: str  # in plots and reports
     grades: int | None = None
-    feature_names: Sequence[str] | None = None
-    corpus: str | None = None
+    feature_names: Sequence[str] | None = None  # one for each column
+    corpus: str | None = None  # the name under which it is registered in CORPORA
 
 
 def read_files(

@@ -328,7 +328,7 @@ def mark_new_queries(text, lines, new):
 
 @kernel
 def query_from_comment(text, lines):
-    """Make the first word of each comment the query; return the first row without one, or STOPPED."""
+    """Make the first word of each comment the query; return the first row without one, or the number of rows."""
     for row in range(len(lines)):
         line = lines[row]
         at = line.comment
@@ -341,4 +341,4 @@ def query_from_comment(text, lines):
             return row
         line.query_end = at
         line.comment = at
-    return STOPPED
+    return len(lines)

@@ -1,17 +1,14 @@
-"""The Istella corpora, of an Italian web search engine.
-
-Dato, Lucchese, Nardini, Orlando, Perego, Tonellotto and Venturini, Fast Ranking with Additive Ensembles of Oblivious
-and Non-Oblivious Regression Trees, ACM Transactions on Information Systems 35, 2016.
-"""
+"""The Istella corpora, of an Italian web search engine."""
 
 from ltr_duel.data.corpora.corpus import CORPORA, Archive, Corpus
 
 _LIBRARY = "http://library.istella.it/dataset"
 
-for _name, _title, _part, _archive in (
+for _name, _title, _cite, _part, _archive in (
     (
         "istella",
         "Istella LETOR",
+        "dato2016fast",
         "full",
         Archive(
             "istella-letor.tar.gz",
@@ -23,6 +20,7 @@ for _name, _title, _part, _archive in (
     (
         "istella-s",
         "Istella-S, a sample of Istella",
+        "lucchese2016post",
         "sample",
         Archive(
             "istella-s-letor.tar.gz",
@@ -34,6 +32,7 @@ for _name, _title, _part, _archive in (
     (
         "istella-x",
         "Istella-X, many documents a query",
+        "lucchese2018selective",
         "",
         Archive(
             "istella-X.tar.gz",
@@ -51,6 +50,7 @@ for _name, _title, _part, _archive in (
             features=220,
             dialect="istella",
             licence="Istella licence, non-commercial",
+            cite=_cite,
             terms_url="https://istella.ai/data/",
             archives=(_archive,),
             obtain="Accept the licence on the terms page",

@@ -1,8 +1,4 @@
-"""LETOR 3.0: the Gov collection of TREC, and OHSUMED.
-
-Qin, Liu, Xu and Li, LETOR: A Benchmark Collection for Research on Learning to Rank for Information Retrieval,
-Information Retrieval 13, 2010.
-"""
+"""LETOR 3.0: the Gov collection of TREC, and OHSUMED."""
 
 from ltr_duel.data.corpora.corpus import CORPORA, MICROSOFT, Archive, Corpus
 
@@ -18,6 +14,7 @@ CORPORA.add(
         folds=5,
         dialect="letor",
         licence=MICROSOFT,
+        cite="qin2010letor",
         terms_url=_PAGE,
         archives=(Archive("Gov.rar", (f"{_OLD_FOLDER}/Gov.rar",)),),
         obtain="The old link is presumed dead. Find LETOR 3.0 from the terms page, accept, save Gov.rar",
@@ -36,6 +33,7 @@ CORPORA.add(
         folds=5,
         dialect="letor",
         licence=MICROSOFT,
+        cite="qin2010letor",
         terms_url=_PAGE,
         archives=(Archive("OHSUMED.zip", (f"{_OLD_FOLDER}/OHSUMED.zip",)),),
         obtain="The old link is presumed dead. Find LETOR 3.0 from the terms page, accept, save OHSUMED.zip",

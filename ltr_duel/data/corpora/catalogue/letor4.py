@@ -1,7 +1,4 @@
-"""LETOR 4.0: the Million Query tracks of TREC 2007 and 2008, as features and as rank lists.
-
-Qin and Liu, Introducing LETOR 4.0 Datasets, arXiv:1306.2597, 2013.
-"""
+"""LETOR 4.0: the Million Query tracks of TREC 2007 and 2008, as features and as rank lists."""
 
 from ltr_duel.data.corpora.corpus import CORPORA, MICROSOFT, Archive, Corpus
 
@@ -20,6 +17,7 @@ CORPORA.add(
         folds=5,
         dialect="letor",
         licence=MICROSOFT,
+        cite="qin2013letor",
         terms_url=_PAGE,
         archives=(
             Archive(
@@ -44,6 +42,7 @@ CORPORA.add(
         folds=5,
         dialect="letor",
         licence=MICROSOFT,
+        cite="qin2013letor",
         terms_url=_PAGE,
         archives=(
             Archive(
@@ -69,6 +68,7 @@ for _year, _runs in ((2007, 21), (2008, 25)):
             dialect="letor-agg",
             fill="last",
             licence=MICROSOFT,
+            cite="qin2013letor",
             terms_url=_PAGE,
             obtain=f"Open {_FOLDER} in a browser, save MQ{_year}-agg.rar, unpack it",
         )

@@ -1,7 +1,4 @@
-"""MSLR-WEB: queries and web pages of the search engine Bing.
-
-Qin and Liu, Introducing LETOR 4.0 Datasets, arXiv:1306.2597, 2013.
-"""
+"""MSLR-WEB: queries and web pages of the search engine Bing."""
 
 from ltr_duel.data.corpora.corpus import CORPORA, MICROSOFT, Archive, Corpus
 
@@ -18,6 +15,7 @@ CORPORA.add(
         folds=5,
         dialect="mslr",
         licence=MICROSOFT,
+        cite="qin2013letor",
         terms_url=_PAGE,
         archives=(
             Archive(
@@ -41,6 +39,7 @@ CORPORA.add(
         folds=5,
         dialect="mslr",
         licence=MICROSOFT,
+        cite="qin2013letor",
         terms_url=_PAGE,
         archives=(
             Archive(

@@ -1,7 +1,4 @@
-"""The two sets of the Yahoo Learning to Rank Challenge.
-
-Chapelle and Chang, Yahoo! Learning to Rank Challenge Overview, JMLR Workshop and Conference Proceedings 14, 2011.
-"""
+"""The two sets of the Yahoo Learning to Rank Challenge."""
 
 from ltr_duel.data.corpora.corpus import CORPORA, Archive, Corpus
 
@@ -19,6 +16,7 @@ for _set, _queries, _documents in (
             documents=_documents,
             dialect="yahoo",
             licence="Yahoo Webscope agreement, on request only",
+            cite="chapelle2011yahoo",
             terms_url="https://webscope.sandbox.yahoo.com/catalog.php?datatype=c&did=64",
             archives=(Archive("ltrc_yahoo.tar.bz2"),),
             obtain="Fill in the request form of the terms page; the archive that is sent to you holds both sets",

@@ -188,6 +188,7 @@ def test_the_saved_matrix_is_the_estimated_one(ltr_duel, corpus, tmp_path):
     assert bradley_terry(2).condorcet_winner == "0"
 
 
+@pytest.mark.usefixtures("forgetting")
 def test_all_policies_and_those_of_a_file_can_be_simulated(ltr_duel, tmp_path):
     from ltr_duel.bandits.policy import POLICIES
 
@@ -202,3 +203,30 @@ def test_all_policies_and_those_of_a_file_can_be_simulated(ltr_duel, tmp_path):
     assert answer.code == 0, answer.err
     assert set(pd.read_parquet(tmp_path / "out" / "results.parquet")["policy"]) == {"my_random"}
     refused(ltr_duel("simulate", path, "--plugin", tmp_path / "none.py", "--policy", "rucb"), "none.py")
+
+
+@pytest.fixture
+def forgetting():
+    """Forget, after the test, the policies that plug-in files added."""
+    from ltr_duel.bandits.policy import POLICIES
+
+    before = POLICIES.names()
+    yield
+    for name in set(POLICIES.names()) - set(before):
+        POLICIES.remove(name)
+
+
+@pytest.mark.usefixtures("forgetting")
+def test_a_policy_that_cannot_be_compiled_is_said_in_one_sentence(ltr_duel, tmp_path):
+    from ltr_duel.bandits.policy import POLICIES
+
+    path = save_preferences(bradley_terry(3), tmp_path / "m.parquet")
+    plugin, spec = tmp_path / "uncompiled.py", tmp_path / "spec.toml"
+    text = Path(POLICIES["random"].select.__code__.co_filename).read_text()
+    text = text.replace("state.wins[first, second]", "state.won[0]")
+    plugin.write_text(text.replace('name="random', 'name="uncompiled'))
+    words = ("update of policy 'uncompiled' cannot be compiled", f"{plugin}:", "Unknown attribute 'won'")
+    refused(ltr_duel("simulate", path, "--plugin", plugin, "--policy", "uncompiled"), *words)
+    spec.write_text('policies = ["uncompiled"]\nrepetitions = 2\nhorizon = 5\n[[matrices]]\nname = "m"\np = [[0.5]]\n')
+    for options in ((), ("--backend", "loky"), ("--time-limit", 60)):
+        refused(ltr_duel("run", spec, "--plugin", plugin, "--out", tmp_path / "out", "--jobs", 1, *options), *words)

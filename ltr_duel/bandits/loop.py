@@ -148,7 +148,6 @@ class Run:
         self.n_arms, self.t, self.decisions = n_arms, 0, 0
         self._recommend, self._policy, self._recorder = walker.recommend, policy, recorder
         self._fixed = (self.state, params, oracle, streams, recorder)
-        loop: Callable[..., int]
         self._scratch: tuple[Any, ...]
         loop: Callable[..., int]
         if in_sweeps:

@@ -13,7 +13,7 @@ from math import ceil, exp, log1p, sqrt
 import numpy as np
 
 from ltr_duel.bandits.policy import NEVER
-from ltr_duel.core import FloatMatrix, IntMatrix, kernel
+from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel
 
 
 @kernel
@@ -78,6 +78,15 @@ def most_victorious(wins: IntMatrix) -> int:
         if beaten > most:
             best, most = i, beaten
     return best
+
+
+@kernel
+def fewest(counts: IntVector) -> int:
+    """Return the smallest of some integers."""
+    least = counts[0]
+    for k in range(counts.shape[0]):
+        least = min(least, counts[k])
+    return least
 
 
 @kernel

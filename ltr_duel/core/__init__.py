@@ -21,6 +21,7 @@ __all__ = [
     "Registry",
     "cache_home",
     "coin",
+    "columns",
     "interpreted",
     "kernel",
     "load_plugin",

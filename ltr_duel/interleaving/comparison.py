@@ -223,6 +223,11 @@ def compare_pair(
     float
         From -1 (``second`` won) to +1 (``first`` won).
 
+    Raises
+    ------
+    TypeError
+        If ``comparison`` is nothing of the kind.
+
     Examples
     --------
     See `Comparer`; compiled functions call it as well.
@@ -282,6 +287,11 @@ def compare_slate(
     -------
     int
         The number of clicks.
+
+    Raises
+    ------
+    TypeError
+        If ``comparison`` is nothing of the kind.
 
     Examples
     --------

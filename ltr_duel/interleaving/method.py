@@ -91,6 +91,11 @@ def draw_slate(state: Any, lists: Lists, query: int, slate: IntVector, size: int
     page : Page
     rng : numpy.random.Generator
 
+    Raises
+    ------
+    TypeError
+        If ``state`` is nothing of the kind.
+
     Examples
     --------
     >>> from ltr_duel.interleaving import METHODS

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import PROBLEM, SOURCE, InputError, unknown_name
+from ltr_duel.core import InputError, unknown_name
+from ltr_duel.core import columns as col
 from ltr_duel.papers.bibliography import PAPERS
 from ltr_duel.papers.checks import MEASURES, Missing, Reading, format_value, in_words, select
 from ltr_duel.papers.verdicts import NEEDS_DATA, Criterion, answer, hardest, verdict
@@ -231,7 +232,7 @@ def _judge(claim: Claim, frames: Mapping[str, pd.DataFrame], abouts: Mapping[str
         except Missing as missing:
             gaps[name] = str(missing)
     notes = _notes(table, [abouts.get(name, {}) for name in claim.figure])
-    names = list(table[SOURCE].dropna().unique()) if SOURCE in table else []
+    names = list(table[col.SOURCE].dropna().unique()) if col.SOURCE in table else []
     source = ", ".join(map(str, names)) + (f" ({'; '.join(notes)})" if notes else "")
     unmeasured = "; ".join(f"{name}: {why}" if name else why for name, why in gaps.items())
     if not readings:
@@ -254,7 +255,7 @@ def _panels(table: pd.DataFrame, by: tuple[str, ...]) -> dict[str, pd.DataFrame]
     found = {}
     for values, part in table.groupby(list(by), sort=False):
         words = [
-            format_value(one) if column == PROBLEM else f"{column} {format_value(one)}"
+            format_value(one) if column == col.PROBLEM else f"{column} {format_value(one)}"
             for column, one in zip(by, values, strict=True)
         ]
         found[", ".join(words)] = part
@@ -263,9 +264,9 @@ def _panels(table: pd.DataFrame, by: tuple[str, ...]) -> dict[str, pd.DataFrame]
 
 def _unfit(panels: Mapping[str, pd.DataFrame], notes: list[str]) -> str:
     """Say what is no evidence for a claim about real data: panels from surrogates, or an excerpt of a corpus."""
-    if any(SOURCE not in part for part in panels.values()):
+    if any(col.SOURCE not in part for part in panels.values()):
         return "nothing says whether the data are real"
-    poor = [name for name, part in panels.items() if not part[SOURCE].isin(REAL).all()]
+    poor = [name for name, part in panels.items() if not part[col.SOURCE].isin(REAL).all()]
     if not poor:
         return next((f"{note} cannot decide this" for note in notes if "excerpt" in note), "")
     return "a surrogate cannot decide this" + (f" ({', '.join(poor)})" if poor != [""] else "")
@@ -273,7 +274,7 @@ def _unfit(panels: Mapping[str, pd.DataFrame], notes: list[str]) -> str:
 
 def _notes(table: pd.DataFrame, abouts: list[Mapping[str, Any]]) -> list[str]:
     """Return the notes on the sources of these rows."""
-    problems, sources = (set(table[name].unique()) if name in table else set() for name in (PROBLEM, SOURCE))
+    problems, sources = (set(table[name].unique()) if name in table else set() for name in (col.PROBLEM, col.SOURCE))
     return list(
         dict.fromkeys(
             one["note"]

@@ -5,25 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import (
-    CLICKS,
-    CORRECT,
-    HORIZON,
-    LOWER_BOUND,
-    POLICY,
-    PROBLEM,
-    RANKERS,
-    REGRET,
-    REPETITION,
-    SOURCE,
-    unknown_name,
-)
+from ltr_duel.core import columns as col
+from ltr_duel.core import unknown_name
 from ltr_duel.simulation import final_rows, student_interval
 
-_FACTS = (RANKERS, CLICKS, SOURCE)
+_FACTS = (col.RANKERS, col.CLICKS, col.SOURCE)
 
 
-def standings(frame: pd.DataFrame, column: str = REGRET) -> pd.DataFrame:
+def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
     """Return one row for each problem and policy, problems in order of appearance, the best policy first.
 
     Parameters
@@ -46,21 +35,21 @@ def standings(frame: pd.DataFrame, column: str = REGRET) -> pd.DataFrame:
     """
     if column not in frame:
         raise unknown_name("column", column, [str(name) for name in frame.columns])
-    ends = final_rows(frame, [PROBLEM])
+    ends = final_rows(frame, [col.PROBLEM])
     parts = []
-    for problem, rows in ends[ends[column].notna()].groupby(PROBLEM, sort=False):
-        wide = rows.pivot_table(index=REPETITION, columns=POLICY, values=column, sort=False)
-        horizon = int(rows[HORIZON].iloc[0])
+    for problem, rows in ends[ends[column].notna()].groupby(col.PROBLEM, sort=False):
+        wide = rows.pivot_table(index=col.REPETITION, columns=col.POLICY, values=column, sort=False)
+        horizon = int(rows[col.HORIZON].iloc[0])
         facts = {name: rows[name].iloc[0] if name in rows else None for name in _FACTS}
-        bound = (rows[LOWER_BOUND].mean() if LOWER_BOUND in rows else np.nan) * np.log(horizon)
+        bound = (rows[col.LOWER_BOUND].mean() if col.LOWER_BOUND in rows else np.nan) * np.log(horizon)
         means = wide.mean().sort_values(kind="stable")
         best = means.iloc[0]
         for place, (policy, mean) in enumerate(means.items(), 1):
             low, high = student_interval(wide[policy].dropna())
             near = student_interval((wide[policy] - wide[means.index[0]]).dropna())[0]
-            right = rows.loc[rows[POLICY] == policy, CORRECT].mean() if CORRECT in rows else np.nan
+            right = rows.loc[rows[col.POLICY] == policy, col.CORRECT].mean() if col.CORRECT in rows else np.nan
             parts.append(
-                {PROBLEM: problem, **facts, HORIZON: horizon, "place": place, POLICY: policy}
+                {col.PROBLEM: problem, **facts, col.HORIZON: horizon, "place": place, col.POLICY: policy}
                 | {"runs": int(wide[policy].count()), "regret": mean, "low": low, "high": high}
                 | {"to_best": mean / best if best > 0 else np.nan, "to_bound": mean / bound, "accuracy": right}
                 | {"tied": place == 1 or bool(np.isnan(near) or near <= 0)}

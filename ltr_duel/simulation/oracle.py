@@ -15,7 +15,15 @@ from ltr_duel.preferences import PreferenceMatrix
 
 
 class OracleSource(Protocol):
-    """What a simulation needs to know of an oracle."""
+    """What a simulation needs to know of an oracle.
+
+    Examples
+    --------
+    >>> from ltr_duel.simulation import NormalScores
+    >>> source: OracleSource = NormalScores([1.0, 0.5])
+    >>> source.names
+    ('0', '1')
+    """
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -51,6 +51,12 @@ class RunKey:
         oracle's own.
     source : str
         SHA-256 of the file that defines the policy, where that is not this package.
+
+    Examples
+    --------
+    >>> key = RunKey({"oracle": "matrix"}, "rucb", {"alpha": 0.51}, horizon=100, repetition=0, seed=1)
+    >>> key.configuration, len(key.digest)
+    ('rucb:{"alpha": 0.51}', 64)
     """
 
     oracle: dict[str, Any] = field(repr=False)
@@ -94,6 +100,15 @@ class RunResult:
         Steps in which the policy was asked; the others were jumped over.
     best, worst : ndarray of int64, shape (C, K), optional
         Steps in which the arm was the best, and the worst, of those compared. Strong and weak regret need them.
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import synthetic_preferences
+    >>> from ltr_duel.simulation import simulate
+    >>> results = simulate(synthetic_preferences("arithmetic"), "rucb", horizon=100, repetitions=2, jobs=1)
+    >>> run = results.runs[0]
+    >>> int(run.checkpoints[-1]), int(run.pulls[-1].sum()), run.exposure[-1].sum()
+    (100, 200, np.float64(100.0))
     """
 
     key: RunKey
@@ -135,6 +150,14 @@ class Results:
         Arms in the order of the runs' columns.
     values : mapping of str to ndarray, shape (K,), optional
         ``utility`` and ``ndcg`` of each arm; where given, the regrets of these names are known too.
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import synthetic_preferences
+    >>> from ltr_duel.simulation import simulate
+    >>> results = simulate(synthetic_preferences("arithmetic"), "rucb", horizon=100, repetitions=2, jobs=1)
+    >>> results.policies, len(results.to_frame()) == sum(len(run.checkpoints) for run in results.runs)
+    (['rucb'], True)
     """
 
     def __init__(

@@ -36,6 +36,18 @@ def summarise(frame: pd.DataFrame, column: str = REGRET) -> pd.DataFrame:
         corrected for the number of policies by Holm's method), effect (Cohen's d of the paired differences) and
         probability (share of repetitions in which the policy has more regret, ties as half). NaN for the best policy
         itself, and where there are fewer than two repetitions.
+
+    Raises
+    ------
+    InputError
+        If there is no such column.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"policy": ["a", "a", "b", "b"], "repetition": [0, 1, 0, 1], "t": 9})
+    >>> frame["regret_average"] = [1.0, 2.0, 4.0, 5.0]
+    >>> summarise(frame)["mean"].tolist()
+    [1.5, 4.5]
     """
     values = _at_the_end(frame, column)
     means = values.mean()
@@ -65,6 +77,18 @@ def paired_tests(frame: pd.DataFrame, column: str = REGRET) -> pd.DataFrame:
     DataFrame
         first, second, then difference (first less second), p_wilcoxon, p_t, effect and probability as in `summarise`,
         corrected for the number of pairs by Holm's method.
+
+    Raises
+    ------
+    InputError
+        If there is no such column.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"policy": ["a", "a", "b", "b"], "repetition": [0, 1, 0, 1], "t": 9})
+    >>> frame["regret_average"] = [1.0, 2.0, 4.0, 5.0]
+    >>> paired_tests(frame)["difference"].tolist()
+    [-3.0]
     """
     values = _at_the_end(frame, column)
     rows = [{"first": a, "second": b, **_pair(values, a, b)} for a, b in combinations(values.columns, 2)]

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import POLICY, FloatMatrix, FloatVector, IntMatrix, IntVector, regret_label, stream
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, stream
+from ltr_duel.core import columns as col
 from ltr_duel.simulation import bootstrap_interval
 
 DRAWS = 2000
@@ -70,14 +71,14 @@ def format_value(value: Any) -> str:
             return "each"
         if value.keys() <= {"at_least", "at_most"}:
             return " and ".join(f"{key.replace('_', ' ')} {format_value(one)}" for key, one in value.items())
-        others = ", ".join(f"{key} {format_value(one)}" for key, one in value.items() if key != POLICY)
-        return " at ".join(filter(None, (format_value(value[POLICY]) if POLICY in value else "", others)))
+        others = ", ".join(f"{key} {format_value(one)}" for key, one in value.items() if key != col.POLICY)
+        return " at ".join(filter(None, (format_value(value[col.POLICY]) if col.POLICY in value else "", others)))
     if isinstance(value, list | tuple):
         return ", ".join(map(format_value, value))
     if isinstance(value, float):
         return f"{value:g}"
     name = str(value)
-    return regret_label(name) if name.startswith("regret_") else name
+    return col.regret_label(name) if name.startswith("regret_") else name
 
 
 class Group(NamedTuple):

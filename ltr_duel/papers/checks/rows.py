@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.bandits import POLICIES, Policy
-from ltr_duel.core import DRAW, POLICY, PROBLEM, REPETITION, SUBSET, Configured, InputError, T
+from ltr_duel.core import Configured, InputError
+from ltr_duel.core import columns as col
 from ltr_duel.papers.checks.measure import Group, Missing, format_value
 from ltr_duel.simulation import final_rows
 
@@ -31,7 +32,7 @@ def select(frame: pd.DataFrame, wanted: Selection) -> pd.DataFrame:
     Missing
         If a column does not exist, or no row is left.
     """
-    wanted = {POLICY: wanted} if isinstance(wanted, str) else wanted
+    wanted = {col.POLICY: wanted} if isinstance(wanted, str) else wanted
     for column, value in wanted.items():
         if column not in frame:
             raise Missing(f"there is no column '{column}'")
@@ -43,7 +44,7 @@ def select(frame: pd.DataFrame, wanted: Selection) -> pd.DataFrame:
 
 def _marks(frame: pd.DataFrame, column: str, value: Any) -> Any:
     held = frame[column]
-    if column == POLICY:
+    if column == col.POLICY:
         names = value if isinstance(value, list) else [value]
         return held.map({label: any(is_policy(label, name) for name in names) for label in held.unique()})
     if isinstance(value, Mapping):
@@ -84,14 +85,14 @@ def final_values(frame: pd.DataFrame, column: str) -> pd.Series[float]:
     """
     if column not in frame:
         raise Missing(f"there is no column '{column}'")
-    labels = frame[POLICY].unique()
+    labels = frame[col.POLICY].unique()
     if len(labels) > 1:
         raise Missing(f"more than one policy fits: {', '.join(map(str, labels))}")
     last = final_rows(frame)
-    if set(last[PROBLEM].unique()) != set(frame[PROBLEM].unique()):
+    if set(last[col.PROBLEM].unique()) != set(frame[col.PROBLEM].unique()):
         raise Missing("problems were run to different horizons")
-    last = last.drop_duplicates([PROBLEM, REPETITION, column])  # figures may show the same run
-    values = last.set_index([PROBLEM, REPETITION])[column].astype(np.float64).sort_index()
+    last = last.drop_duplicates([col.PROBLEM, col.REPETITION, column])  # figures may show the same run
+    values = last.set_index([col.PROBLEM, col.REPETITION])[column].astype(np.float64).sort_index()
     if not values.index.is_unique:
         raise Missing("runs of the same name differ")
     if values.isna().any():
@@ -105,13 +106,13 @@ def side_by_side(sides: Sequence[pd.DataFrame], column: str) -> list[Group]:
     A side is the rows of one policy. Runs with the same problem and repetition are paired; where the sides are
     different problems (click models, say), those with the same repetition, which share their random streams.
     """
-    ends = {int(rows[T].max()) for rows in sides}
+    ends = {int(rows[col.T].max()) for rows in sides}
     if len(ends) > 1:
         raise Missing(f"not run equally far, but to {', '.join(f'{end:,}' for end in sorted(ends))}")
     values = [final_values(rows, column) for rows in sides]
     if all(one.index.equals(values[0].index) for one in values):
         return [grouped(sides[0], values)]
-    bare = [one.index.get_level_values(REPETITION) for one in values]
+    bare = [one.index.get_level_values(col.REPETITION) for one in values]
     if all(one.is_unique and one.equals(bare[0]) for one in bare):
         return [grouped(sides[0], values)]
     return [grouped(rows, [one]) for rows, one in zip(sides, values, strict=True)]
@@ -122,6 +123,6 @@ def grouped(rows: pd.DataFrame, columns: list[pd.Series[float]]) -> Group:
 
     Problems are random draws if the table numbers them so: by ``draw`` of a family, or by ``subset`` of the rankers.
     """
-    problem = pd.factorize(columns[0].index.get_level_values(PROBLEM), sort=True)[0]
-    numbered = [rows[name].nunique() > 1 for name in (DRAW, SUBSET) if name in rows]
+    problem = pd.factorize(columns[0].index.get_level_values(col.PROBLEM), sort=True)[0]
+    numbered = [rows[name].nunique() > 1 for name in (col.DRAW, col.SUBSET) if name in rows]
     return Group(np.column_stack(columns), problem.astype(np.int64), any(numbered))

@@ -7,14 +7,15 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import CORRECT, HORIZON, POLICY, PROBLEM, REGRET, REPETITION, FloatMatrix, FloatVector, T
+from ltr_duel.core import FloatMatrix, FloatVector
+from ltr_duel.core import columns as col
 from ltr_duel.papers.checks.measure import Group, Missing, Reading, deviation, mean, measured_by, reading, resampled
 from ltr_duel.papers.checks.rows import Selection, final_values, grouped, select, side_by_side
 from ltr_duel.simulation import final_rows
 
 
 @measured_by("ratio", "mean {column} at the end: {of}, divided by {to}")
-def ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str = REGRET) -> Reading:
+def ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str = col.REGRET) -> Reading:
     """Divide two means; runs are paired where they can be."""
     groups = side_by_side([select(panel, of), select(panel, to)], column)
     means = np.concatenate(resampled(groups, mean), axis=1)
@@ -22,7 +23,7 @@ def ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str = RE
 
 
 @measured_by("spread", "standard deviation of {column} at the end: {of}, divided by {to}")
-def spread(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str = REGRET) -> Reading:
+def spread(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str = col.REGRET) -> Reading:
     """Divide two standard deviations over runs."""
     groups = side_by_side([select(panel, of), select(panel, to)], column)
     if min(one.units for one in groups) < 3:
@@ -41,12 +42,12 @@ def place(
     policy: Selection,
     among: list[str] | None = None,
     counted_from: str = "least",
-    column: str = REGRET,
+    column: str = col.REGRET,
 ) -> Reading:
     """Count how many others have less regret (or more, counted from the greatest), plus one."""
     mine = select(panel, policy)
     if among is None:
-        others = [rows for label, rows in panel.groupby(POLICY, sort=False) if label not in set(mine[POLICY])]
+        others = [rows for label, rows in panel.groupby(col.POLICY, sort=False) if label not in set(mine[col.POLICY])]
     else:
         others = [select(panel, name) for name in among]
     if not others:
@@ -58,12 +59,12 @@ def place(
 
 
 @measured_by("late", "share of the final {column} of {policy} that was incurred in the last half of the steps")
-def late(panel: pd.DataFrame, *, policy: Selection, column: str = REGRET) -> Reading:
+def late(panel: pd.DataFrame, *, policy: Selection, column: str = col.REGRET) -> Reading:
     """Near 0 for a policy that has converged, 1/2 for one whose regret grows linearly."""
     rows = select(panel, policy)
-    end = int(rows[T].max())
-    rows = rows[rows[HORIZON] == rows[HORIZON].max()]
-    group = grouped(rows, [final_values(rows[rows[T] <= end / 2], column), final_values(rows, column)])
+    end = int(rows[col.T].max())
+    rows = rows[rows[col.HORIZON] == rows[col.HORIZON].max()]
+    group = grouped(rows, [final_values(rows[rows[col.T] <= end / 2], column), final_values(rows, column)])
     (means,) = resampled([group], mean)
     return reading(1 - means[:, 0] / means[:, 1], group.units)
 
@@ -78,7 +79,7 @@ class Curve(NamedTuple):
 
 @measured_by("growth", "slope of log mean {column} against log {along}: {policy}[, divided by {to}]")
 def growth(
-    panel: pd.DataFrame, *, policy: Selection, along: str, to: Selection | None = None, column: str = REGRET
+    panel: pd.DataFrame, *, policy: Selection, along: str, to: Selection | None = None, column: str = col.REGRET
 ) -> Reading:
     """Fit the exponent by least squares: 1 is linear, 0 is flat. With ``to``, of the ratio of two policies."""
     curve = _curve(panel, policy, along, column)
@@ -91,7 +92,7 @@ def growth(
 
 
 @measured_by("transition", "{along} where mean {column} of {policy} rises most steeply, relative to itself")
-def transition(panel: pd.DataFrame, *, policy: Selection, along: str, column: str = REGRET) -> Reading:
+def transition(panel: pd.DataFrame, *, policy: Selection, along: str, column: str = col.REGRET) -> Reading:
     """Give the middle of the steepest step of the axis; the interval holds that step whole."""
     curve = _curve(panel, policy, along, column)
     steepest = np.argmax(np.diff(np.log(curve.means), axis=1) / np.diff(curve.axis), axis=1)
@@ -102,7 +103,7 @@ def transition(panel: pd.DataFrame, *, policy: Selection, along: str, column: st
 
 
 @measured_by("after_peak", "mean {column} of {policy} at the greatest {along}, divided by the peak of the curve")
-def after_peak(panel: pd.DataFrame, *, policy: Selection, along: str, column: str = REGRET) -> Reading:
+def after_peak(panel: pd.DataFrame, *, policy: Selection, along: str, column: str = col.REGRET) -> Reading:
     """1 if the curve ends at its peak."""
     curve = _curve(panel, policy, along, column)
     return reading(curve.means[:, -1] / curve.means.max(axis=1), curve.units)
@@ -141,11 +142,11 @@ def time_ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, levels: lis
 
 def _accuracy(rows: pd.DataFrame) -> tuple[FloatVector, Group]:
     """Return the steps, and of each run and step 0 or 1: whether the winner was named."""
-    if CORRECT not in rows or rows[CORRECT].isna().any():
+    if col.CORRECT not in rows or rows[col.CORRECT].isna().any():
         raise Missing("there is no winner to name")
-    if rows[HORIZON].nunique() > 1:
-        rows = final_rows(rows, [HORIZON])
-    wide = rows.pivot_table(index=[PROBLEM, REPETITION], columns=T, values=CORRECT).dropna(axis=1)
+    if rows[col.HORIZON].nunique() > 1:
+        rows = final_rows(rows, [col.HORIZON])
+    wide = rows.pivot_table(index=[col.PROBLEM, col.REPETITION], columns=col.T, values=col.CORRECT).dropna(axis=1)
     if wide.shape[1] < 2:
         raise Missing("a curve of accuracy needs two checkpoints")
     return wide.columns.to_numpy(np.float64), grouped(rows, [wide[t] for t in wide.columns])

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ltr_duel.analysis import COLOURS, DASHES
-from ltr_duel.core import RANKERS
+from ltr_duel.core import columns as col
 from ltr_duel.papers.figures.panels import Panel, finish, grid, head, source_of
 
 
@@ -28,10 +28,10 @@ def curves(frame: pd.DataFrame, about: Mapping[str, Any], *, line: str = "item")
     ax = axes[0, 0]
     known = frame[frame["value"].notna()]
     for place, (item, mine) in enumerate(known.groupby(line, sort=False)):
-        mine = mine.sort_values(RANKERS)
+        mine = mine.sort_values(col.RANKERS)
         error = 2 * mine["standard_error"].fillna(0.0) if "standard_error" in mine else None
         ax.errorbar(
-            mine[RANKERS], mine["value"], yerr=error, label=str(item), color=COLOURS[place % len(COLOURS)],
+            mine[col.RANKERS], mine["value"], yerr=error, label=str(item), color=COLOURS[place % len(COLOURS)],
             ls=DASHES[place // len(COLOURS) % len(DASHES)], marker="o", ms=3, lw=1.6, elinewidth=1,
         )  # fmt: skip
     ax.set(xlabel="number of rankers K", ylabel="value")

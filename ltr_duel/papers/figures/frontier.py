@@ -10,12 +10,14 @@ import pandas as pd
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from ltr_duel.core import POLICY, PROBLEM, RANKERS, REGRET, SOURCE
+from ltr_duel.core import columns as col
 from ltr_duel.papers.figures.panels import finish, safe
 from ltr_duel.papers.standings import standings
 
 
-def frontier(frame: pd.DataFrame, about: Mapping[str, Any], *, reference: str = "best", column: str = REGRET) -> Figure:
+def frontier(
+    frame: pd.DataFrame, about: Mapping[str, Any], *, reference: str = "best", column: str = col.REGRET
+) -> Figure:
     """Draw a row for each problem and a column for each policy, best policies first.
 
     Parameters
@@ -27,11 +29,11 @@ def frontier(frame: pd.DataFrame, about: Mapping[str, Any], *, reference: str = 
         Which regret.
     """
     table = standings(frame, column)
-    wide = table.pivot(index=PROBLEM, columns=POLICY, values="to_best")
-    wide = wide.loc[list(dict.fromkeys(table[PROBLEM]))]
+    wide = table.pivot(index=col.PROBLEM, columns=col.POLICY, values="to_best")
+    wide = wide.loc[list(dict.fromkeys(table[col.PROBLEM]))]
     wide = wide[np.exp(np.log(wide.where(wide > 0)).mean()).sort_values(kind="stable").index]
-    facts = table.groupby(PROBLEM, sort=False)[[RANKERS, SOURCE]].first()
-    names = [f"{name}\nK = {facts.loc[name, RANKERS]} · {facts.loc[name, SOURCE]}" for name in wide.index]
+    facts = table.groupby(col.PROBLEM, sort=False)[[col.RANKERS, col.SOURCE]].first()
+    names = [f"{name}\nK = {facts.loc[name, col.RANKERS]} · {facts.loc[name, col.SOURCE]}" for name in wide.index]
     height = 0.5 * len(wide) + 2.6
     figure = Figure(figsize=(max(6.4, 3.0 + 0.52 * wide.shape[1]), height), dpi=150, layout="constrained")
     axes = figure.add_subplot()

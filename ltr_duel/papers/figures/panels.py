@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
 from ltr_duel.analysis import BOUND
-from ltr_duel.core import PROBLEM, RANKERS, SOURCE, STUDY
+from ltr_duel.core import columns as col
 from ltr_duel.papers.bibliography import paper_title
 
 _SOFT, _WARN = "#5d6670", "#a04000"
@@ -44,13 +44,13 @@ def split(frame: pd.DataFrame, about: Mapping[str, Any], by: str, titles: Sequen
     """
     if by not in frame:
         return [Panel(titles[0] if titles else "", "", source_of(frame, about), frame)]
-    if by == STUDY and frame[by].nunique() == 1 and not titles:
+    if by == col.STUDY and frame[by].nunique() == 1 and not titles:
         titles = [""]
     panels = []
     for place, (value, rows) in enumerate(frame.groupby(by, sort=False)):
         title = titles[place] if place < len(titles) else _title(by, value)
-        sizes = sorted(rows[RANKERS].unique()) if RANKERS in rows else []
-        said = by == RANKERS or title.endswith(f"K={sizes[0] if sizes else ''}")
+        sizes = sorted(rows[col.RANKERS].unique()) if col.RANKERS in rows else []
+        said = by == col.RANKERS or title.endswith(f"K={sizes[0] if sizes else ''}")
         size = f"K = {sizes[0]}" if len(sizes) == 1 and not said else ""
         panels.append(Panel(title, size, source_of(rows, about), rows))
     return panels
@@ -58,10 +58,10 @@ def split(frame: pd.DataFrame, about: Mapping[str, Any], by: str, titles: Sequen
 
 def source_of(rows: pd.DataFrame, about: Mapping[str, Any]) -> str:
     """Return the source of these rows in words: the column ``source``, else what ``about`` says of the problems."""
-    if SOURCE in rows:
-        words = [str(one) for one in rows[SOURCE].dropna().unique()]
+    if col.SOURCE in rows:
+        words = [str(one) for one in rows[col.SOURCE].dropna().unique()]
     else:
-        names = set(rows[PROBLEM].unique()) if PROBLEM in rows else set()
+        names = set(rows[col.PROBLEM].unique()) if col.PROBLEM in rows else set()
         entries = [one for one in about.get("sources", []) if not names or one.get("problem") in names]
         words = list(dict.fromkeys(str(one["source"]) for one in entries))
     return " and ".join(dict.fromkeys(words)) or "source not recorded"
@@ -155,6 +155,6 @@ def safe(text: str) -> str:
 
 
 def _title(by: str, value: object) -> str:
-    if by == RANKERS:
+    if by == col.RANKERS:
         return f"K = {value}"
     return str(value) if isinstance(value, str) else f"{by} {value}"

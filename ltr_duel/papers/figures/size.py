@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ltr_duel.analysis import describe_means, plot_against_arms
-from ltr_duel.core import GAMMA, HORIZON, POLICY, PROBLEM, RANKERS, REGRET, STUDY
+from ltr_duel.core import columns as col
 from ltr_duel.papers.figures.panels import finish, grid, head, outer_labels, plain_numbers, split
 from ltr_duel.simulation import final_rows
 
@@ -18,10 +18,10 @@ def size(
     frame: pd.DataFrame,
     about: Mapping[str, Any],
     *,
-    x: str = RANKERS,
+    x: str = col.RANKERS,
     label: str = "number of rankers K",
-    column: str = REGRET,
-    panel: str = STUDY,
+    column: str = col.REGRET,
+    panel: str = col.STUDY,
     titles: Sequence[str] = (),
     columns: int | None = None,
     spread: str = "sd",
@@ -44,7 +44,7 @@ def size(
     columns : int, optional
         Panels side by side.
     """
-    ends = final_rows(frame, [PROBLEM, POLICY])
+    ends = final_rows(frame, [col.PROBLEM, col.POLICY])
     parts = split(ends, about, panel, titles)
     figure, axes = grid(len(parts), columns=columns, height=3.4)
     for ax, part in zip(axes.flat, parts, strict=False):
@@ -53,8 +53,8 @@ def size(
             plain_numbers(ax.yaxis)
         head(ax, part)
     outer_labels(axes, len(parts))
-    steps = " or ".join(f"{one:,}" for one in sorted(ends[HORIZON].unique()))
-    means = describe_means(ends.groupby([POLICY, x], sort=False).size(), spread)
+    steps = " or ".join(f"{one:,}" for one in sorted(ends[col.HORIZON].unique()))
+    means = describe_means(ends.groupby([col.POLICY, x], sort=False).size(), spread)
     return finish(figure, figure.axes, about, f"after {steps} steps, {means}")
 
 
@@ -63,6 +63,6 @@ def gamma(frame: pd.DataFrame, about: Mapping[str, Any], **options: Any) -> Figu
 
     A policy with gamma as a parameter has another label at each point; they are drawn as one line.
     """
-    labels = frame[POLICY].str.replace(r"gamma=[^,]+", "gamma=γ", regex=True)
-    options = {"x": GAMMA, "label": "γ (relaxed stochastic transitivity)", "log": "", **options}
-    return size(frame.assign(**{POLICY: labels}), about, **options)
+    labels = frame[col.POLICY].str.replace(r"gamma=[^,]+", "gamma=γ", regex=True)
+    options = {"x": col.GAMMA, "label": "γ (relaxed stochastic transitivity)", "log": "", **options}
+    return size(frame.assign(**{col.POLICY: labels}), about, **options)

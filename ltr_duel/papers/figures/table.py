@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ltr_duel.analysis import BOUND_COLOUR
-from ltr_duel.core import PROBLEM, RANKERS, SOURCE
+from ltr_duel.core import columns as col
 from ltr_duel.papers.figures.panels import finish, safe, source_of
 
 _MOST_ROWS = 60
@@ -38,8 +38,8 @@ def table(
     rows, columns : sequence of str
         Columns of the frame.
     """
-    if not rows and {PROBLEM, "item"} <= set(frame.columns) and frame[PROBLEM].nunique() > 1:
-        rows, columns = [PROBLEM, RANKERS], ["item"]
+    if not rows and {col.PROBLEM, "item"} <= set(frame.columns) and frame[col.PROBLEM].nunique() > 1:
+        rows, columns = [col.PROBLEM, col.RANKERS], ["item"]
     texts = _crossed(frame, list(rows), list(columns)) if rows and columns else _plain(frame)
     left_out = max(0, len(texts) - _MOST_ROWS)
     texts = texts.head(_MOST_ROWS)
@@ -75,7 +75,7 @@ def format_number(value: object, digits: int = 3) -> str:
 
 
 def _plain(frame: pd.DataFrame) -> pd.DataFrame:
-    names = [name for name in frame if name != SOURCE and frame[name].notna().any()]
+    names = [name for name in frame if name != col.SOURCE and frame[name].notna().any()]
     texts = {str(name).replace("_", " "): [format_number(one) for one in frame[name]] for name in names}
     return pd.DataFrame(texts)
 

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ltr_duel.analysis import describe_means, plot_accuracy, plot_regret
-from ltr_duel.core import HORIZON, POLICY, PROBLEM, REGRET, REPETITION
+from ltr_duel.core import columns as col
 from ltr_duel.papers.figures.panels import finish, grid, head, outer_labels, plain_numbers, same_ordinate, split
 
 
@@ -17,8 +17,8 @@ def regret(
     frame: pd.DataFrame,
     about: Mapping[str, Any],
     *,
-    column: str = REGRET,
-    panel: str = PROBLEM,
+    column: str = col.REGRET,
+    panel: str = col.PROBLEM,
     titles: Sequence[str] = (),
     columns: int | None = None,
     spread: str = "sd",
@@ -59,7 +59,7 @@ def accuracy(
     frame: pd.DataFrame,
     about: Mapping[str, Any],
     *,
-    panel: str = PROBLEM,
+    panel: str = col.PROBLEM,
     titles: Sequence[str] = (),
     columns: int | None = None,
     start: float = 100,
@@ -85,8 +85,8 @@ def regret_and_accuracy(
     frame: pd.DataFrame,
     about: Mapping[str, Any],
     *,
-    column: str = REGRET,
-    panel: str = PROBLEM,
+    column: str = col.REGRET,
+    panel: str = col.PROBLEM,
     titles: Sequence[str] = (),
     spread: str = "range",
     start: float = 1000,
@@ -116,4 +116,6 @@ def regret_and_accuracy(
 
 def runs_line(frame: pd.DataFrame, spread: str) -> str:
     """Say how many runs a mean is of, and how their spread is drawn."""
-    return describe_means(frame.groupby([PROBLEM, POLICY, HORIZON], sort=False)[REPETITION].nunique(), spread)
+    return describe_means(
+        frame.groupby([col.PROBLEM, col.POLICY, col.HORIZON], sort=False)[col.REPETITION].nunique(), spread
+    )

@@ -7,25 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from ltr_duel.core import (
-    CLICKS,
-    CORRECT,
-    GAMMA,
-    HORIZON,
-    POLICY,
-    PROBLEM,
-    RANKERS,
-    REGRET,
-    REPETITION,
-    SIZE,
-    SOURCE,
-    STUDY,
-    T,
-)
+from ltr_duel.core import columns as col
 from ltr_duel.simulation import averaged, comparable_rows
 
 MOST_ROWS = 2000
-_KEYS = (PROBLEM, RANKERS, SIZE, GAMMA, CLICKS, SOURCE, STUDY, POLICY, HORIZON)
+_KEYS = (col.PROBLEM, col.RANKERS, col.SIZE, col.GAMMA, col.CLICKS, col.SOURCE, col.STUDY, col.POLICY, col.HORIZON)
 
 
 def data_csv(frame: pd.DataFrame, about: Mapping[str, Any]) -> tuple[bytes, str]:
@@ -34,13 +20,13 @@ def data_csv(frame: pd.DataFrame, about: Mapping[str, Any]) -> tuple[bytes, str]
     Of runs: mean, standard deviation, least and largest for each problem, policy, horizon and checkpoint, and the share
     of runs that name the winner. If that is more than `MOST_ROWS` rows, only every n-th checkpoint and the last.
     """
-    if not {POLICY, T, REPETITION} <= set(frame.columns):
+    if not {col.POLICY, col.T, col.REPETITION} <= set(frame.columns):
         table, words = frame.head(MOST_ROWS), "the table"
         if len(frame) > len(table):
             words = f"the first {len(table):,} of {len(frame):,} rows"
         return _text(table), words
     options = about.get("figure", {}).get("options", {})
-    table = means(frame, str(options.get("column", REGRET)))
+    table = means(frame, str(options.get("column", col.REGRET)))
     lines = [name for name in _KEYS if name in table]
     step, place = 1, table.groupby(lines, dropna=False).cumcount(ascending=False)  # from the end, which is kept
     while (place % step == 0).sum() > MOST_ROWS and step < 1000:
@@ -51,12 +37,14 @@ def data_csv(frame: pd.DataFrame, about: Mapping[str, Any]) -> tuple[bytes, str]
 
 def means(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return mean, sd, least and largest of a column over the runs, and the accuracy, for each line and checkpoint."""
-    rows = comparable_rows(frame, [PROBLEM])
+    rows = comparable_rows(frame, [col.PROBLEM])
     keys = [name for name in _KEYS if name in rows and rows[name].notna().any()]
-    table = averaged(rows, [*keys, T], column).rename(columns={"mean": column})
-    if CORRECT in rows:
-        share = rows.groupby([*keys, T], sort=False, dropna=False)[CORRECT].mean().rename("accuracy").reset_index()
-        table = table.merge(share, on=[*keys, T], how="left")
+    table = averaged(rows, [*keys, col.T], column).rename(columns={"mean": column})
+    if col.CORRECT in rows:
+        share = (
+            rows.groupby([*keys, col.T], sort=False, dropna=False)[col.CORRECT].mean().rename("accuracy").reset_index()
+        )
+        table = table.merge(share, on=[*keys, col.T], how="left")
     return table
 
 

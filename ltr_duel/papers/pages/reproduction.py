@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ltr_duel.analysis import render_page
-from ltr_duel.core import POLICY
+from ltr_duel.core import columns as col
 from ltr_duel.papers.bibliography import paper_title
 from ltr_duel.papers.figures.table import format_number
 from ltr_duel.papers.ledger import ledger_sentence
@@ -109,7 +109,7 @@ def _figure(figure: Reproduced, claims: Sequence[Mapping[str, Any]]) -> dict[str
         "Scale": _scale(about),
         "Made": ", ".join(filter(None, made)),
     }
-    ranked = described["paper"] == "state_of_the_art" and POLICY in figure.frame
+    ranked = described["paper"] == "state_of_the_art" and col.POLICY in figure.frame
     return {
         "name": str(about["name"]),
         "number": str(described["number"]),

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.analysis import markdown_table
-from ltr_duel.core import CLICKS, HORIZON, POLICY, PROBLEM, RANKERS, REGRET, SOURCE
+from ltr_duel.core import columns as col
 from ltr_duel.papers.figures.table import format_number
 from ltr_duel.papers.standings import standings
 
@@ -30,7 +30,7 @@ class StateOfTheArt(NamedTuple):
     caption: str = CAPTION
 
 
-def state_of_the_art(frame: pd.DataFrame, column: str = REGRET) -> StateOfTheArt:
+def state_of_the_art(frame: pd.DataFrame, column: str = col.REGRET) -> StateOfTheArt:
     """Compare the policies on each problem.
 
     Parameters
@@ -41,11 +41,11 @@ def state_of_the_art(frame: pd.DataFrame, column: str = REGRET) -> StateOfTheArt
         Which regret.
     """
     ranked = standings(frame, column)
-    tables = [(heading(str(name), rows), _texts(rows)) for name, rows in ranked.groupby(PROBLEM, sort=False)]
+    tables = [(heading(str(name), rows), _texts(rows)) for name, rows in ranked.groupby(col.PROBLEM, sort=False)]
     return StateOfTheArt([*best_lines(ranked), *_unranked(frame, ranked)], tables)
 
 
-def state_of_the_art_markdown(frame: pd.DataFrame, circumstances: str = "", column: str = REGRET) -> str:
+def state_of_the_art_markdown(frame: pd.DataFrame, circumstances: str = "", column: str = col.REGRET) -> str:
     """Return the comparison as Markdown.
 
     Parameters
@@ -71,14 +71,14 @@ def best_lines(ranked: pd.DataFrame) -> list[str]:
     """Say in sentences who is best: for each number of rankers, for each click model, and over all problems."""
     best = ranked[ranked["place"] == 1]
     lines = []
-    for key, words in ((RANKERS, "K = {}"), (CLICKS, "{} clicks")):
+    for key, words in ((col.RANKERS, "K = {}"), (col.CLICKS, "{} clicks")):
         known = best[best[key].notna()]
-        if known[key].nunique() < 2 and key == CLICKS:
+        if known[key].nunique() < 2 and key == col.CLICKS:
             continue
-        for value, rows in known.groupby(key, sort=key == RANKERS):
-            wins = Counter(rows[POLICY]).most_common()
+        for value, rows in known.groupby(key, sort=key == col.RANKERS):
+            wins = Counter(rows[col.POLICY]).most_common()
             lines.append(f"Best at {words.format(value)}: {', '.join(_won(one, len(rows)) for one in wins)}.")
-    counted = ranked.groupby(POLICY, sort=False)["to_best"].agg(["count", _geometric])
+    counted = ranked.groupby(col.POLICY, sort=False)["to_best"].agg(["count", _geometric])
     everywhere = counted[counted["count"] == len(best)].sort_values("_geometric", kind="stable")
     if len(best) > 1 and len(everywhere):
         policy, ratio = everywhere.index[0], everywhere["_geometric"].iloc[0]
@@ -91,22 +91,22 @@ def best_lines(ranked: pd.DataFrame) -> list[str]:
 
 def _unranked(frame: pd.DataFrame, ranked: pd.DataFrame) -> list[str]:
     """Name the problems that have no standings: without a Condorcet winner there is no such regret."""
-    missing = [str(one) for one in frame[PROBLEM].unique() if one not in set(ranked[PROBLEM])]
+    missing = [str(one) for one in frame[col.PROBLEM].unique() if one not in set(ranked[col.PROBLEM])]
     return [f"Not ranked (no Condorcet winner): {', '.join(missing)}."] if missing else []
 
 
 def heading(problem: str, rows: pd.DataFrame) -> str:
     """Return what a problem is: its name, size, clicks, source and horizon."""
     first = rows.iloc[0]
-    clicks = first[CLICKS] if isinstance(first[CLICKS], str) and first[CLICKS] not in problem else ""
-    facts = [f"K = {first[RANKERS]}", f"{clicks} clicks" if clicks else "", str(first[SOURCE] or "")]
-    return f"{problem}: {', '.join(filter(None, facts))}, {first[HORIZON]:,} steps"
+    clicks = first[col.CLICKS] if isinstance(first[col.CLICKS], str) and first[col.CLICKS] not in problem else ""
+    facts = [f"K = {first[col.RANKERS]}", f"{clicks} clicks" if clicks else "", str(first[col.SOURCE] or "")]
+    return f"{problem}: {', '.join(filter(None, facts))}, {first[col.HORIZON]:,} steps"
 
 
 def _texts(rows: pd.DataFrame) -> pd.DataFrame:
     records = rows.to_dict("records")
     texts = {
-        POLICY: [f"{'≈ ' if one['tied'] and one['place'] > 1 else ''}{one[POLICY]}" for one in records],
+        col.POLICY: [f"{'≈ ' if one['tied'] and one['place'] > 1 else ''}{one[col.POLICY]}" for one in records],
         "regret": [format_number(one) for one in rows["regret"]],
         "95 % interval": [
             f"{format_number(one['low'])} to {format_number(one['high'])}" if math.isfinite(one["low"]) else "—"

@@ -1,4 +1,4 @@
-"""Steps a second of the policies on one core, beside their literal versions and the best published figures.
+"""Steps a second of the policies on one core, beside their reference implementations and the best published figures.
 
 The problem is a Bradley-Terry matrix with evenly spaced utilities. Rates are past a warm-up and count only steps in
 which the policy was asked: the loop does not jump. Policies that explore and then exploit are measured while they
@@ -32,7 +32,7 @@ PUBLISHED = {  # steps a second at the sizes above
     "doubler": (85e3, 33e3, 17e3, None),
     "mdb": (20e3, 8.5e3, 3.4e3, None),
 }
-LITERAL = {
+REFERENCE = {
     "rucb": rucb.Rucb,
     "rmed1": rmed.Rmed1,
     "merge_rucb": thompson.MergeRucb,
@@ -81,14 +81,14 @@ def measure(name: str, n_arms: int, seconds: float = 0.3, settle: int = 0) -> fl
     return steps / min(advance(run, steps) for _ in range(3))
 
 
-def measure_literal(name: str, n_arms: int, seconds: float = 0.2) -> float:
-    """Steps a second of the literal version, from the first step on."""
+def measure_reference(name: str, n_arms: int, seconds: float = 0.2) -> float:
+    """Steps a second of the reference implementation, from the first step on."""
     policy = POLICIES[name]
     follow = walk if policy.feedback == "duel" else walk_slates
     steps = 10
     while True:
         began = time.thread_time()
-        follow(LITERAL[name], policy.params(), bradley_terry(n_arms), steps, 0)
+        follow(REFERENCE[name], policy.params(), bradley_terry(n_arms), steps, 0)
         took = time.thread_time() - began
         if took > seconds / 4:
             return steps / took
@@ -102,12 +102,12 @@ def speed() -> None:
         for n_arms, figure in zip(SIZES, published, strict=True):
             cells.append(short(measure(name, n_arms)))
             cells.append(short(figure) if figure else "-")
-        cells.append(short(measure_literal(name, 16)))
+        cells.append(short(measure_reference(name, 16)))
         rows.append(cells)
     header = ["policy"]
     for n_arms in SIZES:
         header += [f"K = {n_arms}", "published"]
-    table("Steps a second, nothing skipped", [*header, "literal, K = 16"], rows)
+    table("Steps a second, nothing skipped", [*header, "reference, K = 16"], rows)
     print(f"  ({NOISE}; mdb's published figure includes a multileaving and clicks)")
 
 

@@ -12,8 +12,8 @@ or, for a policy that compares whole sets of arms at once,
 
 and, at checkpoints, ``recommend(state, params) -> arm``. A policy may add ``idle_until``: where nothing can change
 for a while the loop then jumps. It may also add `Sweeps`: another way to walk through many steps at once, the same in
-law, where the outcomes are coins of a known matrix. The functions are undecorated; numba compiles them when the loop is
-compiled, and plain Python runs the same text.
+law, where the outcomes are coins of a known matrix. The functions need no decorator: numba compiles them when the loop
+is compiled, and plain Python runs the same text. Only what other compiled functions call is a `kernel`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import pytest
 from ltr_duel.bandits.check import play
 from ltr_duel.bandits.policy import POLICIES
 from tests.bandits.matrices import bradley_terry, cycle
-from tests.reference.bandits import boxes, copeland, elimination, mdb, others, rmed, rucb, thompson, uniform
+from tests.reference.bandits import boxes, copeland, elimination, mdb, others, random_baseline, rmed, rucb, thompson
 from tests.reference.bandits.walk import walk, walk_slates
 
 LITERAL = {
@@ -15,8 +15,8 @@ LITERAL = {
     "rucb_icml": rucb.RucbIcml,
     "mdb": mdb.Mdb,
     "mdb:alpha=1,beta=4": mdb.Mdb,
-    "random": uniform.RandomPair,
-    "random_slate": uniform.RandomSlate,
+    "random": random_baseline.RandomPair,
+    "random_slate": random_baseline.RandomSlate,
     "sparring": boxes.Sparring,
     "thompson_sparring": boxes.ThompsonSparring,
     "exp3_sparring": boxes.Exp3Sparring,

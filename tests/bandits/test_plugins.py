@@ -1,5 +1,8 @@
 """Policies from a file: found, checked, run compiled without a stale cache, and named errors where they are not."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from ltr_duel.bandits.check import check_policy, play
@@ -72,6 +75,13 @@ def test_a_policy_in_a_file_keeps_the_contract(load):
     assert load(TEXT, "mine").components == (("policy", "mine"),)
     check_policy("mine:share=0.4")
     assert POLICIES.configure("mine: share=0.4").params.share == 0.4
+
+
+def test_the_policy_of_the_documentation_keeps_the_contract(load):
+    text = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
+    load(re.search(r'```python\n("""Explore-then-commit.*?)```', text, re.S)[1], "commit")
+    assert POLICIES["commit"].deterministic
+    check_policy("commit:rounds=20")
 
 
 def test_an_edited_file_is_compiled_anew(load):

@@ -11,7 +11,7 @@ from ltr_duel.preferences import load_preferences
 
 SPEC = """
 name = "tiny"
-policies = ["rucb", "uniform"]
+policies = ["rucb", "random"]
 horizon = 100
 repetitions = 2
 [[matrices]]
@@ -22,10 +22,8 @@ p = [[0.5, 0.6, 0.7], [0.4, 0.5, 0.6], [0.3, 0.4, 0.5]]
 
 @pytest.fixture
 def spec(tmp_path):
-    from ltr_duel.bandits.policy import POLICIES
-
     path = tmp_path / "tiny.toml"
-    path.write_text(SPEC.replace("uniform", "random" if "random" in POLICIES else "mdb"))
+    path.write_text(SPEC)
     return path
 
 

@@ -12,13 +12,13 @@ policy's own generator is asked. So a coin has its probability exactly, and one 
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ltr_duel.core import FloatVector, kernel
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, kernel
 
 OddsMatrix: TypeAlias = NDArray[np.uint16]
 WordVector: TypeAlias = NDArray[np.uint16]
@@ -29,10 +29,20 @@ _WORD = 65536.0  # 2^16
 _HALF = 4294967296.0  # 2^32
 
 
-def tournament_rows(n_arms: int) -> tuple[Any, ...]:
-    """Make odds (K, K), and the scratch lane (K / 4,), unmet and score (K,), for fewer than 32,768 arms."""
+class Tournament(NamedTuple):
+    """The coins of all pairs, and scratch, for fewer than 32,768 arms."""
+
+    odds: OddsMatrix  # (K, K) the first sixteen bits of the probabilities
+    lane: LaneVector  # (K / 4,) the small generators
+    unmet: WordVector  # (K,) 1 for the arms that have not yet met everybody
+    score: ScoreVector  # (K,) wins of each player, -1 for the other arms
+
+
+def new_tournament(n_arms: int) -> Tournament:
+    """Make a tournament of fair coins."""
     odds = np.full((n_arms, n_arms), 1 << 15, np.uint16)
-    return odds, np.zeros((n_arms + 3) // 4, np.uint64), np.zeros(n_arms, np.uint16), np.zeros(n_arms, np.int16)
+    lane, unmet = np.zeros((n_arms + 3) // 4, np.uint64), np.zeros(n_arms, np.uint16)
+    return Tournament(odds, lane, unmet, np.zeros(n_arms, np.int16))
 
 
 @kernel
@@ -42,30 +52,33 @@ def set_odds(odds: OddsMatrix, i: int, j: int, p: float) -> None:
 
 
 @kernel
-def play_tournament(state: Any, least: int, rng: Generator) -> None:
-    """Let the arms with ``blocked == least`` meet everybody once; ``score`` counts their wins, -1 for the others."""
-    n_arms, players = state.score.shape[0], 0
-    seed_lanes(state.lane, rng)
+def play_tournament(tournament: Tournament, prefer: FloatMatrix, rank: IntVector, least: int, rng: Generator) -> None:
+    """Let the arms with ``rank == least`` meet everybody once; `score` counts their wins.
+
+    Arm i beats arm j with probability ``prefer[i, j]``, of which `odds` holds the first bits.
+    """
+    lane, score, unmet = tournament.lane, tournament.score, tournament.unmet
+    n_arms, players = score.shape[0], 0
+    seed_lanes(lane, rng)
     for k in range(n_arms):
-        state.unmet[k] = 1
-        state.score[k] = 0
-        players += state.blocked[k] == least
-    words, met = state.lane.view(np.uint16), 0
+        unmet[k] = 1
+        score[k] = 0
+        players += rank[k] == least
+    words, met = lane.view(np.uint16), 0
     for i in range(n_arms):
-        if state.blocked[i] == least:
+        if rank[i] == least:
             start = i + 1 if players == n_arms else 0
-            state.unmet[i] = 0
-            advance(state.lane[: (n_arms - start + 3) // 4])
-            won, equal = toss(words, state.odds[i, start:], state.unmet[start:], state.score[start:])
+            odds = tournament.odds[i, start:]
+            unmet[i] = 0
+            advance(lane[: (n_arms - start + 3) // 4])
+            won, equal = toss(words, odds, unmet[start:], score[start:])
             if equal > 0:
-                won += toss_equal(
-                    words, state.odds[i, start:], state.prefer[i, start:], state.unmet[start:], state.score[start:], rng
-                )
-            state.score[i] += won + met  # so far it holds only what others won
+                won += toss_equal(words, odds, prefer[i, start:], unmet[start:], score[start:], rng)
+            score[i] += won + met  # so far it holds only what others won
             met += 1
     for k in range(n_arms):
-        if state.blocked[k] != least:
-            state.score[k] = -1
+        if rank[k] != least:
+            score[k] = -1
 
 
 @kernel

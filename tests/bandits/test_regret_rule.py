@@ -20,33 +20,33 @@ def state_after(steps):
 
 
 def test_samples_drawn_on_the_side_that_was_tossed_are_beta_samples():
-    state, rng, drawn = state_after(60), stream(5, "theta"), []
-    state.blocked[:] = np.arange(K)  # one tied row
+    (known, sample), rng, drawn = state_after(60), stream(5, "theta"), []
+    known.blocked[:] = np.arange(K)  # one tied row
     for _ in range(4000):
-        toss_all(state, rng)
-        draw_row(state, 0, 0, int(state.score[0]), rng)
-        drawn.append(state.theta[0].copy())
-        assert np.array_equal(state.theta[0, 1:] > 0.5, state.ahead[0, 1:] == 1)
+        toss_all(known.prefer, sample, rng)
+        draw_row(known.wins, known.blocked, sample, 0, 0, int(sample.score[0]), rng)
+        drawn.append(sample.theta[0].copy())
+        assert np.array_equal(sample.theta[0, 1:] > 0.5, sample.ahead[0, 1:] == 1)
     for j in range(1, K):
-        law = stats.beta(state.wins[0, j] + 1, state.wins[j, 0] + 1)
+        law = stats.beta(known.wins[0, j] + 1, known.wins[j, 0] + 1)
         assert stats.kstest(np.array(drawn)[:, j], law.cdf).pvalue > 1e-4
 
 
 @pytest.mark.parametrize("steps", [3, 40])
 def test_of_tied_candidates_the_one_with_the_least_regret_estimate_is_chosen(steps):
-    state, rng, several = state_after(steps), stream(6, "choice"), 0
-    state.blocked[:] = [0, 0, 1, 0, 0]  # arm 2 is no candidate
+    (known, sample), rng, several = state_after(steps), stream(6, "choice"), 0
+    known.blocked[:] = [0, 0, 1, 0, 0]  # arm 2 is no candidate
     for _ in range(300):
-        toss_all(state, rng)
-        np.testing.assert_array_equal(state.score, state.ahead.sum(axis=1))
-        chosen = cheapest_candidate(state, 0, rng)
+        toss_all(known.prefer, sample, rng)
+        np.testing.assert_array_equal(sample.score, sample.ahead.sum(axis=1))
+        chosen = cheapest_candidate(known.wins, known.blocked, sample, 0, rng)
         candidates = [0, 1, 3, 4]
-        most = max(state.score[i] for i in candidates)
-        tied = [i for i in candidates if state.score[i] == most]
+        most = max(sample.score[i] for i in candidates)
+        tied = [i for i in candidates if sample.score[i] == most]
         several += len(tied) > 1
-        zeta = state.score / (K - 1)
+        zeta = sample.score / (K - 1)
         cost = {
-            i: sum((max(zeta) - (zeta[i] + zeta[j]) / 2) / d(state.theta[i, j]) for j in range(K) if j != i)
+            i: sum((max(zeta) - (zeta[i] + zeta[j]) / 2) / d(sample.theta[i, j]) for j in range(K) if j != i)
             for i in tied
             if len(tied) > 1
         }

@@ -1,25 +1,12 @@
 """The coins of a sampled tournament have exactly their probabilities, and every win is credited once."""
 
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 
 from ltr_duel.bandits.compiling import plain_text
-from ltr_duel.bandits.tournament import play_tournament, set_odds, toss, toss_equal, tournament_rows
+from ltr_duel.bandits.tournament import new_tournament, play_tournament, set_odds, toss, toss_equal
 from ltr_duel.core.random import stream
 from tests.bandits.matrices import bradley_terry
-
-
-class State(NamedTuple):
-    """What a tournament reads and writes."""
-
-    blocked: np.ndarray
-    prefer: np.ndarray
-    odds: np.ndarray
-    lane: np.ndarray
-    unmet: np.ndarray
-    score: np.ndarray
 
 
 class Fixed:
@@ -32,15 +19,15 @@ class Fixed:
         return self.number
 
 
-def tournament(p, players):
-    """Make a state in which the arms of ``players`` meet everybody, and arm i beats j with probability p[i, j]."""
+def player(p, players):
+    """Return a tournament in which arm i beats j with probability p[i, j], and a function that plays it."""
     n = len(p)
-    state = State(np.ones(n, np.int64), p.copy(), *tournament_rows(n))
-    state.blocked[players] = 0
+    tournament, rank = new_tournament(n), np.ones(n, np.int64)
+    rank[players] = 0
     for i in range(n):
         for j in range(n):
-            set_odds(state.odds, i, j, p[i, j])
-    return state
+            set_odds(tournament.odds, i, j, p[i, j])
+    return tournament, lambda rng: play_tournament(tournament, p.copy(), rank, 0, rng)
 
 
 @pytest.mark.parametrize("p", [0.0, 1e-9, 1 / 3, 0.5, 0.7, 1 - 1e-12, 1.0])
@@ -64,28 +51,28 @@ def test_a_coin_has_exactly_its_probability(p):
 @pytest.mark.parametrize("players", [np.arange(150), np.arange(0, 150, 3), np.array([7, 149])])
 def test_certain_coins_rank_the_arms(players):
     """The better of two arms always wins, so a player's score is the number of arms behind it."""
-    state = tournament(np.triu(np.ones((150, 150)), 1), players)
-    play_tournament(state, 0, stream(1, "certain"))
+    tournament, play = player(np.triu(np.ones((150, 150)), 1), players)
+    play(stream(1, "certain"))
     expected = np.full(150, -1)
     expected[players] = 149 - players
-    np.testing.assert_array_equal(state.score, expected)
+    np.testing.assert_array_equal(tournament.score, expected)
 
 
 def test_every_pair_has_one_winner():
-    state, rng = tournament(bradley_terry(61), np.arange(61)), stream(2, "pairs")
+    (tournament, play), rng = player(bradley_terry(61), np.arange(61)), stream(2, "pairs")
     for _ in range(50):
-        play_tournament(state, 0, rng)
-        assert state.score.sum() == 61 * 60 // 2
+        play(rng)
+        assert tournament.score.sum() == 61 * 60 // 2
 
 
 @pytest.mark.parametrize("players", [np.arange(37), np.array([0, 5, 6, 20, 36])])
 def test_scores_have_the_mean_and_the_spread_of_independent_coins(players):
     p, draws = bradley_terry(37, spread=3), 4000
-    state, rng = tournament(p, players), stream(3, "scores")
+    (tournament, play), rng = player(p, players), stream(3, "scores")
     scores = np.zeros((draws, players.size))
     for row in scores:
-        play_tournament(state, 0, rng)
-        row[:] = state.score[players]
+        play(rng)
+        row[:] = tournament.score[players]
     np.fill_diagonal(p, 0.0)
     mean, variance = p.sum(axis=1)[players], (p * (1 - p)).sum(axis=1)[players]
     np.testing.assert_allclose(scores.mean(axis=0), mean, atol=5 * np.sqrt(variance.max() / draws))

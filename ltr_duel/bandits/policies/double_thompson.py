@@ -18,26 +18,28 @@ alone.
 
 from __future__ import annotations
 
-from math import log
-from typing import Any, NamedTuple
+from math import inf, log
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.copeland import STALE, refresh_scores, score_rows
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.posterior import draw_above, posterior_rows, record_posterior
-from ltr_duel.bandits.statistics import coin_divergence, most_victorious, record_win
-from ltr_duel.bandits.tournament import (
-    LaneVector,
-    OddsMatrix,
-    ScoreVector,
-    WordVector,
-    play_tournament,
-    set_odds,
-    tournament_rows,
+from ltr_duel.bandits.statistics import coin_divergence, fewest, most_victorious, record_win
+from ltr_duel.bandits.tournament import Tournament, new_tournament, play_tournament, set_odds
+from ltr_duel.core import (
+    FloatMatrix,
+    FloatVector,
+    IntMatrix,
+    IntVector,
+    beta_draw,
+    count_up_to,
+    kernel,
+    random_most,
+    random_up_to,
+    smallest,
 )
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, beta_draw, kernel, random_below, random_most
 
 
 class Params(NamedTuple):
@@ -46,81 +48,94 @@ class Params(NamedTuple):
     alpha: float = 0.51  # exploration; the bound asks for alpha > 1/2
 
 
-class State(NamedTuple):
-    """What D-TS knows after some duels among K arms."""
+class Known(NamedTuple):
+    """What is known of all pairs, and the optimistic Copeland scores.
+
+    Arm i is blocked by arm j while u_ij < 1/2, that is while its doubt (see `statistics`) exceeds alpha ln t. A duel
+    changes two doubts; as time passes, blocked entries come free, the lowest doubt of a row first. So a row is read
+    again only when one of its pairs met, or when time has reached its `release`.
+    """
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln t >= doubts[i, j]
-    blocked: IntVector  # (K,) see `copeland`
-    release: FloatVector  # (K,) see `copeland`
     prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2), see `posterior`
     log_mass: FloatMatrix  # (K, K) see `posterior`
-    odds: OddsMatrix  # (K, K) the next four: see `tournament`
-    lane: LaneVector  # (K / 4,)
-    unmet: WordVector  # (K,)
-    score: ScoreVector  # (K,) wins of each candidate in the sample, -1 for the others
+    blocked: IntVector  # (K,) arms that block arm i: K - 1 less its optimistic Copeland score
+    release: FloatVector  # (K,) the least doubt of the row that blocks; -1 where the row must be read again
+
+
+class State(NamedTuple):
+    """What D-TS knows after some duels among K arms."""
+
+    known: Known
+    tournament: Tournament
+
+
+class Sample(NamedTuple):
+    """Scratch of D-TS+: what is drawn of the first sample in a step."""
+
+    ahead: IntMatrix  # (K, K) 1 where theta_ij > 1/2
+    score: IntVector  # (K,) wins of each arm
+    theta: FloatMatrix  # (K, K) the samples in the rows of tied candidates; 1/2 where there was none
+    cost: FloatVector  # (K,) estimated regret of tied candidates, infinity for the others
 
 
 class PlusState(NamedTuple):
     """What D-TS+ knows after some duels among K arms."""
 
-    wins: IntMatrix  # (K, K) these six as in D-TS
-    doubts: FloatMatrix  # (K, K)
-    blocked: IntVector  # (K,)
-    release: FloatVector  # (K,)
-    prefer: FloatMatrix  # (K, K)
-    log_mass: FloatMatrix  # (K, K)
-    ahead: IntMatrix  # (K, K) scratch: 1 where theta_ij > 1/2 in the first sample
-    score: IntVector  # (K,) scratch: wins of each arm in it
-    theta: FloatMatrix  # (K, K) scratch: the samples drawn in the rows of tied candidates, before them 1/2
+    known: Known
+    sample: Sample
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Nobody has met anybody."""
-    wins, doubts = np.zeros((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
-    return State(wins, doubts, *score_rows(n_arms), *posterior_rows(n_arms), *tournament_rows(n_arms))
+    return State(nothing_known(n_arms), new_tournament(n_arms))
 
 
 def plus_init(n_arms: int, horizon: int, params: Params) -> PlusState:
     """Nobody has met anybody."""
-    (wins, ahead), score = np.zeros((2, n_arms, n_arms), np.int64), np.zeros(n_arms, np.int64)
-    doubts, theta = np.zeros((n_arms, n_arms)), np.full((n_arms, n_arms), 0.5)
-    return PlusState(wins, doubts, *score_rows(n_arms), *posterior_rows(n_arms), ahead, score, theta)
+    ahead, score = np.zeros((n_arms, n_arms), np.int64), np.zeros(n_arms, np.int64)
+    sample = Sample(ahead, score, np.full((n_arms, n_arms), 0.5), np.zeros(n_arms))
+    return PlusState(nothing_known(n_arms), sample)
+
+
+def nothing_known(n_arms: int) -> Known:
+    """Make what is known of arms that met nobody."""
+    wins, doubts = np.zeros((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
+    return Known(wins, doubts, *posterior_rows(n_arms), np.zeros(n_arms, np.int64), np.full(n_arms, inf))
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Phase 1 and phase 2."""
-    bonus = params.alpha * log(t)
-    refresh_scores(state, bonus)
-    count, first = candidates(state.blocked)
+    known, bonus = state.known, params.alpha * log(t)
+    refresh_scores(known, bonus)
+    count, first = candidates(known.blocked)
     if count > 1:
-        play_tournament(state, state.blocked[first], rng)
-        first = random_most(state.score, rng)
-    return first, second_of_fresh_sample(state, first, bonus, rng)
+        play_tournament(state.tournament, known.prefer, known.blocked, known.blocked[first], rng)
+        first = random_most(state.tournament.score, rng)
+    return first, second_of_fresh_sample(known, first, bonus, rng)
 
 
 @kernel
-def second_of_fresh_sample(state: Any, first: int, bonus: float, rng: Generator) -> int:
-    """Phase 2: the largest fresh theta_i,first among the arms with l_i,first <= 1/2; 1/2 for the first arm itself.
-
-    Only what exceeds the largest sample so far is drawn.
-    """
-    best, second = 0.5, first
-    for i in range(state.blocked.shape[0]):
-        if i != first and state.doubts[first, i] <= bonus:
-            won, lost = state.wins[i, first], state.wins[first, i]
-            theta = draw_above(best, won, lost, state.log_mass[first, i], rng)
-            if theta > best:
-                best, second = theta, i
-    return second
+def refresh_scores(known: Known, bonus: float) -> None:
+    """Bring ``blocked[i] = #{j: u_ij < 1/2}`` up to date."""
+    if smallest(known.release) >= bonus:
+        return
+    for i in range(known.release.shape[0]):
+        if known.release[i] < bonus:
+            count, least = 0, inf
+            for doubt in known.doubts[i]:
+                if doubt > bonus:
+                    count += 1
+                    least = min(least, doubt)
+            known.blocked[i] = count
+            known.release[i] = least
 
 
 @kernel
 def candidates(blocked: IntVector) -> tuple[int, int]:
     """Return how many arms have the largest optimistic Copeland score, and the first of them."""
-    least, count, first = blocked[0], 0, 0
-    for k in range(blocked.shape[0]):
-        least = min(least, blocked[k])
+    least, count, first = fewest(blocked), 0, 0
     for k in range(blocked.shape[0] - 1, -1, -1):
         if blocked[k] == least:
             count += 1
@@ -128,111 +143,118 @@ def candidates(blocked: IntVector) -> tuple[int, int]:
     return count, first
 
 
+@kernel
+def second_of_fresh_sample(known: Known, first: int, bonus: float, rng: Generator) -> int:
+    """Phase 2: the largest fresh theta_i,first among the arms with l_i,first <= 1/2; 1/2 for the first arm itself.
+
+    Only what exceeds the largest sample so far is drawn.
+    """
+    best, second = 0.5, first
+    for i in range(known.blocked.shape[0]):
+        if i != first and known.doubts[first, i] <= bonus:
+            won, lost = known.wins[i, first], known.wins[first, i]
+            theta = draw_above(best, won, lost, known.log_mass[first, i], rng)
+            if theta > best:
+                best, second = theta, i
+    return second
+
+
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count."""
     if outcome == 0:
         return
-    winner, loser = (first, second) if outcome > 0 else (second, first)
-    record_duel(state, winner, loser)
-    set_odds(state.odds, winner, loser, state.prefer[winner, loser])
-    set_odds(state.odds, loser, winner, state.prefer[loser, winner])
+    record_duel(state.known, first, second, outcome)
+    set_odds(state.tournament.odds, first, second, state.known.prefer[first, second])
+    set_odds(state.tournament.odds, second, first, state.known.prefer[second, first])
 
 
 @kernel
-def record_duel(state: Any, winner: int, loser: int) -> None:
+def record_duel(known: Known, first: int, second: int, outcome: int) -> None:
     """Count a duel, and bring what is known of the pair up to date."""
-    record_win(state.wins, state.doubts, winner, loser)
-    state.release[winner] = STALE
-    state.release[loser] = STALE
-    won = state.wins[winner, loser]
-    record_posterior(state.prefer, state.log_mass, winner, loser, won, won + state.wins[loser, winner])
+    winner, loser = (first, second) if outcome > 0 else (second, first)
+    record_win(known.wins, known.doubts, winner, loser)
+    known.release[winner] = -1.0
+    known.release[loser] = -1.0
+    won = known.wins[winner, loser]
+    record_posterior(known.prefer, known.log_mass, winner, loser, won, won + known.wins[loser, winner])
 
 
 def plus_select(state: PlusState, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Phase 1 with the regret rule, and phase 2."""
-    bonus = params.alpha * log(t)
-    refresh_scores(state, bonus)
-    count, first = candidates(state.blocked)
+    known, bonus = state.known, params.alpha * log(t)
+    refresh_scores(known, bonus)
+    count, first = candidates(known.blocked)
     if count > 1:
-        toss_all(state, rng)
-        first = cheapest_candidate(state, state.blocked[first], rng)
-    return first, second_of_fresh_sample(state, first, bonus, rng)
+        toss_all(known.prefer, state.sample, rng)
+        first = cheapest_candidate(known.wins, known.blocked, state.sample, known.blocked[first], rng)
+    return first, second_of_fresh_sample(known, first, bonus, rng)
 
 
 @kernel
-def toss_all(state: PlusState, rng: Generator) -> None:
+def toss_all(prefer: FloatMatrix, sample: Sample, rng: Generator) -> None:
     """Toss on which side of 1/2 the sample of each pair falls, and count the wins of all arms."""
-    n_arms = state.blocked.shape[0]
-    for k in range(n_arms):
-        state.score[k] = 0
+    n_arms = prefer.shape[0]
+    sample.score[:] = 0
     for i in range(n_arms):
+        won = 0
         for j in range(i + 1, n_arms):
-            wins = int(rng.random() < state.prefer[i, j])
-            state.ahead[i, j] = wins
-            state.ahead[j, i] = 1 - wins
-            state.score[i] += wins
-            state.score[j] += 1 - wins
+            wins = int(rng.random() < prefer[i, j])
+            won += wins
+            sample.ahead[i, j] = wins
+            sample.ahead[j, i] = 1 - wins
+            sample.score[j] += 1 - wins
+        sample.score[i] += won
 
 
 @kernel
-def cheapest_candidate(state: PlusState, least: int, rng: Generator) -> int:
+def cheapest_candidate(wins: IntMatrix, blocked: IntVector, sample: Sample, least: int, rng: Generator) -> int:
     """Return the candidate with the most wins in the sample; of several the one with the least regret estimate."""
-    n_arms = state.blocked.shape[0]
+    n_arms, score = blocked.shape[0], sample.score
     top, most, ties, chosen = 0, -1, 0, 0
     for k in range(n_arms):
-        top = max(top, state.score[k])
-        if state.blocked[k] == least:
-            if state.score[k] > most:
-                most, ties, chosen = state.score[k], 0, k
-            ties += state.score[k] == most
+        top = max(top, score[k])
+        if blocked[k] == least:
+            if score[k] > most:
+                most, ties, chosen = score[k], 0, k
+            ties += score[k] == most
     if ties == 1:
         return chosen
-    for k in range(chosen, n_arms):
-        if state.blocked[k] == least and state.score[k] == most:
-            draw_row(state, k, least, most, rng)
-    lowest = np.inf
-    for k in range(chosen, n_arms):
-        if state.blocked[k] == least and state.score[k] == most:
-            cost = regret_estimate(state, k, top)
-            if cost < lowest:
-                lowest, ties, chosen = cost, 1, k
-            elif cost == lowest:
-                ties += 1
-    if ties == 1:
-        return chosen
-    skip = random_below(ties, rng)
-    for k in range(chosen, n_arms):
-        if state.blocked[k] == least and state.score[k] == most and regret_estimate(state, k, top) == lowest:
-            if skip == 0:
-                return k
-            skip -= 1
-    return chosen
+    for k in range(n_arms):
+        if blocked[k] == least and score[k] == most:
+            draw_row(wins, blocked, sample, k, least, most, rng)
+    for k in range(n_arms):
+        tied = blocked[k] == least and score[k] == most
+        sample.cost[k] = regret_estimate(score, sample.theta, k, top) if tied else inf
+    lowest = smallest(sample.cost)
+    return random_up_to(sample.cost, lowest, count_up_to(sample.cost, lowest), rng)
 
 
 @kernel
-def draw_row(state: PlusState, i: int, least: int, most: int, rng: Generator) -> None:
+def draw_row(
+    wins: IntMatrix, blocked: IntVector, sample: Sample, i: int, least: int, most: int, rng: Generator
+) -> None:
     """Draw the samples of a tied candidate, each on its side of 1/2; those with an earlier one are there already.
 
     Drawing again until the side is right takes two draws on average, since the side was tossed by its probability.
     """
-    for j in range(state.blocked.shape[0]):
-        if j == i or (j < i and state.blocked[j] == least and state.score[j] == most):
+    for j in range(blocked.shape[0]):
+        if j == i or (j < i and blocked[j] == least and sample.score[j] == most):
             continue
-        theta = beta_draw(state.wins[i, j] + 1.0, state.wins[j, i] + 1.0, rng)
-        while (theta > 0.5) != (state.ahead[i, j] == 1):
-            theta = beta_draw(state.wins[i, j] + 1.0, state.wins[j, i] + 1.0, rng)
-        state.theta[i, j] = theta
-        state.theta[j, i] = 1.0 - theta
+        theta = beta_draw(wins[i, j] + 1.0, wins[j, i] + 1.0, rng)
+        while (theta > 0.5) != (sample.ahead[i, j] == 1):
+            theta = beta_draw(wins[i, j] + 1.0, wins[j, i] + 1.0, rng)
+        sample.theta[i, j] = theta
+        sample.theta[j, i] = 1.0 - theta
 
 
 @kernel
-def regret_estimate(state: PlusState, i: int, top: int) -> float:
+def regret_estimate(score: IntVector, theta: FloatMatrix, i: int, top: int) -> float:
     """R_i = sum over j of (zeta_max - (zeta_i + zeta_j) / 2) / d(theta_ij, 1/2), with normalised scores zeta."""
-    n_arms, total = state.blocked.shape[0], 0.0
+    n_arms, total = score.shape[0], 0.0
     for j in range(n_arms):
-        divergence = coin_divergence(state.theta[i, j])
+        divergence = coin_divergence(theta[i, j])
         if j != i and divergence > 0.0:
-            total += (top - 0.5 * (state.score[i] + state.score[j])) / ((n_arms - 1) * divergence)
+            total += (top - 0.5 * (score[i] + score[j])) / ((n_arms - 1) * divergence)
     return total
 
 
@@ -240,15 +262,13 @@ def plus_update(
     state: PlusState, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
     """Count."""
-    if outcome == 0:
-        return
-    winner, loser = (first, second) if outcome > 0 else (second, first)
-    record_duel(state, winner, loser)
+    if outcome != 0:
+        record_duel(state.known, first, second, outcome)
 
 
-def recommend(state: Any, params: Params) -> int:
+def recommend(state: State | PlusState, params: Params) -> int:
     """The arm that beats the most arms (the paper names none)."""
-    return most_victorious(state.wins)
+    return most_victorious(state.known.wins)
 
 
 register(

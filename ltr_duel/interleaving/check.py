@@ -43,7 +43,7 @@ def check_method(method: str | Method) -> None:
     >>> mine = method_from_functions("first", lambda orders, top, rng: orders[0][:top], lambda orders, *shown: [1, 0])
     >>> check_method(mine)
     Traceback (most recent call last):
-    ltr_duel.interleaving.check.MethodError: method 'first': identical rankers do not win one half each
+    ltr_duel.interleaving.method.MethodError: method 'first': identical rankers do not win one half each
     """
     kind = METHODS.configure(method).component
     for outcome in kind.outcomes:

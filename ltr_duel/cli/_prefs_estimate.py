@@ -91,7 +91,7 @@ def estimate(
 ) -> None:
     """Estimate the preference matrix of the feature rankers of the corpus at PATH.
 
-    Partial results are kept beside OUT until it is written: after a kill, the same command goes on where it was.
+    Partial results are kept beside OUT until it is written: after a kill, the same command resumes.
     Several machines with a common folder take shares: --share 1/2 on one, --share 2/2 on the other, then neither.
     """
     from ltr_duel.data import load_dataset

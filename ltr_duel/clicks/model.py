@@ -2,7 +2,7 @@
 
 Guo, Liu, Wang. Efficient Multiple-Click Models in Web Search. WSDM 2009; instantiated for grades by Hofmann,
 Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011, and since. A user who
-examined a document of grade g goes on to the next one with probability 1 - p_click[g] * p_stop[g].
+examined a document of grade g examines the next one with probability 1 - p_click[g] * p_stop[g].
 
 Some public simulators draw the stop after every examined document, clicked or not. That is another model: a
 navigational user would leave at one in five irrelevant documents. It is here as ``stop_on="examine"``, to compare

@@ -98,7 +98,7 @@ def draw_slate(state: Any, lists: Lists, query: int, slate: IntVector, size: int
 
     Examples
     --------
-    >>> from ltr_duel.interleaving import METHODS
+    >>> import numpy as np
     >>> order = np.array([[0, 1, 2], [0, 1, 2]], np.int16)
     >>> page = Page(*np.zeros((3, 3), np.int64))
     >>> state = METHODS["sosm"].init(Size(top=3, longest=3, rankers=2), METHODS["sosm"].params(), "credit")

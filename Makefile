@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 
 .PHONY: demo test test-long bench lint check tables clean
 
-demo: $(READY)  ## Run the main job on a made-up corpus; results in demo/
+demo: $(READY)  ## Run the main job on a synthetic corpus; results in demo/
 	$(BIN)/ltr-duel demo --out demo
 
 test: $(READY)  ## Run all tests but the long ones

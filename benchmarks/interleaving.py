@@ -1,4 +1,4 @@
-"""Comparisons a second, each with query, list, clicks and credit: the package beside literal versions."""
+"""Comparisons a second, each with query, list, clicks and credit: the package beside reference implementations."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def score_often(comparison, slate, size, times, rng):
             score_slate(c.method, c.lists, query, slate, size, c.page, length, clicks)
 
 
-def literal(rankings, model, times, rng):
+def reference(rankings, model, times, rng):
     """The method as the paper says it: draw from dictionaries, then enumerate all 2^10 assignments."""
     for _ in range(times):
         query = random_below(rankings.n_queries, rng)
@@ -91,8 +91,8 @@ def main() -> None:
                 if name == "sosm":
                     speed = rate(lambda n, c=c, s=slate: score_often(c, s, len(s), n, rng), 1_000_000 // size)
                     rows.append([f"{name}, scores", clicks, str(size), short(speed)])
-    speed = rate(lambda n: literal(rankings, click_model("informational", 5), n, rng), 20, best_of=1)
-    rows.append(["probabilistic, literal (2^10 assignments)", "informational", "2", short(speed)])
+    speed = rate(lambda n: reference(rankings, click_model("informational", 5), n, rng), 20, best_of=1)
+    rows.append(["probabilistic, reference implementation (2^10 assignments)", "informational", "2", short(speed)])
     title = f"Comparisons a second, one core: {DOCUMENTS} documents, top {TOP}, query + list + clicks + credit"
     table(title, ["method", "clicks", "rankers", "per second"], rows)
     print("  optimized runs as plain Python; its programs were solved in the warm-up where the tries are short enough.")

@@ -51,6 +51,11 @@ def policy(given: Any) -> tuple[str, ...]:
     return tuple(POLICIES.configure(label).label for label in labels)
 
 
+def _click_model(given: Any) -> str:
+    """Read a click model with its parameters, ``"navigational:position_bias=0.5"``; the label, checked."""
+    return CLICK_MODELS.configure(text(given)).label
+
+
 def _label(name: str, params: dict[str, Any]) -> str:
     parts = [f"{key}={str(one).lower() if isinstance(one, bool) else one}" for key, one in params.items()]
     return f"{name}:{','.join(parts)}" if parts else name
@@ -103,7 +108,7 @@ class CorpusSpec(ProblemSpec):
     drop_constant: bool = value(flag, default=True)
     rankers: tuple[str, ...] = axis(text, default=())
     subsets: Subsets | None = table(Subsets, default=None)
-    clicks: tuple[str, ...] = axis(one_of("click model", CLICK_MODELS.names), default=("navigational",))
+    clicks: tuple[str, ...] = axis(_click_model, default=("navigational",))
     method: tuple[str, ...] = axis(text, default=("probabilistic",))
     outcome: tuple[str, ...] = axis(text, default=("marginal_sign",))
     top: tuple[int, ...] = axis(whole(1, 1000), default=(10,))

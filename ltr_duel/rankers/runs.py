@@ -170,7 +170,7 @@ def run_rankers(
         seed=seed,
         jobs=jobs,
     )
-    told = {
+    about = {
         name: {
             "sha256": run.sha256,
             "retrieved": run.retrieved,
@@ -179,7 +179,7 @@ def run_rankers(
         }
         for name, run in named
     }
-    return replace(rankings, provenance={**rankings.provenance, "runs": told})
+    return replace(rankings, provenance={**rankings.provenance, "runs": about})
 
 
 def _name(path: Path) -> str:

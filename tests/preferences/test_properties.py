@@ -1,4 +1,4 @@
-"""Properties of matrices: known facts, and literal versions on random matrices."""
+"""Properties of matrices: known facts, and reference implementations on random matrices."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ class _Turns:
         self.room.release(1_000_000)
 
     def _pop(self) -> Parsed | None:
-        """Return the next chunk if it is there; whoever gets none is not adding any more."""
+        """Return the next chunk if it is parsed; a thread that gets none adds nothing more."""
         with self._lock:
             parsed = None if self.stopped else self._parsed.pop(self._next, None)
             self._next += parsed is not None

@@ -80,7 +80,7 @@ def usual_token(text, at):
 
 @kernel
 def parse_number(text, at):
-    """Parse the number that starts at ``text[at]``; ``text`` must go on with a byte that ends it.
+    """Parse the number that starts at ``text[at]``; ``text`` must continue with a byte that ends it.
 
     Returns
     -------

@@ -66,7 +66,7 @@ class State(NamedTuple):
     source: FloatMatrix  # (rankers, top) scratch: Pr(the ranker contributed click c)
     owned: FloatVector  # (2 top + 3,) scratch: distribution of clicks owned, or of their difference
     pair: IntVector  # (2,) scratch: the pair as a slate
-    luck: FloatVector  # (1,) scratch: the coin of `marginal_bernoulli`
+    uniform: FloatVector  # (1,) scratch: the coin of `marginal_bernoulli`
 
 
 Probabilistic = State  # by this name other floors know it
@@ -154,7 +154,7 @@ def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, p
     state.pair[0] = first
     state.pair[1] = second
     if state.rule == 2:  # marginal_bernoulli
-        state.luck[0] = rng.random()
+        state.uniform[0] = rng.random()
     return draw_list(state, lists, query, state.pair, 2, page, rng)
 
 
@@ -256,7 +256,7 @@ def credit_pair(
         if state.rule == 0:  # marginal_sign
             outcome = float(sign(outcome, _EQUAL))
         elif state.rule == 2:  # marginal_bernoulli: P1 + (1 - P1 - P2) / 2 = (1 + lead) / 2
-            outcome = float(sign(1.0 + outcome - 2.0 * state.luck[0], 0.0))
+            outcome = float(sign(1.0 + outcome - 2.0 * state.uniform[0], 0.0))
     return outcome
 
 

@@ -2,7 +2,7 @@
 
 Both lists of a pair are drawn from the same uniform numbers, place by place: where the first ranker chose a document
 for one list, the second ranker chooses at the same depth for the other. Each list alone follows the law of the method.
-Whatever favoured one ranker by luck favours the other in the mirrored list, so the mean of the two varies much less
+Whatever favoured one ranker by chance favours the other in the mirrored list, so the mean of the two varies much less
 than that of two independent lists (Hammersley and Morton, A New Monte Carlo Technique: Antithetic Variates, 1956).
 """
 
@@ -24,33 +24,33 @@ class Antithetic(NamedTuple):
     comparison: Comparison
     n_queries: int
     tree: Tree
-    luck: FloatVector  # (top,) scratch: who contributes, and how deep
+    uniforms: FloatVector  # (top,) scratch: who contributes, and how deep
 
 
 def _evaluate(evaluator: Antithetic, query: int, first: int, second: int, rng: np.random.Generator) -> float:
     c = evaluator.comparison
     length = min(c.page.shown.shape[0], c.lists.query_ptr[query + 1] - c.lists.query_ptr[query])
     for k in range(length):
-        evaluator.luck[k] = 2.0 * rng.random()
-    draw_from_luck(c, evaluator.luck, query, first, second, length, rng)
+        evaluator.uniforms[k] = 2.0 * rng.random()
+    draw_from_uniforms(c, evaluator.uniforms, query, first, second, length, rng)
     outcome = mean_outcome(c.method, c, evaluator.tree, query, first, second, length, rng)
-    draw_from_luck(c, evaluator.luck, query, second, first, length, rng)
+    draw_from_uniforms(c, evaluator.uniforms, query, second, first, length, rng)
     return (outcome + mean_outcome(c.method, c, evaluator.tree, query, first, second, length, rng)) / 2.0
 
 
 @kernel
-def draw_from_luck(
+def draw_from_uniforms(
     comparison: Comparison,
-    luck: FloatVector,
+    uniforms: FloatVector,
     query: int,
     low: int,
     high: int,
     length: int,
     rng: np.random.Generator,
 ) -> None:
-    """Fill ``page.shown``: ranker ``low`` contributes where luck is below 1, ``high`` elsewhere.
+    """Fill ``page.shown``: ranker ``low`` contributes where its number is below 1, ``high`` elsewhere.
 
-    Luck that falls on a document already shown is drawn again, as in the method itself.
+    A number that falls on a document already shown is drawn again, as in the method itself.
     """
     method, lists, page = comparison.method, comparison.lists, comparison.page
     start = lists.query_ptr[query]
@@ -58,9 +58,9 @@ def draw_from_luck(
     method.free[0] = 1
     method.free[1] = 1
     for k in range(length):
-        place = int(luck[k])
+        place = int(uniforms[k])
         ranker = high if place == 1 else low
-        chosen = draw_document(method, lists, ranker, place, start, documents, luck[k] - place, rng)
+        chosen = draw_document(method, lists, ranker, place, start, documents, uniforms[k] - place, rng)
         page.shown[k] = chosen
         method.used[chosen] = 1
     for k in range(length):

@@ -1,4 +1,4 @@
-"""Comparisons in blocks: block b of a pair holds its comparisons number 4,000 b to 4,000 (b + 1), whoever makes them.
+"""Comparisons in blocks: block b of a pair holds its comparisons number 4,000 b to 4,000 (b + 1).
 
 Each block of each pair has its own random stream, named by the two rankers and the number of the block. So the
 first n comparisons of a pair are the same whether they were made at once, in pieces, after a kill, or on other

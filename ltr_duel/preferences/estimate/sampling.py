@@ -33,8 +33,8 @@ class Share(NamedTuple):
 class PieceStore:
     """A folder of counted pieces of one estimate.
 
-    A piece is named by its comparisons and by the digest of the settings: whoever asks the same question finds the
-    answer, whatever was asked before. A kill at any moment leaves whole pieces.
+    A piece is named by its comparisons and by the digest of the settings: the same question finds its answer, however
+    often it is asked. A kill at any moment leaves whole pieces.
 
     Parameters
     ----------

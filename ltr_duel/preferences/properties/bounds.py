@@ -113,11 +113,11 @@ def multiduel_bound(matrix: PreferenceMatrix, most_arms: int = 12) -> MultiduelB
         sets = [order[:n].tolist() for n in range(2, size + 1)]
         rivals = _pair_costs(matrix, gap).argmin(axis=1)
         sets += [[i, int(rivals[i])] for i in range(size)]
-    told = np.where(matrix.p < 0.5, entropy_to_half(matrix.p), 0.0)
+    entropy = np.where(matrix.p < 0.5, entropy_to_half(matrix.p), 0.0)
     inside = np.zeros((len(sets), size))
     for row, members in zip(inside, sets, strict=True):
         row[members] = 1
-    information = inside * (inside @ told.T)
+    information = inside * (inside @ entropy.T)
     others = gap > 0
     cost = (inside @ gap) / inside.sum(axis=1)
     solved = linprog(cost, A_ub=-information.T[others], b_ub=-np.ones(int(others.sum())), method="highs")

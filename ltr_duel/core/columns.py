@@ -75,7 +75,17 @@ def regret_name(column: str) -> str:
 
 
 def regret_label(column: str) -> str:
-    """Return what the regret in a column is called in texts and on axes: "regret" for the average one."""
+    """Return what the regret in a column is called in texts and on axes.
+
+    Parameters
+    ----------
+    column : str
+
+    Examples
+    --------
+    >>> regret_label("regret_average"), regret_label("regret_strong")
+    ('regret', 'strong regret')
+    """
     name = regret_name(column)
     return _SPELT.get(name, f"{name.replace('_', ' ')} regret")
 

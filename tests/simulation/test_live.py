@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ltr_duel.bandits.oracle import duel, multiduel
 from ltr_duel.clicks.model import click_model
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.random import Streams, stream
 from ltr_duel.simulation.live import Live
-from ltr_duel.simulation.oracle import duel, multiduel
 from ltr_duel.simulation.run import simulate
 from tests.conftest import bradley_terry, make_rankings, random_rankings
 from tests.reference.interleaving import click_patterns, expected_outcome, sosm_scores, team_draft_lists

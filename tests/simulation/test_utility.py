@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from ltr_duel.bandits.oracle import duel, multiduel
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.random import Streams, stream
 from ltr_duel.preferences.synthetic import UTILITY_SETS
-from ltr_duel.simulation.oracle import duel, multiduel
 from ltr_duel.simulation.utility import FromUtilities, NormalScores
 
 N = 4_000

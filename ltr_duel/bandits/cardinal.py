@@ -75,6 +75,16 @@ def thompson_advance(good: IntVector, bad: IntVector, rng: Generator) -> int:
 
 
 @kernel
+def thompson_most(good: IntVector, bad: IntVector) -> int:
+    """Return the arm played most, the first of several."""
+    best = 0
+    for k in range(good.shape[0]):
+        if good[k] + bad[k] > good[best] + bad[best]:
+            best = k
+    return best
+
+
+@kernel
 def exp3_advance(log_weight: FloatVector, share: FloatVector, mixing: float, rng: Generator) -> int:
     """Exp3: draw an arm from ``share``, which this fills with ``(1 - mixing) w_i / sum w + mixing / K``."""
     n_arms = log_weight.shape[0]
@@ -87,9 +97,15 @@ def exp3_advance(log_weight: FloatVector, share: FloatVector, mixing: float, rng
         total += share[k]
     for k in range(n_arms):
         share[k] = (1.0 - mixing) * share[k] / total + mixing / n_arms
+    return draw(share, rng)
+
+
+@kernel
+def draw(share: FloatVector, rng: Generator) -> int:
+    """Draw an arm from a distribution."""
     left = rng.random()
-    for k in range(n_arms - 1):
+    for k in range(share.shape[0] - 1):
         left -= share[k]
         if left < 0.0:
             return k
-    return n_arms - 1
+    return share.shape[0] - 1

@@ -2,8 +2,8 @@
 
 With n = w_ij + w_ji comparisons and D = n - 2 w_ij, the optimistic bound
 ``u_ij = w_ij/n + sqrt(alpha ln t / n)`` is at least 1/2 exactly when ``alpha ln t >= D^2 / (4 n)`` (or D <= 0).
-The right-hand side is the *doubt* of i against j. It changes only when the pair is compared, so nobody has to refill a
-K x K matrix of bounds in each step. An unplayed pair has no doubt.
+The right-hand side is the *doubt* of i against j. It changes only when the pair is compared, so no K x K matrix of
+bounds has to be filled in each step. An unplayed pair has no doubt.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, one: in
 
 
 def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, FloatMatrix, FloatMatrix]:
-    """Make wins, rate, width and doubts for arms that met nobody, or that won ``prior_wins`` duels against each other.
+    """Make wins, rate, width and doubts for arms that have won ``prior_wins`` duels against each other.
 
     An unplayed pair has the bound 2 (x/0 := 1, twice), an arm against itself 1/2.
     """

@@ -34,7 +34,7 @@ class Tournament(NamedTuple):
 
     odds: OddsMatrix  # (K, K) the first sixteen bits of the probabilities
     lane: LaneVector  # (K / 4,) the small generators
-    unmet: WordVector  # (K,) 1 for the arms that have not yet met everybody
+    unmet: WordVector  # (K,) 1 for the arms that have not yet met all others
     score: ScoreVector  # (K,) wins of each player, -1 for the other arms
 
 
@@ -53,7 +53,7 @@ def set_odds(odds: OddsMatrix, i: int, j: int, p: float) -> None:
 
 @kernel
 def play_tournament(tournament: Tournament, prefer: FloatMatrix, rank: IntVector, least: int, rng: Generator) -> None:
-    """Let the arms with ``rank == least`` meet everybody once; `score` counts their wins.
+    """Let the arms with ``rank == least`` meet all others once; `score` counts their wins.
 
     Arm i beats arm j with probability ``prefer[i, j]``, of which `odds` holds the first bits.
     """

@@ -125,7 +125,7 @@ def _arrays(n_arms: int, terms: dict[str, float]) -> tuple[Any, ...]:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Lines 11 and 12, or the arm of line 23 for ever."""
+    """Lines 11 and 12; once it is known, the arm of line 23."""
     now = state.now[0]
     if now.best >= 0:
         return now.best, now.best

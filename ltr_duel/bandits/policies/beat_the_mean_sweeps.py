@@ -3,7 +3,7 @@
 Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithm 1, whose lines the comments give; see `beat_the_mean`.
 Outcomes must be independent coins of a known matrix. Nothing is drawn before it matters:
 
-- **Opponents.** The algorithm looks at the duels and wins of an arm, not at whom it met. Each opponent is uniform on
+- **Opponents.** The algorithm looks at the duels and wins of an arm, not at its opponents. Each opponent is uniform on
   the remaining arms, so a duel is won with the mean probability over them. Given the outcome, and that it was not taken
   back, the opponent is x with probability proportional to ``p[b, x]`` (won) or ``1 - p[b, x]`` (lost), independently
   of all else. So duels against an arm are drawn when it leaves, all others at a checkpoint, and then they are fixed.
@@ -216,10 +216,10 @@ def remove_worst(state: SweepState, p: FloatMatrix, met: IntMatrix, rng: Generat
 
 @kernel
 def name_opponents(state: SweepState, b: int, p: FloatMatrix, met: IntMatrix, rng: Generator) -> None:
-    """Draw whom an arm met in all its duels, from the remaining arms."""
+    """Draw the opponents of all duels of an arm from the remaining arms."""
     remaining = state.active[: state.now[0].n_active]
     for side in range(2):
-        while state.unnamed[b, side] > 0:  # twice at most: rounding may leave something over
+        while state.unnamed[b, side] > 0:  # twice at most: rounding may leave a few duels
             every = state.sum_p[b] if side == WON else len(remaining) - state.sum_p[b]
             for x in remaining:
                 if state.unnamed[b, side] == 0:

@@ -40,7 +40,7 @@ class Crossings(NamedTuple):
 
 
 class Hypotheses(NamedTuple):
-    """Who may be a Copeland winner, and who is believed to beat whom."""
+    """Which arms may be Copeland winners, and which arms are believed to beat them."""
 
     possible: IntVector  # (K,) 1 for the arms in B
     betters: IntMatrix  # (K, K) betters[i, j] is 1 for the arms j in B^i

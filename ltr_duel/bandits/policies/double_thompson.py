@@ -88,19 +88,19 @@ class PlusState(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Nobody has met anybody."""
+    """No duel has been played."""
     return State(nothing_known(n_arms), new_tournament(n_arms))
 
 
 def plus_init(n_arms: int, horizon: int, params: Params) -> PlusState:
-    """Nobody has met anybody."""
+    """No duel has been played."""
     ahead, score = np.zeros((n_arms, n_arms), np.int64), np.zeros(n_arms, np.int64)
     sample = Sample(ahead, score, np.full((n_arms, n_arms), 0.5), np.zeros(n_arms))
     return PlusState(nothing_known(n_arms), sample)
 
 
 def nothing_known(n_arms: int) -> Known:
-    """Make what is known of arms that met nobody."""
+    """Make what is known of arms that have not met."""
     wins, doubts = np.zeros((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
     return Known(wins, doubts, *posterior_rows(n_arms), np.zeros(n_arms, np.int64), np.full(n_arms, inf))
 

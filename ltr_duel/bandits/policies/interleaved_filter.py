@@ -27,7 +27,7 @@ from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, binomial_draw, kern
 class Params(NamedTuple):
     """Parameters of Interleaved Filter."""
 
-    prune: bool = True  # a fallen candidate takes the rivals it was beating with it
+    prune: bool = True  # a candidate that is replaced takes the rivals that it was beating with it
     radius_scale: float = 1.0  # 1 as in the journal version, 2 as in the conference version
 
 
@@ -75,7 +75,7 @@ def choose_first(state: State, rng: Generator) -> None:
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count; after a sweep, see who falls."""
+    """Count; after a sweep, remove beaten rivals and perhaps replace the candidate."""
     if outcome == 0:
         return
     now = state.now[0]
@@ -139,7 +139,7 @@ def idle_until(state: State, params: Params, t: int) -> int:
 
 
 def sweep(state: State, params: Params, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: Generator) -> int:
-    """Take as many sweeps at once as can end without anybody falling, else one."""
+    """Take as many sweeps at once as are certain to remove no arm, else one."""
     now, decisions = state.now[0], 0
     while t <= until:
         if t == 1:
@@ -169,11 +169,11 @@ def sweep(state: State, params: Params, p: FloatMatrix, t: int, until: int, met:
 
 @kernel
 def harmless_sweeps(state: State, radius_scale: float) -> int:
-    """Count the sweeps to come in which nobody falls, whatever the outcomes.
+    """Return how many further sweeps are certain to remove no arm, whatever their outcomes.
 
-    After n sweeps a rival falls, or is better, only if less than ``n / 2 - r sqrt(n)`` duels against it were lost, or
-    won, with r = ``radius_scale * sqrt(ln(1/delta))``. Both counts can only grow, and that bound is below 0 until it
-    grows too: so as long as it stays below the smallest count of today nobody falls. One sweep less, for rounding.
+    After n sweeps a rival is removed, or is better, only if less than ``n / 2 - r sqrt(n)`` duels against it were lost,
+    or won, with r = ``radius_scale * sqrt(ln(1/delta))``. Both counts can only grow, and that bound is below 0 until it
+    grows too: so as long as it stays below the smallest count so far, no arm is removed. One sweep less, for rounding.
     """
     now = state.now[0]
     n, fewest = now.sweeps, now.sweeps

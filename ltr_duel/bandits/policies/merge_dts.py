@@ -131,7 +131,7 @@ def recommend(state: State, params: Params) -> int:
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """The last arm is played for ever."""
+    """The last remaining arm is played to the end."""
     return NEVER if arms_left(state.batches) == 1 else t
 
 

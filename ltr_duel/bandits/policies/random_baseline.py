@@ -23,13 +23,11 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """What the random pairs have shown."""
 
-    wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
-
-
-class SlateState(NamedTuple):
-    """What the random slates have shown."""
-
     wins: IntMatrix  # (K, K) wins[i, j]: comparisons in which arm i beat arm j
+
+
+class SlateState(State):
+    """The same, of the random slates."""
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
@@ -65,7 +63,7 @@ def slate_init(n_arms: int, horizon: int, params: Params) -> SlateState:
 
 
 def slate_select(state: SlateState, params: Params, t: int, slate: IntVector, rng: Generator) -> int:
-    """Each arm with probability 1/2; again if none came."""
+    """Each arm with probability 1/2; drawn again if that leaves none."""
     size = 0
     while size == 0:
         for k in range(state.wins.shape[0]):
@@ -81,15 +79,8 @@ def slate_update(
     """Count, for the recommendation alone."""
     for a in range(size):
         for b in range(a + 1, size):
-            if won[a, b] > 0:
-                state.wins[slate[a], slate[b]] += 1
-            else:
-                state.wins[slate[b], slate[a]] += 1
-
-
-def slate_recommend(state: SlateState, params: Params) -> int:
-    """The arm that beats the most arms."""
-    return most_victorious(state.wins)
+            winner, loser = (slate[a], slate[b]) if won[a, b] > 0 else (slate[b], slate[a])
+            state.wins[winner, loser] += 1
 
 
 register(

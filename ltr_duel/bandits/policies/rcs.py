@@ -1,4 +1,4 @@
-"""RCS: Relative Confidence Sampling. As RUCB, but a sample from the posterior says who is champion.
+"""RCS: Relative Confidence Sampling. As RUCB, but the champion is chosen by a sample from the posterior.
 
 Zoghi, Whiteson, de Rijke, Munos. Relative Confidence Sampling for Efficient On-Line Ranker Evaluation. WSDM 2014;
 Algorithm 4 of Wolfenfeld's survey, whose lines the comments give. Assumes a Condorcet winner; needs no horizon; no
@@ -62,7 +62,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 def beats_all(prefer: FloatMatrix, start: int, rng: Generator) -> int:
     """Return the arm that beats all others in a sampled tournament, or -1. No pair is tossed twice."""
     n_arms = prefer.shape[0]
-    candidate, before, met = start, start, 0  # `candidate` beat `before` and everybody after place `met`
+    candidate, before, met = start, start, 0  # `candidate` beat `before` and all arms after place `met`
     for place in range(1, n_arms):
         arm = start + place
         if arm >= n_arms:

@@ -7,7 +7,7 @@ d is the Kullback-Leibler divergence between two coins.
 
 Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
 Algorithms 1 and 2. Assumes a Condorcet winner; needs no horizon. Regret O(K log T) + O(K^(2 + c)); its rate is the
-lower bound where the winner is everybody's strongest rival. f(K) = 0.3 K^1.01 as in the paper's experiments. See
+lower bound where the winner is the strongest rival of every arm. f(K) = 0.3 K^1.01 as in the paper's experiments. See
 `rmed2` for its siblings.
 
 A step costs O(K): a duel changes one term of the evidence of two arms, and one scan finds the arms that join the next
@@ -25,7 +25,17 @@ from numpy.random import Generator
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import coin_divergence, last_step_before
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, count_up_to, kernel, random_up_to, smallest
+from ltr_duel.core import (
+    FloatMatrix,
+    FloatVector,
+    IntMatrix,
+    IntVector,
+    count_up_to,
+    kernel,
+    nth_up_to,
+    random_up_to,
+    smallest,
+)
 
 ROUNDING = 1e-9
 RESUM = 1023  # a sum is taken anew after so many changes (a power of two, less one), against drift
@@ -109,7 +119,7 @@ def likely_winner(evidence: FloatVector, rng: Generator) -> int:
 
 @kernel
 def strongest_opponent(share: FloatMatrix, arm: int, winner: int, rng: Generator) -> int:
-    """RMED1's choice: i* if it beats the arm or nobody does, else the arm it loses to most."""
+    """RMED1's choice: i* if it beats the arm or no arm does, else the arm it loses to most."""
     if share[arm, winner] <= 0.5:
         return winner
     least = smallest(share[arm])
@@ -199,15 +209,11 @@ def end_turn(lists: Lists, evidence: FloatVector, now: Now, arm: int, log_t: flo
 
 def recommend(state: State, params: Params) -> int:
     """i*, the first of several."""
-    best = 0
-    for k in range(state.evidence.shape[0]):
-        if state.evidence[k] < state.evidence[best]:
-            best = k
-    return best
+    return nth_up_to(state.evidence, smallest(state.evidence), 0)
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """i* alone in L_C, losing to nobody, meets itself until another arm is no longer ruled out."""
+    """i* alone in L_C, losing to no arm, meets itself until another arm is no longer ruled out."""
     return last_step_alone(state, t)
 
 

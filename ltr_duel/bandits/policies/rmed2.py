@@ -129,7 +129,7 @@ def find_neglected(state: State, alpha: float, t: int) -> bool:
 
 @kernel
 def cheapest_rival(state: State, arm: int, winner: int) -> int:
-    """Return b_l: least (D_l + D_j) / d+(phat_lj, 1/2), D being gaps to i*; -1 if the arm loses to nobody."""
+    """Return b_l: least (D_l + D_j) / d+(phat_lj, 1/2), D being gaps to i*; -1 if the arm loses to none."""
     best, rival = inf, -1
     own = state.share[winner, arm] - 0.5 if winner != arm else 0.0
     for j in range(state.share.shape[0]):

@@ -31,6 +31,7 @@ from ltr_duel.core import (
     kernel,
     largest,
     nth_at,
+    nth_up_to,
     random_below,
     random_up_to,
 )
@@ -54,7 +55,7 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Line 1, and line 3 for arms that met nobody."""
+    """Line 1, and line 3 for arms that have not met."""
     return State(*bound_rows(n_arms, params.prior_wins), np.zeros(n_arms))
 
 
@@ -117,22 +118,17 @@ def idle_until(state: State, params: Params, t: int) -> int:
     is also the first moment at which there can be a second candidate.
     """
     bonus = params.alpha * log(t)
-    n_arms = state.doubt.shape[0]
     if count_up_to(state.doubt, bonus) != 1:
         return t
-    champion = 0
-    for k in range(n_arms):
-        if state.doubt[k] <= bonus:
-            champion = k
-    nearest = np.inf
-    for j in range(n_arms):
+    champion, nearest = nth_up_to(state.doubt, bonus, 0), np.inf
+    for j in range(state.doubt.shape[0]):
         if j != champion:
             nearest = min(nearest, state.doubts[j, champion])
     return max(t, last_step_before(nearest / params.alpha))
 
 
 def recommend(state: State, params: Params) -> int:
-    """Return line: the arm that beats the most arms."""
+    """The arm that beats the most arms."""
     return most_victorious(state.wins)
 
 

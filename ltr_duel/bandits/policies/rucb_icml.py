@@ -33,7 +33,7 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Nobody has met anybody, and B is empty."""
+    """No duel has been played, and B is empty."""
     return State(*bound_rows(n_arms, params.prior_wins), np.zeros(n_arms), np.full(1, -1))
 
 

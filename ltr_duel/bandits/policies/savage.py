@@ -18,7 +18,7 @@ from numpy.random import Generator
 
 from ltr_duel.bandits.policy import NEVER, register
 from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.core import IntMatrix, IntVector, kernel, random_below
+from ltr_duel.core import IntMatrix, IntVector, first_most, kernel, random_below
 
 
 class Params(NamedTuple):
@@ -38,8 +38,7 @@ class State(NamedTuple):
     """What SAVAGE knows about K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
-    victories: IntVector  # (K,) duels that each arm won
-    active: IntVector  # (K,) 1 while the arm may be the winner, else 0
+    victories: IntVector  # (K,) duels that each arm won; -1 for arms that left
     pairs: IntVector  # (K (K - 1) / 2,) the first n_pairs: i K + j of remaining pairs i < j, n_left of them first
     now: Registers[Now]
 
@@ -50,14 +49,14 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     log_delta = log(n_arms * max(n_arms - 1, 1)) + 2 * log(horizon)
     now = registers(Now, n_pairs=i.size, n_left=i.size, log_delta=log_delta)
     wins, victories = np.zeros((n_arms, n_arms), np.int64), np.zeros(n_arms, np.int64)
-    return State(wins, victories, np.ones(n_arms, np.int64), i * n_arms + j, now)
+    return State(wins, victories, i * n_arms + j, now)
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """A random pair among those that met least often; the last arm alone when no pair is left."""
     now = state.now[0]
     if now.n_pairs == 0:
-        winner = most_victories(state)
+        winner = first_most(state.victories)
         return winner, winner
     place = random_below(now.n_left, rng)
     last = now.n_left - 1
@@ -65,7 +64,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     state.pairs[place] = state.pairs[last]
     state.pairs[last] = pair
     now.n_left = last
-    n_arms = state.active.shape[0]
+    n_arms = state.victories.shape[0]
     return pair // n_arms, pair % n_arms
 
 
@@ -88,8 +87,8 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 @kernel
 def drop(state: State, arm: int) -> None:
     """Remove an arm and all its pairs."""
-    now, n_arms = state.now[0], state.active.shape[0]
-    state.active[arm] = 0
+    now, n_arms = state.now[0], state.victories.shape[0]
+    state.victories[arm] = -1
     n_pairs, n_left = 0, 0
     for place in range(now.n_pairs):
         pair = state.pairs[place]
@@ -100,19 +99,9 @@ def drop(state: State, arm: int) -> None:
     now.n_pairs, now.n_left = n_pairs, n_left
 
 
-@kernel
-def most_victories(state: State) -> int:
-    """Return the remaining arm that won the most duels."""
-    best = -1
-    for k in range(state.active.shape[0]):
-        if state.active[k] and (best < 0 or state.victories[k] > state.victories[best]):
-            best = k
-    return best
-
-
 def recommend(state: State, params: Params) -> int:
     """The remaining arm that won the most duels."""
-    return most_victories(state)
+    return first_most(state.victories)
 
 
 def idle_until(state: State, params: Params, t: int) -> int:

@@ -180,7 +180,7 @@ def divergence_bound(mean: float, end: float, limit: float) -> float:
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count a duel; settle the pair when it is clear who is better."""
+    """Count a duel; settle the pair when it is clear which arm is better."""
     if outcome == 0:
         return
     now = state.now[0]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import thompson_advance
+from ltr_duel.bandits.cardinal import thompson_advance, thompson_most
 from ltr_duel.bandits.policy import register
 from ltr_duel.core import IntVector, SignMatrix
 
@@ -84,11 +84,7 @@ def slate_update(
 
 def recommend(state: State, params: Any) -> int:
     """The arm that was compared most often (the paper names none)."""
-    best = 0
-    for k in range(state.good.shape[0]):
-        if state.good[k] + state.bad[k] > state.good[best] + state.bad[best]:
-            best = k
-    return best
+    return thompson_most(state.good, state.bad)
 
 
 register(

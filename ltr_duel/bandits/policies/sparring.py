@@ -16,7 +16,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import UcbBoxes, exp3_advance, thompson_advance, ucb_advance, ucb_boxes, ucb_feedback
+from ltr_duel.bandits.cardinal import (
+    UcbBoxes,
+    exp3_advance,
+    thompson_advance,
+    thompson_most,
+    ucb_advance,
+    ucb_boxes,
+    ucb_feedback,
+)
 from ltr_duel.bandits.policy import register
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, coin, first_most, kernel
 
@@ -103,12 +111,7 @@ def thompson_update(
 
 def thompson_recommend(state: ThompsonState, params: ThompsonParams) -> int:
     """The arm that the right box played most."""
-    best, most = 0, -1
-    for k in range(state.good.shape[1]):
-        plays = state.good[RIGHT, k] + state.bad[RIGHT, k]
-        if plays > most:
-            best, most = k, plays
-    return best
+    return thompson_most(state.good[RIGHT], state.bad[RIGHT])
 
 
 class Exp3Params(NamedTuple):

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from ltr_duel.bandits.cardinal import draw
 from ltr_duel.bandits.policies.sparring import right_won
 from ltr_duel.bandits.policy import register
 from ltr_duel.core import FloatVector, IntVector, first_most, kernel, smallest
@@ -68,17 +69,6 @@ def normalise(state: State, eta: float) -> None:
             break
         x = min(x - (total - 1.0) / (eta * slope), highest)
     state.normaliser[0] = x
-
-
-@kernel
-def draw(share: FloatVector, rng: Generator) -> int:
-    """Draw an arm from a distribution."""
-    left = rng.random()
-    for k in range(share.shape[0] - 1):
-        left -= share[k]
-        if left < 0.0:
-            return k
-    return share.shape[0] - 1
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:

@@ -1,4 +1,4 @@
-"""Winner Stays: the arm that is most duels ahead meets the next in line; who wins stays.
+"""Winner Stays: the arm that is most duels ahead meets the next; the winner stays.
 
 Chen, Frazier. Dueling Bandits with Weak Regret. ICML 2017, Algorithms 1 (WS-W) and 2 (WS-S). Assume a Condorcet
 winner; need no horizon. `winner_stays` has weak regret O(K^2), with a total order O(K log K), whatever T;
@@ -53,12 +53,12 @@ class StrongState(State):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Nobody is ahead."""
+    """No arm is ahead."""
     return State(np.zeros(n_arms, np.int64), registers(Now, first=-1, second=-1, number=1))
 
 
 def strong_init(n_arms: int, horizon: int, params: StrongParams) -> StrongState:
-    """Nobody is ahead."""
+    """No arm is ahead."""
     return StrongState(*init(n_arms, horizon, Params()))
 
 

@@ -10,7 +10,7 @@ demo: $(READY)  ## Run the main job on a synthetic corpus; results in demo/
 	$(BIN)/ltr-duel demo --out demo
 
 test: $(READY)  ## Run all tests but the long ones
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile
 
 test-long: $(READY)  ## Run the tests that take minutes
 	$(BIN)/python -m pytest -m long

@@ -5,10 +5,10 @@ The simulation loop owns time, the coin and the counting. In each step it calls
     select(state, params, t, rng)                                  -> first, second
     update(state, params, t, first, second, outcome, rng)
 
-or, for a policy that compares whole sets of arms at once,
+or, for a policy that compares whole sets of arms at once (`select_slate` and `update_slate` below),
 
-    select_slate(state, params, t, slate, rng)                     -> size
-    update_slate(state, params, t, slate, size, won, rng)
+    select(state, params, t, slate, rng)                           -> size
+    update(state, params, t, slate, size, won, rng)
 
 and, at checkpoints, ``recommend(state, params) -> arm``. A policy may add ``idle_until``: where nothing can change
 for a while the loop then jumps. It may also add `Sweeps`: another way to walk through many steps at once, the same in

@@ -17,9 +17,10 @@ def command(file: Path) -> None:
     """
     from ltr_duel.core import REGISTRIES, InputError, load_plugin
 
+    plugin = load_plugin(file)  # which makes all kinds known
     registries = {registry.kind: registry for registry in REGISTRIES}
     broken = False
-    for kind, name in load_plugin(file).components:
+    for kind, name in plugin.components:
         try:
             registries[kind].check(name)
             click.echo(f"{kind} '{name}' keeps the contract")

@@ -12,6 +12,7 @@ from ltr_duel.core.jit import interpreted
 _PLACE = re.compile(r'File "([^"]+)", line (\d+)|at (\S+\.py) \((\d+)\)')
 _NOISE = re.compile(r"^(Failed in nopython|- Resolution failure|During:|File |There (is|are) \d+ candidate|\s|$)")
 _PLAIN = re.compile(r"Untyped global name '(\w+)': Cannot determine Numba type of <class 'function'>")
+_QUALIFIED = re.compile(r"(?:[\w<>]+\.)+(?=[A-Z]\w*\()")  # the modules before the name of a class
 _MISSING = re.compile(r"No implementation of function .*?\n\s*\n?\s*>>> (.*)")
 
 
@@ -39,4 +40,4 @@ def _missed(text: str) -> str:
     if missing:
         return f"there is no compiled form of {missing[1].strip()}"
     lines = (line.strip() for line in text.splitlines() if not _NOISE.match(line))
-    return next(lines, "the compiler gives no reason").rstrip(".")
+    return _QUALIFIED.sub("", next(lines, "the compiler gives no reason")).rstrip(".")

@@ -79,9 +79,8 @@ def test_a_policy_in_a_file_keeps_the_contract(load):
 
 def test_the_policy_of_the_documentation_keeps_the_contract(load):
     text = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
-    load(re.search(r'```python\n("""Explore-then-commit.*?)```', text, re.S)[1], "commit")
-    assert POLICIES["commit"].deterministic
-    check_policy("commit:rounds=20")
+    load(re.search(r'```python\n("""The arm with the best win rate.*?)```', text, re.S)[1], "documented")
+    check_policy("documented:explore=0.2")
 
 
 def test_an_edited_file_is_compiled_anew(load):

@@ -170,3 +170,9 @@ def test_a_method_that_cannot_be_compiled_is_one_sentence(write, ltr_duel, corpu
         return
     assert answer.code == 2 and len(answer.err.strip().splitlines()) == 1, answer.err
     assert re.search(f"ltr-duel: method 'plug': .*{sentence}", answer.err)
+
+
+def test_check_is_the_first_command_of_a_process(write):
+    file = write("first", CLICKS.format(name="alone_first"))
+    command = [sys.executable, "-m", "ltr_duel.cli.main", "check", str(file)]
+    assert "keeps the contract" in subprocess.check_output(command, text=True)

@@ -16,21 +16,22 @@ from ltr_duel.data.store.convert import convert
 from ltr_duel.data.store.converted import open_converted
 
 SCRIPT = """
-import pathlib, sys, time
+import os, pathlib, sys, time
 from ltr_duel.data.store import convert
 
 def wait():
     print("waiting", flush=True)
     time.sleep(60)
 
-real = getattr(pathlib.Path, sys.argv[3])
+place, name = (pathlib.Path, "rename") if sys.argv[3] == "rename" else (os, "replace")
+real = getattr(place, name)
 
 def stopped(path, target):
     if sys.argv[2] == "after":
         real(path, target)
     wait()
 
-setattr(pathlib.Path, sys.argv[3], stopped)
+setattr(place, name, stopped)
 convert.convert(sys.argv[1])
 """
 

@@ -159,7 +159,7 @@ def test_every_policy_of_the_package_has_its_own_look():
     from ltr_duel.bandits.policy import POLICIES
 
     names = [policy.name for policy in POLICIES if policy.select.__module__.startswith("ltr_duel.")]
-    assert len({look_of(name)[:2] for name in names}) == len(names)
+    assert len({look_of(name) for name in names}) == len(names)
 
 
 def test_names_are_not_formulas(tmp_path):

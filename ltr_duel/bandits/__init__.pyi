@@ -10,3 +10,5 @@ from .policy import Policy as Policy
 from .policy import PolicyError as PolicyError
 from .policy import register as register
 from .recorder import new_counts as new_counts
+from .state import Registers as Registers
+from .state import registers as registers

@@ -1,18 +1,8 @@
 """What the state of a policy is made of: arrays, NamedTuples of arrays, and registers.
 
 Registers are the single numbers that a policy counts or remembers. They have names, and lie together in a numpy record
-array of one element, which compiled and plain Python code read and write alike:
-
-    class Now:
-        waiting: int  # arms that wait for their turn
-        radius: float
-
-    State(..., now=registers(Now, radius=1.0))  # `waiting` starts at 0
-
-    now = state.now[0]
-    now.waiting -= 1
-
-A state with a single such number may hold it as an array of one element instead.
+array of one element, which compiled and plain Python code read and write alike. A state with a single such number may
+hold it as an array of one element instead.
 """
 
 from __future__ import annotations
@@ -52,6 +42,16 @@ def registers(kind: type[T], **values: float) -> Registers[T]:
     ------
     ValueError
         For a name that every numpy record has already, such as ``size``, or a value without a register.
+
+    Examples
+    --------
+    >>> class Now:
+    ...     waiting: int  # arms that wait for their turn
+    ...     radius: float
+    >>> now = registers(Now, radius=1.0)[0]  # in a kernel: now = state.now[0]
+    >>> now.waiting += 2
+    >>> int(now.waiting), float(now.radius)
+    (2, 1.0)
     """
     fields = get_type_hints(kind)
     taken = [name for name in fields if hasattr(np.record, name)]

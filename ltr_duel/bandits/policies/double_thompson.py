@@ -163,15 +163,15 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
     """Count."""
     if outcome == 0:
         return
-    record_duel(state.known, first, second, outcome)
-    set_odds(state.tournament.odds, first, second, state.known.prefer[first, second])
-    set_odds(state.tournament.odds, second, first, state.known.prefer[second, first])
+    winner, loser = (first, second) if outcome > 0 else (second, first)
+    record_duel(state.known, winner, loser)
+    set_odds(state.tournament.odds, winner, loser, state.known.prefer[winner, loser])
+    set_odds(state.tournament.odds, loser, winner, state.known.prefer[loser, winner])
 
 
 @kernel
-def record_duel(known: Known, first: int, second: int, outcome: int) -> None:
+def record_duel(known: Known, winner: int, loser: int) -> None:
     """Count a duel, and bring what is known of the pair up to date."""
-    winner, loser = (first, second) if outcome > 0 else (second, first)
     record_win(known.wins, known.doubts, winner, loser)
     known.release[winner] = -1.0
     known.release[loser] = -1.0
@@ -262,8 +262,10 @@ def plus_update(
     state: PlusState, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
     """Count."""
-    if outcome != 0:
-        record_duel(state.known, first, second, outcome)
+    if outcome > 0:
+        record_duel(state.known, first, second)
+    elif outcome < 0:
+        record_duel(state.known, second, first)
 
 
 def recommend(state: State | PlusState, params: Params) -> int:

@@ -13,11 +13,7 @@ from numpy.random import Generator
 
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import most_victorious
-from ltr_duel.core import IntMatrix, IntVector, SignMatrix, random_below
-
-
-class Params(NamedTuple):
-    """The random policies have no parameters."""
+from ltr_duel.core import IntMatrix, IntVector, NoParams, SignMatrix, random_below
 
 
 class State(NamedTuple):
@@ -30,12 +26,12 @@ class SlateState(State):
     """The same, of the random slates."""
 
 
-def init(n_arms: int, horizon: int, params: Params) -> State:
+def init(n_arms: int, horizon: int, params: NoParams) -> State:
     """Nothing has been seen."""
     return State(np.zeros((n_arms, n_arms), np.int64))
 
 
-def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
+def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """Two different arms, uniformly; with one arm alone there is no choice."""
     n_arms = state.wins.shape[0]
     if n_arms == 1:
@@ -44,7 +40,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     return first, second + (second >= first)
 
 
-def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
+def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count, for the recommendation alone."""
     if outcome > 0:
         state.wins[first, second] += 1
@@ -52,17 +48,17 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
         state.wins[second, first] += 1
 
 
-def recommend(state: State, params: Params) -> int:
+def recommend(state: State, params: NoParams) -> int:
     """The arm that beats the most arms."""
     return most_victorious(state.wins)
 
 
-def slate_init(n_arms: int, horizon: int, params: Params) -> SlateState:
+def slate_init(n_arms: int, horizon: int, params: NoParams) -> SlateState:
     """Nothing has been seen."""
     return SlateState(np.zeros((n_arms, n_arms), np.int64))
 
 
-def slate_select(state: SlateState, params: Params, t: int, slate: IntVector, rng: Generator) -> int:
+def slate_select(state: SlateState, params: NoParams, t: int, slate: IntVector, rng: Generator) -> int:
     """Each arm with probability 1/2; drawn again if that leaves none."""
     size = 0
     while size == 0:
@@ -74,7 +70,7 @@ def slate_select(state: SlateState, params: Params, t: int, slate: IntVector, rn
 
 
 def slate_update(
-    state: SlateState, params: Params, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
+    state: SlateState, params: NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
     """Count, for the recommendation alone."""
     for a in range(size):

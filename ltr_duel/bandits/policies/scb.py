@@ -24,11 +24,7 @@ from numpy.random import Generator
 from ltr_duel.bandits.policy import NEVER, register
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import coin_divergence, most_victorious
-from ltr_duel.core import IntMatrix, IntVector, kernel, random_below, shuffle
-
-
-class Params(NamedTuple):
-    """SCB has no parameters."""
+from ltr_duel.core import IntMatrix, IntVector, NoParams, kernel, random_below, shuffle
 
 
 class Now:
@@ -55,7 +51,7 @@ class State(NamedTuple):
     now: Registers[Now]
 
 
-def init(n_arms: int, horizon: int, params: Params) -> State:
+def init(n_arms: int, horizon: int, params: NoParams) -> State:
     """Before the first round."""
     wins, settled = np.zeros((2, n_arms, n_arms), np.int64)
     unsettled, alive, rewards = np.zeros((3, n_arms), np.int64)
@@ -63,7 +59,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     return State(wins, settled, unsettled, alive, rewards, now)
 
 
-def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
+def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """The pair being settled, or the arm found."""
     now = state.now[0]
     if t - now.start >= now.length:
@@ -179,7 +175,7 @@ def divergence_bound(mean: float, end: float, limit: float) -> float:
     return near
 
 
-def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
+def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count a duel; settle the pair when it is clear which arm is better."""
     if outcome == 0:
         return
@@ -197,7 +193,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
         reward(state, first, winner == first)
 
 
-def recommend(state: State, params: Params) -> int:
+def recommend(state: State, params: NoParams) -> int:
     """The arm found in this round; before that the one that beat the most arms in it."""
     now = state.now[0]
     if now.best >= 0:
@@ -205,7 +201,7 @@ def recommend(state: State, params: Params) -> int:
     return most_victorious(state.wins)
 
 
-def idle_until(state: State, params: Params, t: int) -> int:
+def idle_until(state: State, params: NoParams, t: int) -> int:
     """The arm found is played until the round ends."""
     now = state.now[0]
     if now.length == NEVER:

@@ -16,11 +16,7 @@ from numpy.random import Generator
 
 from ltr_duel.bandits.cardinal import thompson_advance, thompson_most
 from ltr_duel.bandits.policy import register
-from ltr_duel.core import IntVector, SignMatrix
-
-
-class Params(NamedTuple):
-    """Self-Sparring of pairs has no parameters."""
+from ltr_duel.core import IntVector, NoParams, SignMatrix
 
 
 class SlateParams(NamedTuple):
@@ -40,7 +36,7 @@ class SlateState(State):
     """The same, for slates."""
 
 
-def init(n_arms: int, horizon: int, params: Params) -> State:
+def init(n_arms: int, horizon: int, params: NoParams) -> State:
     """Uniform priors."""
     return State(np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64))
 
@@ -50,13 +46,13 @@ def slate_init(n_arms: int, horizon: int, params: SlateParams) -> SlateState:
     return SlateState(np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64))
 
 
-def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
+def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """Two independent samples."""
     first = thompson_advance(state.good, state.bad, rng)
     return first, thompson_advance(state.good, state.bad, rng)
 
 
-def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
+def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """One success, one failure; both for an arm that met itself."""
     winner, loser = (first, second) if outcome > 0 else (second, first)
     state.good[winner] += 1

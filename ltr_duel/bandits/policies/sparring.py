@@ -26,7 +26,7 @@ from ltr_duel.bandits.cardinal import (
     ucb_feedback,
 )
 from ltr_duel.bandits.policy import register
-from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, coin, first_most, kernel
+from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, NoParams, coin, first_most, kernel
 
 LEFT, RIGHT = 0, 1  # the rows of the two boxes
 
@@ -76,10 +76,6 @@ def right_won(outcome: int, rng: Generator) -> int:
     return 1 if outcome < 0 else 0
 
 
-class ThompsonParams(NamedTuple):
-    """Sparring with Thompson boxes has no parameters."""
-
-
 class ThompsonState(NamedTuple):
     """Two Thompson boxes over K arms, left in row 0 and right in row 1."""
 
@@ -87,19 +83,19 @@ class ThompsonState(NamedTuple):
     bad: IntMatrix  # (2, K) duels lost
 
 
-def thompson_init(n_arms: int, horizon: int, params: ThompsonParams) -> ThompsonState:
+def thompson_init(n_arms: int, horizon: int, params: NoParams) -> ThompsonState:
     """Uniform priors."""
     return ThompsonState(np.zeros((2, n_arms), np.int64), np.zeros((2, n_arms), np.int64))
 
 
-def thompson_select(state: ThompsonState, params: ThompsonParams, t: int, rng: Generator) -> tuple[int, int]:
+def thompson_select(state: ThompsonState, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """Draw theta for both boxes, and take the largest of each."""
     left = thompson_advance(state.good[LEFT], state.bad[LEFT], rng)
     return left, thompson_advance(state.good[RIGHT], state.bad[RIGHT], rng)
 
 
 def thompson_update(
-    state: ThompsonState, params: ThompsonParams, t: int, first: int, second: int, outcome: int, rng: Generator
+    state: ThompsonState, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
     """One success and one failure."""
     won = right_won(outcome, rng)
@@ -109,7 +105,7 @@ def thompson_update(
     state.bad[RIGHT, second] += 1 - won
 
 
-def thompson_recommend(state: ThompsonState, params: ThompsonParams) -> int:
+def thompson_recommend(state: ThompsonState, params: NoParams) -> int:
     """The arm that the right box played most."""
     return thompson_most(state.good[RIGHT], state.bad[RIGHT])
 

@@ -19,11 +19,7 @@ from numpy.random import Generator
 
 from ltr_duel.bandits.policy import NEVER, register
 from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.core import IntVector, first_most, kernel, random_below
-
-
-class Params(NamedTuple):
-    """Winner Stays for weak regret has no parameters."""
+from ltr_duel.core import IntVector, NoParams, first_most, kernel, random_below
 
 
 class StrongParams(NamedTuple):
@@ -52,17 +48,17 @@ class StrongState(State):
     """The same, for strong regret."""
 
 
-def init(n_arms: int, horizon: int, params: Params) -> State:
+def init(n_arms: int, horizon: int, params: NoParams) -> State:
     """No arm is ahead."""
     return State(np.zeros(n_arms, np.int64), registers(Now, first=-1, second=-1, number=1))
 
 
 def strong_init(n_arms: int, horizon: int, params: StrongParams) -> StrongState:
     """No arm is ahead."""
-    return StrongState(*init(n_arms, horizon, Params()))
+    return StrongState(*init(n_arms, horizon, NoParams()))
 
 
-def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
+def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """The arm that is most ahead, and the next one."""
     return leaders(state, rng)
 
@@ -97,7 +93,7 @@ def most_ahead(state: State, without: int, rng: Generator) -> int:
     return 0
 
 
-def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
+def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count."""
     if outcome != 0:
         record(state, first, second, outcome)

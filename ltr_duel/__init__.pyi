@@ -1,5 +1,7 @@
 from .analysis import plot_regret as plot_regret
 from .data import load_dataset as load_dataset
+from .interleaving import Page as Page
+from .interleaving import interleave as interleave
 from .preferences import (
     PreferenceMatrix as PreferenceMatrix,
 )

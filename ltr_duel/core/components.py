@@ -240,7 +240,7 @@ class Registry(Generic[Item]):
                 continue
             low, high = item.limits.get(key, (None, None))
             if isinstance(value, str) or (
-                math.isfinite(value) and (low is None or value >= low) and (high is None or value <= high)
+                abs(value) < math.inf and (low is None or value >= low) and (high is None or value <= high)
             ):
                 continue
             if low is not None and high is not None:

@@ -7,7 +7,7 @@ from .method import METHODS as METHODS
 from .method import Lists as Lists
 from .method import Method as Method
 from .method import MethodError as MethodError
-from .method import Page as Page
+from .method import Shown as Shown
 from .method import Size as Size
 from .method import credit_pair as credit_pair
 from .method import draw_pair as draw_pair
@@ -17,5 +17,7 @@ from .methods.probabilistic import Probabilistic as Probabilistic
 from .methods.probabilistic import draw_document as draw_document
 from .methods.probabilistic import trace_clicks as trace_clicks
 from .methods.sosm import score_slate as score_slate
-from .pages import method_from_functions as method_from_functions
-from .pages import register as register
+from .plain import Page as Page
+from .plain import interleave as interleave
+from .registration import method_from_functions as method_from_functions
+from .registration import register as register

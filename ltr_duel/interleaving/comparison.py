@@ -11,9 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
-from numba.core.errors import NumbaError
 from numpy.random import Generator
 
 from ltr_duel.clicks import ClickModel, Users, simulate_clicks, users_of
@@ -24,21 +22,18 @@ from ltr_duel.core import (
     MarkMatrix,
     SignMatrix,
     SmallIntVector,
-    compile_error,
     dispatched_call,
     implement,
     kernel,
     random_below,
-    stream,
-    uncached_kernel,
     unknown_name,
 )
+from ltr_duel.interleaving.compiling import compile_plugin, is_new_plugin
 from ltr_duel.interleaving.method import (
     METHODS,
     Lists,
     Method,
-    MethodError,
-    Page,
+    Shown,
     Size,
     credit_pair,
     credit_slate,
@@ -59,7 +54,7 @@ class Comparison(NamedTuple):
     ties: int  # FIXED, RESAMPLED or REDRAWN
     tied: MarkMatrix  # (K, n_docs) tied[ranker, r]: the document at this place of the order ties with the one above
     method: Any
-    page: Page
+    page: Shown
     current: Lists  # `lists`, or (rankers, longest) one query with its ties as they are ordered now: one row for each
     places: IntVector  # (rankers,) where the rankers of the slate stand in `current`
     pair: IntVector  # (2,) the pair as a slate
@@ -128,8 +123,9 @@ class Comparer:
             )
         if not self.rankings.relevance.any():
             raise InputError(f"{corpus}: no document has a grade above 0, so clicks can tell nothing about rankers")
-        if method.compiled and not method.state.__module__.startswith("ltr_duel."):
-            _compile(method, self.open())
+        if is_new_plugin(method):
+            c = self.open()
+            compile_plugin(method, c.method, c.lists, c.page, c.places)
 
     @property
     def compiled(self) -> bool:
@@ -172,35 +168,11 @@ class Comparer:
             ties,
             rankings.tied,
             method.init(size, params, self.outcome),
-            Page(*(np.zeros(self.top, np.int64) for _ in Page._fields)),
+            Shown(*(np.zeros(self.top, np.int64) for _ in Shown._fields)),
             current,
             np.zeros(size.rankers, np.int64),
             np.zeros(2, np.int64),
         )
-
-
-def _compile(method: Method, c: Comparison) -> None:
-    """Compile the functions of a plug-in one by one, before a loop does: an error then names the function and why."""
-    if method.state in _compiled or numba.config.DISABLE_JIT:
-        return
-    pair, slate = (c.method, c.lists, 0, 0, 1, c.page), (c.method, c.lists, 0, c.places, 1, c.page)
-    rng, won = stream(0, "compile"), np.zeros((1, 1), np.int8)
-    for function, arguments in (
-        (method.draw_pair, (*pair, rng)),
-        (method.credit_pair, (*pair, 1, 1)),
-        (method.draw_slate, (*slate, rng)),
-        (method.credit_slate, (*slate, 1, 1, won)),
-    ):
-        if function is not None:
-            try:
-                compiler: Any = uncached_kernel(function)
-                compiler.compile(tuple(map(numba.typeof, arguments)))
-            except (NumbaError, ValueError) as error:
-                raise MethodError(f"method '{method.name}': {compile_error(function, error)}") from error
-    _compiled.add(method.state)
-
-
-_compiled: set[type] = set()
 
 
 @dispatched_call

@@ -4,8 +4,10 @@
 
 A method is a page: ``State``, a NamedTuple of constants and scratch arrays; ``init``, which makes it; and `draw_pair`
 and `credit_pair`, or `draw_slate` and `credit_slate`, or all four. Building the list and scoring the clicks are
-separate, so that each can be tested against enumeration. A state keeps nothing from one comparison to the next. The
-functions are undecorated; numba compiles them with the loop that calls them, and plain Python runs the same text.
+separate, so that each can be tested against enumeration. A state keeps nothing from one comparison to the next. What a
+draw leaves for the credit, beside the list and its owners, is a float array ``kept`` of the state: a `Page` of plain
+lists carries it along, for it is credited later, and maybe in another process. The functions are undecorated; numba
+compiles them with the loop that calls them, and plain Python runs the same text.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ class Lists(NamedTuple):
     query_ptr: IntVector  # (n_queries + 1,)
 
 
-class Page(NamedTuple):
+class Shown(NamedTuple):
     """One shown list, as scratch: room for ``top`` documents."""
 
     shown: IntVector  # (top,) document positions, from the top
@@ -63,21 +65,21 @@ class MethodError(InputError):
 
 
 @dispatched_call
-def draw_pair(state: Any, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator) -> int:
+def draw_pair(state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
     """Interleave two rankers: fill ``page.shown`` and ``page.owner``, and return the length of the list."""
     raise TypeError("this method does not compare two rankers")
 
 
 @dispatched_call
 def credit_pair(
-    state: Any, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
+    state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
     """Score one or more clicks: +1 if ``first`` won, -1 if ``second`` did, 0 for a tie, or a number between."""
     raise TypeError("this method does not compare two rankers")
 
 
 @dispatched_call
-def draw_slate(state: Any, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: Generator) -> int:
+def draw_slate(state: Any, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
     """Multileave ``slate[:size]``: fill ``page.shown`` and ``page.owner``, and return the length of the list.
 
     Parameters
@@ -88,7 +90,7 @@ def draw_slate(state: Any, lists: Lists, query: int, slate: IntVector, size: int
     slate : ndarray of int64
         Positions of the rankers.
     size : int
-    page : Page
+    page : Shown
     rng : numpy.random.Generator
 
     Raises
@@ -100,7 +102,7 @@ def draw_slate(state: Any, lists: Lists, query: int, slate: IntVector, size: int
     --------
     >>> import numpy as np
     >>> order = np.array([[0, 1, 2], [0, 1, 2]], np.int16)
-    >>> page = Page(*np.zeros((3, 3), np.int64))
+    >>> page = Shown(*np.zeros((3, 3), np.int64))
     >>> state = METHODS["sosm"].init(Size(top=3, longest=3, rankers=2), METHODS["sosm"].params(), "credit")
     >>> draw_slate(state, Lists(order, order + 1, np.array([0, 3])), 0, np.arange(2), 2, page, np.random.default_rng())
     3
@@ -117,7 +119,7 @@ def credit_slate(
     query: int,
     slate: IntVector,
     size: int,
-    page: Page,
+    page: Shown,
     length: int,
     n_clicks: int,
     won: SignMatrix,

@@ -9,7 +9,7 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.interleaving.check import check_method
 from ltr_duel.interleaving.comparison import Comparer
 from ltr_duel.interleaving.method import METHODS, MethodError
-from ltr_duel.interleaving.pages import method_from_functions
+from ltr_duel.interleaving.registration import method_from_functions
 from tests.conftest import random_rankings
 from tests.interleaving.test_enumeration import CLICK_ALL
 

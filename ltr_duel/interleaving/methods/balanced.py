@@ -16,8 +16,8 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import MarkVector, NoParams, kernel, random_below, sign
-from ltr_duel.interleaving.method import Lists, Page, Size
-from ltr_duel.interleaving.pages import register
+from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.registration import register
 
 
 class State(NamedTuple):
@@ -34,7 +34,7 @@ def init(size: Size, params: NoParams, outcome: str) -> State:
 
 @kernel
 def balanced_list(
-    used: MarkVector, top: int, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator
+    used: MarkVector, top: int, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator
 ) -> int:
     """Fill the page by balanced interleaving, and return its length."""
     start = lists.query_ptr[query]
@@ -60,13 +60,13 @@ def balanced_list(
     return length
 
 
-def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator) -> int:
+def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
     """Merge the lists of two rankers."""
     return balanced_list(state.used, state.top, lists, query, first, second, page, rng)
 
 
 def credit_pair(
-    state: State, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
+    state: State, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
     """Count clicks within the depth k."""
     start = lists.query_ptr[query]

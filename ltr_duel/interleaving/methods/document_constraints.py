@@ -17,9 +17,9 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import MarkVector, kernel, sign
-from ltr_duel.interleaving.method import Lists, Page, Size
+from ltr_duel.interleaving.method import Lists, Shown, Size
 from ltr_duel.interleaving.methods.balanced import balanced_list
-from ltr_duel.interleaving.pages import register
+from ltr_duel.interleaving.registration import register
 
 
 class Params(NamedTuple):
@@ -42,13 +42,13 @@ def init(size: Size, params: Params, outcome: str) -> State:
     return State(size.top, params.constraints, np.zeros(size.longest, np.uint8), np.zeros(size.top, np.uint8))
 
 
-def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator) -> int:
+def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
     """Merge as balanced interleave does."""
     return balanced_list(state.used, state.top, lists, query, first, second, page, rng)
 
 
 def credit_pair(
-    state: State, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
+    state: State, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
     """Count the statements that each ranker violates."""
     start = lists.query_ptr[query]

@@ -18,13 +18,14 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 
-from ltr_duel.core import sign
-from ltr_duel.interleaving.method import Lists, Page, Size
-from ltr_duel.interleaving.pages import register
+from ltr_duel.core import InputError, sign
+from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.registration import register
 
 CREDITS = ("inverse", "linear", "binary")
 _EQUAL = 1e-12  # closer sums of credit differ by rounding alone
 _SLACK = 1e-9  # how far a bias may be above the smallest possible one
+_MOST_LISTS = 100_000  # a program of more columns takes minutes
 
 
 class Params(NamedTuple):
@@ -61,7 +62,13 @@ class State:
 
 
 def allowed_lists(orders: list[list[int]], length: int) -> list[tuple[int, ...]]:
-    """Return every list made by taking, place by place, the best document left of one of the rankers."""
+    """Return every list made by taking, place by place, the best document left of one of the rankers.
+
+    Raises
+    ------
+    InputError
+        If there are more than a program can have.
+    """
     lists: dict[tuple[int, ...], None] = {(): None}
     for _ in range(length):
         longer: dict[tuple[int, ...], None] = {}
@@ -69,6 +76,10 @@ def allowed_lists(orders: list[list[int]], length: int) -> list[tuple[int, ...]]
             for order in orders:
                 longer[(*shown, next(d for d in order if d not in shown))] = None
         lists = longer
+        if len(lists) > _MOST_LISTS:
+            raise InputError(
+                f"method 'optimized': the rankings can be merged in more than {_MOST_LISTS:,} ways; show fewer"
+            )
     return list(lists)
 
 
@@ -160,7 +171,7 @@ def pick(cumulative: NDArray[np.float64], rng: Generator) -> int:
     return int(np.searchsorted(cumulative, rng.random(), side="right"))
 
 
-def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator) -> int:
+def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
     """Draw a list by its solved probability."""
     choice = state.choice(lists, int(query), int(first), int(second))
     shown = choice.lists[pick(choice.cumulative, rng)]
@@ -170,11 +181,14 @@ def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, p
 
 
 def credit_pair(
-    state: State, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
+    state: State, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
     """Add up the credit of the clicked documents."""
-    credit = state.choice(lists, int(query), int(first), int(second)).credit
-    return float(sign(sum(credit[int(page.shown[k])] for k in page.clicks[:n_clicks]), _EQUAL))
+    start, total = lists.query_ptr.item(query), 0.0
+    for k in page.clicks[:n_clicks].tolist():
+        row = start + page.shown.item(k)
+        total += credit_of(state.credit, lists.rank.item(first, row), lists.rank.item(second, row))
+    return float(sign(total, _EQUAL))
 
 
 def init(size: Size, params: Params, outcome: str) -> State:

@@ -21,9 +21,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from ltr_duel.core import IntVector, SignMatrix, random_below, stream
-from ltr_duel.interleaving.method import Lists, Page, Size
+from ltr_duel.interleaving.method import Lists, Shown, Size
 from ltr_duel.interleaving.methods.optimized import pick, running_sums, solve_program
-from ltr_duel.interleaving.pages import register
+from ltr_duel.interleaving.registration import register
 
 _EQUAL = 1e-12
 
@@ -109,7 +109,7 @@ def solve(sample: NDArray[np.int64], credits: NDArray[np.float64], rough: bool) 
     return Choice(sample, running_sums(solved[:n_lists]), False)
 
 
-def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: Generator) -> int:
+def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
     """Draw a list by its solved probability."""
     choice = state.choice(lists, query, slate[:size])
     shown = choice.lists[pick(choice.cumulative, rng)]
@@ -124,7 +124,7 @@ def credit_slate(
     query: int,
     slate: IntVector,
     size: int,
-    page: Page,
+    page: Shown,
     length: int,
     n_clicks: int,
     won: SignMatrix,

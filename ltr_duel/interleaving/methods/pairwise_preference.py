@@ -18,8 +18,8 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import FloatVector, IntVector, MarkVector, NoParams, SignMatrix, kernel, random_below, sign
-from ltr_duel.interleaving.method import Lists, Page, Size
-from ltr_duel.interleaving.pages import register
+from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.registration import register
 
 _EQUAL = 1e-12  # closer scores differ by rounding alone
 
@@ -49,7 +49,7 @@ def init(size: Size, params: NoParams, outcome: str) -> State:
     )
 
 
-def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: Generator) -> int:
+def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
     """Show candidates drawn uniformly."""
     start = lists.query_ptr[query]
     length = min(state.top, lists.query_ptr[query + 1] - start)
@@ -81,7 +81,7 @@ def credit_slate(
     query: int,
     slate: IntVector,
     size: int,
-    page: Page,
+    page: Shown,
     length: int,
     n_clicks: int,
     won: SignMatrix,
@@ -95,7 +95,7 @@ def credit_slate(
 
 @kernel
 def score_preferences(
-    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, length: int, n_clicks: int
+    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int
 ) -> None:
     """Write the score of each ranker of the slate into ``state.scores``."""
     start = lists.query_ptr[query]
@@ -122,7 +122,7 @@ def score_preferences(
 
 @kernel
 def count_choices(
-    state: State, lists: Lists, start: int, slate: IntVector, size: int, page: Page, length: int, depth: int
+    state: State, lists: Lists, start: int, slate: IntVector, size: int, page: Shown, length: int, depth: int
 ) -> None:
     """Work out, from the list alone, the number of candidates at each place, and the highest rank of each document."""
     total = 0

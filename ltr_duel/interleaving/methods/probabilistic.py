@@ -40,8 +40,8 @@ from ltr_duel.core import (
     kernel,
     sign,
 )
-from ltr_duel.interleaving.method import Lists, Page, Size
-from ltr_duel.interleaving.pages import register
+from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.registration import register
 
 OUTCOMES = ("marginal_sign", "sampled", "marginal_bernoulli", "expectation")
 _EQUAL = 1e-12  # closer posteriors are a tie: they differ by rounding alone
@@ -66,7 +66,7 @@ class State(NamedTuple):
     source: FloatMatrix  # (rankers, top) scratch: Pr(the ranker contributed click c)
     owned: FloatVector  # (2 top + 3,) scratch: distribution of clicks owned, or of their difference
     pair: IntVector  # (2,) scratch: the pair as a slate
-    uniform: FloatVector  # (1,) scratch: the coin of `marginal_bernoulli`
+    kept: FloatVector  # (1,) the coin of `marginal_bernoulli`, drawn with the list; (0,) for other rules
 
 
 Probabilistic = State  # by this name other floors know it
@@ -87,7 +87,7 @@ def init(size: Size, params: Params, outcome: str) -> State:
         np.zeros((size.rankers, size.top)),
         np.zeros(2 * size.top + 3),
         np.zeros(2, np.int64),
-        np.zeros(1),
+        np.zeros(int(outcome == "marginal_bernoulli")),
     )
 
 
@@ -124,7 +124,7 @@ def draw_document(
 
 
 @kernel
-def draw_list(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: Generator) -> int:
+def draw_list(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
     """Fill the page place by place, and return its length."""
     start = lists.query_ptr[query]
     documents = lists.query_ptr[query + 1] - start
@@ -144,23 +144,23 @@ def draw_list(state: State, lists: Lists, query: int, slate: IntVector, size: in
     return length
 
 
-def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: Generator) -> int:
+def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
     """Multileave all."""
     return draw_list(state, lists, query, slate, size, page, rng)
 
 
-def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator) -> int:
+def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
     """Multileave the slate of two."""
     state.pair[0] = first
     state.pair[1] = second
     if state.rule == 2:  # marginal_bernoulli
-        state.uniform[0] = rng.random()
+        state.kept[0] = rng.random()
     return draw_list(state, lists, query, state.pair, 2, page, rng)
 
 
 @kernel
 def trace_clicks(
-    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, n_clicks: int
+    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, n_clicks: int
 ) -> None:
     """Write Pr(ranker a contributed click c | list) into ``state.source[a, c]``.
 
@@ -196,7 +196,7 @@ def trace_clicks(
 
 
 @kernel
-def owned_lead(page: Page, n_clicks: int) -> int:
+def owned_lead(page: Shown, n_clicks: int) -> int:
     """Return +1 if the first of two rankers owns more clicks, -1 if fewer, else 0."""
     balance = 0
     for c in range(n_clicks):
@@ -243,7 +243,7 @@ def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
 
 
 def credit_pair(
-    state: State, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
+    state: State, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
     """Apply the outcome rule to the clicks owned."""
     if state.rule == 1:  # sampled
@@ -256,7 +256,7 @@ def credit_pair(
         if state.rule == 0:  # marginal_sign
             outcome = float(sign(outcome, _EQUAL))
         elif state.rule == 2:  # marginal_bernoulli: P1 + (1 - P1 - P2) / 2 = (1 + lead) / 2
-            outcome = float(sign(1.0 + outcome - 2.0 * state.uniform[0], 0.0))
+            outcome = float(sign(1.0 + outcome - 2.0 * state.kept[0], 0.0))
     return outcome
 
 
@@ -266,7 +266,7 @@ def credit_slate(
     query: int,
     slate: IntVector,
     size: int,
-    page: Page,
+    page: Shown,
     length: int,
     n_clicks: int,
     won: SignMatrix,

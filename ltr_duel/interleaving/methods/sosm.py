@@ -20,9 +20,9 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import IntVector, SignMatrix, kernel
-from ltr_duel.interleaving.method import Lists, Page, Size
+from ltr_duel.interleaving.method import Lists, Shown, Size
 from ltr_duel.interleaving.methods.team_draft import Draft, draft_list, new_draft, rank_scores
-from ltr_duel.interleaving.pages import register
+from ltr_duel.interleaving.registration import register
 
 _LARGEST = 2**62
 
@@ -64,14 +64,14 @@ def init(size: Size, params: Params, outcome: str) -> State:
     )
 
 
-def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: Generator) -> int:
+def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
     """Draft as team draft does."""
     return draft_list(state.draft, state.top, 0, lists, query, slate, size, page, rng)
 
 
 @kernel
 def score_slate(
-    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, length: int, n_clicks: int
+    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int
 ) -> None:
     """Write the score of each ranker of the slate into ``state.scores``.
 
@@ -85,7 +85,7 @@ def score_slate(
     --------
     >>> order = np.array([[0, 1, 2], [2, 1, 0]], np.int16)
     >>> lists = Lists(order, order + 1, np.array([0, 3]))  # each order is its own inverse
-    >>> page = Page(np.array([2, 0, 1]), np.full(3, -1), np.array([0, 0, 0]))  # a click on document 2
+    >>> page = Shown(np.array([2, 0, 1]), np.full(3, -1), np.array([0, 0, 0]))  # a click on document 2
     >>> state = init(Size(top=3, longest=3, rankers=2), Params(), "credit")
     >>> score_slate(state, lists, 0, np.arange(2), 2, page, 3, 1)
     >>> (state.scores / state.points[1]).round(3).tolist()  # 1 / 3^3 and 1
@@ -111,7 +111,7 @@ def credit_slate(
     query: int,
     slate: IntVector,
     size: int,
-    page: Page,
+    page: Shown,
     length: int,
     n_clicks: int,
     won: SignMatrix,

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import IntVector, MarkVector, SignMatrix, kernel, random_below, sign
-from ltr_duel.interleaving.method import Lists, Page, Size
-from ltr_duel.interleaving.pages import register
+from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.registration import register
 
 
 class Params(NamedTuple):
@@ -68,7 +68,7 @@ def draft_list(
     query: int,
     slate: IntVector,
     size: int,
-    page: Page,
+    page: Shown,
     rng: Generator,
 ) -> int:
     """Fill the page by a draft, and return its length."""
@@ -107,7 +107,7 @@ def draft_list(
 
 
 @kernel
-def common_prefix(lists: Lists, start: int, slate: IntVector, size: int, page: Page, length: int) -> int:
+def common_prefix(lists: Lists, start: int, slate: IntVector, size: int, page: Shown, length: int) -> int:
     """Show, for nobody's credit, the documents that all rankers agree on from the top; return how many."""
     for k in range(length):
         document = lists.order[slate[0], start + k]
@@ -119,20 +119,20 @@ def common_prefix(lists: Lists, start: int, slate: IntVector, size: int, page: P
     return length
 
 
-def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator) -> int:
+def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
     """Draft for the slate of two."""
     state.pair[0] = first
     state.pair[1] = second
     return draft_list(state.draft, state.top, state.prefix_credit, lists, query, state.pair, 2, page, rng)
 
 
-def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Page, rng: Generator) -> int:
+def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
     """Draft for all."""
     return draft_list(state.draft, state.top, state.prefix_credit, lists, query, slate, size, page, rng)
 
 
 def credit_pair(
-    state: State, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
+    state: State, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
     """Count the clicks that each of the two owns."""
     balance = 0
@@ -148,7 +148,7 @@ def credit_slate(
     query: int,
     slate: IntVector,
     size: int,
-    page: Page,
+    page: Shown,
     length: int,
     n_clicks: int,
     won: SignMatrix,

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from numpy.random import Generator
 
 from ltr_duel.core import InputError, IntVector, SignMatrix, page_parts, sign
-from ltr_duel.interleaving.method import METHODS, Lists, Method, Page, Size
+from ltr_duel.interleaving.method import METHODS, Lists, Method, Shown, Size
 
 Draw = Callable[[list[list[int]], int, Generator], Sequence[int]]
 Credit = Callable[[list[list[int]], list[int], list[int]], Sequence[float]]
@@ -117,7 +117,7 @@ def _orders(lists: Lists, query: int, rankers: Sequence[int]) -> list[list[int]]
 
 
 def _draw_slate(
-    state: Functions, lists: Lists, query: int, slate: Sequence[int], size: int, page: Page, rng: Generator
+    state: Functions, lists: Lists, query: int, slate: Sequence[int], size: int, page: Shown, rng: Generator
 ) -> int:
     shown = state.draw(_orders(lists, query, slate[:size]), state.top, rng)
     page.shown[: len(shown)] = shown
@@ -125,19 +125,19 @@ def _draw_slate(
     return len(shown)
 
 
-def _draw_pair(state: Functions, lists: Lists, query: int, first: int, second: int, page: Page, rng: Generator) -> int:
+def _draw_pair(state: Functions, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
     return _draw_slate(state, lists, query, (first, second), 2, page, rng)
 
 
 def _scores(
-    state: Functions, lists: Lists, query: int, slate: Sequence[int], page: Page, length: int, n_clicks: int
+    state: Functions, lists: Lists, query: int, slate: Sequence[int], page: Shown, length: int, n_clicks: int
 ) -> Sequence[float]:
     shown, clicks = page.shown[:length].tolist(), page.clicks[:n_clicks].tolist()
     return state.credit(_orders(lists, query, slate), shown, clicks)
 
 
 def _credit_pair(
-    state: Functions, lists: Lists, query: int, first: int, second: int, page: Page, length: int, n_clicks: int
+    state: Functions, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
     one, other = _scores(state, lists, query, (first, second), page, length, n_clicks)
     return float(sign(one - other, 0.0))
@@ -149,7 +149,7 @@ def _credit_slate(
     query: int,
     slate: IntVector,
     size: int,
-    page: Page,
+    page: Shown,
     length: int,
     n_clicks: int,
     won: SignMatrix,

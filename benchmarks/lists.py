@@ -1,0 +1,75 @@
+"""Pages and credits a second from Python: plain lists of ids, beside a reference implementation in plain Python."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.timing import rate, short, table
+from ltr_duel import interleave
+from ltr_duel.core import InputError
+from ltr_duel.interleaving import METHODS
+from tests.reference.interleaving import team_draft_page
+
+IDS = [f"https://example.org/document/{k}" for k in range(20)]
+CASES = {
+    "same documents": {"one": IDS[:10], "other": IDS[9::-1]},
+    "half in common": {"one": IDS[:10], "other": IDS[5:15]},
+    "four rankers": {f"ranker {k}": IDS[3 * k : 3 * k + 10] for k in range(4)},
+}
+
+
+def speeds(method: str, rankings: dict[str, list[str]], amount: int) -> tuple[float, float]:
+    """Return pages and credits a second."""
+    rng = np.random.default_rng(0)
+    page = interleave(rankings, method, rng=rng)
+    clicks = [page.shown[0], page.shown[3]]
+    page.credit(clicks)  # compiled by now
+
+    def draw(times: int) -> None:
+        for _ in range(times):
+            interleave(rankings, method, rng=rng)
+
+    def credit(times: int) -> None:
+        for _ in range(times):
+            page.credit(clicks)
+
+    return rate(draw, amount, best_of=5), rate(credit, amount, best_of=5)
+
+
+def reference(rankings: dict[str, list[str]], amount: int) -> tuple[float, float]:
+    """Return the same of team draft in plain Python."""
+    rng = np.random.default_rng(0)
+    lists = list(rankings.values())
+    shown, owners = team_draft_page(lists, 10, rng)
+    clicks = [shown[0], shown[3]]
+
+    def draw(times: int) -> None:
+        for _ in range(times):
+            team_draft_page(lists, 10, rng)
+
+    def credit(times: int) -> None:
+        for _ in range(times):
+            owned = [owners[shown.index(document)] for document in clicks]
+            counts = [owned.count(ranker) for ranker in range(len(lists))]
+            {(a, b): counts[a] - counts[b] for a in range(len(lists)) for b in range(a)}
+
+    return rate(draw, amount, best_of=5), rate(credit, amount, best_of=5)
+
+
+def main() -> None:
+    rows = []
+    for case, rankings in CASES.items():
+        for method in METHODS:
+            amount = 10_000 if method.compiled else 20  # those solve programs
+            try:
+                pages, credits = speeds(method.name, rankings, amount)
+            except InputError:  # it compares two rankers
+                continue
+            rows.append([method.name, case, short(pages), short(credits)])
+        pages, credits = reference(rankings, 10_000)
+        rows.append(["team draft, reference implementation", case, short(pages), short(credits)])
+    table("Plain lists a second, one core: lists of ten ids, ten shown", ["method", "lists", "pages", "credits"], rows)
+    print(
+        "  Optimized methods solve a program for each new set of complete orders: lists that differ in their documents"
+    )
+    print("  are completed at random, so most of their pages are a new program; the same documents are one program.")

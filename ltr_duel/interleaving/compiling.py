@@ -1,0 +1,45 @@
+"""A plug-in's functions are compiled one by one before anything calls them: an error names the function and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core.errors import NumbaError
+
+from ltr_duel.core import IntVector, compile_error, stream, uncached_kernel
+from ltr_duel.interleaving.method import Lists, Method, MethodError, Shown
+
+_compiled: set[type] = set()
+
+
+def is_new_plugin(method: Method) -> bool:
+    """Say whether a method is for numba, lies outside this package, and was not compiled before."""
+    inside = method.state.__module__.startswith("ltr_duel.")
+    return method.compiled and not inside and method.state not in _compiled and not numba.config.DISABLE_JIT
+
+
+def compile_plugin(method: Method, state: Any, lists: Lists, page: Shown, slate: IntVector) -> None:
+    """Compile the functions of a plug-in's method, with a state, lists and scratch of its kind.
+
+    Raises
+    ------
+    MethodError
+        If numba cannot compile one of them.
+    """
+    of_pairs, of_slates = (state, lists, 0, 0, 1, page), (state, lists, 0, slate, 1, page)
+    rng, won = stream(0, "compile"), np.zeros((1, 1), np.int8)
+    for function, arguments in (
+        (method.draw_pair, (*of_pairs, rng)),
+        (method.credit_pair, (*of_pairs, 1, 1)),
+        (method.draw_slate, (*of_slates, rng)),
+        (method.credit_slate, (*of_slates, 1, 1, won)),
+    ):
+        if function is not None:
+            try:
+                compiler: Any = uncached_kernel(function)
+                compiler.compile(tuple(map(numba.typeof, arguments)))
+            except (NumbaError, ValueError) as error:
+                raise MethodError(f"method '{method.name}': {compile_error(function, error)}") from error
+    _compiled.add(method.state)

@@ -1,0 +1,147 @@
+"""A page of plain lists as JSON: what is written, and everything that is checked when it is read.
+
+The text may have been kept where others can write, so nothing in it is trusted: it is parsed as JSON, its sizes are
+limited, each value is checked, and nothing is executed or looked up but the name of the method.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ltr_duel.core import InputError
+
+VERSION = 1
+MOST_RANKERS = 200
+MOST_DOCUMENTS = 10_000  # on all lists together
+MOST_PLACES = 500_000  # rankers times documents
+MOST_SHOWN = 1_000
+_LONGEST_TEXT = 4_000_000  # characters
+_LONGEST_METHOD = 200  # characters of a method with its parameters
+
+
+class Stored(NamedTuple):
+    """The content of a page, with the keys that it has in JSON; of any type until it is checked."""
+
+    version: Any  # int
+    method: Any  # str
+    outcome: Any  # str
+    rankers: Any  # list of str
+    shown: Any  # list of document ids
+    owners: Any  # list of int: positions of rankers; -1 for nobody
+    numbers: Any  # list of int: the shown documents as numbers
+    orders: Any  # for each ranker the list of the numbers of all documents, best first
+    kept: Any  # list of float: what the method noted when it drew the list
+
+
+def portable(document: Any) -> Any:
+    """Return a document id as JSON can keep it.
+
+    Raises
+    ------
+    InputError
+        If it is neither a text nor a finite number.
+    """
+    value = document.item() if isinstance(document, np.generic) else document
+    if not _is_id(value):
+        raise InputError(f"document id {document!r} is neither a text nor a finite number: JSON cannot keep it")
+    return value
+
+
+def write_page(stored: Stored) -> str:
+    """Return the text of a page, in ASCII and without spaces.
+
+    Raises
+    ------
+    InputError
+        If it would be longer than what `read_page` takes.
+    """
+    try:
+        text = json.dumps(stored._asdict(), separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        raise InputError("the page holds a number that JSON cannot keep") from None
+    if len(text) > _LONGEST_TEXT:
+        raise InputError(f"the page is too large for JSON: {len(text):,} characters; at most {_LONGEST_TEXT:,}")
+    return text
+
+
+def read_page(text: str) -> Stored:
+    """Read and check the text of a page.
+
+    Raises
+    ------
+    InputError
+        Saying what is wrong with it.
+    """
+    if not isinstance(text, str):
+        raise InputError(f"a page is read from a text, not from {type(text).__name__}")
+    if len(text) > _LONGEST_TEXT:
+        raise InputError(f"not a page: the text has {len(text):,} characters; at most {_LONGEST_TEXT:,} are read")
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError("not a page: the text is no JSON, or not all of it") from None
+    if not isinstance(given, dict) or type(given.get("version")) is not int:
+        raise InputError("not a page: the text is not what Page.to_json writes")
+    if given["version"] != VERSION:
+        raise InputError(f"the page has another version than {VERSION}, which is the one that can be read")
+    if set(given) != set(Stored._fields):
+        raise InputError("not a page: keys are missing, or there are others than Page.to_json writes")
+    stored = Stored(**given)
+    wrong = _wrong_names(stored) or _wrong_orders(stored) or _wrong_list(stored)
+    if wrong:
+        raise InputError(f"not a page: {wrong}")
+    return stored
+
+
+def _wrong_names(stored: Stored) -> str:
+    """Say what is wrong with method, outcome rule and rankers; nothing if they are right."""
+    if not isinstance(stored.method, str) or not isinstance(stored.outcome, str):
+        return "method and outcome rule must be texts"
+    if len(stored.method) > _LONGEST_METHOD or len(stored.outcome) > _LONGEST_METHOD:
+        return f"method and outcome rule have at most {_LONGEST_METHOD} characters"
+    if not isinstance(stored.rankers, list) or not all(isinstance(name, str) for name in stored.rankers):
+        return "'rankers' must be a list of texts"
+    if not 2 <= len(stored.rankers) <= MOST_RANKERS or len(set(stored.rankers)) < len(stored.rankers):
+        return f"there must be from 2 to {MOST_RANKERS} rankers, of different names"
+    return ""
+
+
+def _wrong_orders(stored: Stored) -> str:
+    """Say what is wrong with the orders; the names are right already."""
+    if not isinstance(stored.orders, list) or len(stored.orders) != len(stored.rankers):
+        return "'orders' must be a list with one order for each ranker"
+    size = len(stored.orders[0]) if isinstance(stored.orders[0], list) else 0
+    if not 1 <= size <= MOST_DOCUMENTS or size * len(stored.orders) > MOST_PLACES:
+        return f"an order must hold from 1 to {MOST_DOCUMENTS:,} documents, all orders at most {MOST_PLACES:,}"
+    for order in stored.orders:
+        if not _are_whole(order, 0, size - 1) or len(order) != size or len(set(order)) != size:
+            return f"each order must hold the numbers from 0 to {size - 1}, each once"
+    return ""
+
+
+def _wrong_list(stored: Stored) -> str:
+    """Say what is wrong with the shown list; the other parts are right already."""
+    if not isinstance(stored.shown, list) or not 1 <= len(stored.shown) <= MOST_SHOWN:
+        return f"'shown' must be a list of 1 to {MOST_SHOWN:,} documents"
+    if not all(map(_is_id, stored.shown)):
+        return "document ids must be texts or finite numbers"
+    length, last_number, last_ranker = len(stored.shown), len(stored.orders[0]) - 1, len(stored.rankers) - 1
+    if not _are_whole(stored.numbers, 0, last_number) or not _are_whole(stored.owners, -1, last_ranker):
+        return f"'numbers' must be from 0 to {last_number}, and 'owners' from -1 to {last_ranker}"
+    if not length == len(set(stored.shown)) == len(stored.numbers) == len(set(stored.numbers)) == len(stored.owners):
+        return "'shown', 'numbers' and 'owners' must be of one length, and no document shown twice"
+    if not isinstance(stored.kept, list) or not all(type(x) is float and math.isfinite(x) for x in stored.kept):
+        return "'kept' must be a list of finite numbers"
+    return ""
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _are_whole(values: Any, low: int, high: int) -> bool:
+    return isinstance(values, list) and all(type(value) is int and low <= value <= high for value in values)

@@ -1,0 +1,292 @@
+"""Interleaving plain lists: two or more lists of document ids become one page to show, and clicks on it become credit.
+
+This is what a search page needs. The kernels are those of the simulation, and so is the law of the shown lists and of
+the credit: the lists are one query of a corpus whose documents are all that any of them holds. A document that a list
+does not hold comes below all that it holds, in random order, as in the rankings of run files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ltr_duel.core import InputError, SmallIntMatrix, stream
+from ltr_duel.interleaving.method import Method
+from ltr_duel.interleaving.page_json import (
+    MOST_DOCUMENTS,
+    MOST_PLACES,
+    MOST_RANKERS,
+    MOST_SHOWN,
+    VERSION,
+    Stored,
+    portable,
+    read_page,
+    write_page,
+)
+from ltr_duel.interleaving.workspace import fresh_rng, workspace
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Page:
+    """A page to show, with all that is needed to credit its clicks later, in this process or another.
+
+    Made by `interleave`, or read by `from_json`. Documents have numbers from 0, in the order in which they are met on
+    the lists, ranker after ranker.
+
+    Parameters
+    ----------
+    rankers : tuple of str
+        Names of the rankers.
+    shown : tuple
+        Document ids, from the top.
+    owners : tuple of str or None
+        The ranker that contributed each shown document; None where nobody did or the method does not remember.
+    method : str or Method
+        The comparison method with its parameters; the object itself where it is not a registered one.
+    outcome : str
+        The outcome rule.
+    numbers : tuple of int
+        The shown documents as numbers.
+    orders : ndarray of int16, shape (rankers, documents)
+        For each ranker the numbers of all documents, best first.
+    kept : tuple of float
+        What the method noted when it drew the list.
+
+    Examples
+    --------
+    >>> page = interleave({"bm25": ["a", "b", "c"], "dense": ["c", "d"]}, seed=1, top=3)
+    >>> len(page.shown), page.method
+    (3, 'team_draft')
+    >>> Page.from_json(page.to_json()).shown == page.shown
+    True
+    """
+
+    rankers: tuple[str, ...]
+    shown: tuple[Any, ...]
+    owners: tuple[str | None, ...]
+    method: str | Method
+    outcome: str
+    numbers: tuple[int, ...] = field(repr=False)
+    orders: SmallIntMatrix = field(repr=False)
+    kept: tuple[float, ...] = field(repr=False)
+
+    def credit(self, clicks: Iterable[Hashable]) -> dict[tuple[str, str], float]:
+        """Return who won: for each pair of rankers an outcome from -1 (the second won) to +1 (the first won).
+
+        Parameters
+        ----------
+        clicks : iterable of document ids
+            The shown documents that were clicked, in any order; a document that is clicked twice counts once.
+
+        Returns
+        -------
+        dict of (str, str) to float
+            0 is a tie; without a click every pair ties.
+
+        Raises
+        ------
+        InputError
+            If a document was not shown.
+        """
+        clicked = self._places(clicks)
+        names = self.rankers
+        if not clicked:
+            return {(a, b): 0.0 for k, a in enumerate(names) for b in names[k + 1 :]}
+        space = workspace(self.method, self.outcome, len(self.shown), *self.orders.shape)
+        won = space.credit(self.orders, self.numbers, self._owner_positions(), self.kept, clicked)
+        if isinstance(won, float):
+            return {(names[0], names[1]): won}
+        return {(a, b): float(won[i, j]) for i, a in enumerate(names) for j, b in enumerate(names) if i < j}
+
+    def to_json(self) -> str:
+        """Return the page as a small text (ASCII), for a session or a log.
+
+        It holds the shown ids, and a number of a few digits for each document and ranker.
+
+        Raises
+        ------
+        InputError
+            If a shown id is neither a text nor a finite number, the method is not a registered one, or the page is
+            too large.
+        """
+        if not isinstance(self.method, str):
+            raise InputError(f"method '{self.method.name}' is not registered: a page of it cannot be kept as JSON")
+        return write_page(
+            Stored(
+                VERSION,
+                self.method,
+                self.outcome,
+                list(self.rankers),
+                [portable(document) for document in self.shown],
+                self._owner_positions(),
+                list(self.numbers),
+                self.orders.tolist(),
+                list(self.kept),
+            )
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Page:
+        """Read a page that `to_json` wrote; what it says is checked, and nothing in it is executed.
+
+        Whoever can change the text can change the credit: sign it if it is kept where users can write.
+
+        Parameters
+        ----------
+        text : str
+
+        Raises
+        ------
+        InputError
+            If the text is no such page, or of another version.
+        """
+        stored = read_page(text)
+        orders = np.array(stored.orders, np.int16)
+        space = workspace(stored.method, stored.outcome, len(stored.shown), *orders.shape)
+        if len(stored.kept) != space.keeps():
+            raise InputError(f"not a page: method '{space.method.name}' notes {space.keeps()} numbers in 'kept'")
+        names = tuple(stored.rankers)
+        return cls(
+            names,
+            tuple(stored.shown),
+            tuple([None if owner < 0 else names[owner] for owner in stored.owners]),
+            space.named,
+            space.outcome,
+            tuple(stored.numbers),
+            orders,
+            tuple(stored.kept),
+        )
+
+    def _owner_positions(self) -> list[int]:
+        return [-1 if owner is None else self.rankers.index(owner) for owner in self.owners]
+
+    def _places(self, clicks: Iterable[Hashable]) -> list[int]:
+        """Return the clicked places, ascending."""
+        if isinstance(clicks, str | bytes):
+            raise InputError("clicks are a list of document ids, not one text")
+        place = {document: k for k, document in enumerate(self.shown)}
+        found = set()
+        for document in clicks:
+            try:
+                found.add(place[document])
+            except (KeyError, TypeError):
+                raise InputError(f"the clicked document {document!r} is not on the page") from None
+        return sorted(found)
+
+
+def interleave(
+    rankings: Mapping[str, Sequence[Hashable]],
+    method: str | Method = "team_draft",
+    *,
+    outcome: str = "",
+    top: int = 10,
+    seed: int | None = None,
+    rng: np.random.Generator | None = None,
+) -> Page:
+    """Interleave the lists of two rankers, or multileave those of more, into one page.
+
+    Parameters
+    ----------
+    rankings : mapping of str to sequence
+        For each of 2 to 200 rankers its document ids, best first. Lists may differ in length and in documents. Ids may
+        be anything that can be a key of a dictionary and equals itself; equal keys (``1`` and ``1.0``) are one
+        document. All lists together hold at most 10,000 documents.
+    method : str or Method
+        A comparison method, with parameters if wanted (``"probabilistic:tau=1"``).
+    outcome : str
+        Its outcome rule for pairs; the method's default if not given.
+    top : int
+        Documents shown at most, from 1 to 1,000.
+    seed : int, optional
+        The same seed and lists give the same page. Without one, and without ``rng``, a new page each time.
+    rng : numpy.random.Generator, optional
+        In place of a seed, where many pages are made one after the other.
+
+    Returns
+    -------
+    Page
+
+    Raises
+    ------
+    InputError
+        For fewer than two rankers, an empty list, a document that is twice on a list, an id that cannot be a key, an
+        unknown method, one that does not compare that many rankers, or numbers out of range.
+    MethodError
+        If a method of a plug-in file cannot be compiled; the sentence names the line.
+
+    Examples
+    --------
+    >>> page = interleave({"old": ["a", "b"], "new": ["c", "a"]}, seed=3)
+    >>> sorted(page.shown)
+    ['a', 'b', 'c']
+    >>> page.credit(clicks=[])
+    {('old', 'new'): 0.0}
+    """
+    if not isinstance(top, int | np.integer) or not 1 <= top <= MOST_SHOWN:
+        raise InputError(f"the number of documents shown must be between 1 and {MOST_SHOWN:,}, not {top}")
+    if rng is not None and (seed is not None or not isinstance(rng, np.random.Generator)):
+        raise InputError("give a seed or a numpy.random.Generator, not both or something else")
+    if rng is None:
+        rng = fresh_rng() if seed is None else stream(seed, "interleave")
+    documents, orders = _orders(rankings)
+    space = workspace(method, outcome, min(int(top), len(documents)), *orders.shape)
+    numbers, owners, kept = space.draw(orders, rng)
+    names = tuple(rankings)
+    return Page(
+        names,
+        tuple([documents[number] for number in numbers]),
+        tuple([None if owner < 0 else names[owner] for owner in owners]),
+        space.named,
+        space.outcome,
+        tuple(numbers),
+        orders,
+        kept,
+    )
+
+
+def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable], SmallIntMatrix]:
+    """Number all documents in the order in which they are met; return them, and the lists as numbers, -1 after each."""
+    if not isinstance(rankings, dict | Mapping):
+        raise InputError(f"rankings are a mapping of names to lists, not {type(rankings).__name__}")
+    if not 2 <= len(rankings) <= MOST_RANKERS:
+        raise InputError(f"interleaving takes from 2 to {MOST_RANKERS} rankers, not {len(rankings)}")
+    number: dict[Hashable, int] = {}
+    rows = []
+    for name, ids in rankings.items():
+        if not isinstance(name, str):
+            raise InputError(f"the name of a ranker is a text, not {name!r}")
+        if not isinstance(ids, list | tuple):
+            ids = _listed(name, ids)
+        if not ids:
+            raise InputError(f"the list of ranker '{name}' is empty")
+        try:
+            row = [number.setdefault(document, len(number)) for document in ids]
+        except TypeError:
+            raise InputError(f"the list of ranker '{name}' has an id that cannot be a key of a dictionary") from None
+        if len(set(row)) < len(row):
+            twice = next(document for k, document in enumerate(ids) if row[k] in row[:k])
+            raise InputError(f"document {twice!r} is twice on the list of ranker '{name}'")
+        rows.append(row)
+    documents = list(number)
+    if len(documents) > MOST_DOCUMENTS or len(documents) * len(rows) > MOST_PLACES:
+        raise InputError(
+            f"{len(rows)} lists with {len(documents):,} documents are too many: at most {MOST_DOCUMENTS:,} documents,"
+            f" and rankers times documents {MOST_PLACES:,}"
+        )
+    for document in documents:
+        if document != document:
+            raise InputError(f"{document!r} cannot be a document id, for it does not equal itself")
+    for row in rows:
+        if len(row) < len(documents):
+            row += [-1] * (len(documents) - len(row))
+    return documents, np.array(rows, np.int16)
+
+
+def _listed(name: str, ids: Any) -> list[Hashable]:
+    """Return the ids of a list that is an array, a column or another iterable with an order."""
+    if isinstance(ids, str | bytes | Set | Mapping) or not isinstance(ids, Iterable):
+        raise InputError(f"the list of ranker '{name}' is not a list but {type(ids).__name__}")
+    return list(ids)

@@ -1,0 +1,245 @@
+"""The kernels of a method for one query at a time, called from Python, with the scratch that they need."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from ltr_duel.core import (
+    InputError,
+    IntVector,
+    SignMatrix,
+    SmallIntMatrix,
+    interpreted,
+    kernel,
+    random_below,
+    unknown_name,
+)
+from ltr_duel.interleaving.compiling import compile_plugin, is_new_plugin
+from ltr_duel.interleaving.method import (
+    METHODS,
+    Lists,
+    Method,
+    Shown,
+    Size,
+    credit_pair,
+    credit_slate,
+    draw_pair,
+    draw_slate,
+)
+
+_KEPT = 64  # workspaces of a thread, and solved programs of a workspace
+
+
+class Workspace:
+    """What one thread needs to draw and credit lists of one length by one method, for one number of rankers.
+
+    Parameters
+    ----------
+    method : str or Method
+    outcome : str
+        Its rule for pairs; the default if empty.
+    top, rankers, longest : int
+        Documents shown, rankers, and room for documents.
+    """
+
+    def __init__(self, method: str | Method, outcome: str, top: int, rankers: int, longest: int) -> None:
+        label, self.method, self._params = METHODS.configure(method)
+        self.named = label if self.method.name in METHODS and METHODS[self.method.name] is self.method else method
+        self.outcome = outcome or self.method.outcomes[0]
+        if self.outcome not in self.method.outcomes:
+            raise unknown_name(f"outcome rule of {self.method.name} called", self.outcome, self.method.outcomes)
+        self.pair = rankers == 2 and self.method.pairs
+        if not self.pair and not self.method.slates:
+            able = ", ".join(one.name for one in METHODS if one.slates)
+            raise InputError(f"method '{self.method.name}' compares two rankers, not {rankers}; for more: {able}")
+        if not self.pair and self.outcome != self.method.outcomes[0]:
+            raise InputError(f"outcome rule '{self.outcome}' is for two rankers, not {rankers}")
+        self._size = Size(top, longest, rankers)
+        self._page = Shown(*(np.zeros(top, np.int64) for _ in Shown._fields))
+        self._query_ptr = np.zeros(2, np.int64)
+        self._slate = np.arange(rankers)
+        self._won = np.zeros((rankers, rankers), np.int8)
+        self._states: dict[bytes, Any] = {}
+        if is_new_plugin(self.method):
+            lists = self._lists(np.zeros((rankers, 1), np.int16))
+            compile_plugin(self.method, self._state(lists.order), lists, self._page, self._slate)
+        draw: Any = _draw_pair if self.pair else _draw_slate
+        credit: Any = _credit_pair if self.pair else _credit_slate
+        self._draw = draw if self.method.compiled else interpreted(draw)
+        self._credit = credit if self.method.compiled else interpreted(credit)
+
+    def draw(self, orders: SmallIntMatrix, rng: Generator) -> tuple[list[int], list[int], tuple[float, ...]]:
+        """Complete the orders in place, and draw a list.
+
+        Parameters
+        ----------
+        orders : ndarray of int16, shape (rankers, documents)
+            Best first, -1 from where a ranker knows no more.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        numbers, owners : list of int
+            The shown documents, and who contributed them (-1: nobody).
+        kept : tuple of float
+            What the method noted, for `credit`.
+        """
+        lists = self._lists(orders)
+        if not self.method.compiled:
+            complete(lists.order, lists.rank, rng)
+        state = self._state(orders)
+        if self.pair:
+            length = self._draw(state, lists, self._page, rng)
+        else:
+            length = self._draw(state, lists, self._slate, self._page, rng)
+        kept = getattr(state, "kept", None)
+        return (
+            self._page.shown[:length].tolist(),
+            self._page.owner[:length].tolist(),
+            () if kept is None else tuple(kept.tolist()),
+        )
+
+    def current(self) -> bool:
+        """Say whether its method is still the one of that name: a plug-in file may have been loaded anew."""
+        return not isinstance(self.named, str) or METHODS[self.method.name] is self.method
+
+    def keeps(self) -> int:
+        """Return how many numbers the method notes when it draws a list."""
+        return len(getattr(self._state(np.zeros((1, 1), np.int16)), "kept", ()))
+
+    def credit(
+        self,
+        orders: SmallIntMatrix,
+        numbers: Sequence[int],
+        owners: Sequence[int],
+        kept: Sequence[float],
+        clicked: Sequence[int],
+    ) -> SignMatrix | float:
+        """Return the outcome for two rankers, or the matrix of all pairs of more; ``clicked`` are places, ascending."""
+        lists, state, page, length = self._lists(orders), self._state(orders), self._page, len(numbers)
+        page.shown[:length] = numbers
+        page.owner[:length] = owners
+        page.clicks[: len(clicked)] = clicked
+        if kept:
+            state.kept[:] = kept
+        if self.pair:
+            return float(self._credit(state, lists, page, length, len(clicked)))
+        self._credit(state, lists, self._slate, page, length, len(clicked), self._won)
+        return self._won
+
+    def _lists(self, orders: SmallIntMatrix) -> Lists:
+        self._query_ptr[1] = orders.shape[1]
+        return Lists(orders, np.empty_like(orders), self._query_ptr)
+
+    def _state(self, orders: SmallIntMatrix) -> Any:
+        """Return the method's state; one that solves programs has a state for each query, so that it knows them."""
+        key = b"" if self.method.compiled else orders.tobytes()
+        state = self._states.get(key)
+        if state is None:
+            if len(self._states) >= _KEPT:
+                self._states.clear()
+            state = self._states[key] = self.method.init(self._size, self._params, self.outcome)
+        return state
+
+
+class _Local(threading.local):
+    """What a thread has for itself."""
+
+    def __init__(self) -> None:
+        self.workspaces: dict[Any, Workspace] = {}
+        self.process = 0
+        self.rng = np.random.default_rng(0)
+
+
+_local = _Local()
+
+
+def workspace(method: str | Method, outcome: str, top: int, rankers: int, documents: int) -> Workspace:
+    """Return this thread's workspace, with room for at least so many documents.
+
+    Raises
+    ------
+    InputError
+        For an unknown method or rule, or a method that does not compare that many rankers.
+    MethodError
+        If a method of a plug-in file cannot be compiled.
+    """
+    if not isinstance(method, str | Method):
+        raise InputError(f"a method is a name or a Method, not {type(method).__name__}")
+    room = 1 << (documents - 1).bit_length()  # few sizes, so that few workspaces are made
+    key = (method, outcome, top, rankers, room)
+    found = _local.workspaces.get(key)
+    if found is None or not found.current():
+        if len(_local.workspaces) >= _KEPT:
+            _local.workspaces.clear()
+        found = _local.workspaces[key] = Workspace(method, outcome, top, rankers, room)
+    return found
+
+
+def fresh_rng() -> Generator:
+    """Return this thread's generator, seeded by the system; a process that was forked has one of its own."""
+    if _local.process != os.getpid():
+        _local.process, _local.rng = os.getpid(), np.random.default_rng()
+    return _local.rng
+
+
+@kernel
+def complete(orders: SmallIntMatrix, ranks: SmallIntMatrix, rng: Generator) -> None:
+    """Put the documents that a ranker does not know, shuffled, below those it knows; write the ranks (1 = best)."""
+    documents = orders.shape[1]
+    for a in range(orders.shape[0]):
+        for d in range(documents):
+            ranks[a, d] = 0
+        known = 0
+        while known < documents and orders[a, known] >= 0:
+            ranks[a, orders[a, known]] = known + 1
+            known += 1
+        end = known
+        for d in range(documents):
+            if ranks[a, d] == 0:
+                other = known + random_below(end - known + 1, rng)  # inside-out shuffle
+                orders[a, end] = orders[a, other]
+                orders[a, other] = d
+                end += 1
+        for r in range(known, documents):
+            ranks[a, orders[a, r]] = r + 1
+
+
+@kernel
+def invert(orders: SmallIntMatrix, ranks: SmallIntMatrix) -> None:
+    """Write the ranks (1 = best) of complete orders."""
+    for a in range(orders.shape[0]):
+        for r in range(orders.shape[1]):
+            ranks[a, orders[a, r]] = r + 1
+
+
+@kernel
+def _draw_pair(state: Any, lists: Lists, page: Shown, rng: Generator) -> int:
+    complete(lists.order, lists.rank, rng)
+    return draw_pair(state, lists, 0, 0, 1, page, rng)
+
+
+@kernel
+def _credit_pair(state: Any, lists: Lists, page: Shown, length: int, n_clicks: int) -> float:
+    invert(lists.order, lists.rank)
+    return credit_pair(state, lists, 0, 0, 1, page, length, n_clicks)
+
+
+@kernel
+def _draw_slate(state: Any, lists: Lists, slate: IntVector, page: Shown, rng: Generator) -> int:
+    complete(lists.order, lists.rank, rng)
+    return draw_slate(state, lists, 0, slate, slate.shape[0], page, rng)
+
+
+@kernel
+def _credit_slate(
+    state: Any, lists: Lists, slate: IntVector, page: Shown, length: int, n_clicks: int, won: SignMatrix
+) -> None:
+    invert(lists.order, lists.rank)
+    credit_slate(state, lists, 0, slate, slate.shape[0], page, length, n_clicks, won)

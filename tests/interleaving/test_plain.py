@@ -1,0 +1,547 @@
+"""Plain lists: the page and the credit are those of the simulation, pages survive as JSON, and bad input is refused."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ltr_duel
+from ltr_duel.core import InputError
+from ltr_duel.interleaving import (
+    METHODS,
+    Method,
+    MethodError,
+    Page,
+    interleave,
+    method_from_functions,
+    page_json,
+    workspace,
+)
+from ltr_duel.interleaving.method import credit_pair, credit_slate, draw_pair, draw_slate
+from tests.interleaving.test_enumeration import opened, patterns
+from tests.reference import interleaving as literal
+
+NAMES = METHODS.names()
+RULES = [(method.name, rule) for method in METHODS for rule in method.outcomes]
+VARIANTS = [*RULES, ("team_draft:prefix_credit=1", ""), ("probabilistic:tau=1", "expectation")]
+SLATES = [method.name for method in METHODS if method.slates]
+CASES = {
+    "same documents": [["a", "b", "c", "d", "e"], ["b", "e", "d", "a", "c"]],
+    "common prefix": [["a", "b", "c", "d"], ["a", "b", "d", "c"]],
+    "different lengths": [["a", "b", "c", "d", "e"], ["f", "b"]],
+    "disjoint": [["a", "b"], ["c", "d", "e"]],
+    "one document": [["a"], ["a"]],
+    "three rankers": [["a", "b", "c"], ["d", "b"], ["c", "e", "a"]],
+    "four rankers": [["a", "b", "c", "d"], ["d", "c", "b", "a"], ["a", "b", "c", "d"], ["b", "a", "d", "c"]],
+}
+
+
+def named(lists):
+    return {f"ranker {k}": ids for k, ids in enumerate(lists)}
+
+
+def able(method, lists):
+    kind = METHODS.configure(method).component
+    return kind.slates or (kind.pairs and len(lists) == 2)
+
+
+def numbered(lists):
+    """The lists as numbers, in the order in which documents are met, and -1 for what they lack."""
+    ids = list(dict.fromkeys(itertools.chain(*lists)))
+    rows = [[ids.index(d) for d in one] + [-1] * (len(ids) - len(one)) for one in lists]
+    return ids, np.array(rows, np.int16)
+
+
+class Simulation:
+    """The kernels as the simulation opens them, for the same lists and generator."""
+
+    def __init__(self, lists, method, outcome, top, rng):
+        self.ids, orders = numbered(lists)
+        workspace.complete(orders, np.empty_like(orders), rng)
+        self.size = len(lists)
+        self.pair = self.size == 2 and METHODS.configure(method).component.pairs
+        self.c = c = opened(orders.tolist(), method, top, outcome)
+        if self.pair:
+            self.length = draw_pair(c.method, c.lists, 0, 0, 1, c.page, rng)
+        else:
+            self.length = draw_slate(c.method, c.lists, 0, np.arange(self.size), self.size, c.page, rng)
+
+    def shown(self):
+        return [self.ids[k] for k in self.c.page.shown[: self.length]]
+
+    def owners(self):
+        return [None if k < 0 else f"ranker {k}" for k in self.c.page.owner[: self.length]]
+
+    def credit(self, clicks):
+        c, size = self.c, self.size
+        c.page.clicks[: len(clicks)] = clicks
+        if self.pair:
+            outcome = credit_pair(c.method, c.lists, 0, 0, 1, c.page, self.length, len(clicks))
+            return {("ranker 0", "ranker 1"): outcome}
+        won = np.zeros((size, size), np.int8)
+        credit_slate(c.method, c.lists, 0, np.arange(size), size, c.page, self.length, len(clicks), won)
+        return {(f"ranker {a}", f"ranker {b}"): won[a, b] for a, b in itertools.combinations(range(size), 2)}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("method", "rule"), VARIANTS)
+def test_list_and_credit_are_those_of_the_simulation(method, rule, case):
+    lists = CASES[case]
+    default = METHODS.configure(method).component.outcomes[0]
+    if not able(method, lists) or (len(lists) > 2 and rule not in ("", default)):
+        with pytest.raises(InputError, match=r"compares two rankers|is for two rankers"):
+            interleave(named(lists), method, outcome=rule)
+        return
+    mine, theirs = np.random.default_rng(5), np.random.default_rng(5)
+    pages = [interleave(named(lists), method, outcome=rule, top=4, rng=mine) for _ in range(6)]
+    for page in pages:  # all are drawn before the first is credited
+        simulated = Simulation(lists, method, rule, 4, theirs)
+        assert list(page.shown) == simulated.shown()
+        assert list(page.owners) == simulated.owners()
+        for clicks in patterns(len(page.shown)):
+            won = page.credit([page.shown[k] for k in clicks])
+            assert won == pytest.approx(simulated.credit(clicks), abs=1e-12)  # a page has room for more documents
+    assert mine.random() == theirs.random(), "both drew as many numbers"
+
+
+@pytest.mark.parametrize("method", [method.name for method in METHODS if method.compiled])
+def test_long_pages_credit_as_the_simulation_does_whatever_the_order_of_the_clicks(method):
+    order = np.random.default_rng(1).permutation(30).tolist()
+    lists = [list(range(30)), order]
+    mine, theirs = np.random.default_rng(2), np.random.default_rng(2)
+    page, simulated = interleave(named(lists), method, top=24, rng=mine), Simulation(lists, method, "", 24, theirs)
+    assert list(page.shown) == simulated.shown()
+    for _ in range(60):
+        places = mine.permutation(24)[: mine.integers(1, 24)]
+        won = page.credit([page.shown[k] for k in places])
+        assert won == pytest.approx(simulated.credit(sorted(places)), abs=1e-12)
+
+
+def outcomes_by_definition(method, orders, shown, owners, clicks):
+    """{pair: outcome} from the reference implementations."""
+    size = len(orders)
+    if method == "balanced":
+        return {(0, 1): literal.balanced_outcome(*orders, shown, clicks)}
+    if method == "document_constraints":
+        return {(0, 1): literal.constraints_outcome(*orders, shown, clicks)}
+    if method == "probabilistic":
+        lead = literal.multileave_by_enumeration(orders, shown, clicks, 3.0)
+        return {pair: literal.sign_of(lead[pair[0]][pair[1]]) for pair in itertools.combinations(range(size), 2)}
+    if method == "team_draft":
+        scores = [sum(owners[k] == f"ranker {j}" for k in clicks) for j in range(size)]
+    elif method == "sosm":
+        scores = literal.sosm_scores(orders, shown, clicks)
+    elif method == "pairwise_preference":
+        scores = literal.preference_scores(orders, shown, clicks)
+    else:  # the optimized ones
+        scores = [sum(1 / (order.index(shown[k]) + 1) for k in clicks) for order in orders]
+    return {(a, b): literal.sign_of(scores[a] - scores[b]) for a, b in itertools.combinations(range(size), 2)}
+
+
+@pytest.mark.parametrize("case", ["same documents", "common prefix", "four rankers"])
+@pytest.mark.parametrize("method", NAMES)
+def test_credit_is_what_the_definitions_say(method, case):
+    lists = CASES[case]
+    if not able(method, lists):
+        pytest.skip("compares two rankers")
+    for seed in range(8):
+        page = interleave(named(lists), method, top=4, seed=seed)
+        for clicks in patterns(len(page.shown)):
+            expected = outcomes_by_definition(method, lists, page.shown, page.owners, clicks)
+            found = page.credit([page.shown[k] for k in clicks])
+            assert found == {(f"ranker {a}", f"ranker {b}"): won for (a, b), won in expected.items()}
+
+
+def completions(lists):
+    """All orders of all documents that begin with what each ranker knows, one tuple of orders for each."""
+    ids = list(dict.fromkeys(itertools.chain(*lists)))
+    each = [[(*one, *rest) for rest in itertools.permutations([d for d in ids if d not in one])] for one in lists]
+    return list(itertools.product(*each))
+
+
+def law(method, orders, top):
+    """{list: probability} by enumeration."""
+    if method in ("team_draft", "sosm"):
+        found: dict = {}
+        for (shown, _), p in literal.team_draft_lists(orders, top).items():
+            found[shown] = found.get(shown, 0) + p
+        return found
+    if method in ("balanced", "document_constraints"):
+        return literal.balanced_lists(*orders, top)
+    if method == "probabilistic":
+        return literal.probabilistic_lists(orders, top, 3.0)
+    if method == "pairwise_preference":
+        return literal.preference_lists(orders, top)
+    ids, rows = numbered(orders)
+    c = opened(rows.tolist(), method, top)
+    choice = c.method.choice(c.lists, 0, *((0, 1) if method == "optimized" else (np.arange(len(orders)),)))
+    p = np.diff(choice.cumulative, prepend=0)
+    return {tuple(ids[k] for k in shown): x for shown, x in zip(choice.lists.tolist(), p, strict=True)}
+
+
+@pytest.mark.parametrize("case", ["same documents", "different lengths", "disjoint", "three rankers"])
+@pytest.mark.parametrize("method", NAMES)
+def test_the_shown_lists_have_the_law_of_the_enumeration(method, case):
+    lists, draws, top = CASES[case], 6000, 3
+    if not able(method, lists):
+        pytest.skip("compares two rankers")
+    expected: dict = {}
+    every = completions(lists)
+    for orders in every:
+        for shown, p in law(method, orders, top).items():
+            expected[shown] = expected.get(shown, 0.0) + p / len(every)
+    rng, counts = np.random.default_rng(11), {}
+    for _ in range(draws):
+        shown = interleave(named(lists), method, top=top, rng=rng).shown
+        counts[shown] = counts.get(shown, 0) + 1
+    assert sum(expected.values()) == pytest.approx(1)
+    assert all(expected.get(shown, 0) > 1e-12 for shown in counts), "a list that cannot be drawn"
+    possible = {shown: p * draws for shown, p in expected.items() if p > 1e-12}
+    chi = sum((counts.get(shown, 0) - n) ** 2 / n for shown, n in possible.items())
+    # rare lists add up to more than a chi-square: 1 / n to the variance of each
+    spread = math.sqrt(2 * len(possible) + sum(1 / n for n in possible.values()))
+    assert chi < len(possible) + 6 * spread
+
+
+@pytest.mark.parametrize("known", [0, 1, 3])
+def test_documents_that_a_ranker_lacks_are_shuffled_uniformly_below_its_own(known):
+    rng, counts = np.random.default_rng(3), {}
+    for _ in range(6000):
+        orders = np.array([[*range(known), *[-1] * (4 - known)]], np.int16)
+        ranks = np.empty_like(orders)
+        workspace.complete(orders, ranks, rng)
+        assert orders[0, :known].tolist() == list(range(known))
+        assert [ranks[0, d] for d in orders[0]] == [1, 2, 3, 4]
+        counts[tuple(orders[0])] = counts.get(tuple(orders[0]), 0) + 1
+    kinds = math.factorial(4 - known)
+    assert len(counts) == kinds
+    assert sum((n - 6000 / kinds) ** 2 / (6000 / kinds) for n in counts.values()) < kinds + 6 * math.sqrt(2 * kinds)
+
+
+def test_a_page_credits_the_same_in_another_process():
+    pages = []
+    for (method, rule), lists in itertools.product(RULES, CASES.values()):
+        if able(method, lists) and (len(lists) == 2 or rule == METHODS[method].outcomes[0]):
+            pages.append(interleave(named(lists), method, outcome=rule, top=4, seed=len(pages)))
+    script = (
+        "import sys, json, itertools; from ltr_duel import Page\n"
+        "for line in sys.stdin:\n"
+        "    page = Page.from_json(line)\n"
+        "    subsets = itertools.chain(*(itertools.combinations(page.shown, k) for k in range(len(page.shown) + 1)))\n"
+        "    print(json.dumps([sorted(page.credit(clicks).items()) for clicks in subsets]))\n"
+    )
+    text = "\n".join(page.to_json() for page in pages)
+    plain = {**os.environ, "NUMBA_DISABLE_JIT": "1"}  # and as plain Python at that
+    run = subprocess.run([sys.executable, "-c", script], input=text, env=plain, text=True, capture_output=True)
+    assert run.returncode == 0, run.stderr
+    for page, line in zip(pages, run.stdout.splitlines(), strict=True):
+        subsets = itertools.chain(*(itertools.combinations(page.shown, k) for k in range(len(page.shown) + 1)))
+        assert json.loads(line) == json.loads(json.dumps([sorted(page.credit(one).items()) for one in subsets]))
+        again = Page.from_json(page.to_json())
+        assert (again.shown, again.owners, again.rankers) == (page.shown, page.owners, page.rankers)
+        assert again.to_json() == page.to_json() and page.to_json().isascii()
+
+
+def test_a_page_of_ten_is_small_as_text():
+    ids = [f"document {k}" for k in range(20)]
+    assert len(interleave({"one": ids[:10], "other": ids[5:15]}, seed=0).to_json()) < 500
+
+
+@pytest.mark.parametrize("method", NAMES)
+def test_the_same_seed_gives_the_same_page_in_any_thread_and_other_seeds_others(method):
+    lists = named(CASES["same documents"])
+
+    def shown(seed):
+        return interleave(lists, method, seed=seed, top=3).shown
+
+    alone = [shown(seed) for seed in range(40)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(shown, range(40))) == alone
+    assert len(set(alone)) > 1
+
+
+def test_without_a_seed_pages_differ_and_a_forked_process_has_its_own_randomness(monkeypatch):
+    lists = {"one": list(range(30)), "other": list(range(30))[::-1]}
+    assert len({interleave(lists).shown for _ in range(20)}) > 10
+    before = workspace.fresh_rng()
+    assert workspace.fresh_rng() is before
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    assert workspace.fresh_rng() is not before
+
+
+# ------------------------------------------------------------------- ids, clicks, methods
+
+
+def test_ids_of_any_kind_in_memory():
+    ids = [("a", 1), None, frozenset({2}), b"x", Fraction(1, 3), "ü", 7, 2.5]
+    page = interleave({"one": ids, "other": ids[::-1]}, top=8, seed=0)
+    assert set(page.shown) == set(ids)
+    assert page.credit([None, ("a", 1)]).keys() == {("one", "other")}
+    with pytest.raises(InputError, match="neither a text nor a finite number"):
+        page.to_json()
+
+
+def test_equal_keys_are_one_document():
+    page = interleave({"one": [1, "1"], "other": [True, 1.5]}, seed=0, top=10)
+    assert sorted(map(str, page.shown)) == ["1", "1", "1.5"], "1 and True are one document, '1' another"
+    assert page.credit([1.0]) == page.credit([True]) == page.credit([1])
+    with pytest.raises(InputError, match=r"document True is twice on the list of ranker 'one'"):
+        interleave({"one": [1, True], "other": [2]})
+
+
+@pytest.mark.parametrize("ids", [["ü", "\ud800", "</script>"], [1, -(10**20), 2.5], np.arange(3), np.array(["x", "y"])])
+def test_texts_and_numbers_survive_as_json(ids):
+    page = interleave({"one": ids, "other": ids[::-1]}, seed=0)
+    again = Page.from_json(page.to_json())
+    assert again.shown == page.shown
+    assert again.credit(page.shown[:1]) == page.credit(page.shown[:1])
+
+
+def test_clicks_in_any_order_and_twice_count_once():
+    page = interleave(named(CASES["three rankers"]), "sosm", seed=4)
+    one, two = page.shown[0], page.shown[2]
+    assert page.credit([one, two]) == page.credit([two, one, two]) == page.credit(iter({two, one}))
+    assert set(page.credit([]).values()) == {0.0} and len(page.credit([])) == 3
+
+
+@pytest.mark.parametrize("clicks", [["z"], ["a", "e"], [["a"]], [float("nan")], "ab", [None]])
+def test_clicks_on_what_is_not_shown_are_refused(clicks):
+    page = interleave({"one": ["a", "b"], "other": ["b", "a"]}, seed=0)
+    with pytest.raises(InputError, match=r"not on the page|not one text"):
+        page.credit(clicks)
+
+
+def test_a_method_of_ones_own_works_in_memory_and_cannot_be_text():
+    mine = method_from_functions(
+        "first", lambda orders, top, rng: orders[0][:top], lambda orders, shown, clicks: [len(clicks), 0]
+    )
+    page = interleave({"one": ["a", "b"], "other": ["c"]}, mine, seed=0, top=2)
+    assert page.shown == ("a", "b") and page.credit(["b"]) == {("one", "other"): 1.0}
+    with pytest.raises(InputError, match="'first' is not registered"):
+        page.to_json()
+    page = interleave({"one": ["a", "b"], "other": ["c"]}, METHODS["team_draft"], seed=0)
+    assert page.method == "team_draft" and Page.from_json(page.to_json()).method == "team_draft"
+
+
+def test_a_method_that_is_registered_anew_under_its_name_replaces_the_old_one():
+    def credit(orders, shown, clicks):
+        return [1, 0]
+
+    shown = []
+    for k in range(2):
+        METHODS.add(method_from_functions("again", lambda orders, top, rng, k=k: orders[k][:top], credit))
+        shown.append(interleave(TWO, "again", top=1).shown)
+        METHODS.remove("again")
+    assert shown == [("a",), ("b",)]
+    with pytest.raises(InputError, match="no comparison method 'again'"):
+        interleave(TWO, "again", top=1)
+
+
+class _State(NamedTuple):
+    """Of a method that cannot be compiled."""
+
+    top: int
+
+
+def test_a_plugin_that_cannot_be_compiled_is_named():
+    def draw_pair(state, lists, query, first, second, page, rng):
+        return undefined_name  # noqa: F821  # that is the mistake
+
+    def credit_pair(state, lists, query, first, second, page, length, n_clicks):
+        return 0.0
+
+    broken = Method(
+        name="broken",
+        state=_State,
+        init=lambda size, params, outcome: _State(size.top),
+        draw_pair=draw_pair,
+        credit_pair=credit_pair,
+    )
+    with pytest.raises(MethodError, match=r"method 'broken': .*undefined_name"):
+        interleave(TWO, broken)
+
+
+def test_the_verbs_are_at_hand():
+    assert ltr_duel.interleave is interleave and ltr_duel.Page is Page
+
+
+def test_what_the_docs_say_about_plain_lists_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    documents = [f"d{k}" for k in range(8)]
+    for name, order in (("old", documents), ("new", documents[3:])):  # d4 and d5 are relevant: new ranks them higher
+        lines = [f"{q} Q0 {d} {k} {9 - k} {name}\n" for q in ("q1", "q2") for k, d in enumerate(order)]
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    (tmp_path / "qrels.txt").write_text("q1 0 d4 2\nq2 0 d5 1\nq2 0 d1 0\n")
+    text = (Path(__file__).resolve().parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
+    section = text.partition("\n## Plain lists\n")[2].partition("\n## ")[0]
+    blocks = re.findall(r"```python\n(.*?)```", section, re.S)
+    assert len(blocks) == 3
+    names: dict = {}
+    for block in blocks:
+        exec(compile(block, "docs/methods.md", "exec"), names)
+    assert names["outcome"]["bm25", "dense"] in (-1.0, 0.0, 1.0)
+    wins = names["wins"]
+    assert sum(wins.values()) == 200 and wins[-1] > wins[1]
+    assert "old won" in capsys.readouterr().out
+
+
+TWO = {"one": ["a"], "other": ["b"]}
+
+
+@pytest.mark.parametrize(
+    ("rankings", "options", "sentence"),
+    [
+        ({"one": ["a"], "other": []}, {}, "the list of ranker 'other' is empty"),
+        ({"one": ["a", "b", "a"], "other": ["a"]}, {}, "document 'a' is twice on the list of ranker 'one'"),
+        ({"one": ["a"]}, {}, "takes from 2 to 200 rankers, not 1"),
+        ({}, {}, "takes from 2 to 200 rankers, not 0"),
+        ({str(k): ["a"] for k in range(201)}, {}, "takes from 2 to 200 rankers, not 201"),
+        ({"one": ["a"], "other": [["b"]]}, {}, "ranker 'other' has an id that cannot be a key"),
+        ({"one": ["a"], "other": [("b", [])]}, {}, "ranker 'other' has an id that cannot be a key"),
+        ({"one": ["a"], "other": [math.nan]}, {}, "nan cannot be a document id, for it does not equal itself"),
+        ({"one": "abc", "other": ["a"]}, {}, "ranker 'one' is not a list but str"),
+        ({"one": {"a", "b"}, "other": ["a"]}, {}, "ranker 'one' is not a list but set"),
+        ({"one": None, "other": ["a"]}, {}, "ranker 'one' is not a list but NoneType"),
+        ({1: ["a"], 2: ["b"]}, {}, "the name of a ranker is a text, not 1"),
+        ([["a"], ["b"]], {}, "a mapping of names to lists, not list"),
+        ({"one": range(6000), "other": range(6000, 12_000)}, {}, "12,000 documents are too many"),
+        ({str(k): range(9000) for k in range(60)}, {}, "60 lists with 9,000 documents are too many"),
+        (TWO, {"method": "team_drat"}, "no comparison method 'team_drat'; did you mean 'team_draft'?"),
+        (TWO, {"method": "probabilistic:tau=x"}, "tau must be a number"),
+        (TWO, {"method": f"team_draft:prefix_credit={'9' * 400}"}, "must be between 0 and 1"),
+        (TWO, {"method": ["team_draft"]}, "a method is a name or a Method, not list"),
+        (TWO, {"outcome": "sampled"}, "no outcome rule of team_draft called 'sampled'"),
+        (TWO | {"third": ["c"]}, {"method": "balanced"}, "'balanced' compares two rankers, not 3; for more: "),
+        (TWO | {"third": ["c"]}, {"method": "probabilistic", "outcome": "sampled"}, "'sampled' is for two rankers"),
+        (TWO, {"top": 0}, "between 1 and 1,000, not 0"),
+        (TWO, {"top": 1001}, "between 1 and 1,000, not 1001"),
+        (TWO, {"top": 2.5}, "between 1 and 1,000, not 2.5"),
+        (TWO, {"seed": 1, "rng": np.random.default_rng()}, "give a seed or a numpy.random.Generator"),
+        (TWO, {"rng": np.random.RandomState(0)}, "give a seed or a numpy.random.Generator"),
+        ({"one": range(99), "other": range(99, 198)}, {"method": "optimized", "top": 50}, "more than 100,000 ways"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(rankings, options, sentence):
+    with pytest.raises(InputError) as error:
+        interleave(rankings, **options)
+    assert sentence in str(error.value) and "\n" not in str(error.value)
+
+
+# ------------------------------------------------------------------- hostile JSON
+
+GOOD = interleave({"one": ["a", "b", 3], "other": ["c", "a"]}, "probabilistic", seed=0).to_json()
+
+
+def changed(**values):
+    return json.dumps({**json.loads(GOOD), **values})
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "no JSON"),
+        (GOOD[:-1], "no JSON"),
+        (GOOD[: len(GOOD) // 2], "no JSON"),
+        ("[" * 100_000, "no JSON"),
+        ("9" * 5000, "no JSON"),
+        ("null", "not what Page.to_json writes"),
+        ("{}", "not what Page.to_json writes"),
+        ("x" * 4_000_001, "at most 4,000,000 are read"),
+        (b"{}", "read from a text, not from bytes"),
+        (changed(version=2), "another version than 1"),
+        (changed(version=True), "not what Page.to_json writes"),
+        (changed(extra=1), "or there are others"),
+        (changed(method="os.system"), "no comparison method 'os.system'"),
+        (changed(method="team_draft"), "no outcome rule of team_draft"),
+        (changed(method="optimized:" + "x" * 300), "at most 200 characters"),
+        (changed(method=1), "must be texts"),
+        (changed(outcome="marginal_bernoulli"), "notes 1 numbers in 'kept'"),
+        (changed(kept=[0.5]), "notes 0 numbers in 'kept'"),
+        (changed(rankers=["one", "one"]), "of different names"),
+        (changed(rankers=["one", 2]), "a list of texts"),
+        (changed(shown=["a", "a", 3, "c"]), "no document shown twice"),
+        (changed(shown=[["a"], "b", 3, "c"]), "texts or finite numbers"),
+        (changed(shown=[math.nan, "b", 3, "c"]), "texts or finite numbers"),
+        (changed(shown=[]), "a list of 1 to 1,000 documents"),
+        (changed(numbers=[0, 1, 2, 4]), "must be from 0 to 3"),
+        (changed(numbers=[0, 1, 2, 2]), "no document shown twice"),
+        (changed(numbers=[0, 1, 2]), "must be of one length"),
+        (changed(owners=[0, 1, 2, 0]), "'owners' from -1 to 1"),
+        (changed(owners=[0, True, 0, 0]), "'owners' from -1 to 1"),
+        (changed(orders=[[0, 1, 2, 3]]), "one order for each ranker"),
+        (changed(orders=[[0, 1, 2, 3], [0, 1, 2]]), "each once"),
+        (changed(orders=[[0, 1, 2, 3], [0, 1, 2, 2]]), "each once"),
+        (changed(orders=[[0, 1, 2, 3], [0, 1, 2, 2**70]]), "each once"),
+        (changed(orders=[[], []]), "from 1 to 10,000 documents"),
+        (changed(orders=[list(range(20_000))] * 2), "from 1 to 10,000 documents"),
+    ],
+)
+def test_a_forged_page_is_refused_in_one_sentence(text, sentence):
+    with pytest.raises(InputError) as error:
+        Page.from_json(text)
+    assert sentence in str(error.value) and "\n" not in str(error.value) and len(str(error.value)) < 400
+
+
+def test_a_page_too_large_to_be_read_is_not_written():
+    page = interleave({"one": ["a" * page_json._LONGEST_TEXT], "other": ["b"]}, seed=0)
+    with pytest.raises(InputError, match="too large for JSON"):
+        page.to_json()
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(NAMES),
+    lambda inner: st.lists(inner, max_size=6) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+small_pages = st.builds(
+    lambda method, case, seed: interleave(named(CASES[case]), method, seed=seed, top=4).to_json(),
+    st.sampled_from(SLATES),
+    st.sampled_from(sorted(CASES)),
+    st.integers(0, 20),
+)
+keys = st.sampled_from(page_json.Stored._fields)
+whole_lists = st.lists(st.integers(-2, 6), min_size=1, max_size=6)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    text=st.text()
+    | values.map(json.dumps)
+    | st.builds(lambda page, share: page[: int(share * len(page))], small_pages, st.floats(0, 0.999))
+    | st.builds(
+        lambda page, key, value: json.dumps({**json.loads(page), key: value}),
+        small_pages,
+        keys,
+        values | whole_lists | st.lists(st.permutations(range(5)), min_size=2, max_size=4),
+    )
+    | st.builds(  # whole but impossible: owners and lists that the method never gives
+        lambda page, method, data: json.dumps({**json.loads(page), "method": method, "outcome": "credit", **data}),
+        small_pages,
+        st.sampled_from(NAMES),
+        st.fixed_dictionaries({}, optional={"owners": whole_lists, "numbers": whole_lists.map(lambda x: [*set(x)])}),
+    )
+)
+def test_hostile_text_raises_nothing_but_input_errors(text):
+    try:
+        page = Page.from_json(text)
+    except InputError:
+        return
+    again = Page.from_json(page.to_json())
+    for clicks in patterns(min(len(page.shown), 4)):
+        won = page.credit([page.shown[k] for k in clicks])
+        assert all(-1 <= outcome <= 1 for outcome in won.values())
+        assert again.credit([page.shown[k] for k in clicks]) == won

@@ -17,6 +17,7 @@ __all__ = [
     "plot_against_arms",
     "plot_distortion",
     "plot_identification",
+    "plot_measures",
     "plot_preferences",
     "plot_regret",
     "plot_sensitivity",

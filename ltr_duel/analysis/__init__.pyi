@@ -3,6 +3,8 @@ from .identification import plot_accuracy as plot_accuracy
 from .identification import plot_identification as plot_identification
 from .lines import describe_means as describe_means
 from .matrix import plot_preferences as plot_preferences
+from .measures import measures_table as measures_table
+from .measures import plot_measures as plot_measures
 from .methods import plot_distortion as plot_distortion
 from .methods import plot_sensitivity as plot_sensitivity
 from .rankers import agreement_lines as agreement_lines

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ltr_duel.core import Plugin, Registry
+    from ltr_duel.data import Dataset
+    from ltr_duel.rankers import Rankings
 
 
 class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
@@ -63,6 +65,52 @@ _PLUGIN: dict[str, Any] = {
 }
 plugin_option = click.option("--plugin", expose_value=False, **_PLUGIN)
 plugins_option = click.option("--plugin", "plugins", **_PLUGIN)  # for commands that keep what was loaded
+
+
+rankers_option = click.option(
+    "--rankers",
+    "words",
+    multiple=True,
+    metavar="WORD",
+    help="features, features:1,5, run:FILE, lightgbm:FILE, xgboost:FILE, onnx:FILE, scores:FILE, lists:FILE, with NAME="
+    " in front if wanted; may be repeated.  [default: all features]",
+)
+
+
+def corpus_at(path: Path, words: Sequence[str]) -> Dataset:
+    """Read the corpus at a path; ``qrels:FILE`` is made of judgements and of the runs among the rankers."""
+    from ltr_duel.core import InputError
+    from ltr_duel.data import load_dataset
+
+    kind, _, file = str(path).partition(":")
+    if kind != "qrels":
+        return load_dataset(path)
+    from ltr_duel.rankers import pool_runs
+
+    runs = [word[word.index("run:") + 4 :] for word in words if word.startswith("run:") or "=run:" in word]
+    if not runs:
+        raise InputError(f"{path}: a corpus of judgements needs runs: --rankers run:FILE")
+    pool = pool_runs(file, dict(zip(runs, runs, strict=True)))
+    click.echo(
+        f"{file}: {pool.dataset.n_queries:,} queries, {pool.dataset.n_docs:,} documents, of which {pool.unjudged:,} are"
+        f" not judged and have grade 0; {pool.left_out:,} queries without judgements or documents are left out",
+        err=True,
+    )
+    return pool.dataset
+
+
+def rankings_of(dataset: Dataset, words: Sequence[str], **options: Any) -> Rankings:
+    """Build the rankers that the words name, and say what their files hold that the corpus does not know."""
+    from ltr_duel.rankers import rankers_named
+
+    rankings = rankers_named(dataset, words, **options)
+    for name, about in rankings.provenance.get("rankers", {}).items():
+        strange = [
+            f"{about[key]:,} {key.replace('_', ' ')}" for key in about if key.startswith("unknown_") and about[key]
+        ]
+        if strange:
+            click.echo(f"{name}: {' and '.join(strange)} in {about['file']} are left out", err=True)
+    return rankings
 
 
 def end(code: int, *, at_once: bool = False) -> NoReturn:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, seed_option
+from ltr_duel.cli._options import COUNT, corpus_at, jobs_option, plugin_option, rankers_option, rankings_of, seed_option
 
 
 class Part(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
@@ -59,7 +59,7 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
 @click.option("--ties", default="fixed_random", show_default=True, help="Order of documents with equal scores.")
 @click.option("--drop-constant", is_flag=True, help="Leave out features that are constant within each query.")
-@click.option("--rankers", type=Names(), help="Only these rankers.")
+@rankers_option
 @click.option("--against", help="Only pairs with this ranker.")
 @goal_options
 @click.option("--variance-reduction", type=Names(), default="", help="Of common, stratified, integrated, antithetic.")
@@ -77,7 +77,7 @@ def estimate(
     top: int,
     ties: str,
     drop_constant: bool,
-    rankers: tuple[str, ...] | None,
+    words: tuple[str, ...],
     against: str | None,
     target_error: float | None,
     until_winner: float | None,
@@ -89,32 +89,24 @@ def estimate(
     jobs: int,
     out: Path,
 ) -> None:
-    """Estimate the preference matrix of the feature rankers of the corpus at PATH.
+    """Estimate the preference matrix of rankers, by default the features, of the corpus at PATH.
 
     Partial results are kept beside OUT until it is written: after a kill, the same command resumes.
     Several machines with a common folder take shares: --share 1/2 on one, --share 2/2 on the other, then neither.
     """
-    from ltr_duel.data import load_dataset
     from ltr_duel.preferences import estimate_preferences
-    from ltr_duel.rankers import constant_features, feature_rankers
+    from ltr_duel.rankers import constant_features
 
-    dataset = load_dataset(path)
+    dataset = corpus_at(path, words)
     constant = constant_features(dataset)
-    if constant and not drop_constant:
+    if constant and not drop_constant and not words:
         listed = ", ".join(constant[:8]) + (", ..." if len(constant) > 8 else "")
         click.echo(
             f"{len(constant)} of {dataset.n_features} features are constant within each query and order nothing"
             f" ({listed}); --drop-constant leaves them out",
             err=True,
         )
-    rankings = feature_rankers(
-        dataset,
-        features=rankers or None,
-        ties=ties,  # type: ignore[arg-type]  # checked there
-        seed=seed,
-        drop_constant=drop_constant,
-        jobs=jobs,
-    )
+    rankings = rankings_of(dataset, words, ties=ties, seed=seed, drop_constant=drop_constant, jobs=jobs)
     parts = store or _parts_of(out)
     matrix = estimate_preferences(
         rankings,
@@ -143,6 +135,7 @@ def estimate(
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--comparisons", type=COUNT, default=0, help="Comparisons for each pair, in all.")
+@rankers_option
 @goal_options
 @plugin_option
 @jobs_option
@@ -151,6 +144,7 @@ def extend(
     file: Path,
     path: Path,
     comparisons: int,
+    words: tuple[str, ...],
     target_error: float | None,
     until_winner: float | None,
     at_most: int,
@@ -158,21 +152,29 @@ def extend(
     jobs: int,
     out: Path | None,
 ) -> None:
-    """Add comparisons to the matrix in FILE, estimated on the corpus at PATH, under its own settings."""
+    """Add comparisons to the matrix in FILE, estimated on the corpus at PATH, under its own settings.
+
+    Where rankers came from files, name them again by --rankers, as when the matrix was estimated.
+    """
     from ltr_duel.core import InputError
-    from ltr_duel.data import load_dataset
     from ltr_duel.preferences import extend_preferences, load_preferences
     from ltr_duel.rankers import feature_rankers
 
     matrix = load_preferences(file)
     if matrix.tally is None:
         raise InputError(f"{file}: this matrix has no counts to add to: it was not estimated here")
-    about, dataset = matrix.provenance, load_dataset(path)
+    about, dataset = matrix.provenance, corpus_at(path, words)
     if about.get("corpus_sha256") != dataset.sha256:
         raise InputError(f"{path}: not the corpus that {file} was estimated on ('{about.get('corpus')}')")
-    rankings = feature_rankers(
-        dataset, features=matrix.names, ties=about["ties"], seed=about.get("tie_seed", 0), jobs=jobs
-    )
+    settings: dict[str, Any] = {"ties": about["ties"], "seed": about.get("tie_seed", 0), "jobs": jobs}
+    if about.get("rankers"):
+        if not words:
+            raise InputError(f"{file}: some of its rankers came from files; name them again by --rankers")
+        rankings = rankings_of(dataset, words, **settings)
+        if rankings.provenance.get("rankers") != about["rankers"]:
+            raise InputError(f"{file}: was estimated with other rankers, or their files changed since")
+    else:
+        rankings = feature_rankers(dataset, features=matrix.names, **settings)
     out = out or file
     parts = store or _parts_of(out)
     grown = extend_preferences(

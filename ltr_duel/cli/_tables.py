@@ -20,6 +20,7 @@ TABLES = {
     "methods": "ltr_duel.interleaving:METHODS",
     "click models": "ltr_duel.clicks:CLICK_MODELS",
     "corpora": "ltr_duel.data:CORPORA",
+    "kinds of rankers": "ltr_duel.rankers:RANKER_KINDS",
 }
 _LEFT_OUT = {"policies": ("regret",), "methods": ("outcome rules", "needs", "costs"), "click models": ("parameters",)}
 _PLACE = re.compile(r"(<!-- begin: ([\w ]+) -->\n).*?(<!-- end: \2 -->)", re.S)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, seed_option
+from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, rankers_option, rankings_of, seed_option
 
 
 @click.command()
@@ -24,6 +24,7 @@ from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, seed_option
     show_default=True,
     help="The folder to write to.",
 )
+@rankers_option
 @click.option("--clicks", default="navigational", show_default=True, help="Click model.")
 @click.option("--comparisons", type=COUNT, default=2000, show_default=True, help="Comparisons for each pair.")
 @click.option(
@@ -37,6 +38,7 @@ from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, seed_option
 def command(
     path: Path | None,
     out: Path,
+    words: tuple[str, ...],
     clicks: str,
     comparisons: int,
     policies: tuple[str, ...],
@@ -56,7 +58,7 @@ def command(
     from ltr_duel.core import checked_jobs
     from ltr_duel.data import load_dataset
     from ltr_duel.preferences import estimate_preferences
-    from ltr_duel.rankers import constant_features, feature_rankers
+    from ltr_duel.rankers import constant_features
     from ltr_duel.simulation import checkpoints, simulate
 
     checked_jobs(jobs)
@@ -70,19 +72,19 @@ def command(
         f" grades 0..{dataset.grades - 1}"
     )
     notes = ["This is a synthetic corpus; its features mean nothing."] if path is None else []
-    constant = constant_features(dataset)
+    constant = () if words else constant_features(dataset)
     if constant:
         notes.append(
             f"{len(constant)} features are constant within each query, order nothing, and were left out:"
             f" {', '.join(constant)}."
         )
         click.echo(notes[-1])
-    rankings = feature_rankers(dataset, seed=seed, drop_constant=True, jobs=jobs)
+    rankings = rankings_of(dataset, words, seed=seed, drop_constant=True, jobs=jobs)
     click.echo(f"{len(rankings)} rankers; {comparisons:,} comparisons for each pair, {clicks} clicks ...")
     matrix = estimate_preferences(rankings, clicks=clicks, comparisons=comparisons, seed=seed, jobs=jobs)
     click.echo(f"{', '.join(policies)}: {repetitions} runs of {horizon:,} steps each ...")
     results = simulate(matrix, policies, horizon=horizon, repetitions=repetitions, seed=seed, jobs=jobs)
-    title = f"{dataset.name}, {clicks} clicks: {len(rankings)} feature rankers"
+    title = f"{dataset.name}, {clicks} clicks: {len(rankings)} {'' if words else 'feature '}rankers"
     answer = save_study(results, out, title=title, notes=notes)
     click.echo()
     for line in answer:

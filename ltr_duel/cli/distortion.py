@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, print_table, seed_option
+from ltr_duel.cli._options import (
+    COUNT,
+    corpus_at,
+    jobs_option,
+    plugin_option,
+    print_table,
+    rankers_option,
+    rankings_of,
+    seed_option,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,7 +24,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--rankers", "sizes", default="3,10,100", show_default=True, help="Sizes of the sets.")
+@rankers_option
+@click.option("--sizes", default="3,10,100", show_default=True, help="Sizes of the sets.")
 @click.option("--clicks", default="perfect,navigational,informational", show_default=True, help="Click models.")
 @click.option("--method", "methods", multiple=True, show_default="all for sets", help="May be repeated.")
 @click.option("--multileavings", type=COUNT, default=3000, show_default=True, help="Of each set.")
@@ -28,6 +38,7 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(path_type=Path), help="A folder for distortion.parquet and distortion.png.")
 def command(
     path: Path,
+    words: tuple[str, ...],
     sizes: str,
     clicks: str,
     methods: tuple[str, ...],
@@ -39,18 +50,16 @@ def command(
     jobs: int,
     out: Path | None,
 ) -> None:
-    """Measure the distortion of multileaving on the feature rankers of the corpus at PATH.
+    """Measure the distortion of multileaving on rankers, by default the features, of the corpus at PATH.
 
     Random sets of rankers that have a Condorcet winner are multileaved as a whole. The table gives the percentage
     of the other rankers that beat the winner, its standard error over sets, and the percentage that beats it
     clearly, by more than two standard errors of a fair coin.
     """
-    from ltr_duel.data import load_dataset
-    from ltr_duel.rankers import feature_rankers
     from ltr_duel.simulation import distortion_table, measure_distortion
 
     wanted = [COUNT.convert(word.strip(), None, None) for word in sizes.split(",")]
-    rankings = feature_rankers(load_dataset(path), seed=seed, drop_constant=True, jobs=jobs)
+    rankings = rankings_of(corpus_at(path, words), words, seed=seed, drop_constant=True, jobs=jobs)
     frame = measure_distortion(
         rankings,
         clicks=[word.strip() for word in clicks.split(",")],

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, print_table, seed_option
+from ltr_duel.cli._options import (
+    COUNT,
+    corpus_at,
+    jobs_option,
+    plugin_option,
+    print_table,
+    rankers_option,
+    rankings_of,
+    seed_option,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,6 +24,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
+@rankers_option
 @click.option("--clicks", default="navigational", show_default=True, help="Click model.")
 @click.option("--method", "methods", multiple=True, show_default="all", help="May be repeated.")
 @click.option("--pairs", type=COUNT, default=20, show_default=True, help="Pairs of rankers, drawn at random.")
@@ -29,6 +39,7 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(path_type=Path), help="A folder for sensitivity.parquet and sensitivity.png.")
 def command(
     path: Path,
+    words: tuple[str, ...],
     clicks: str,
     methods: tuple[str, ...],
     pairs: int,
@@ -41,19 +52,17 @@ def command(
     jobs: int,
     out: Path | None,
 ) -> None:
-    """Measure how soon each method names the better of two feature rankers of the corpus at PATH.
+    """Measure how soon each method names the better of two rankers, by default features, of the corpus at PATH.
 
     The better one is that with the higher NDCG@10. The table gives, as the median over the pairs, the impressions after
     which a method is right in 95 % of repetitions; the share of pairs for which it gets there; and its accuracy at the
     last impression, with the standard error over pairs.
     """
     from ltr_duel.core import require_between
-    from ltr_duel.data import load_dataset
-    from ltr_duel.rankers import feature_rankers
     from ltr_duel.simulation import measure_sensitivity, sensitivity_table
 
     require_between("the accuracy", accuracy, 0.5, 1)
-    rankings = feature_rankers(load_dataset(path), seed=seed, drop_constant=True, jobs=jobs)
+    rankings = rankings_of(corpus_at(path, words), words, seed=seed, drop_constant=True, jobs=jobs)
     frame = measure_sensitivity(
         rankings,
         clicks=clicks,

@@ -1,4 +1,4 @@
-"""``ltr-duel simulate``: policies against the coins of a preference matrix."""
+"""``ltr-duel simulate``: policies against the coins of a preference matrix, or against simulated users."""
 
 from __future__ import annotations
 
@@ -6,11 +6,27 @@ from pathlib import Path
 
 import click
 
-from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, print_table, seed_option
+from ltr_duel.cli._options import (
+    COUNT,
+    corpus_at,
+    jobs_option,
+    plugin_option,
+    print_table,
+    rankers_option,
+    rankings_of,
+    seed_option,
+)
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.option("--live", type=click.Path(path_type=Path), help="Ask simulated users of this corpus, not coins.")
+@rankers_option
+@click.option("--clicks", default="navigational", show_default=True, help="Click model of simulated users.")
+@click.option("--method", default="probabilistic", show_default=True, help="How they compare two rankers.")
+@click.option("--slates", default="sosm", show_default=True, help="How they compare sets of rankers.")
+@click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown to them.")
+@click.option("--comparisons", type=COUNT, default=4000, show_default=True, help="Of each pair, if FILE is not given.")
 @click.option(
     "--policy",
     "policies",
@@ -31,7 +47,14 @@ from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, print_table
     help="The folder to write to.",
 )
 def command(
-    file: Path,
+    file: Path | None,
+    live: Path | None,
+    words: tuple[str, ...],
+    clicks: str,
+    method: str,
+    slates: str,
+    top: int,
+    comparisons: int,
     policies: tuple[str, ...],
     horizon: int,
     repetitions: int,
@@ -41,17 +64,42 @@ def command(
 ) -> None:
     """Run policies against the preference matrix in FILE, and plot their regret.
 
+    With --live CORPUS each comparison is a query, a list that is shown, and a simulated user who clicks. Regret is
+    measured by the matrix in FILE; without it, by one that is estimated first from the same users.
+
     Writes results.parquet (policy, repetition, t, regret_average, ...), pulls.parquet, runs.json and regret.png.
     """
     from ltr_duel.analysis import plot_regret, policies_table, save_figure, winner_sentence
     from ltr_duel.bandits import POLICIES
-    from ltr_duel.preferences import load_preferences
-    from ltr_duel.simulation import simulate
+    from ltr_duel.core import InputError
+    from ltr_duel.preferences import estimate_preferences, load_preferences
+    from ltr_duel.simulation import Live, OracleSource, simulate
 
-    matrix = load_preferences(file)
+    if file is None and live is None:
+        raise InputError("give the FILE of a preference matrix, or --live with a corpus")
+    if words and live is None:
+        raise InputError("--rankers goes with --live; the rankers of a matrix are those in FILE")
     if "all" in policies:
         policies = (*POLICIES.names(), *(text for text in policies if ":" in text))
-    results = simulate(matrix, policies, horizon=horizon, repetitions=repetitions, seed=seed, jobs=jobs)
+    source: OracleSource | None = None
+    if live is not None:
+        rankings = rankings_of(corpus_at(live, words), words, seed=seed, drop_constant=True, jobs=jobs)
+        source = Live(rankings, clicks, pairs=method, slates=slates, top=top)
+        if file is None:
+            matrix = estimate_preferences(
+                rankings, clicks=clicks, method=method, comparisons=comparisons, top=top, seed=seed, jobs=jobs
+            )
+    if file is not None:
+        matrix = load_preferences(file)
+    results = simulate(
+        source or matrix,
+        policies,
+        preferences=matrix,
+        horizon=horizon,
+        repetitions=repetitions,
+        seed=seed,
+        jobs=jobs,
+    )
     results.save(out)
     save_figure(plot_regret(results), out / "regret.png")
     click.echo(winner_sentence(matrix))

@@ -65,6 +65,7 @@ from .jit import interpreted as interpreted
 from .jit import kernel as kernel
 from .jit import kernel_for as kernel_for
 from .jit import uncached_kernel as uncached_kernel
+from .multiple_tests import holm as holm
 from .parallel import PlainLine as PlainLine
 from .parallel import checked_jobs as checked_jobs
 from .parallel import progress_wanted as progress_wanted

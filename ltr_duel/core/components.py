@@ -1,4 +1,4 @@
-"""Components: policies, comparison methods, click models, corpora. Each is one new file and no edit elsewhere.
+"""Components: policies, comparison methods, click models, corpora, kinds of rankers. Each is one new file and no more.
 
 A component is registered by the file that defines it: a module of the package of its kind, a plug-in file that the user
 names (`load_plugin`), or a module that an installed package announces under the entry point group ``ltr_duel.plugins``.

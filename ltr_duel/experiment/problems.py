@@ -43,7 +43,7 @@ from ltr_duel.preferences import (
     members,
     save_preferences,
 )
-from ltr_duel.rankers import Rankings, column_means
+from ltr_duel.rankers import Rankings, column_means, rankers_named
 
 
 class Choice(NamedTuple):
@@ -125,7 +125,7 @@ def _means(spec: UtilitySpec, folder: Path, jobs: int) -> Iterator[Choice]:
 
 def _of_corpus(spec: CorpusSpec, folder: Path, jobs: int) -> Iterator[Problem]:
     for path in spec.path or (None,):
-        rankings = _rankings(spec, folder / path if path else None, jobs)
+        rankings = _rankings(spec, folder, path, jobs)
         corpus = spec.name if spec.name and len(spec.path) < 2 else str(rankings.provenance.get("corpus", path))
         for clicks, method, outcome, top in product(spec.clicks, spec.method, spec.outcome, spec.top):
             settings: dict[str, Any] = {"clicks": clicks, "method": method, "outcome": outcome, "top": top}
@@ -204,12 +204,11 @@ def _dataset(
     return make_corpus(**vars(synthetic or Synthetic()))
 
 
-def _rankings(spec: CorpusSpec, path: Path | None, jobs: int) -> Rankings:
-    from ltr_duel.rankers import feature_rankers
-
-    return feature_rankers(
-        _dataset(path, spec.synthetic, jobs, spec.split, spec.fold),
-        features=spec.rankers or None,
+def _rankings(spec: CorpusSpec, folder: Path, path: str | None, jobs: int) -> Rankings:
+    return rankers_named(
+        _dataset(folder / path if path else None, spec.synthetic, jobs, spec.split, spec.fold),
+        spec.rankers,
+        folder=folder,
         ties=spec.ties,  # type: ignore[arg-type]  # checked by the spec
         seed=spec.seed,
         drop_constant=spec.drop_constant,

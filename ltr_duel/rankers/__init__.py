@@ -1,4 +1,4 @@
-"""Rankers: the documents of each query in the order of a feature. Rankings, tie rules, ranking metrics.
+"""Rankers: the documents of each query in the order of a feature, a run, a model. Rankings, tie rules, measures.
 
 Nothing here clicks or compares.
 """
@@ -8,13 +8,21 @@ import lazy_loader
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
+    "RANKER_KINDS",
     "TIE_RULES",
+    "Ranker",
+    "RankerKind",
     "Rankings",
     "Run",
     "column_means",
     "constant_features",
+    "evaluate_rankers",
     "feature_rankers",
+    "measure_by_query",
+    "model_rankers",
     "ndcg",
+    "pool_runs",
+    "rankers_named",
     "rankings_from_scores",
     "read_runs",
     "run_rankers",

@@ -11,16 +11,16 @@ nothing is its tie rule.
 from __future__ import annotations
 
 import gzip
-import hashlib
 import math
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ltr_duel.core import FloatVector, InputError
+from ltr_duel.core import FloatVector, InputError, sha256_file
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
@@ -29,6 +29,7 @@ from ltr_duel.rankers.ties import TieRule
 _GZIP = b"\x1f\x8b"
 _SHAPE = "'<query> Q0 <document> <rank> <score> <tag>'"
 
+Line = tuple[str, str, str, float]  # where it stands, query, document, score
 Places = dict[str, dict[str, int]]  # query id -> document id -> row
 
 
@@ -71,6 +72,21 @@ class Run:
     unknown_documents: int
 
     @property
+    def name(self) -> str:
+        """What its ranker is called: as the file, without ``.gz`` and one more ending."""
+        return Path(self.path.name.removesuffix(".gz")).stem
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What provenance keeps of it, as JSON."""
+        return {
+            "sha256": self.sha256,
+            "retrieved": self.retrieved,
+            "unknown_queries": self.unknown_queries,
+            "unknown_documents": self.unknown_documents,
+        }
+
+    @property
     def report(self) -> str:
         """What was found, in one sentence."""
         return (
@@ -111,8 +127,8 @@ def read_runs(paths: Sequence[str | Path], dataset: Dataset) -> list[Run]:
     >>> run.retrieved, run.scores[:3].tolist()
     (2, [7.25, nan, 9.5])
     """
-    places = _places(dataset)
-    return [_read(Path(path), places, dataset) for path in paths]
+    places = document_rows(dataset)
+    return [_read(Path(path), places, dataset.n_docs) for path in paths]
 
 
 def run_rankers(
@@ -156,7 +172,7 @@ def run_rankers(
     >>> run_rankers(dataset, [run]).names
     ('bm25',)
     """
-    named = list(runs.items() if isinstance(runs, Mapping) else ((_name(run.path), run) for run in runs))
+    named = list(runs.items() if isinstance(runs, Mapping) else ((run.name, run) for run in runs))
     for name, run in named:
         if len(run.scores) != dataset.n_docs:
             raise InputError(
@@ -170,38 +186,32 @@ def run_rankers(
         seed=seed,
         jobs=jobs,
     )
-    about = {
-        name: {
-            "sha256": run.sha256,
-            "retrieved": run.retrieved,
-            "unknown_queries": run.unknown_queries,
-            "unknown_documents": run.unknown_documents,
-        }
-        for name, run in named
-    }
+    about = {name: run.about for name, run in named}
     return replace(rankings, provenance={**rankings.provenance, "runs": about})
 
 
-def _name(path: Path) -> str:
-    return Path(path.name.removesuffix(".gz")).stem
+def _read(path: Path, places: Places, documents: int) -> Run:
+    """Read one run file."""
+    run = matched(path, "", lines_of(path), places, documents)
+    return replace(run, sha256=sha256_file(path))
 
 
-def _read(path: Path, places: Places, dataset: Dataset) -> Run:
-    scores = np.full(dataset.n_docs, np.nan)
+def matched(path: Path, digest: str, lines: Iterable[Line], places: Places, documents: int) -> Run:
+    """Match the lines of a run, from wherever they come, to a corpus.
+
+    Raises
+    ------
+    InputError
+        If a score is not finite, or a document is retrieved twice for a query.
+    """
+    scores = np.full(documents, np.nan)
     strange: set[str] = set()
     found: set[str] = set()
-    lines = unknown = 0
-    for number, line in enumerate(_lines(path), 1):
-        words = line.split()
-        if not words:
-            continue
-        if len(words) != 6:
-            raise InputError(f"{path}:{number}: a line of a run has 6 words, {_SHAPE}, not {len(words)}")
-        lines += 1
-        query, _, document, _, text, _ = words
-        score = _number(text)
+    count = unknown = 0
+    for where, query, document, score in lines:
+        count += 1
         if not math.isfinite(score):
-            raise InputError(f"{path}:{number}: the score must be a finite number, such as 0.25 or 1e-6, not '{text}'")
+            raise InputError(f"{where}: the score must be a finite number, such as 0.25 or 1e-6, not '{score}'")
         if query not in places:
             strange.add(query)
             continue
@@ -209,16 +219,47 @@ def _read(path: Path, places: Places, dataset: Dataset) -> Run:
         if row < 0:
             unknown += 1
         elif not np.isnan(scores[row]):
-            raise InputError(f"{path}:{number}: document {document} is retrieved a second time for query {query}")
+            raise InputError(f"{where}: document {document} is retrieved a second time for query {query}")
         else:
             scores[row] = score
             found.add(query)
     retrieved = int((~np.isnan(scores)).sum())
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return Run(path, digest, scores, lines, retrieved, len(found), len(strange), unknown)
+    return Run(path, digest, scores, count, retrieved, len(found), len(strange), unknown)
 
 
-def _places(dataset: Dataset) -> Places:
+def lines_of(path: Path) -> Iterator[Line]:
+    """Yield the lines of a run file, plain or gzipped.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or damaged, or a line does not have six words or a finite score.
+    """
+    for where, words in words_of(path):
+        if len(words) != 6:
+            raise InputError(f"{where}: a line of a run has 6 words, {_SHAPE}, not {len(words)}")
+        query, _, document, _, text, _ = words
+        score = _number(text)
+        if not math.isfinite(score):
+            raise InputError(f"{where}: the score must be a finite number, such as 0.25 or 1e-6, not '{text}'")
+        yield where, query, document, score
+
+
+def words_of(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield file and number of each line of a text file, plain or gzipped, that is not empty, and its words."""
+    for number, line in enumerate(_lines(path), 1):
+        if words := line.split():
+            yield f"{path}:{number}", words
+
+
+def document_rows(dataset: Dataset) -> Places:
+    """Return the row of each document, by the id of its query and its own.
+
+    Raises
+    ------
+    InputError
+        If the documents have no ids, or a query has the same id twice.
+    """
     if dataset.doc_ids is None:
         raise InputError(f"{dataset.name}: its documents have no ids, so run files cannot be matched to them")
     places: Places = {}

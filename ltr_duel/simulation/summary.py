@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from ltr_duel.core import POLICY, REGRET, REPETITION, FloatVector, unknown_name
+from ltr_duel.core import POLICY, REGRET, REPETITION, FloatVector, holm, unknown_name
 from ltr_duel.simulation.statistics import QUANTILES, final_rows
 
 _OUTSIDE = 0.05  # all intervals are of 95 %
@@ -102,16 +102,6 @@ def _at_the_end(frame: pd.DataFrame, column: str) -> pd.DataFrame:
         raise unknown_name("column", column, [str(name) for name in frame.columns])
     wide = final_rows(frame).pivot(index=REPETITION, columns=POLICY, values=column)
     return wide[list(dict.fromkeys(frame[POLICY]))]
-
-
-def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Correct p-values for their number (Holm 1979); NaN stays NaN and does not count."""
-    corrected = np.full(len(p), np.nan)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
-    steps = p[order] * (len(order) - np.arange(len(order)))
-    corrected[order] = np.minimum(1.0, np.maximum.accumulate(steps))
-    return corrected
 
 
 def _corrected(table: pd.DataFrame) -> pd.DataFrame:

@@ -31,7 +31,7 @@ def test_methods_lists_every_method_with_its_parameters_rules_and_reference(ltr_
 
 def test_distortion_prints_its_table_and_leaves_two_files(ltr_duel, corpus, tmp_path):
     answer = ltr_duel(
-        "distortion", corpus, "--rankers", "2,3", "--clicks", "perfect, navigational", "--method", "sosm",
+        "distortion", corpus, "--sizes", "2,3", "--clicks", "perfect, navigational", "--method", "sosm",
         "--out", tmp_path / "out", *QUICK,
     )  # fmt: skip
     assert answer.code == 0, answer.err
@@ -64,10 +64,10 @@ def test_sensitivity_prints_its_table_and_leaves_two_files(ltr_duel, corpus, tmp
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("--rankers", "3,x"), "'x' is not a whole number"),
-        (("--rankers", "100"), "the number of rankers in a set must be between 2 and 3, not 100"),
-        (("--rankers", "3", "--clicks", "navigationl"), "did you mean 'navigational'?"),
-        (("--rankers", "3", "--method", "balanced"), "'balanced' does not compare sets of rankers"),
+        (("--sizes", "3,x"), "'x' is not a whole number"),
+        (("--sizes", "100"), "the number of rankers in a set must be between 2 and 3, not 100"),
+        (("--sizes", "3", "--clicks", "navigationl"), "did you mean 'navigational'?"),
+        (("--sizes", "3", "--method", "balanced"), "'balanced' does not compare sets of rankers"),
     ],
 )
 def test_bad_choices_are_one_sentence_and_exit_2(ltr_duel, corpus, words, complaint):

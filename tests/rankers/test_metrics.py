@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import ndcg_score
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.rankers.metrics import ndcg, ndcg_by_query
+from ltr_duel.rankers.measures import measure_by_query, ndcg
 from tests.conftest import make_rankings, random_rankings
 
 
@@ -31,7 +31,7 @@ def test_a_query_without_relevant_documents_is_zero_and_stays_in_the_mean():
     relevance = rankings.relevance.copy()
     relevance[:6] = 0
     rankings = replace(rankings, relevance=relevance)
-    table = ndcg_by_query(rankings)
+    table = measure_by_query(rankings, "NDCG@10")
     assert (table[:, 0] == 0).all() and (table[:, 1:] > 0).all()
     assert ndcg(rankings) == pytest.approx(table[:, 1:].sum(axis=1) / 4)
 
@@ -39,7 +39,7 @@ def test_a_query_without_relevant_documents_is_zero_and_stays_in_the_mean():
 @pytest.mark.parametrize("k", [1, 3, 10, 25])
 def test_scikit_learn_agrees(k):
     rankings = random_rankings(4, 7, 20, seed=k)
-    table = ndcg_by_query(rankings, k)
+    table = measure_by_query(rankings, f"NDCG@{k}")
     for ranker in range(4):
         for query in range(7):
             rows = slice(20 * query, 20 * query + 20)

@@ -11,7 +11,7 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.core.jit import interpreted
 from ltr_duel.core.random import Streams, stream
 from ltr_duel.interleaving.comparison import Comparer
-from ltr_duel.rankers.metrics import ndcg
+from ltr_duel.rankers.measures import ndcg
 from ltr_duel.simulation.repeated import name_leader, walk_pairs, walk_slates
 from ltr_duel.simulation.sensitivity import draw_pairs, measure_sensitivity, sensitivity_table
 from tests.conftest import make_rankings, random_rankings

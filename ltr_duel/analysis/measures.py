@@ -1,0 +1,87 @@
+"""How good rankers are by the grades: a table, and a figure of dots with intervals."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from ltr_duel.analysis.style import COLOURS, prepared_axes
+
+
+def measures_table(evaluation: pd.DataFrame) -> pd.DataFrame:
+    """Return an evaluation as text.
+
+    Parameters
+    ----------
+    evaluation : DataFrame
+        From `evaluate_rankers`.
+
+    Returns
+    -------
+    DataFrame
+        Columns ranker, measure, mean, 95 % interval (of the mean), to the best, and p (Holm).
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.rankers import evaluate_rankers, feature_rankers
+    >>> rankings = feature_rankers(make_corpus(queries=10, documents=8, features=3))
+    >>> measures_table(evaluate_rankers(rankings, ["MRR"])).columns.to_list()
+    ['ranker', 'measure', 'mean', 'interval', 'to the best', 'p']
+    """
+    return pd.DataFrame(
+        {
+            "ranker": evaluation["ranker"],
+            "measure": evaluation["measure"],
+            "mean": [f"{mean:.4f}" for mean in evaluation["mean"]],
+            "interval": [
+                "-" if math.isnan(low) else f"{low:.3f} to {high:.3f}"
+                for low, high in zip(evaluation["low"], evaluation["high"], strict=True)
+            ],
+            "to the best": [f"{difference:.4f}" if difference else "-" for difference in evaluation["difference"]],
+            "p": ["-" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}" for p in evaluation["p"]],
+        }
+    )
+
+
+def plot_measures(evaluation: pd.DataFrame, ax: Axes | None = None, *, measure: str = "", title: str = "") -> Axes:
+    """Draw the mean of each ranker as a dot with its interval, the best on top; hollow where it differs from the best.
+
+    Parameters
+    ----------
+    evaluation : DataFrame
+        From `evaluate_rankers`.
+    ax : Axes, optional
+        Where to draw; by default on a new figure, as high as there are rankers.
+    measure : str
+        The measure to draw; by default the first one.
+    title : str
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.rankers import evaluate_rankers, feature_rankers
+    >>> rankings = feature_rankers(make_corpus(queries=10, documents=8, features=3))
+    >>> len(plot_measures(evaluate_rankers(rankings, ["MRR"])).get_yticks())
+    3
+    """
+    measure = measure or str(evaluation["measure"].iloc[0])
+    rows = evaluation[evaluation["measure"] == measure].reset_index(drop=True)
+    ax = prepared_axes(ax, 7, max(2.2, 1.2 + 0.2 * len(rows)), title, grid="x")
+    places = range(len(rows))
+    ax.hlines(places, rows["low"], rows["high"], color=COLOURS[0], lw=1.4, alpha=0.6)
+    for worse, face in ((False, COLOURS[0]), (True, "white")):
+        some = rows[(rows["p"] < 0.05) == worse]
+        label = "p < 0.05 against the best (Holm)" if worse else "best, or not shown to be worse"
+        ax.plot(some["mean"], some.index, "o", ms=5, color=COLOURS[0], mfc=face, label=label)
+    ax.set_yticks(list(places), [str(name) for name in rows["ranker"]])
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.set_xlabel(f"{measure}, mean over {int(rows['queries'].iloc[0]):,} queries with 95 % interval")
+    ax.legend(loc="lower right", fontsize=8)
+    return ax

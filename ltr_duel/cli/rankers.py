@@ -1,0 +1,76 @@
+"""``ltr-duel rankers``: the kinds of rankers, and how good rankers are by the grades."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ltr_duel.cli._options import (
+    corpus_at,
+    jobs_option,
+    plugin_option,
+    print_catalogue,
+    print_table,
+    rankers_option,
+    rankings_of,
+    seed_option,
+)
+
+
+@click.group()
+def command() -> None:
+    """List the kinds of rankers, and evaluate rankers by the relevance grades."""
+
+
+@command.command()
+@plugin_option
+def kinds() -> None:
+    """List where rankers may come from, and how that is written."""
+    from ltr_duel.rankers import RANKER_KINDS
+
+    print_catalogue(RANKER_KINDS, (), bibtex=False)
+
+
+@command.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@rankers_option
+@click.option("--measure", "measures", multiple=True, help="NDCG@k, ERR@k, MAP, MRR, P@k, R@k; may be repeated.")
+@click.option("--ties", default="fixed_random", show_default=True, help="Order of documents with equal scores.")
+@plugin_option
+@seed_option
+@jobs_option
+@click.option("--out", type=click.Path(path_type=Path), help="A folder for measures.parquet, .tex and .png.")
+def evaluate(
+    path: Path,
+    words: tuple[str, ...],
+    measures: tuple[str, ...],
+    ties: str,
+    seed: int,
+    jobs: int,
+    out: Path | None,
+) -> None:
+    """Measure rankers, by default the features, of the corpus at PATH by the relevance grades.
+
+    For each measure the best comes first: mean over queries, its 95 % interval, the difference to the best, and p of a
+    paired t-test against the best, corrected for the number of rankers by Holm's method.
+    """
+    from ltr_duel.analysis import latex_table, measures_table, plot_measures, save_figure
+    from ltr_duel.core import replacing
+    from ltr_duel.rankers import DEFAULT_MEASURES, evaluate_rankers
+
+    dataset = corpus_at(path, words)
+    rankings = rankings_of(dataset, words, ties=ties, seed=seed, jobs=jobs)
+    table = evaluate_rankers(rankings, measures or DEFAULT_MEASURES)
+    text = measures_table(table)
+    title = f"{dataset.name}: {len(rankings)} rankers"
+    click.echo(f"{title}, {rankings.n_queries:,} queries\n")
+    print_table(text)
+    if out is None:
+        return
+    with replacing(out / "measures.parquet") as temporary:
+        table.to_parquet(temporary, index=False)
+    with replacing(out / "measures.tex") as temporary:
+        temporary.write_text(latex_table(text, caption=title), encoding="utf-8")
+    save_figure(plot_measures(table, title=title), out / "measures.png")
+    click.echo(f"\n{out / 'measures.parquet'}, {out / 'measures.tex'}, {out / 'measures.png'}")

@@ -1,0 +1,36 @@
+"""``onnx:FILE``: a model in the exchange format ONNX, which most libraries write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core import InputError
+from ltr_duel.data import Dataset
+from ltr_duel.rankers.models import check_features, library, model_file, model_ranker
+from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
+
+
+def open_onnx(dataset: Dataset, what: str) -> list[Ranker]:
+    """Read a model file; it takes one matrix of features and returns one score for each row first."""
+    path = model_file(what, "onnx")
+    runtime: Any = library("onnxruntime", "models")
+    try:
+        session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    except Exception as error:  # the runtime's own classes, one for each way to fail
+        raise InputError(f"{path}: not an ONNX model ({str(error).splitlines()[0]})") from None
+    inputs = session.get_inputs()
+    if len(inputs) != 1 or len(inputs[0].shape) != 2:
+        raise InputError(f"{path}: takes {len(inputs)} inputs; one matrix of features is needed")
+    if isinstance(inputs[0].shape[1], int):
+        check_features(str(path), inputs[0].shape[1], dataset)
+
+    def predict(features: NDArray[np.float32]) -> Any:
+        return session.run(None, {inputs[0].name: np.ascontiguousarray(features)})[0]
+
+    return model_ranker(path, "onnx", dataset, predict)
+
+
+RANKER_KINDS.add(RankerKind(name="onnx", open=open_onnx, means="an ONNX model: features in, scores out"))

@@ -1,0 +1,83 @@
+"""``scores:FILE``: a table (Parquet or CSV) of query, document, and a column of scores for each ranker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ltr_duel.core import InputError, IntVector, sha256_file
+from ltr_duel.data import Dataset
+from ltr_duel.rankers.runs import document_rows
+from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
+
+
+def open_scores(dataset: Dataset, what: str) -> list[Ranker]:
+    """Read a table of scores."""
+    path = Path(what)
+    table = _table(path)
+    for name in ("query", "document"):
+        if name not in table:
+            raise InputError(
+                f"{path}: there is no column '{name}'; the columns are {', '.join(map(str, table.columns))}"
+            )
+    names = [str(name) for name in table.columns if name not in ("query", "document")]
+    if not names:
+        raise InputError(f"{path}: beside 'query' and 'document' there is no column of scores")
+    rows, unknown = _rows(path, table, dataset)
+    about = {"kind": "scores", "file": path.name, "sha256": sha256_file(path), "unknown_documents": unknown}
+    return [_ranker(path, name, table[name], rows, dataset, about) for name in names]
+
+
+def _table(path: Path) -> pd.DataFrame:
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such table of scores")
+    try:
+        if path.suffix == ".parquet":
+            return pd.read_parquet(path)
+        return pd.read_csv(path, dtype={"query": str, "document": str})
+    except (ValueError, OSError, pd.errors.ParserError) as error:
+        raise InputError(f"{path}: neither Parquet nor CSV ({str(error).splitlines()[0]})") from None
+
+
+def _rows(path: Path, table: pd.DataFrame, dataset: Dataset) -> tuple[IntVector, int]:
+    """Return for each line the row of the corpus, -1 for what that does not know, and how many those are."""
+    places = document_rows(dataset)
+    pairs = zip(table["query"].astype(str), table["document"].astype(str), strict=True)
+    rows = np.array([places.get(query, {}).get(document, -1) for query, document in pairs], np.int64)
+    known = rows[rows >= 0]
+    if not known.size:
+        raise InputError(f"{path}: none of its {len(rows):,} documents is in {dataset.name}")
+    twice = np.flatnonzero(np.bincount(known) > 1)
+    if twice.size:
+        line = np.flatnonzero(rows == twice[0])[1]
+        raise InputError(
+            f"{path}: row {line + 1}: document {table['document'].iloc[line]} of query {table['query'].iloc[line]} is"
+            " there a second time"
+        )
+    return rows, int((rows < 0).sum())
+
+
+def _ranker(
+    path: Path,
+    name: str,
+    column: pd.Series[float],
+    rows: IntVector,
+    dataset: Dataset,
+    about: dict[str, object],
+) -> Ranker:
+    if column.dtype.kind not in "fiu":
+        raise InputError(f"{path}: column '{name}' holds {column.dtype}, not numbers")
+    values = column.to_numpy(np.float64)
+    if not np.isfinite(values).all():
+        line = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise InputError(f"{path}: row {line + 1}: the score of '{name}' must be a finite number, not {values[line]}")
+    scores = np.full(dataset.n_docs, np.nan)
+    scores[rows[rows >= 0]] = values[rows >= 0]
+    return Ranker(name, lambda: scores.copy(), {**about, "retrieved": int((rows >= 0).sum())})
+
+
+RANKER_KINDS.add(
+    RankerKind(name="scores", open=open_scores, means="a table (Parquet, CSV): query, document, a column a ranker")
+)

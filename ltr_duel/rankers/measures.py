@@ -1,0 +1,192 @@
+"""How good rankings are by the grades, whatever users click: NDCG, ERR, average precision, reciprocal rank, P and R.
+
+Documents count as relevant from grade 1 on. A query without a relevant document counts 0 and stays in the mean, as in
+trec_eval and in LETOR's tools (Yahoo's give 1/2 or 1), so that differences between rankers only shrink by a common
+factor. What is measured is the whole order of a ranker: also the documents that a run does not retrieve, which come
+last by the tie rule.
+
+- NDCG@k: Jarvelin, Kekalainen, TOIS 2002, with the gain 2^grade - 1 of Burges et al. (ICML 2005):
+  DCG@k = sum over the first k documents of (2^grade - 1) / log2(1 + rank), divided by that of the ideal order of all
+  documents of the query.
+- ERR@k: Chapelle, Metlzer, Zhang, Grinspan, CIKM 2009: a user goes down the list and stops at a document with the
+  probability (2^grade - 1) / 2^highest; the expected 1 / rank of that stop. As in TREC's gdeval the highest grade is 4
+  (that of the corpus where it has more).
+- MAP, MRR, P@k, R@k (recall): as in trec_eval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, require_between, unknown_name
+from ltr_duel.rankers.rankings import Rankings
+
+Grades = NDArray[np.int16]
+_GDEVAL_HIGHEST = 4
+_ALL = 1 << 40  # documents: all of them
+
+
+class _Query(NamedTuple):
+    """What a measure is computed from."""
+
+    shown: Grades  # (K, at most k): the grades in the order of each ranker
+    best: Grades  # (n,): all grades of the query, the highest first
+    highest: int  # the highest grade that there can be
+
+
+def _gain(grades: Grades) -> NDArray[np.float64]:
+    return 2.0 ** grades.astype(np.float64) - 1
+
+
+def _ndcg(query: _Query, k: int) -> FloatVector:
+    depth = query.shown.shape[1]
+    discount = 1 / np.log2(np.arange(2, depth + 2))
+    ideal = float((_gain(query.best[:depth]) * discount).sum())
+    return (_gain(query.shown) * discount).sum(axis=1) / ideal if ideal > 0 else np.zeros(len(query.shown))
+
+
+def _err(query: _Query, k: int) -> FloatVector:
+    stops = _gain(query.shown) / 2.0**query.highest
+    reached = np.cumprod(np.hstack([np.ones((len(stops), 1)), 1 - stops[:, :-1]]), axis=1)
+    return np.asarray((reached * stops / np.arange(1, stops.shape[1] + 1)).sum(axis=1))
+
+
+def _average_precision(query: _Query, k: int) -> FloatVector:
+    relevant = query.shown > 0
+    precision = np.cumsum(relevant, axis=1) / np.arange(1, relevant.shape[1] + 1)
+    return np.asarray((precision * relevant).sum(axis=1) / _relevant(query))
+
+
+def _reciprocal_rank(query: _Query, k: int) -> FloatVector:
+    relevant = query.shown > 0
+    return np.where(relevant.any(axis=1), 1.0 / (relevant.argmax(axis=1) + 1), 0.0)
+
+
+def _precision(query: _Query, k: int) -> FloatVector:
+    return np.asarray((query.shown > 0).sum(axis=1) / k)
+
+
+def _recall(query: _Query, k: int) -> FloatVector:
+    return np.asarray((query.shown > 0).sum(axis=1) / _relevant(query))
+
+
+def _relevant(query: _Query) -> int:
+    """Return how many documents are relevant, or 1 to divide by where none is."""
+    return max(int((query.best > 0).sum()), 1)
+
+
+_KINDS: dict[str, Callable[[_Query, int], FloatVector]] = {
+    "NDCG": _ndcg, "ERR": _err, "MAP": _average_precision, "MRR": _reciprocal_rank, "P": _precision, "R": _recall,
+}  # fmt: skip
+_WHOLE_LIST = ("MAP", "MRR")  # these need no cut-off
+DEFAULT_MEASURES = ("NDCG@10", "ERR@10", "MAP", "MRR", "P@10", "R@10")
+
+
+class Measure(NamedTuple):
+    """A measure with its cut-off."""
+
+    name: str  # as a user writes it, for example "NDCG@10"
+    kind: str
+    k: int
+
+
+def measure_named(text: str) -> Measure:
+    """Parse ``NDCG@10``, ``ERR@20``, ``MAP``, ``MRR``, ``P@5``, ``R@100``.
+
+    Parameters
+    ----------
+    text : str
+        Capital letters do not matter; MAP and MRR may have a cut-off, the others need one.
+
+    Raises
+    ------
+    InputError
+        For a measure that does not exist, or a cut-off that is missing or no whole number from 1.
+    """
+    kind, at, cut = text.strip().partition("@")
+    kind = kind.upper()
+    if kind not in _KINDS:
+        raise unknown_name("measure", text, [*(f"{one}@k" for one in _KINDS if one not in _WHOLE_LIST), *_WHOLE_LIST])
+    if not at and kind in _WHOLE_LIST:
+        return Measure(kind, kind, _ALL)
+    if not cut.isdecimal() or not 1 <= int(cut[:9]) <= 100_000:
+        raise InputError(f"measure '{text}': write a cut-off from 1 to 100,000, as in '{kind}@10'")
+    return Measure(f"{kind}@{int(cut)}", kind, int(cut))
+
+
+def measure_by_query(rankings: Rankings, measure: str = "NDCG@10") -> FloatMatrix:
+    """Return a measure of each ranker on each query.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        Where ties are ordered anew in each comparison, one such order is measured.
+    measure : str
+        ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k`` or ``R@k`` (recall), with a number for k.
+
+    Returns
+    -------
+    ndarray of float64, shape (K, n_queries)
+
+    Raises
+    ------
+    InputError
+        For a measure that does not exist.
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.rankers import feature_rankers
+    >>> rankings = feature_rankers(make_corpus(queries=10, documents=8, features=3))
+    >>> measure_by_query(rankings, "MRR").shape
+    (3, 10)
+    """
+    return _by_query(rankings, measure_named(measure))
+
+
+def ndcg(rankings: Rankings, k: int = 10) -> FloatVector:
+    """Return the NDCG@k of each ranker, averaged over all queries.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        Where ties are ordered anew in each comparison, one such order is measured.
+    k : int
+        How many documents count, at least 1. A query with fewer counts them all.
+
+    Returns
+    -------
+    ndarray of float64, shape (K,)
+
+    Raises
+    ------
+    InputError
+        For a k below 1.
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.rankers import feature_rankers
+    >>> rankings = feature_rankers(make_corpus(queries=4, documents=6, features=10), features=["1", "2"])
+    >>> ndcg(rankings).round(3)
+    array([0.433, 0.512])
+    """
+    require_between("the number of documents that NDCG looks at", k, 1)
+    means: FloatVector = _by_query(rankings, Measure(f"NDCG@{k}", "NDCG", k)).mean(axis=1)
+    return means
+
+
+def _by_query(rankings: Rankings, measure: Measure) -> FloatMatrix:
+    compute = _KINDS[measure.kind]
+    highest = max(_GDEVAL_HIGHEST, rankings.grades - 1)
+    table = np.empty((len(rankings), rankings.n_queries))
+    for number in range(rankings.n_queries):
+        start, stop = (int(row) for row in rankings.query_ptr[number : number + 2])
+        grades = rankings.relevance[start:stop]
+        shown = grades[rankings.order[:, start : min(stop, start + measure.k)]]
+        table[:, number] = compute(_Query(shown, np.sort(grades)[::-1], highest), measure.k)
+    return table

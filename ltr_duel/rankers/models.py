@@ -1,0 +1,154 @@
+"""Trained models as rankers: the score of a document is what the model predicts from its features.
+
+Nothing is unpickled: a model file is read by its own library, in a format that holds numbers only. What the library
+predicts is taken as it is.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core import InputError, sha256_file
+from ltr_duel.data import Dataset
+from ltr_duel.rankers.rankings import Rankings
+from ltr_duel.rankers.scores import rankings_from_scores
+from ltr_duel.rankers.sources import Ranker
+from ltr_duel.rankers.ties import TieRule
+
+Predict = Callable[[NDArray[np.float32]], Any]
+
+
+def model_rankers(
+    dataset: Dataset,
+    models: Mapping[str, Any],
+    *,
+    ties: TieRule = "fixed_random",
+    seed: int = 0,
+    jobs: int = -1,
+) -> Rankings:
+    """Build one ranker for each fitted model.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    models : mapping of str to estimator or callable
+        Anything with a method ``predict`` (a fitted scikit-learn estimator, a LightGBM booster), or a function: given
+        the features, shape (n_docs, n_features), it returns one score for each document, the best document highest.
+    ties : str
+        See `ltr_duel.rankers.ties`.
+    seed : int
+        Of the tie rule.
+    jobs : int
+        Threads; -1 for all cores.
+
+    Returns
+    -------
+    Rankings
+
+    Raises
+    ------
+    InputError
+        For no model at all, one that was fitted on another number of features, or scores that are not one finite
+        number for each document.
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> corpus = make_corpus(queries=10, documents=8, features=3)
+    >>> model_rankers(corpus, {"sum": lambda features: features.sum(axis=1)}).names
+    ('sum',)
+    """
+    if not models:
+        raise InputError("there is no model to rank by")
+    names = tuple(models)
+    scores = {}
+    for name, model in models.items():
+        fitted = getattr(model, "n_features_in_", dataset.n_features)
+        check_features(f"model '{name}'", int(fitted), dataset)
+        predict = getattr(model, "predict", model)
+        if not callable(predict):
+            raise InputError(
+                f"model '{name}' is a {type(model).__name__}: it has no method predict and cannot be called"
+            )
+        scores[name] = checked_scores(f"model '{name}'", predict(dataset.features), dataset)
+    rankings = rankings_from_scores(dataset, names, lambda k: scores[names[k]].copy(), ties=ties, seed=seed, jobs=jobs)
+    about = {name: {"kind": "model", "class": type(model).__name__} for name, model in models.items()}
+    return replace(rankings, provenance={**rankings.provenance, "rankers": about})
+
+
+def model_file(what: str, kind: str) -> Path:
+    """Return the path of a model file; refuse what is missing, or is a pickle.
+
+    Raises
+    ------
+    InputError
+    """
+    path = Path(what)
+    if not what or not path.is_file():
+        raise InputError(f"{path}: there is no such {kind} model file")
+    with path.open("rb") as file:
+        head = file.read(2)
+    if head[:1] == b"\x80" and head[1:2] <= b"\x05":
+        raise InputError(f"{path}: this is a pickle, which could run code; save the model in {kind}'s own format")
+    return path
+
+
+def library(name: str, extra: str) -> Any:
+    """Import a library that only some rankers need.
+
+    Raises
+    ------
+    InputError
+        If it is not installed; the sentence says how to.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise InputError(f"{name} is not installed; install it with: pip install 'ltr-duel[{extra}]'") from None
+
+
+def model_ranker(path: Path, kind: str, dataset: Dataset, predict: Predict) -> list[Ranker]:
+    """Return the ranker of a model file."""
+
+    def scores() -> NDArray[np.float64]:
+        return checked_scores(str(path), predict(dataset.features), dataset)
+
+    return [Ranker(f"{kind}:{path.stem}", scores, {"kind": kind, "file": path.name, "sha256": sha256_file(path)})]
+
+
+def check_features(model: str, trained: int, dataset: Dataset) -> None:
+    """Refuse a model that was trained on other features.
+
+    Raises
+    ------
+    InputError
+    """
+    if trained != dataset.n_features:
+        raise InputError(f"{model} was trained on {trained:,} features; {dataset.name} has {dataset.n_features:,}")
+
+
+def checked_scores(model: str, found: Any, dataset: Dataset) -> NDArray[np.float64]:
+    """Return predictions as scores; shape (n_docs,).
+
+    Raises
+    ------
+    InputError
+        If they are not one finite number for each document.
+    """
+    scores = np.asarray(found)
+    if scores.shape not in ((dataset.n_docs,), (dataset.n_docs, 1)) or scores.dtype.kind not in "fiu":
+        raise InputError(
+            f"{model} predicts an array of {scores.dtype} and shape {scores.shape};"
+            f" one number for each of the {dataset.n_docs:,} documents is needed"
+        )
+    flat = scores.reshape(-1).astype(np.float64)
+    if not np.isfinite(flat).all():
+        raise InputError(f"{model} predicts {flat[~np.isfinite(flat)][0]} for a document; scores must be finite")
+    return flat

@@ -1,0 +1,197 @@
+"""A corpus without features: relevance judgements (qrels), and the runs whose documents are pooled.
+
+The documents of a query are those that have a judgement and, down to a depth, those that a run retrieves. A document
+without a judgement has grade 0 and is counted; so has one with a negative grade (spam). Queries without a judgement, or
+for which no run retrieves anything, are left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ltr_duel.core import InputError, require_between, sha256_file
+from ltr_duel.data import Dataset
+from ltr_duel.rankers.runs import Line, Run, document_rows, lines_of, matched, words_of
+
+_USUAL_GRADES = (2, 3, 5)
+
+
+class Pool(NamedTuple):
+    """A corpus that was pooled, and its runs.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Without features.
+    runs : dict of str to Run
+        For `run_rankers`.
+    unjudged : int
+        Documents of the corpus that have no judgement; their grade is 0.
+    left_out : int
+        Queries that have no judgement, or for which no run retrieves anything.
+
+    Examples
+    --------
+    >>> qrels = pd.DataFrame({"qid": ["1"], "docno": ["a"], "label": [2]})
+    >>> pool = pool_runs(qrels, {"mine": pd.DataFrame({"qid": ["1"], "docno": ["b"], "score": [7.5]})})
+    >>> pool.dataset.n_docs, pool.dataset.n_features, pool.unjudged
+    (2, 0, 1)
+    """
+
+    dataset: Dataset
+    runs: dict[str, Run]
+    unjudged: int
+    left_out: int
+
+
+def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: str = "") -> Pool:
+    """Make a corpus of judgements and runs.
+
+    Parameters
+    ----------
+    qrels : path, DataFrame, or ir_datasets dataset
+        A TREC file ``<query> 0 <document> <grade>``, plain or gzipped; a frame with the columns qid, docno and label
+        (PyTerrier), or query_id, doc_id and relevance; anything with a method ``qrels_iter``.
+    runs : mapping of str to path, DataFrame or iterable
+        What each ranker retrieves: a TREC run, plain or gzipped; a frame with the columns qid, docno and score, or
+        query_id, doc_id and score; records that have these as attributes.
+    depth : int
+        How many documents of a run come into the pool, for each query.
+    name : str
+        What plots and reports call the corpus.
+
+    Returns
+    -------
+    Pool
+
+    Raises
+    ------
+    InputError
+        If something is missing or breaks the format, if a document is judged or retrieved twice for a query, or if no
+        query is left.
+
+    Examples
+    --------
+    >>> from ltr_duel.rankers import run_rankers
+    >>> qrels = pd.DataFrame({"qid": ["1", "1"], "docno": ["a", "b"], "label": [0, 1]})
+    >>> frame = pd.DataFrame({"qid": ["1", "1"], "docno": ["b", "c"], "score": [7.5, 3.0]})
+    >>> pool = pool_runs(qrels, {"mine": frame})
+    >>> pool.dataset.doc_ids[run_rankers(pool.dataset, pool.runs).order[0]].tolist()[:2]
+    ['b', 'c']
+    """
+    require_between("the depth of the pool", depth, 1)
+    if not runs:
+        raise InputError("there is no run to pool documents from")
+    judged = _judgements(qrels)
+    read = {label: list(_lines(label, given)) for label, given in runs.items()}
+    pooled: dict[str, dict[str, None]] = defaultdict(dict)
+    for lines in read.values():
+        by_query: dict[str, list[tuple[float, str]]] = defaultdict(list)
+        for _, query, document, score in lines:
+            by_query[query].append((-score, document))
+        for query, found in by_query.items():
+            pooled[query].update((document, None) for _, document in sorted(found)[:depth])
+    queries = [query for query in judged if query in pooled]
+    if not queries:
+        raise InputError("no query has both a judgement and a document that a run retrieves")
+    documents = {query: sorted({*judged[query], *pooled[query]}) for query in queries}
+    grades = [max(0, judged[query].get(one, 0)) for query in queries for one in documents[query]]
+    ids = np.array([one for query in queries for one in documents[query]])
+    most = max(grades) + 1
+    dataset = Dataset(
+        features=np.zeros((len(ids), 0), np.float32),
+        relevance=np.array(grades, np.int16),
+        query_ptr=np.cumsum([0, *(len(documents[query]) for query in queries)]),
+        query_ids=np.array(queries),
+        doc_ids=ids,
+        name=name or (Path(qrels).name if isinstance(qrels, str | Path) else "pooled runs"),
+        grades=next((usual for usual in _USUAL_GRADES if usual >= most), most),
+        sha256=_digest(
+            [*zip(np.repeat(queries, [len(documents[query]) for query in queries]), ids, grades, strict=True)]
+        ),
+        feature_names=(),
+    )
+    places = document_rows(dataset)
+    return Pool(
+        dataset,
+        {label: _run(label, runs[label], lines, places, len(ids)) for label, lines in read.items()},
+        sum(one not in judged[query] for query in queries for one in documents[query]),
+        len({*judged, *pooled}) - len(queries),
+    )
+
+
+def _run(label: str, given: Any, lines: list[Line], places: dict[str, dict[str, int]], documents: int) -> Run:
+    if isinstance(given, str | Path):
+        return matched(Path(given), sha256_file(Path(given)), lines, places, documents)
+    return matched(Path(label), _digest([line[1:] for line in lines]), lines, places, documents)
+
+
+def _lines(label: str, given: Any) -> Iterator[Line]:
+    if isinstance(given, str | Path):
+        yield from lines_of(Path(given))
+        return
+    seen = set()
+    for number, (query, document, score) in enumerate(_records(f"run '{label}'", given, ("score",)), 1):
+        where = f"run '{label}', row {number}"
+        if (query, document) in seen:
+            raise InputError(f"{where}: document {document} is retrieved a second time for query {query}")
+        seen.add((query, document))
+        if not isinstance(score, int | float | np.number) or not np.isfinite(score):
+            raise InputError(f"{where}: the score must be a finite number, not '{score}'")
+        yield where, query, document, float(score)
+
+
+def _judgements(qrels: Any) -> dict[str, dict[str, int]]:
+    judged: dict[str, dict[str, int]] = defaultdict(dict)
+    for where, query, document, grade in _judged_lines(qrels):
+        try:
+            number = int(grade)
+        except (TypeError, ValueError):
+            raise InputError(f"{where}: the grade must be a whole number, not '{grade}'") from None
+        if number > 30:
+            raise InputError(f"{where}: the grade must be at most 30, not {number}")
+        if document in judged[query]:
+            raise InputError(f"{where}: document {document} is judged a second time for query {query}")
+        judged[query][document] = number
+    if not judged:
+        raise InputError("there is no judgement")
+    return dict(judged)
+
+
+def _judged_lines(qrels: Any) -> Iterator[tuple[str, str, str, Any]]:
+    if isinstance(qrels, str | Path):
+        for where, words in words_of(Path(qrels)):
+            if len(words) != 4:
+                raise InputError(f"{where}: a judgement has 4 words, '<query> 0 <document> <grade>', not {len(words)}")
+            yield where, words[0], words[2], words[3]
+        return
+    given = qrels.qrels_iter() if hasattr(qrels, "qrels_iter") else qrels
+    for number, (query, document, grade) in enumerate(_records("qrels", given, ("label", "relevance")), 1):
+        yield f"qrels, row {number}", query, document, grade
+
+
+def _records(what: str, given: Any, values: tuple[str, ...]) -> Iterator[tuple[str, str, Any]]:
+    """Yield query, document and value of rows, by whatever of the usual names they have."""
+    wanted = (("qid", "query_id"), ("docno", "doc_id"), values)
+    rows: Iterable[Any] = given.itertuples(index=False) if isinstance(given, pd.DataFrame) else given
+    for row in rows:
+        found = [next((one for one in names if hasattr(row, one)), "") for names in wanted]
+        if not all(found):
+            missing = " or ".join(wanted[found.index("")])
+            raise InputError(f"{what}: its rows have no {missing}")
+        query, document, value = (getattr(row, one) for one in found)
+        yield str(query), str(document), value
+
+
+def _digest(rows: Iterable[tuple[Any, ...]]) -> str:
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(("\x1f".join(map(str, row)) + "\n").encode())
+    return digest.hexdigest()

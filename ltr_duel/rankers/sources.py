@@ -1,0 +1,205 @@
+"""Rankers by one word each, wherever they come from: features, run files, models, tables of scores, rank lists.
+
+    features    features:1,5,23    run:bm25.trec.gz    lightgbm:model.txt    scores:scores.parquet    mine=run:a.trec
+
+A word is ``KIND``, ``KIND:WHAT`` or ``NAME=KIND:WHAT``. Every kind gives scores of documents, highest first; they mix
+in one `Rankings`. A kind is registered by a page of the package `ltr_duel.rankers.kinds`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core import Component, InputError, Registry, unknown_name
+from ltr_duel.data import Dataset
+from ltr_duel.rankers.features import constant_features, feature_rankers
+from ltr_duel.rankers.rankings import Rankings
+from ltr_duel.rankers.scores import rankings_from_scores
+from ltr_duel.rankers.ties import TieRule
+
+Scores = NDArray[np.floating[Any]]
+_PLAIN_FEATURE = {"kind": "features"}  # what there is to say about a feature under its own name
+
+
+class Ranker(NamedTuple):
+    """One ranker of a source, before its documents are ordered.
+
+    Examples
+    --------
+    >>> Ranker("flat", lambda: np.zeros(3), {"kind": "mine"}).name
+    'flat'
+    """
+
+    name: str
+    scores: Callable[[], Scores]  # (n_docs,), highest first; NaN for documents that it does not retrieve
+    about: dict[str, Any]  # provenance: kind, file, SHA-256, what was unknown
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RankerKind(Component):
+    """A kind of source of rankers.
+
+    Parameters
+    ----------
+    name : str
+        What stands before the colon.
+    open : callable
+        ``open(dataset, what) -> list of Ranker``; ``what`` is the text after the colon.
+    params, limits, choices, cite, where
+        See `ltr_duel.core.Component`; a kind needs none of them.
+    takes : str
+        What stands after the colon. ``"FILE"`` is a path, relative to the folder of a spec.
+    means : str
+        What that is, for people.
+
+    Examples
+    --------
+    >>> kind = RankerKind(name="mine", open=lambda dataset, what: [], means="my own format")
+    >>> kind.facts()
+    {'written': 'mine:FILE', 'what it is': 'my own format'}
+    """
+
+    open: Callable[[Dataset, str], list[Ranker]] = field(repr=False)
+    takes: str = field(default="FILE", repr=False)
+    means: str = field(default="", repr=False)
+
+    def facts(self) -> dict[str, str]:
+        """Return what a reader wants to know, by the words of a table's head."""
+        return {"written": f"{self.name}:{self.takes}" if self.takes else self.name, "what it is": self.means}
+
+
+RANKER_KINDS: Registry[RankerKind] = Registry("kind of ranker", "ltr_duel.rankers.kinds")
+
+
+def rankers_named(
+    dataset: Dataset,
+    words: Sequence[str],
+    *,
+    folder: str | Path = "",
+    ties: TieRule = "fixed_random",
+    seed: int = 0,
+    drop_constant: bool = False,
+    jobs: int = -1,
+) -> Rankings:
+    """Build the rankers that some words name, all in one `Rankings`.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    words : sequence of str
+        For example ``["features:1,5", "run:bm25.trec.gz", "mine=lightgbm:model.txt"]``. A word that names a feature, or
+        several separated by commas, stands for ``features:`` these; no word at all for all features.
+    folder : path
+        What the paths in words are relative to; the working directory by default.
+    ties : str
+        See `ltr_duel.rankers.ties`.
+    seed : int
+        Of the tie rule.
+    drop_constant : bool
+        Leave out features that are constant within every query.
+    jobs : int
+        Threads; -1 for all cores.
+
+    Returns
+    -------
+    Rankings
+        The provenance holds under ``rankers`` where each one comes from, with the digest of its file; nothing for
+        features.
+
+    Raises
+    ------
+    InputError
+        For an unknown kind or feature, a file that cannot be used, or two rankers of one name.
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> corpus = make_corpus(queries=10, documents=8, features=3)
+    >>> rankers_named(corpus, ["features:1,3"]).names == (corpus.feature_names[0], corpus.feature_names[2])
+    True
+    """
+    parsed = [_parsed(dataset, word) for word in words] or [("", "features", "")]
+    if not dataset.n_features and any(kind == "features" for _, kind, _ in parsed):
+        raise InputError(f"{dataset.name} has no features; name other rankers, such as run:bm25.trec.gz")
+    if all(kind == "features" and not name for name, kind, _ in parsed):
+        chosen = [one for _, _, what in parsed for one in _features(dataset, what)]
+        return feature_rankers(dataset, features=chosen, ties=ties, seed=seed, drop_constant=drop_constant, jobs=jobs)
+    constant = set(constant_features(dataset)) if drop_constant else set()
+    rankers: list[Ranker] = []
+    for name, kind, what in parsed:
+        if kind == "features":
+            found = [_feature_ranker(dataset, one) for one in _features(dataset, what) if one not in constant]
+        else:
+            found = _opened(dataset, RANKER_KINDS[kind], what, Path(folder))
+        if name and len(found) != 1:
+            raise InputError(f"'{name}={kind}:{what}' is {len(found)} rankers; a name of your own is for one")
+        rankers += [one._replace(name=name, about=one.about | {"named": one.name}) for one in found] if name else found
+    names = [ranker.name for ranker in rankers]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(
+                f"two rankers are called '{name}'; name one of them yourself: NAME={_origin(rankers, name)}"
+            )
+    rankings = rankings_from_scores(
+        dataset, tuple(names), lambda k: rankers[k].scores(), ties=ties, seed=seed, jobs=jobs
+    )
+    about = {ranker.name: ranker.about for ranker in rankers if ranker.about != _PLAIN_FEATURE}
+    return replace(rankings, provenance={**rankings.provenance, "rankers": about})
+
+
+def _parsed(dataset: Dataset, word: str) -> tuple[str, str, str]:
+    """Split a word into a name, a kind and what stands after the colon."""
+    text = word.strip()
+    if text in dataset.feature_names:
+        return "", "features", text
+    named = re.match(r"([^=:,]+)=(.*)", text)
+    name, rest = (named[1].strip(), named[2]) if named else ("", text)
+    kind, colon, what = rest.partition(":")
+    if colon or kind == "features" or kind in RANKER_KINDS:
+        if kind != "features":
+            RANKER_KINDS[kind]  # an unknown kind is said here
+        return name, kind, what
+    return name, "features", rest
+
+
+def _opened(dataset: Dataset, kind: RankerKind, what: str, folder: Path) -> list[Ranker]:
+    if kind.takes and not what:
+        raise InputError(f"'{kind.name}:' needs a word after the colon: {kind.name}:{kind.takes}")
+    return kind.open(dataset, str(folder / what) if kind.takes == "FILE" else what)
+
+
+def _features(dataset: Dataset, what: str) -> list[str]:
+    """Return the features that a list of names or numbers stands for; all of them where it is empty."""
+    if not what:
+        return list(dataset.feature_names)
+    if what in dataset.feature_names:
+        return [what]
+    found = []
+    for one in filter(None, (part.strip() for part in what.split(","))):
+        if one in dataset.feature_names:
+            found.append(one)
+        elif one.isdecimal() and 1 <= int(one[:9]) <= dataset.n_features:
+            found.append(dataset.feature_names[int(one) - 1])
+        else:
+            raise unknown_name(f"feature in {dataset.name} called", one, dataset.feature_names)
+    if not found:
+        raise InputError(f"'features:{what}' names no feature")
+    return found
+
+
+def _feature_ranker(dataset: Dataset, name: str) -> Ranker:
+    column = dataset.feature_names.index(name)
+    rising = np.float32(-1 if dataset.lower_is_better else 1)
+    return Ranker(name, lambda: dataset.features[:, column] * rising, _PLAIN_FEATURE)
+
+
+def _origin(rankers: Sequence[Ranker], name: str) -> str:
+    about = next(ranker.about for ranker in rankers if ranker.name == name)
+    return f"{about['kind']}:{about.get('file', '')}"

@@ -1,0 +1,107 @@
+"""Rankers from files on the command line and in specs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ltr_duel.data import load_dataset
+from ltr_duel.experiment.problems import build_problems
+from ltr_duel.experiment.spec import read_spec
+from ltr_duel.preferences import load_preferences
+from ltr_duel.rankers import evaluate_rankers, rankers_named
+from tests.rankers.test_sources import lightgbm_model
+
+
+@pytest.fixture
+def model(corpus, tmp_path):
+    """Train a model on the small corpus, and return the word for it."""
+    lightgbm_model(load_dataset(corpus), tmp_path / "model.txt", rounds=5)
+    return f"lightgbm:{tmp_path / 'model.txt'}"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Write a run about one query, with a document that the corpus does not have."""
+    path = tmp_path / "bm25.trec"
+    path.write_text("0 Q0 D0-3 1 9 t\n0 Q0 D0-1 2 8 t\n0 Q0 nobody 3 7 t\n")
+    return f"run:{path}"
+
+
+def test_a_matrix_of_features_a_model_and_a_run_is_estimated_and_extended(ltr_duel, corpus, model, run, tmp_path):
+    out = tmp_path / "m.parquet"
+    words = ("--rankers", "features:1,2", "--rankers", model, "--rankers", run)
+    answer = ltr_duel("prefs", "estimate", corpus, *words, "--comparisons", "200", "--out", out)
+    assert answer.code == 0, answer.err
+    assert "run:bm25: 1 unknown documents in bm25.trec are left out" in answer.err
+    matrix = load_preferences(out)
+    assert matrix.names == ("1", "2", "lightgbm:model", "run:bm25")
+    assert set(matrix.provenance["rankers"]) == {"lightgbm:model", "run:bm25"}
+    refused = ltr_duel("prefs", "extend", out, corpus, "--comparisons", "400")
+    assert refused.code == 2 and "name them again by --rankers" in refused.err
+    assert ltr_duel("prefs", "extend", out, corpus, *words, "--comparisons", "400").code == 0
+    assert load_preferences(out).comparisons[0, 1] == 400
+    once = tmp_path / "once.parquet"
+    ltr_duel("prefs", "estimate", corpus, *words, "--comparisons", "400", "--out", once)
+    assert (load_preferences(once).p == load_preferences(out).p).all()
+    lightgbm_model(load_dataset(corpus), tmp_path / "model.txt", rounds=6)
+    refused = ltr_duel("prefs", "extend", out, corpus, *words, "--comparisons", "800")
+    assert refused.code == 2 and "or their files changed since" in refused.err
+
+
+def test_rankers_are_evaluated_into_a_table_and_three_files(ltr_duel, corpus, model, tmp_path):
+    words = ("--rankers", "features:1,2", "--rankers", f"mine={model}", "--measure", "ndcg@5", "--measure", "MAP")
+    answer = ltr_duel("rankers", "evaluate", corpus, *words, "--out", tmp_path / "out")
+    assert answer.code == 0, answer.err
+    assert "small: 3 rankers, 6 queries" in answer.out and "to the best" in answer.out
+    rankings = rankers_named(load_dataset(corpus), ["features:1,2", f"mine={model}"])
+    expected = evaluate_rankers(rankings, ["NDCG@5", "MAP"])
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out" / "measures.parquet"), expected)
+    assert r"\toprule" in (tmp_path / "out" / "measures.tex").read_text()
+    assert (tmp_path / "out" / "measures.png").stat().st_size > 5000
+    assert ltr_duel("rankers", "evaluate", corpus).code == 0
+
+
+def test_the_kinds_are_listed(ltr_duel):
+    listed = ltr_duel("rankers", "kinds").out
+    for kind in ("run:FILE", "lightgbm:FILE", "xgboost:FILE", "onnx:FILE", "scores:FILE", "lists:FILE"):
+        assert kind in listed
+
+
+def test_simulated_users_answer_on_the_command_line(ltr_duel, corpus, model, tmp_path):
+    words = ("--live", corpus, "--rankers", "features:1,2", "--rankers", model, "--clicks", "perfect")
+    quick = ("--policy", "rucb", "--horizon", "300", "--repetitions", "2", "--out", tmp_path / "out")
+    answer = ltr_duel("simulate", *words, "--comparisons", "200", *quick)
+    assert answer.code == 0, answer.err
+    first = pd.read_parquet(tmp_path / "out" / "results.parquet")
+    matrix = tmp_path / "m.parquet"
+    ltr_duel("prefs", "estimate", corpus, *words[2:], "--comparisons", "200", "--out", matrix)
+    assert ltr_duel("simulate", matrix, *words, *quick).code == 0
+    again = pd.read_parquet(tmp_path / "out" / "results.parquet")
+    assert np.array_equal(first["recommended"], again["recommended"])
+
+
+def test_simulate_needs_a_matrix_or_users(ltr_duel):
+    answer = ltr_duel("simulate", "--policy", "rucb")
+    assert answer.code == 2 and "give the FILE of a preference matrix, or --live" in answer.err
+    answer = ltr_duel("simulate", "arxiv", "--policy", "rucb", "--rankers", "features")
+    assert answer.code == 2 and "--rankers goes with --live" in answer.err
+
+
+@pytest.mark.parametrize("command", ["distortion", "sensitivity", "demo"])
+def test_every_command_takes_the_same_words(ltr_duel, corpus, tmp_path, command):
+    where = ("--data", corpus, "--out", tmp_path / "demo") if command == "demo" else (corpus,)
+    answer = ltr_duel(command, *where, "--rankers", "runn:file")
+    assert answer.code == 2 and "no kind of ranker 'runn'; did you mean 'run'" in answer.err
+
+
+def test_a_spec_takes_the_same_words_relative_to_its_folder(corpus, model, tmp_path, monkeypatch):
+    monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
+    text = (
+        f"policies = 'rucb'\nhorizon = 100\n[[corpora]]\npath = '{corpus.name}'\ncomparisons = 100\n"
+        "rankers = ['features:1,2', 'mine=lightgbm:model.txt']\nanswers = ['matrix', 'live']\n"
+    )
+    first, second = build_problems(read_spec(tmp_path / "study.toml", text), jobs=1)
+    assert first.matrix.names == ("1", "2", "mine") and len(second.rankings) == 3
+    assert len(first.matrix.provenance["rankers"]["mine"]["sha256"]) == 64

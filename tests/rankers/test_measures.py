@@ -1,0 +1,133 @@
+"""Measures: as ir-measures counts them, and side by side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import ir_measures
+import numpy as np
+import pytest
+from ir_measures import AP, ERR, RR, P, R, nDCG
+from scipy import stats
+
+from ltr_duel.core import InputError, holm
+from ltr_duel.data import load_dataset, make_corpus
+from ltr_duel.rankers import evaluate_rankers, feature_rankers, measure_by_query
+from tests.conftest import make_rankings, random_rankings
+
+GAINS = {grade: 2**grade - 1 for grade in range(5)}
+THEIRS = {
+    "NDCG@10": nDCG(gains=GAINS) @ 10,
+    "NDCG@3": nDCG(gains=GAINS) @ 3,
+    "MAP": AP,
+    "MAP@5": AP @ 5,
+    "MRR": RR,
+    "MRR@10": RR @ 10,
+    "P@5": P @ 5,
+    "P@10": P @ 10,
+    "R@10": R @ 10,
+    "R@1": R @ 1,
+}
+
+
+def as_trec(rankings, ranker):
+    """Return grades and scores as ir-measures takes them: the scores give the order that users are shown."""
+    qrels, run = {}, {}
+    for query in range(rankings.n_queries):
+        rows = range(*rankings.query_ptr[query : query + 2])
+        qrels[str(query)] = {str(row): int(rankings.relevance[row]) for row in rows}
+        run[str(query)] = {str(row): -float(rankings.rank[ranker, row]) for row in rows}
+    return qrels, run
+
+
+def assert_equal_to_theirs(rankings, rankers):
+    for ranker in rankers:
+        qrels, run = as_trec(rankings, ranker)
+        expected = {
+            (one.measure, one.query_id): one.value for one in ir_measures.iter_calc(THEIRS.values(), qrels, run)
+        }
+        for name, measure in THEIRS.items():
+            ours = measure_by_query(rankings[[ranker]], name)[0]
+            theirs = [expected[measure, str(query)] for query in range(rankings.n_queries)]
+            assert ours == pytest.approx(theirs, abs=1e-6), name
+
+
+def plain_err(grades, k, highest=4):
+    value, reached = 0.0, 1.0
+    for place, grade in enumerate(grades[:k], 1):
+        stops = (2.0**grade - 1) / 2**highest
+        value += reached * stops / place
+        reached *= 1 - stops
+    return value
+
+
+def test_ir_measures_agrees_with_ties_and_queries_without_relevant_documents():
+    corpus = make_corpus(queries=30, documents=15, features=4, seed=3)
+    relevance = corpus.relevance.copy()
+    relevance[: corpus.query_ptr[2]] = 0
+    features = np.asfortranarray(corpus.features.round(1))
+    corpus = replace(corpus, relevance=relevance, features=features)
+    assert (np.diff(np.sort(features[: corpus.query_ptr[1], 0])) == 0).any()
+    assert_equal_to_theirs(feature_rankers(corpus), range(4))
+
+
+def test_ir_measures_agrees_on_mq2008(real_data):
+    rankings = feature_rankers(load_dataset(real_data / "MQ2008" / "Fold1", split="test"))
+    assert (np.add.reduceat(rankings.relevance, rankings.query_ptr[:-1]) == 0).any()
+    assert_equal_to_theirs(rankings, [0, 4, 20, 45])
+
+
+def test_err_is_that_of_its_paper_and_of_gdeval():
+    rankings = random_rankings(2, 12, 14, seed=5)
+    for ranker in range(2):
+        ours = measure_by_query(rankings[[ranker]], "ERR@10")[0]
+        grades = [
+            rankings.relevance[14 * q : 14 * q + 14][rankings.order[ranker, 14 * q : 14 * q + 14]] for q in range(12)
+        ]
+        assert ours == pytest.approx([plain_err(one, 10) for one in grades], abs=1e-12)
+        theirs = {one.query_id: one.value for one in ir_measures.iter_calc([ERR @ 10], *as_trec(rankings, ranker))}
+        assert ours == pytest.approx([theirs[str(q)] for q in range(12)], abs=6e-6)  # it prints five digits
+
+
+def test_err_of_higher_grades_stays_a_probability():
+    rankings = make_rankings([[0, 1]], 7, [6, 6])
+    assert 0 < measure_by_query(rankings, "ERR@2")[0, 0] <= 1
+
+
+def test_the_evaluation_is_means_intervals_and_corrected_paired_tests():
+    rankings = random_rankings(4, 40, 10, seed=2)
+    table = evaluate_rankers(rankings, ["NDCG@5", "MAP"])
+    assert table["measure"].tolist() == ["NDCG@5"] * 4 + ["MAP"] * 4
+    mine = table[table["measure"] == "NDCG@5"]
+    values = dict(zip(rankings.names, measure_by_query(rankings, "NDCG@5"), strict=True))
+    best = mine["ranker"].iloc[0]
+    assert mine["mean"].is_monotonic_decreasing and np.isnan(mine["p"].iloc[0])
+    p = [stats.ttest_rel(values[name], values[best]).pvalue for name in mine["ranker"][1:]]
+    assert mine["p"].iloc[1:].to_numpy() == pytest.approx(holm(np.array(p)))
+    for row in mine.itertuples():
+        interval = stats.t.interval(0.95, 39, values[row.ranker].mean(), stats.sem(values[row.ranker]))
+        assert (row.low, row.high) == pytest.approx(interval)
+
+
+def test_equal_rankers_differ_with_p_one_and_a_single_query_has_no_interval():
+    rankings = make_rankings([[0, 1, 2], [0, 1, 2]], 3, [1, 0, 2])
+    table = evaluate_rankers(rankings, ["MAP"])
+    assert table[["low", "high", "p"]].isna().all(axis=None)
+    order = np.tile([[1, 0, 2]], (2, 2))
+    twice = replace(rankings, order=order, relevance=np.array([1, 0, 2, 0, 1, 2]), query_ptr=np.array([0, 3, 6]))
+    assert evaluate_rankers(twice, ["MAP"])["p"].iloc[1] == 1
+
+
+@pytest.mark.parametrize(
+    ("measures", "complaint"),
+    [
+        (["NDCG"], "write a cut-off from 1 to 100,000, as in 'NDCG@10'"),
+        (["P@0"], "write a cut-off"),
+        (["MPA"], "no measure 'MPA'; did you mean 'MAP'"),
+        (["MAP", "map"], "each once"),
+        ([], "there is no measure"),
+    ],
+)
+def test_measures_that_do_not_exist_are_refused(measures, complaint):
+    with pytest.raises(InputError, match=complaint):
+        evaluate_rankers(random_rankings(2, 2, 3), measures)

@@ -1,0 +1,141 @@
+"""Corpora of judgements and runs: pooled, counted, refused; as frames and as records."""
+
+from __future__ import annotations
+
+import gzip
+from typing import NamedTuple
+
+import ir_measures
+import pandas as pd
+import pytest
+from ir_measures import RR, P, R, nDCG
+
+from ltr_duel.core import InputError
+from ltr_duel.preferences import estimate_preferences
+from ltr_duel.rankers import measure_by_query, pool_runs, rankers_named, run_rankers
+
+QRELS = "1 0 a 2\n1 0 b 0\n1 0 e 1\n2 0 a 1\n2 0 c -2\n3 0 a 1\n"
+BM25 = "1 Q0 a 1 9 t\n1 Q0 c 2 8 t\n1 Q0 d 3 7 t\n2 Q0 c 1 3 t\n2 Q0 a 2 2 t\n9 Q0 a 1 1 t\n"
+DENSE = "1 Q0 e 1 0.9 t\n1 Q0 b 2 0.8 t\n1 Q0 a 3 0.7 t\n2 Q0 a 1 0.5 t\n2 Q0 f 2 0.4 t\n"
+
+
+class Judgement(NamedTuple):
+    query_id: str
+    doc_id: str
+    relevance: int
+    iteration: str = "0"
+
+
+class Scored(NamedTuple):
+    query_id: str
+    doc_id: str
+    score: float
+
+
+class FakeDataset:
+    """What ir_datasets hands over."""
+
+    def qrels_iter(self):
+        for line in QRELS.splitlines():
+            query, _, document, grade = line.split()
+            yield Judgement(query, document, int(grade))
+
+
+def frame(text):
+    rows = [line.split() for line in text.splitlines()]
+    return pd.DataFrame(
+        {"qid": [r[0] for r in rows], "docno": [r[2] for r in rows], "score": [float(r[4]) for r in rows]}
+    )
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "bm25.trec.gz").write_bytes(gzip.compress(BM25.encode()))
+    (tmp_path / "dense.trec").write_text(DENSE)
+    return tmp_path
+
+
+def test_documents_are_pooled_and_what_is_not_judged_has_grade_0(files):
+    pool = pool_runs(files / "qrels.txt", {"bm25": files / "bm25.trec.gz", "dense": files / "dense.trec"})
+    dataset = pool.dataset
+    assert dataset.query_ids.tolist() == ["1", "2"] and dataset.n_features == 0
+    assert dataset.doc_ids.tolist() == ["a", "b", "c", "d", "e", "a", "c", "f"]
+    assert dataset.relevance.tolist() == [2, 0, 0, 0, 1, 1, 0, 0]
+    assert (pool.unjudged, pool.left_out, dataset.grades) == (3, 2, 3)
+    rankings = run_rankers(dataset, pool.runs)
+    assert rankings.names == ("bm25", "dense")
+    assert rankings.order[0, :3].tolist() == [0, 2, 3] and rankings.order[1, :3].tolist() == [4, 1, 0]
+    named = rankers_named(dataset, ["run:bm25.trec.gz", "run:dense.trec"], folder=files)
+    assert (named[["run:dense"]].order[0, :3] == rankings.order[1, :3]).all()
+    assert estimate_preferences(rankings, clicks="perfect", comparisons=100).names == ("bm25", "dense")
+
+
+def test_the_depth_limits_what_comes_from_each_run(files):
+    pool = pool_runs(files / "qrels.txt", {"bm25": files / "bm25.trec.gz"}, depth=1)
+    assert pool.dataset.doc_ids.tolist() == ["a", "b", "e", "a", "c"] and pool.unjudged == 0
+
+
+def test_ir_datasets_and_pyterrier_hand_over_the_same_corpus(files):
+    from_files = pool_runs(files / "qrels.txt", {"bm25": files / "bm25.trec.gz", "dense": files / "dense.trec"})
+    dense = [Scored(row.qid, row.docno, row.score) for row in frame(DENSE).itertuples()]
+    handed = pool_runs(FakeDataset(), {"bm25": frame(BM25), "dense": dense})
+    assert handed.dataset.sha256 == from_files.dataset.sha256
+    assert (
+        run_rankers(handed.dataset, handed.runs).order == run_rankers(from_files.dataset, from_files.runs).order
+    ).all()
+
+
+def test_measures_of_what_is_retrieved_are_those_of_ir_measures(files):
+    pool = pool_runs(files / "qrels.txt", {"bm25": files / "bm25.trec.gz", "dense": files / "dense.trec"})
+    rankings = run_rankers(pool.dataset, pool.runs)
+    qrels = list(ir_measures.read_trec_qrels(QRELS))
+    gains = {-2: 0, 0: 0, 1: 1, 2: 3}
+    for k, text in enumerate((BM25, DENSE)):
+        theirs = {"NDCG@2": nDCG(gains=gains) @ 2, "P@2": P @ 2, "R@2": R @ 2, "MRR@2": RR @ 2}
+        found = {
+            (one.measure, one.query_id): one.value
+            for one in ir_measures.iter_calc(theirs.values(), qrels, list(ir_measures.read_trec_run(text)))
+        }
+        for name, measure in theirs.items():
+            expected = [found[measure, "1"], found[measure, "2"]]
+            assert measure_by_query(rankings, name)[k] == pytest.approx(expected, abs=1e-6), name
+
+
+def test_judgements_and_runs_are_a_corpus_on_the_command_line(files, capsys):
+    from ltr_duel.cli.main import main
+
+    with pytest.raises(SystemExit) as stop:
+        main(
+            "rankers", "evaluate", f"qrels:{files / 'qrels.txt'}", "--measure", "NDCG@2",
+            "--rankers", f"run:{files / 'bm25.trec.gz'}", "--rankers", f"mine=run:{files / 'dense.trec'}",
+        )  # fmt: skip
+    said = capsys.readouterr()
+    assert stop.value.code == 0 and "2 rankers, 2 queries" in said.out and "mine" in said.out
+    assert "3 are not judged and have grade 0; 2 queries" in said.err
+
+
+@pytest.mark.parametrize(
+    ("qrels", "runs", "complaint"),
+    [
+        ("1 0 a\n", {"r": frame(BM25)}, "a judgement has 4 words"),
+        ("1 0 a high\n", {"r": frame(BM25)}, "the grade must be a whole number, not 'high'"),
+        ("1 0 a 1\n1 0 a 1\n", {"r": frame(BM25)}, "qrels.txt:2: document a is judged a second time for query 1"),
+        ("", {"r": frame(BM25)}, "there is no judgement"),
+        ("7 0 a 1\n", {"r": frame(BM25)}, "no query has both a judgement and a document"),
+        (QRELS, {}, "there is no run"),
+        (QRELS, {"r": frame(BM25 + BM25)}, "run 'r', row 7: document a is retrieved a second time for query 1"),
+        (QRELS, {"r": frame("1 Q0 a 1 nan t\n")}, "run 'r', row 1: the score must be a finite number, not 'nan'"),
+        (QRELS, {"r": pd.DataFrame({"qid": ["1"], "docno": ["a"]})}, "its rows have no score"),
+    ],
+)
+def test_what_cannot_be_pooled_is_refused(tmp_path, qrels, runs, complaint):
+    (tmp_path / "qrels.txt").write_text(qrels)
+    with pytest.raises(InputError, match=complaint):
+        pool_runs(tmp_path / "qrels.txt", runs)
+
+
+def test_a_corpus_without_features_asks_for_rankers(files):
+    pool = pool_runs(files / "qrels.txt", {"bm25": files / "bm25.trec.gz"})
+    with pytest.raises(InputError, match="has no features; name other rankers"):
+        rankers_named(pool.dataset, [])

@@ -1,0 +1,71 @@
+"""The recipes of docs/rankers.md run as they stand there."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "rankers.md"
+
+
+def recipe(head):
+    """Return the Python text below a heading."""
+    section = PAGE.read_text(encoding="utf-8").partition(f"# {head}")[2]
+    return re.search(r"```python\n(.*?)```", section, re.S)[1]
+
+
+def frames(seed=0, queries=8, documents=15):
+    """Make judgements and two runs, one of which is better, as PyTerrier would hand them over."""
+    rng = np.random.default_rng(seed)
+    ids = [(f"q{query}", f"d{query}-{doc}") for query in range(queries) for doc in range(documents)]
+    qrels = pd.DataFrame(ids, columns=["qid", "docno"]).assign(label=rng.integers(0, 3, len(ids)))
+    scores = {"bm25": qrels["label"] + rng.normal(size=len(ids)), "dense": rng.normal(size=len(ids))}
+    return qrels, {name: qrels[["qid", "docno"]].assign(score=score) for name, score in scores.items()}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_lambdamart_beats_the_features_of_mq2008_under_all_click_models(folder, real_data):
+    (folder / "MQ2008").symlink_to(real_data / "MQ2008")
+    known: dict = {}
+    exec(recipe("Recipe: LambdaMART"), known)
+    assert known["table"]["ranker"].iloc[0] == "model"
+    assert known["winners"] == dict.fromkeys(("perfect", "navigational", "informational"), "model")
+
+
+def test_two_runs_of_a_search_engine(folder):
+    qrels, runs = frames()
+    (folder / "qrels.txt").write_text("".join(f"{r.qid} 0 {r.docno} {r.label}\n" for r in qrels.itertuples()))
+    texts = {
+        name: "".join(f"{r.qid} Q0 {r.docno} 0 {r.score} {name}\n" for r in run.itertuples())
+        for name, run in runs.items()
+    }
+    (folder / "bm25.trec.gz").write_bytes(gzip.compress(texts["bm25"].encode()))
+    (folder / "dense.trec").write_text(texts["dense"])
+    known: dict = {}
+    exec(recipe("Recipe: two runs"), known)
+    assert known["pool"].unjudged == 0 and known["matrix"].condorcet_winner == "bm25"
+    assert known["table"]["ranker"].tolist()[:2] == ["bm25", "dense"]
+
+
+def test_frames_of_pyterrier(folder):
+    qrels, runs = frames()
+    known = {"qrels": qrels, **runs}
+    exec(recipe("Recipe: PyTerrier"), known)
+    assert known["table"]["ranker"].tolist() == ["bm25", "dense"]
+    assert known["rankings"].provenance["corpus"] == "my collection"
+
+
+def test_fitted_models_and_functions():
+    known: dict = {}
+    exec(recipe("Rankers: features"), known)
+    assert known["rankings"].names == ("linear", "sum")

@@ -1,0 +1,285 @@
+"""Rankers by words: from runs, models, tables of scores and rank lists; what cannot be used is refused."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import Ridge
+
+from ltr_duel.core import InputError, load_plugin, sha256_file
+from ltr_duel.data import load_dataset, make_corpus
+from ltr_duel.rankers import RANKER_KINDS, feature_rankers, model_rankers, rankers_named, rankings_from_scores
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return with_ids(make_corpus(queries=30, documents=12, features=6, seed=4))
+
+
+def with_ids(dataset):
+    return replace(dataset, doc_ids=np.array([f"d{row}" for row in range(dataset.n_docs)]))
+
+
+def lightgbm_model(dataset, path=None, rounds=15):
+    data = lightgbm.Dataset(dataset.features, dataset.relevance, group=dataset.query_sizes)
+    settings = {"objective": "lambdarank", "verbose": -1, "num_threads": 1, "seed": 1, "min_data_in_leaf": 5}
+    booster = lightgbm.train(settings, data, rounds)
+    if path is not None:
+        booster.save_model(path)
+    return booster
+
+
+def xgboost_model(dataset, path=None):
+    queries = np.repeat(np.arange(dataset.n_queries), dataset.query_sizes)
+    booster = xgboost.train(
+        {"objective": "rank:ndcg", "nthread": 1}, xgboost.DMatrix(dataset.features, dataset.relevance, qid=queries), 10
+    )
+    if path is not None:
+        booster.save_model(path)
+    return booster
+
+
+def assert_orders(rankings, ranker, dataset, scores):
+    """The order must be that of the library's own scores, exactly, ties by the rule of the ranker's name."""
+    expected = rankings_from_scores(dataset, (ranker,), lambda k: np.array(scores, np.float64))
+    assert (rankings[[ranker]].order == expected.order).all()
+
+
+def check_models(dataset, folder):
+    booster = lightgbm_model(dataset, folder / "model.txt")
+    trees = xgboost_model(dataset, folder / "model.json")
+    trees.save_model(folder / "model.ubj")
+    ridge = Ridge(solver="svd").fit(dataset.features, dataset.relevance)
+    words = ["lightgbm:model.txt", "xgboost:model.json", "ubj=xgboost:model.ubj"]
+    rankings = rankers_named(dataset, words, folder=folder)
+    own = trees.predict(xgboost.DMatrix(dataset.features))
+    assert_orders(rankings, "lightgbm:model", dataset, booster.predict(dataset.features))
+    assert_orders(rankings, "xgboost:model", dataset, own)
+    assert_orders(rankings, "ubj", dataset, own)
+    opened = {
+        word: RANKER_KINDS[kind].open(dataset, str(folder / word))[0].scores()
+        for word, kind in (("model.txt", "lightgbm"), ("model.ubj", "xgboost"))
+    }
+    assert (opened["model.txt"] == booster.predict(dataset.features)).all()
+    assert (opened["model.ubj"] == own).all()
+    fitted = model_rankers(dataset, {"ridge": ridge, "booster": booster})
+    assert_orders(fitted, "ridge", dataset, ridge.predict(dataset.features))
+    assert_orders(fitted, "booster", dataset, booster.predict(dataset.features))
+
+
+def test_predictions_are_those_of_the_libraries(corpus, tmp_path):
+    check_models(corpus, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["MQ2008/Fold1", "MSLR_excerpt/Fold1"])
+def test_predictions_on_real_corpora_are_those_of_the_libraries(real_data, tmp_path, name):
+    check_models(load_dataset(real_data / name), tmp_path)
+
+
+def test_an_onnx_model_ranks_as_the_library_it_came_from(corpus, tmp_path):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    pytest.importorskip("onnxruntime")
+    forest = RandomForestRegressor(5, max_depth=4, random_state=0).fit(corpus.features, corpus.relevance)
+    model = skl2onnx.to_onnx(forest, corpus.features[:1])
+    (tmp_path / "forest.onnx").write_bytes(model.SerializeToString())
+    (ranker,) = RANKER_KINDS["onnx"].open(corpus, str(tmp_path / "forest.onnx"))
+    assert ranker.scores() == pytest.approx(forest.predict(corpus.features), abs=1e-5)
+    narrow = replace(corpus, features=corpus.features[:, :4], feature_names=corpus.feature_names[:4])
+    with pytest.raises(InputError, match="was trained on 6 features; synthetic has 4"):
+        rankers_named(narrow, [f"onnx:{tmp_path / 'forest.onnx'}"])
+    content = (tmp_path / "forest.onnx").read_bytes()
+    (tmp_path / "cut.onnx").write_bytes(content[: len(content) // 2])
+    with pytest.raises(InputError, match="not an ONNX model"):
+        rankers_named(corpus, [f"onnx:{tmp_path / 'cut.onnx'}"])
+
+
+def test_words_that_name_features_give_the_feature_rankers_as_ever(corpus):
+    names = corpus.feature_names
+    for words, chosen in [
+        ((), names),
+        (("features",), names),
+        (("features:2,5",), (names[1], names[4])),
+        ((f"{names[0]},{names[3]}",), (names[0], names[3])),
+        ((names[0], names[3]), (names[0], names[3])),
+    ]:
+        rankings = rankers_named(corpus, words, seed=3)
+        expected = feature_rankers(corpus, features=chosen, seed=3)
+        assert rankings.names == expected.names and rankings.provenance == expected.provenance
+        assert (rankings.order == expected.order).all()
+
+
+def test_kinds_mix_and_say_where_they_come_from(corpus, tmp_path):
+    lightgbm_model(corpus, tmp_path / "model.txt")
+    lines = [f"{corpus.query_ids[0]} Q0 d{row} 1 {9 - row} t\n" for row in range(3)]
+    (tmp_path / "bm25.trec.gz").write_bytes(gzip.compress("".join([*lines, "zz Q0 d1 1 1 t\n"]).encode()))
+    scores = pd.DataFrame({"query": np.repeat(corpus.query_ids, corpus.query_sizes), "document": corpus.doc_ids})
+    scores["dense"], scores["sparse"] = corpus.features[:, 0], np.arange(corpus.n_docs)
+    scores.to_parquet(tmp_path / "scores.parquet")
+    scores.to_csv(tmp_path / "scores.csv", index=False)
+    words = ["features:1", "run:bm25.trec.gz", "mine=lightgbm:model.txt", "scores:scores.parquet"]
+    rankings = rankers_named(corpus, words, folder=tmp_path)
+    first = corpus.feature_names[0]
+    assert rankings.names == (first, "run:bm25", "mine", "dense", "sparse")
+    assert (rankings[[first]].order == feature_rankers(corpus, features=[first]).order).all()
+    assert rankings[["run:bm25"]].order[0, :3].tolist() == [0, 1, 2]
+    about = rankings.provenance["rankers"]
+    assert about["run:bm25"]["sha256"] == sha256_file(tmp_path / "bm25.trec.gz")
+    assert (about["run:bm25"]["retrieved"], about["run:bm25"]["unknown_queries"]) == (3, 1)
+    assert first not in about and (about["mine"]["file"], about["mine"]["named"]) == ("model.txt", "lightgbm:model")
+    assert about["dense"]["kind"] == "scores"
+    from_csv = rankers_named(corpus, ["scores:scores.csv"], folder=tmp_path)
+    assert (from_csv.order == rankings[["dense", "sparse"]].order).all()
+
+
+def test_rank_lists_are_read_as_smaller_is_better_and_null_as_not_retrieved(corpus, tmp_path):
+    query = corpus.query_ids[0]
+    (tmp_path / "agg.txt").write_text(
+        f"0 qid:{query} 1:3 2:NULL #docid = d0\n0 qid:{query} 1:1 2:NULL #docid = d1\n"
+        f"1 qid:{query} 1:NULL 2:2 #docid = d2\n"
+    )
+    rankings = rankers_named(corpus, ["lists:agg.txt"], folder=tmp_path)
+    assert len(rankings) == 2
+    assert rankings.order[0, :2].tolist() == [1, 0] and rankings.order[1, 0] == 2
+
+
+def test_a_model_of_other_features_is_refused_with_both_numbers(corpus, tmp_path):
+    lightgbm_model(corpus, tmp_path / "model.txt")
+    xgboost_model(corpus, tmp_path / "model.json")
+    narrow = replace(corpus, features=corpus.features[:, :4], feature_names=corpus.feature_names[:4])
+    for word in ("lightgbm:model.txt", "xgboost:model.json"):
+        with pytest.raises(InputError, match="was trained on 6 features; synthetic has 4"):
+            rankers_named(narrow, [word], folder=tmp_path)
+    with pytest.raises(InputError, match="model 'ridge' was trained on 6 features; synthetic has 4"):
+        model_rankers(narrow, {"ridge": Ridge(solver="svd").fit(corpus.features, corpus.relevance)})
+
+
+@pytest.mark.parametrize("name", ["model.txt", "model.json", "model.ubj"])
+@pytest.mark.parametrize("share", [0, 0.3, 0.7, 0.97])
+def test_a_model_that_is_cut_short_is_refused(corpus, tmp_path, name, share):
+    kind, make = ("lightgbm", lightgbm_model) if name.endswith("txt") else ("xgboost", xgboost_model)
+    make(corpus, tmp_path / name)
+    content = (tmp_path / name).read_bytes()
+    end = content.index(b"end of trees") if kind == "lightgbm" else len(content)
+    (tmp_path / name).write_bytes(content[: int(end * share)])
+    with pytest.raises(InputError, match=r"not an? (LightGBM|XGBoost) model, or cut short"):
+        rankers_named(corpus, [f"{kind}:{name}"], folder=tmp_path)
+
+
+class Trap:
+    def __reduce__(self):
+        return (Path.touch, (Path("executed"),))
+
+
+@pytest.mark.parametrize("protocol", range(6))
+@pytest.mark.parametrize("word", ["lightgbm:m.txt", "xgboost:m.json", "xgboost:m.ubj", "onnx:m.onnx"])
+def test_a_pickle_is_refused_and_not_executed(corpus, tmp_path, monkeypatch, word, protocol):
+    monkeypatch.chdir(tmp_path)
+    Path(word.partition(":")[2]).write_bytes(pickle.dumps(Trap(), protocol=protocol))
+    with pytest.raises(InputError, match="this is a pickle, which could run code" if protocol >= 2 else "not an? "):
+        rankers_named(corpus, [word])
+    assert not Path("executed").exists()
+
+
+def test_a_library_that_is_missing_is_named_with_the_command(corpus, tmp_path, monkeypatch):
+    lightgbm_model(corpus, tmp_path / "model.txt")
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    with pytest.raises(
+        InputError, match=r"lightgbm is not installed; install it with: pip install 'ltr-duel\[models\]'"
+    ):
+        rankers_named(corpus, ["lightgbm:model.txt"], folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("1 Q0 d0 1 2.5 t\n1 Q0 d0 2 1.5 t\n", "bad.run:2: document d0 is retrieved a second time for query 1"),
+        ("1 Q0 d0 1 nan t\n", "bad.run:1: the score must be a finite number"),
+        ("1 Q0 nobody 1 2 t\n", "none of its 1 lines is about a document of synthetic"),
+        ("", "the run is empty"),
+    ],
+)
+def test_a_bad_run_is_refused(corpus, tmp_path, text, complaint):
+    (tmp_path / "bad.run").write_text(text)
+    with pytest.raises(InputError, match=complaint):
+        rankers_named(corpus, ["run:bad.run"], folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("query,document,a\n1,d0,nan\n", "row 1: the score of 'a' must be a finite number, not nan"),
+        ("query,document,a\n1,d0,1\n1,d0,2\n", "row 2: document d0 of query 1 is there a second time"),
+        ("query,document,a\n1,d999,1\n", "none of its 1 documents is in synthetic"),
+        ("query,document,a\n1,d0,high\n", "column 'a' holds .*, not numbers"),
+        ("query,doc,a\n1,d0,1\n", "there is no column 'document'"),
+        ("query,document\n1,d0\n", "there is no column of scores"),
+        ("query,document,a\n", "none of its 0 documents"),
+        ("", "neither Parquet nor CSV"),
+    ],
+)
+def test_bad_scores_are_refused(corpus, tmp_path, text, complaint):
+    (tmp_path / "bad.csv").write_text(text)
+    with pytest.raises(InputError, match=complaint):
+        rankers_named(corpus, ["scores:bad.csv"], folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["runn:a"], "no kind of ranker 'runn'; did you mean 'run'"),
+        (["features:77"], "no feature in synthetic called '77'"),
+        (["run:"], "'run:' needs a word after the colon: run:FILE"),
+        (["run:absent.run"], "absent.run: there is no such file"),
+        (["lightgbm:absent.txt"], "absent.txt: there is no such lightgbm model file"),
+        (["scores:absent.csv"], "absent.csv: there is no such table of scores"),
+        (["xgboost:pyproject.toml"], "there is no such xgboost|read from .json or .ubj"),
+        (["mine=features:1,2"], "is 2 rankers; a name of your own is for one"),
+        (["a=features:1", "a=features:2"], "two rankers are called 'a'"),
+    ],
+)
+def test_bad_words_are_refused(corpus, words, complaint):
+    with pytest.raises(InputError, match=complaint):
+        rankers_named(corpus, words)
+
+
+@pytest.mark.parametrize(
+    ("model", "complaint"),
+    [
+        (lambda features: features, r"shape \(\d+, 6\); one number for each of the"),
+        (lambda features: features[:, 0] * np.nan, "predicts nan for a document; scores must be finite"),
+        (lambda features: np.array(["high"] * len(features)), "one number for each"),
+        (3, "is a int: it has no method predict and cannot be called"),
+    ],
+)
+def test_bad_predictions_are_refused(corpus, model, complaint):
+    with pytest.raises(InputError, match=complaint):
+        model_rankers(corpus, {"mine": model})
+    with pytest.raises(InputError, match="there is no model"):
+        model_rankers(corpus, {})
+
+
+def test_a_plug_in_adds_a_kind(corpus, tmp_path):
+    (tmp_path / "by_length.py").write_text(
+        "import numpy as np\n"
+        "from ltr_duel.rankers import RANKER_KINDS, Ranker, RankerKind\n"
+        "def open_it(dataset, what):\n"
+        "    return [Ranker(what, lambda: np.arange(dataset.n_docs, dtype=float), {'kind': 'by_length'})]\n"
+        "RANKER_KINDS.add(RankerKind(name='by_length', open=open_it, takes='WORD'))\n"
+    )
+    try:
+        load_plugin(tmp_path / "by_length.py")
+        rankings = rankers_named(corpus, ["by_length:last", "features:1"], folder=tmp_path)
+        assert rankings.names[0] == "last"
+        assert rankings.order[0, : corpus.query_ptr[1]].tolist() == list(range(int(corpus.query_ptr[1])))[::-1]
+    finally:
+        RANKER_KINDS.remove("by_length")

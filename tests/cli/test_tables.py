@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,10 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def test_the_tables_of_the_docs_are_up_to_date():
-    pages = [path.name for path, _ in _tables.outdated(DOCS)]
-    assert not pages, "run `make tables`"
+    script = "import sys; from pathlib import Path; from ltr_duel.cli import _tables\n"
+    script += "print([path.name for path, _ in _tables.outdated(Path(sys.argv[1]))])"  # no plug-ins of other tests here
+    found = subprocess.check_output([sys.executable, "-c", script, str(DOCS)], text=True)
+    assert found.strip() == "[]", "run `make tables`"
 
 
 @pytest.mark.parametrize("name", _tables.TABLES)

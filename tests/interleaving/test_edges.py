@@ -13,7 +13,9 @@ from ltr_duel.core.random import stream
 from ltr_duel.interleaving import comparison
 from ltr_duel.interleaving.comparison import Comparer, compare_pair, compare_slate, shuffle_ties
 from ltr_duel.interleaving.method import METHODS
+from ltr_duel.preferences.estimate.api import estimate_preferences
 from ltr_duel.rankers.scores import rankings_from_scores
+from tests.conftest import random_rankings
 from tests.driving import fitting, pairs_often, slates_often
 from tests.rankers.test_features import make_dataset
 from tests.reference.sampling import choose_below, enumerate_choices
@@ -112,3 +114,11 @@ def test_shared_ties_make_constant_rankers_twins():
     rankings = ranked(np.zeros((2, 30)), [30], ties="shared")
     assert (rankings.order[0] == rankings.order[1]).all()
     assert (ranked(np.zeros((2, 30)), [30]).order[0] != rankings.order[0]).any()
+
+
+@pytest.mark.parametrize("name", ["probabilistic", "team_draft"])
+def test_rankings_that_are_mapped_from_a_file_can_be_read_only(name):
+    rankings = random_rankings(3, 4, 8)
+    for array in (rankings.order, rankings.rank, rankings.relevance, rankings.query_ptr):
+        array.flags.writeable = False  # as those of a converted corpus are
+    assert estimate_preferences(rankings, clicks="perfect", method=name, comparisons=20).comparisons[0, 1] == 20

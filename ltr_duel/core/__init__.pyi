@@ -8,6 +8,7 @@ from .arrays import MarkVector as MarkVector
 from .arrays import SignMatrix as SignMatrix
 from .arrays import SmallIntMatrix as SmallIntMatrix
 from .arrays import SmallIntVector as SmallIntVector
+from .arrays import as_writable as as_writable
 from .columns import ANSWERS as ANSWERS
 from .columns import CLICKS as CLICKS
 from .columns import COLUMNS as COLUMNS

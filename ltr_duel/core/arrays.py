@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,3 +16,23 @@ SmallIntMatrix: TypeAlias = NDArray[np.int16]
 SignMatrix: TypeAlias = NDArray[np.int8]  # -1, 0, +1
 MarkVector: TypeAlias = NDArray[np.uint8]  # 0 or 1
 MarkMatrix: TypeAlias = NDArray[np.uint8]  # 0 or 1
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+class _Opened:
+    """The memory of an array, without its read-only flag."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.array = array  # keeps the memory alive
+        about = array.__array_interface__
+        self.__array_interface__ = {**about, "data": (about["data"][0], False)}
+
+
+def as_writable(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Return a view that is typed as writable, also of a file mapped read-only, for kernels that do not write to it.
+
+    numba compiles other code for read-only arrays, and none where a kernel could write to what it is given, though it
+    does so for other arguments only.
+    """
+    return array if array.flags.writeable else np.asarray(_Opened(array))

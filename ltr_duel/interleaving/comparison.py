@@ -22,6 +22,7 @@ from ltr_duel.core import (
     MarkMatrix,
     SignMatrix,
     SmallIntVector,
+    as_writable,
     dispatched_call,
     implement,
     kernel,
@@ -46,7 +47,7 @@ FIXED, RESAMPLED, REDRAWN = range(3)  # what happens to ties
 
 
 class Comparison(NamedTuple):
-    """Everything one worker needs to compare rankers on simulated users. The last five are scratch."""
+    """Everything one worker needs to compare rankers on simulated users. The last four are scratch."""
 
     lists: Lists
     relevance: SmallIntVector  # (n_docs,)
@@ -55,8 +56,7 @@ class Comparison(NamedTuple):
     tied: MarkMatrix  # (K, n_docs) tied[ranker, r]: the document at this place of the order ties with the one above
     method: Any
     page: Shown
-    current: Lists  # what is interleaved: `lists`, which may be read-only, or `redrawn`
-    redrawn: Lists  # (rankers, longest) one query with its ties as they are ordered now: one row for each ranker
+    current: Lists  # `lists`, or (rankers, longest) one query with its ties as they are ordered now: one row for each
     places: IntVector  # (rankers,) where the rankers of the slate stand in `current`
     pair: IntVector  # (2,) the pair as a slate
 
@@ -158,9 +158,11 @@ class Comparer:
         size = Size(self.top, rankings.longest_query, max(2, len(rankings)))
         rule = rankings.provenance.get("ties")
         ties = {"resample": RESAMPLED, "redraw_at_inference": REDRAWN}.get(str(rule), FIXED)
-        lists = Lists(rankings.order, rankings.rank, rankings.query_ptr)
-        room = (1, 1) if ties == FIXED else (size.rankers, size.longest)
-        redrawn = Lists(np.zeros(room, np.int16), np.zeros(room, np.int16), np.zeros(2, np.int64))
+        query_ptr = as_writable(rankings.query_ptr)
+        lists = current = Lists(as_writable(rankings.order), as_writable(rankings.rank), query_ptr)
+        if ties != FIXED:
+            room = (size.rankers, size.longest)
+            current = Lists(np.zeros(room, np.int16), np.zeros(room, np.int16), np.zeros(2, np.int64))
         return Comparison(
             lists,
             rankings.relevance,
@@ -169,8 +171,7 @@ class Comparer:
             rankings.tied,
             method.init(size, params, self.outcome),
             Shown(*(np.zeros(self.top, np.int64) for _ in Shown._fields)),
-            lists if ties == FIXED else redrawn,
-            redrawn,
+            current,
             np.zeros(size.rankers, np.int64),
             np.zeros(2, np.int64),
         )
@@ -315,29 +316,29 @@ def _compare_slate(
 
 @kernel
 def redraw_ties(comparison: Comparison, query: int, slate: IntVector, size: int, rng: Generator) -> None:
-    """Write the orders of a query into `redrawn`, tied documents shuffled: ranker ``slate[a]`` into row a."""
-    redrawn = comparison.redrawn
+    """Write the orders of a query into `current`, tied documents shuffled: ranker ``slate[a]`` into row a."""
+    current = comparison.current
     for a in range(size):
-        shuffle_ties(comparison.lists, comparison.tied, query, slate[a], a, redrawn, rng)
+        shuffle_ties(comparison.lists, comparison.tied, query, slate[a], a, current, rng)
 
 
 @kernel
 def shuffle_ties(
-    lists: Lists, tied: MarkMatrix, query: int, ranker: int, row: int, redrawn: Lists, rng: Generator
+    lists: Lists, tied: MarkMatrix, query: int, ranker: int, row: int, current: Lists, rng: Generator
 ) -> None:
-    """Write one ranker's order of a query, tied documents shuffled, into row ``row`` of ``redrawn``."""
+    """Write one ranker's order of a query, tied documents shuffled, into row ``row`` of ``current``."""
     start = lists.query_ptr[query]
     size = lists.query_ptr[query + 1] - start
-    redrawn.query_ptr[1] = size
+    current.query_ptr[1] = size
     begin = 0  # of the run of tied documents
     for r in range(size):
         if tied[ranker, start + r] == 0:
             begin = r
         other = begin + random_below(r - begin + 1, rng)  # inside-out shuffle of the run
-        redrawn.order[row, r] = redrawn.order[row, other]
-        redrawn.order[row, other] = lists.order[ranker, start + r]
+        current.order[row, r] = current.order[row, other]
+        current.order[row, other] = lists.order[ranker, start + r]
     for r in range(size):
-        redrawn.rank[row, redrawn.order[row, r]] = r + 1
+        current.rank[row, current.order[row, r]] = r + 1
 
 
 implement(compare_pair, Comparison, _compare_pair)

@@ -283,3 +283,12 @@ def test_a_plug_in_adds_a_kind(corpus, tmp_path):
         assert rankings.order[0, : corpus.query_ptr[1]].tolist() == list(range(int(corpus.query_ptr[1])))[::-1]
     finally:
         RANKER_KINDS.remove("by_length")
+
+
+@pytest.mark.parametrize("trained", [2, 4])
+def test_a_model_of_fewer_or_more_features_is_refused_with_both_numbers(trained):
+    from ltr_duel.data import make_corpus
+    from ltr_duel.rankers.models import check_features
+
+    with pytest.raises(InputError, match=f"was trained on {trained} features; .* has 3"):
+        check_features("model.txt", trained, make_corpus(queries=2, documents=2, features=3))

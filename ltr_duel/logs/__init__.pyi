@@ -1,0 +1,12 @@
+from .describe import LogFacts as LogFacts
+from .describe import date_words as date_words
+from .describe import describe_log as describe_log
+from .log import ClickLog as ClickLog
+from .sentences import log_lines as log_lines
+from .table import LOG_COLUMNS as LOG_COLUMNS
+from .table import SCHEMA as SCHEMA
+from .table import Impressions as Impressions
+from .table import LogColumn as LogColumn
+from .table import ragged as ragged
+from .writer import LogWriter as LogWriter
+from .writer import write_log as write_log

@@ -19,7 +19,7 @@ from ltr_duel.experiment.plan_file import write_plan
 from ltr_duel.experiment.progress import Progress
 from ltr_duel.experiment.store import Store, StoreFullError
 from ltr_duel.experiment.worker import Outcome, failure, manifest
-from ltr_duel.preferences import save_preferences
+from ltr_duel.preferences import write_preferences
 
 _POLL = 0.5
 
@@ -75,7 +75,7 @@ class Scheduler:
         self._todo = bytearray(len(plan))  # 1 for each run that is to be done, by its place in the plan
         self._written = np.zeros((len(plan), 2), np.int64)  # when the files of such a run were written, before
         self._underway: dict[str, PlannedRun] = {}
-        self._stored: set[int] = set()  # problems
+        self._problems: set[int] = set()  # numbers of those with runs to do
         store.prepare()
         self._find_work(overwrite, retry)
 
@@ -98,17 +98,19 @@ class Scheduler:
                 self.failed.add(run.digest)
             else:
                 self._todo[run.number] = 1
+                self._problems.add(run.problem)
                 if wrong is not None or run.digest in failed:
                     self._written[run.number] = self._changed_at(run)
 
     def run(self) -> Report:
         """Do what is to do."""
         interrupted = False
-        self._write_plan()
         progress = Progress(self.planned, self.planned - self.left)
         about = {"jobs": self.backend.jobs, "backend": self.backend.name, "planned": self.planned}
         try:
             with Driver(self.store, about) as driver:
+                self._write_plan()
+                self._write_problems()
                 while self.left:
                     self._pass(driver, progress)
                     if self.left:
@@ -152,7 +154,6 @@ class Scheduler:
                 driver.release(run.digest)
                 progress.already_done(1)
             else:
-                self._store_problem(run.problem)
                 self._underway[run.digest] = run
                 yield self.plan.task(run)
 
@@ -212,10 +213,10 @@ class Scheduler:
         with self.store.writing(self.store.plans / f"{self.plan.digest}.parquet") as target:
             write_plan(target, about, self.plan)
 
-    def _store_problem(self, number: int) -> None:
-        """Keep the matrix beside the results, so that they can be read without its sources."""
-        problem = self.plan.problems[number]
-        path = self.store.problems / f"{problem.digest}.parquet"
-        if number not in self._stored and not path.exists():
-            save_preferences(problem.matrix, path)
-        self._stored.add(number)
+    def _write_problems(self) -> None:
+        """Keep the matrices beside the results, so that they can be read without their sources."""
+        for problem in (self.plan.problems[number] for number in sorted(self._problems)):
+            path = self.store.problems / f"{problem.digest}.parquet"
+            if not path.exists():
+                with self.store.writing(path) as file:
+                    write_preferences(problem.matrix, file)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import shutil
 import tracemalloc
+from pathlib import Path
 
 import pytest
 
@@ -134,8 +136,6 @@ def test_a_merge_refuses_two_files_of_one_run_that_differ(store, plan, tmp_path)
 def test_what_writers_that_died_have_left_is_swept_up(store, plan):
     (store.folder / "tmp" / "999999999-abc").write_bytes(b"half a run")
     (store.folder / "drivers" / "dead").write_text(json.dumps({"machine": "elsewhere", "pid": 1, "start": "1"}))
-    import os
-
     os.utime(store.folder / "drivers" / "dead", (1, 1))
     digest = runs(store)[0].stem
     store.run_path(digest).unlink()
@@ -178,6 +178,16 @@ def test_a_plan_is_written_piece_by_piece(spec_file, tmp_path):
     (stored,) = read_plans(tmp_path)
     assert stored.runs["digest"].to_pylist() == [run.digest for run in plan] and stored.about["name"] == "long"
     assert stored.runs["repetition"].to_pylist() == list(range(2200))
+
+
+def test_a_file_is_made_in_tmp_where_a_driver_that_is_killed_leaves_nothing_among_results(plan, tmp_path, monkeypatch):
+    made = []
+    replace = os.replace
+    monkeypatch.setattr(os, "replace", lambda source, target: made.append((source, target)) or replace(source, target))
+    run_experiment(plan, tmp_path / "new", backend=ONE)
+    mine = [(Path(source), Path(target)) for source, target in made if (tmp_path / "new") in Path(target).parents]
+    assert {target.parent.name for _, target in mine} == {"plans", "problems", "runs", "drivers"}
+    assert {source.parent for source, _ in mine} == {tmp_path / "new" / "tmp"}
 
 
 def test_a_file_that_cannot_be_finished_is_not_there(store):

@@ -7,16 +7,19 @@ import json
 import os
 import shutil
 import tracemalloc
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.experiment.backends.backend import Backend
 from ltr_duel.experiment.merge import merge_stores
 from ltr_duel.experiment.plan_file import read_plan, write_plan
+from ltr_duel.experiment.problem import open_problem
 from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import run_experiment
 from ltr_duel.experiment.scheduler import Scheduler
@@ -185,8 +188,8 @@ def test_a_plan_is_written_piece_by_piece(spec_file, tmp_path):
 
 def test_a_file_is_made_in_tmp_where_a_driver_that_is_killed_leaves_nothing_among_results(plan, tmp_path, monkeypatch):
     made = []
-    replace = os.replace
-    monkeypatch.setattr(os, "replace", lambda source, target: made.append((source, target)) or replace(source, target))
+    move = os.replace
+    monkeypatch.setattr(os, "replace", lambda source, target: made.append((source, target)) or move(source, target))
     run_experiment(plan, tmp_path / "new", backend=ONE)
     mine = [(Path(source), Path(target)) for source, target in made if (tmp_path / "new") in Path(target).parents]
     assert {target.parent.name for _, target in mine} == {"plans", "problems", "runs", "drivers"}
@@ -261,3 +264,25 @@ def test_a_run_that_is_wrong_and_cannot_be_made_again_stays_a_complaint(store, t
     verdict = verify_store(store.folder, sample=0, repair=True, jobs=1)
     assert not verdict.repaired and "damaged" in verdict.complaints[0]
     assert "cannot be repaired here: " in verdict.complaints[1] and "matrices[0]" in verdict.complaints[1]
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda folder: (folder / "problem.json").write_text("[]"),
+        lambda folder: (folder / "p.npy").write_bytes((folder / "p.npy").read_bytes()[:-4]),
+        lambda folder: np.save(folder / "p.npy", np.array([[0.5, 0.9, 0.9], [0.1, 0.5, 0.9], [0.1, 0.1, 0.5]])),
+        lambda folder: (folder / "problem.json").write_text('{"names": 3, "answers": {}}'),
+    ],
+    ids=["a list", "cut off", "another matrix", "fields missing"],
+)
+def test_a_problem_that_is_damaged_in_the_cache_is_refused_by_workers_and_made_anew_by_drivers(
+    plan, tmp_path, monkeypatch, forge
+):
+    monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
+    problem = replace(plan.problems[0])
+    expected = problem.matrix.p.tolist()
+    forge(problem.folder)
+    with pytest.raises(InputError, match=rf"{problem.digest}: damaged, or made by another version \("):
+        open_problem(str(problem.folder))
+    assert open_problem(str(replace(problem).folder)).matrix.p.tolist() == expected

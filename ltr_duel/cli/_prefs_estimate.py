@@ -9,7 +9,16 @@ from typing import Any
 
 import click
 
-from ltr_duel.cli._options import COUNT, corpus_at, jobs_option, plugin_option, rankers_option, rankings_of, seed_option
+from ltr_duel.cli._options import (
+    COUNT,
+    corpus_at,
+    jobs_option,
+    only_writer,
+    plugin_option,
+    rankers_option,
+    rankings_of,
+    seed_option,
+)
 
 
 class Part(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
@@ -97,6 +106,7 @@ def estimate(
     from ltr_duel.preferences import estimate_preferences
     from ltr_duel.rankers import constant_features
 
+    only_writer(None if share else out)
     dataset = corpus_at(path, words)
     constant = constant_features(dataset)
     if constant and not drop_constant and not words:
@@ -176,6 +186,7 @@ def extend(
     else:
         rankings = feature_rankers(dataset, features=matrix.names, **settings)
     out = out or file
+    only_writer(out)
     parts = store or _parts_of(out)
     grown = extend_preferences(
         matrix,

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import click
 
-from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, rankers_option, rankings_of, seed_option
+from ltr_duel.cli._options import (
+    COUNT,
+    jobs_option,
+    only_writer,
+    plugin_option,
+    rankers_option,
+    rankings_of,
+    seed_option,
+)
 
 
 @click.command()
@@ -62,6 +70,7 @@ def command(
     from ltr_duel.simulation import checkpoints, simulate
 
     checked_jobs(jobs)
+    only_writer(out)
     checkpoints(horizon)
     for policy in policies:
         POLICIES.configure(policy)

@@ -10,7 +10,8 @@ import click
 
 import ltr_duel.cli
 from ltr_duel.cli._options import end
-from ltr_duel.core import InputError
+from ltr_duel.cli._signals import interrupted, termination_heard
+from ltr_duel.core import InputError, plugin_complaint
 
 # Raised for a group without a command, by versions of click that do not simply print the help.
 _HELP_WANTED = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -41,6 +42,11 @@ def cli() -> None:
 
 def main(*words: str) -> None:
     """Run a command, by default that of the process; exit code 2 and one sentence on stderr for bad input."""
+    with termination_heard():
+        _run(words)
+
+
+def _run(words: tuple[str, ...]) -> None:
     try:
         code = cli.main(
             words or None, prog_name="ltr-duel", standalone_mode=False
@@ -53,10 +59,17 @@ def main(*words: str) -> None:
         print(f"ltr-duel: {error.format_message()}", file=sys.stderr)
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
-        print("ltr-duel: interrupted", file=sys.stderr)
-        end(130)
+        code, word = interrupted()
+        print(f"ltr-duel: {word}", file=sys.stderr)
+        end(code)
     except (InputError, FileNotFoundError, PermissionError, IsADirectoryError) as error:
         print(f"ltr-duel: {_sentence(error)}", file=sys.stderr)
+        end(2)
+    except (Exception, SystemExit) as error:
+        complaint = plugin_complaint(error)
+        if complaint is None:
+            raise
+        print(f"ltr-duel: {complaint}", file=sys.stderr)
         end(2)
 
 

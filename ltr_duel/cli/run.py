@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ltr_duel.cli._options import end, jobs_option, plugins_option
+from ltr_duel.cli._signals import interrupted
 
 if TYPE_CHECKING:
     from ltr_duel.core import Plugin
@@ -43,7 +44,7 @@ def command(
 ) -> None:
     """Do the runs of the experiment in the file SPEC that are not in the folder yet.
 
-    Exit code: 0 all is done; 1 some runs failed or some files are damaged; 2 bad input; 130 interrupted.
+    Exit code: 0 all is done; 1 some runs failed or some files are damaged; 2 bad input; 130 or 143 interrupted.
     """
     from ltr_duel.core import InputError
     from ltr_duel.experiment import Backend, check_backend, make_plan, parse_shard, print_estimate, run_experiment
@@ -66,8 +67,9 @@ def command(
         end(2, at_once=at_once)
     _print(report, Path(str(out)))
     if report.interrupted:
-        click.echo("ltr-duel: interrupted", err=True)
-        end(130, at_once=at_once)
+        code, word = interrupted()
+        click.echo(f"ltr-duel: {word}", err=True)
+        end(code, at_once=at_once)
     end(1 if report.failed or report.damaged else 0, at_once=at_once)
 
 

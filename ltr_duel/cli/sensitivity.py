@@ -11,6 +11,7 @@ from ltr_duel.cli._options import (
     COUNT,
     corpus_at,
     jobs_option,
+    only_writer,
     plugin_option,
     print_table,
     rankers_option,
@@ -62,6 +63,7 @@ def command(
     from ltr_duel.simulation import measure_sensitivity, sensitivity_table
 
     require_between("the accuracy", accuracy, 0.5, 1)
+    only_writer(out)
     rankings = rankings_of(corpus_at(path, words), words, seed=seed, drop_constant=True, jobs=jobs)
     frame = measure_sensitivity(
         rankings,

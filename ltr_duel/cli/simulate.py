@@ -10,6 +10,7 @@ from ltr_duel.cli._options import (
     COUNT,
     corpus_at,
     jobs_option,
+    only_writer,
     plugin_option,
     print_table,
     rankers_option,
@@ -79,6 +80,7 @@ def command(
         raise InputError("give the FILE of a preference matrix, or --live with a corpus")
     if words and live is None:
         raise InputError("--rankers goes with --live; the rankers of a matrix are those in FILE")
+    only_writer(out)
     if "all" in policies:
         policies = (*POLICIES.names(), *(text for text in policies if ":" in text))
     source: OracleSource | None = None

@@ -1,4 +1,5 @@
 from . import columns as columns
+from .alone import sole_writer as sole_writer
 from .arrays import FloatMatrix as FloatMatrix
 from .arrays import FloatVector as FloatVector
 from .arrays import IntMatrix as IntMatrix
@@ -73,6 +74,7 @@ from .parallel import progress_wanted as progress_wanted
 from .parallel import run_tasks as run_tasks
 from .plugins import Plugin as Plugin
 from .plugins import load_plugin as load_plugin
+from .plugins import plugin_complaint as plugin_complaint
 from .plugins import reload_plugin as reload_plugin
 from .random import Streams as Streams
 from .random import coin as coin

@@ -50,7 +50,7 @@ class Driver:
 
     def __init__(self, store: Store, about: dict[str, Any]) -> None:
         self.store, self.id = store, uuid.uuid4().hex
-        self._about, self._stop = about, threading.Event()
+        self._about, self._stop, self._claiming = about, threading.Event(), threading.Lock()
 
     def __enter__(self) -> Self:
         content = {**self._about, **process_identity(os.getpid()), "began": time.time()}
@@ -60,14 +60,22 @@ class Driver:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self._stop.set()
+        with self._claiming:
+            self._stop.set()
         for claim in self.store.claims.iterdir():
             if _owner(claim) == self.id:
                 claim.unlink(missing_ok=True)
         (self.store.drivers / self.id).unlink(missing_ok=True)
 
     def claim(self, digest: str) -> bool:
-        """Claim a run; False if a live driver holds a claim on it."""
+        """Claim a run; False if a live driver holds a claim on it, or this one has ended.
+
+        Tasks are asked for in other threads, which may do so once more when the run has been interrupted.
+        """
+        with self._claiming:
+            return not self._stop.is_set() and self._claim(digest)
+
+    def _claim(self, digest: str) -> bool:
         try:
             os.symlink(self.id, self.store.place("claims", digest))
             return True

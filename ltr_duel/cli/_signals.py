@@ -2,40 +2,63 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
-_heard: set[int] = set()
-
-
-class Terminated(KeyboardInterrupt):
-    """The process was told to end."""
+_LISTENED_TO: dict[signal.Signals, Any] = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+}  # unless ignored, or taken
+_heard: list[int] = []
+_AGAIN = 0.1  # seconds
 
 
 @contextmanager
-def termination_heard() -> Iterator[None]:
-    """Raise `Terminated` where the main thread is when SIGTERM comes, unless somebody else listens to it already."""
-    mine = threading.current_thread() is threading.main_thread()
-    if not mine or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+def interrupts_heard() -> Iterator[None]:
+    """Raise KeyboardInterrupt where the main thread is when SIGINT or SIGTERM comes; remember which it was.
+
+    Where the main thread is in a callback of a compiler's, Python prints the error and goes on: the signal is then sent
+    once more.
+    """
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
+    mine = [number for number, usual in _LISTENED_TO.items() if signal.getsignal(number) == usual]
+    hook = sys.unraisablehook
 
-    def hear(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough; the tidying up is not to be disturbed
-        _heard.add(number)
-        raise Terminated
+    def swallowed(about: sys.UnraisableHookArgs) -> None:
+        if isinstance(about.exc_value, KeyboardInterrupt):
+            threading.Timer(_AGAIN, os.kill, (os.getpid(), _heard[-1] if _heard else signal.SIGINT)).start()
+        else:
+            hook(about)
 
-    signal.signal(signal.SIGTERM, hear)
+    for number in mine:
+        signal.signal(number, _hear)
+    sys.unraisablehook = swallowed
     try:
         yield
     finally:
-        if signal.SIGTERM not in _heard:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        sys.unraisablehook = hook
+        for number in mine:
+            signal.signal(number, _LISTENED_TO[number])
+
+
+def was_interrupted() -> bool:
+    """Whether such a signal has come: an error that is met then may be a consequence of it."""
+    return bool(_heard)
 
 
 def interrupted() -> tuple[int, str]:
     """Return the exit code of an interrupted command, and the word for it."""
     return (143, "terminated") if signal.SIGTERM in _heard else (130, "interrupted")
+
+
+def _hear(number: int, frame: FrameType | None) -> None:
+    _heard.append(number)
+    raise KeyboardInterrupt

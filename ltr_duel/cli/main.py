@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+from typing import NoReturn
 
 import click
 
 import ltr_duel.cli
 from ltr_duel.cli._options import end
-from ltr_duel.cli._signals import interrupted, termination_heard
+from ltr_duel.cli._signals import interrupted, interrupts_heard, was_interrupted
 from ltr_duel.core import InputError, plugin_complaint
 
 # Raised for a group without a command, by versions of click that do not simply print the help.
@@ -42,7 +43,7 @@ def cli() -> None:
 
 def main(*words: str) -> None:
     """Run a command, by default that of the process; exit code 2 and one sentence on stderr for bad input."""
-    with termination_heard():
+    with interrupts_heard():
         _run(words)
 
 
@@ -59,18 +60,24 @@ def _run(words: tuple[str, ...]) -> None:
         print(f"ltr-duel: {error.format_message()}", file=sys.stderr)
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
-        code, word = interrupted()
-        print(f"ltr-duel: {word}", file=sys.stderr)
-        end(code)
+        _end_interrupted()
     except (InputError, FileNotFoundError, PermissionError, IsADirectoryError) as error:
         print(f"ltr-duel: {_sentence(error)}", file=sys.stderr)
         end(2)
     except (Exception, SystemExit) as error:
+        if was_interrupted() and not isinstance(error, SystemExit):
+            _end_interrupted()
         complaint = plugin_complaint(error)
         if complaint is None:
             raise
         print(f"ltr-duel: {complaint}", file=sys.stderr)
         end(2)
+
+
+def _end_interrupted() -> NoReturn:
+    code, word = interrupted()
+    print(f"ltr-duel: {word}", file=sys.stderr)
+    end(code)
 
 
 def _sentence(error: Exception) -> str:

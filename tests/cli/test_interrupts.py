@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 
 import pytest
 
+from ltr_duel.cli import _signals
 from ltr_duel.cli.main import main
 from ltr_duel.core.alone import sole_writer
 from ltr_duel.core.parallel import PlainLine
@@ -46,7 +48,7 @@ def here(place, monkeypatch):
     """Work in that folder; a process that would be ended at once, as threads still run, ends like others."""
     monkeypatch.chdir(place)
     monkeypatch.setattr("ltr_duel.cli._options.abandoned_threads_run", lambda: False)
-    monkeypatch.setattr("ltr_duel.cli._signals._heard", set())
+    monkeypatch.setattr("ltr_duel.cli._signals._heard", [])
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -142,3 +144,29 @@ def test_a_policy_that_raises_or_exits_is_named_with_its_file(name, content, sai
     assert code == 1 and said in out
     code, out, _ = ended(capsys, "check", str(file))
     assert code == 1 and re.search(rf"{name}.py:\d+: .*policy.*|policy .*{name}.py:\d+: ", out) and said in out, out
+
+
+def test_an_interrupt_that_a_compiler_swallows_comes_again(here, capsys, monkeypatch):
+    """As in ctypes: an error raised in a callback is printed, and the caller knows nothing of it."""
+
+    class Callback:
+        def __del__(self):
+            signal.raise_signal(signal.SIGTERM)
+
+    def swallow(self):
+        if len(_signals._heard) == 0:
+            Callback()
+        time.sleep(5)
+
+    monkeypatch.setattr(PlainLine, "due", swallow)
+    code, _, err = ended(capsys, *LONG["simulate"].split())
+    assert code == 143 and "Exception ignored" not in err
+    monkeypatch.setattr(_signals, "_heard", [])
+
+    def fail(self):
+        _signals._heard.append(signal.SIGINT)
+        raise RuntimeError("no compiled object yet")
+
+    monkeypatch.setattr(PlainLine, "due", fail)
+    code, _, err = ended(capsys, *LONG["simulate"].split())
+    assert (code, err) == (130, "ltr-duel: interrupted\n")

@@ -11,10 +11,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-_LISTENED_TO: dict[signal.Signals, Any] = {
-    signal.SIGINT: signal.default_int_handler,
-    signal.SIGTERM: signal.SIG_DFL,
-}  # unless ignored, or taken
+# Unless they are ignored, or somebody else listens to them.
+_LISTENED_TO: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 _heard: list[int] = []
 _AGAIN = 0.1  # seconds
 
@@ -30,11 +28,12 @@ def interrupts_heard() -> Iterator[None]:
         yield
         return
     mine = [number for number, usual in _LISTENED_TO.items() if signal.getsignal(number) == usual]
-    hook = sys.unraisablehook
+    hook, again = sys.unraisablehook, list[threading.Timer]()
 
     def swallowed(about: sys.UnraisableHookArgs) -> None:
         if isinstance(about.exc_value, KeyboardInterrupt):
-            threading.Timer(_AGAIN, os.kill, (os.getpid(), _heard[-1] if _heard else signal.SIGINT)).start()
+            again.append(threading.Timer(_AGAIN, os.kill, (os.getpid(), _heard[-1] if _heard else signal.SIGINT)))
+            again[-1].start()
         else:
             hook(about)
 
@@ -45,6 +44,8 @@ def interrupts_heard() -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook = hook
+        for timer in again:
+            timer.cancel()
         for number in mine:
             signal.signal(number, _LISTENED_TO[number])
 

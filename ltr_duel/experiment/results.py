@@ -118,7 +118,15 @@ class StudyResults:
         wanted = self._runs[(self._runs["problem"] == about["digest"]) & (self._runs["horizon"] == chosen)]
         runs = [self._run(digest, label) for digest, label in zip(wanted["digest"], wanted["label"], strict=True)]
         values = {name: np.array(one) for name, one in about.get("values", {}).items()}
-        return Results(runs, self.matrix(problem), values)
+        matrix = self.matrix(problem)
+        for run in runs:
+            expected = run.key.measured_by or run.key.oracle.get("matrix")
+            if expected != matrix.digest or run.pulls.shape[1] != len(matrix):
+                path = self._store.problem_path(about["digest"])
+                self._refuse(f"{path}: damaged: not the matrix of run {run.key.digest}")
+        if any(len(one) != len(matrix) for one in values.values()):
+            raise InputError(f"{self._store.folder}: the plan has not as many values as '{problem}' has arms")
+        return Results(runs, matrix, values)
 
     @property
     def problems(self) -> list[str]:

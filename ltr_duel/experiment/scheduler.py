@@ -121,7 +121,7 @@ class Scheduler:
             elif run.digest in failed and not overwrite and not retry:
                 self.failed.add(run.digest)
             else:
-                self._mark(run)
+                self._mark(run, exists=wrong is not None or run.digest in failed)
 
     def _find_again(self, only: Collection[str]) -> None:
         """Mark these runs, and no others, whatever is there of them; look at all matrices."""
@@ -129,12 +129,13 @@ class Scheduler:
         for run in self.plan:
             if run.digest in only:
                 self.planned += 1
-                self._mark(run)
+                self._mark(run, exists=True)
 
-    def _mark(self, run: PlannedRun) -> None:
+    def _mark(self, run: PlannedRun, *, exists: bool) -> None:
         self._todo[run.number] = 1
         self._problems.add(run.problem)
-        self._written[run.number] = self._changed_at(run)
+        if exists:
+            self._written[run.number] = self._changed_at(run)
 
     def run(self) -> Report:
         """Do what is to do."""

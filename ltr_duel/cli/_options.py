@@ -61,7 +61,7 @@ class Place(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Look at what is there."""
-        path = super().convert(value, param, ctx)
+        path = Path(str(super().convert(value, param, ctx)))
         if not str(value):
             raise InputError("an empty name is no place to write to")
         (require_folder_place if self._folder else require_file_place)(path)

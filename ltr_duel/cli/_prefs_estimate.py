@@ -23,7 +23,6 @@ from ltr_duel.cli._options import (
     seed_option,
 )
 
-
 _DIGITS = re.compile("[0-9]{1,9}")
 
 

@@ -103,9 +103,7 @@ def plot(file: Path, title: str, out: Path, most_rankers: int) -> None:
 @click.option("--rename", multiple=True, metavar="OLD=NEW", help="Another name for a ranker; may be repeated.")
 @seed_option
 @most_rankers_option
-@click.option(
-    "--out", type=OUT_FILE, required=True, help="File to write: .parquet, .csv, .npy, .txt."
-)
+@click.option("--out", type=OUT_FILE, required=True, help="File to write: .parquet, .csv, .npy, .txt.")
 def subset(
     file: Path,
     rankers: tuple[str, ...] | None,

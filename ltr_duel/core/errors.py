@@ -29,7 +29,7 @@ class InputError(ValueError):
 
 
 def in_one_line(text: str) -> str:
-    """Escape control characters, and shorten words of hundreds of characters, that a user gave.
+    r"""Escape control characters, and shorten words of hundreds of characters, that a user gave.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def in_one_line(text: str) -> str:
     Examples
     --------
     >>> in_one_line("no ranker 'a" + chr(10) + "b'")
-    "no ranker 'a\\\\nb'"
+    "no ranker 'a\\nb'"
     """
     short = _LONG_WORD.sub(lambda word: f"{word[0][:60]}...{word[0][-20:]} ({len(word[0]):,} characters)", text)
     return "".join(repr(c)[1:-1] if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c for c in short)

@@ -127,7 +127,7 @@ class Dataset:
 
 
 def _own(name: str, given: Any, kinds: str, axes: int) -> NDArray[Any]:
-    """Return a read-only array that has so many axes, and holds these kinds of numbers (anything where none is said)."""
+    """Return a read-only array of so many axes, which holds these kinds of numbers (anything where none is said)."""
     try:
         array = frozen(given)
     except ValueError:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from ltr_duel.core import InputError, abandoned_threads_run, checked_jobs, require_file_place, require_folder_place
+from ltr_duel.core import InputError, abandoned_threads_run, require_file_place, require_folder_place
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +52,8 @@ class Jobs(Count):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Refuse what nobody has cores for, before any work is done."""
+        from ltr_duel.core import checked_jobs
+
         jobs = super().convert(value, param, ctx)
         checked_jobs(jobs)
         return jobs

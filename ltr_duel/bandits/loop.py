@@ -15,10 +15,6 @@ from numpy.typing import ArrayLike
 from ltr_duel.bandits.compiling import compile_loop, loop_for
 from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
 from ltr_duel.bandits.policy import Policy, idle_until, recommend, select, select_slate, sweep, update, update_slate
-<<<<<<< HEAD
-from ltr_duel.bandits.recorder import Counts, Path, count_met, note_pair, note_slate
-from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, kernel, stream
-=======
 from ltr_duel.bandits.recorder import (
     Recorder,
     add_pair,
@@ -29,8 +25,7 @@ from ltr_duel.bandits.recorder import (
     new_recorder,
     pass_checkpoint,
 )
-from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, kernel, stream
->>>>>>> main
+from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, kernel, stream
 
 
 @kernel
@@ -221,13 +216,8 @@ class Run:
         recorder = new_recorder(n_arms, path=(keep, 2 if policy.feedback == "duel" else n_arms))
         streams = Streams(stream(seed, "policy"), coins, coins, coins, coins)
         given = policy.params() if params is None else params
-<<<<<<< HEAD
         oracle = MatrixOracle(as_writable(matrix))
-        return cls(policy, given, n_arms, oracle, streams, Path(path), horizon=horizon, plain=plain)
-=======
-        oracle = MatrixOracle(matrix)
         return cls(policy, given, n_arms, oracle, streams, recorder, horizon=horizon, plain=plain)
->>>>>>> main
 
     def advance(self, stop: int, *, jump: bool = True) -> None:
         """Take the steps after ``t`` up to ``stop``.

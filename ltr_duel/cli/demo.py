@@ -9,6 +9,7 @@ import click
 
 from ltr_duel.cli._options import (
     COUNT,
+    OUT_FOLDER,
     jobs_option,
     only_writer,
     plugin_option,
@@ -27,7 +28,7 @@ from ltr_duel.cli._options import (
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=OUT_FOLDER,
     default="demo",
     show_default=True,
     help="The folder to write to.",

@@ -16,6 +16,7 @@ from ltr_duel.experiment.store import Store
 from ltr_duel.simulation import check_fits
 
 ON_EXISTING = ("reuse", "overwrite", "error")
+_MOST_RUNS = 10**7  # of a plan: it is one table, and each run a file
 
 
 def make_plan(spec: str | Path | SpecFile, *, plugins: Sequence[str | Path] = (), jobs: int = -1) -> Plan:
@@ -49,6 +50,10 @@ def make_plan(spec: str | Path | SpecFile, *, plugins: Sequence[str | Path] = ()
     """
     file = spec if isinstance(spec, SpecFile) else read_spec(spec, plugins=plugins)
     plan = Plan(file, build_problems(file, jobs=jobs))
+    if len(plan) > _MOST_RUNS:
+        raise InputError(
+            f"{file.path}: {len(plan):,} runs; an experiment has at most {_MOST_RUNS:,}: cut it into several files"
+        )
     for problem in plan.problems:
         for policy in plan.policies:
             with located(f"{file.path}: problem '{problem.name}'"):

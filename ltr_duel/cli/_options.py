@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from ltr_duel.core import abandoned_threads_run
+from ltr_duel.core import InputError, abandoned_threads_run, checked_jobs, require_file_place, require_folder_place
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,9 +42,36 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new v
         return number
 
 
-COUNT = Count()
+class Jobs(Count):
+    """A number of threads."""
 
-jobs_option = click.option("--jobs", type=COUNT, default=-1, show_default="all cores", help="Threads to use.")
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Refuse what nobody has cores for, before any work is done."""
+        jobs = super().convert(value, param, ctx)
+        checked_jobs(jobs)
+        return jobs
+
+
+class Place(click.Path):
+    """Where a command writes: a place where it cannot is refused before any work is done."""
+
+    def __init__(self, *, folder: bool = False) -> None:
+        super().__init__(path_type=Path)
+        self._folder = folder
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Look at what is there."""
+        path = super().convert(value, param, ctx)
+        if not str(value):
+            raise InputError("an empty name is no place to write to")
+        (require_folder_place if self._folder else require_file_place)(path)
+        return path
+
+
+COUNT = Count()
+OUT_FILE, OUT_FOLDER = Place(), Place(folder=True)
+
+jobs_option = click.option("--jobs", type=Jobs(), default=-1, show_default="all cores", help="Threads to use.")
 seed_option = click.option("--seed", type=COUNT, default=0, show_default=True, help="Seed of everything random.")
 
 
@@ -79,7 +106,6 @@ rankers_option = click.option(
 
 def corpus_at(path: Path, words: Sequence[str]) -> Dataset:
     """Read the corpus at a path; ``qrels:FILE`` is made of judgements and of the runs among the rankers."""
-    from ltr_duel.core import InputError
     from ltr_duel.data import load_dataset
 
     kind, _, file = str(path).partition(":")

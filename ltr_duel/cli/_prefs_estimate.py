@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,20 @@ from typing import Any
 
 import click
 
-from ltr_duel.cli._options import COUNT, corpus_at, jobs_option, plugin_option, rankers_option, rankings_of, seed_option
+from ltr_duel.cli._options import (
+    COUNT,
+    OUT_FILE,
+    OUT_FOLDER,
+    corpus_at,
+    jobs_option,
+    plugin_option,
+    rankers_option,
+    rankings_of,
+    seed_option,
+)
+
+
+_DIGITS = re.compile("[0-9]{1,9}")
 
 
 class Part(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
@@ -20,7 +34,7 @@ class Part(click.ParamType):  # type: ignore[type-arg]  # generic only in new ve
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
         """Parse both numbers."""
         number, _, of = str(value).partition("/")
-        if not (number.isdigit() and of.isdigit() and 1 <= int(number) <= int(of)):
+        if not (_DIGITS.fullmatch(number) and _DIGITS.fullmatch(of) and 1 <= int(number) <= int(of)):
             self.fail(f"'{value}' is not a share (for example 2/5, the second of five)", param, ctx)
         return int(number), int(of)
 
@@ -37,9 +51,8 @@ class Names(click.ParamType):  # type: ignore[type-arg]  # as above
 
 def goal_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say how exact the matrix is to be, and where partial results are kept."""
-    folder = click.Path(path_type=Path)
     for option in (
-        click.option("--store", type=folder, help="Folder for partial results.  [default: OUT.parts]"),
+        click.option("--store", type=OUT_FOLDER, help="Folder for partial results.  [default: OUT.parts]"),
         click.option(
             "--at-most", type=COUNT, default=4_000_000, show_default=True, help="Of a pair, in such a search."
         ),
@@ -67,7 +80,7 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @plugin_option
 @seed_option
 @jobs_option
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The Parquet file to write.")
+@click.option("--out", type=OUT_FILE, required=True, help="The Parquet file to write.")
 def estimate(
     path: Path,
     clicks: str,
@@ -139,7 +152,7 @@ def estimate(
 @goal_options
 @plugin_option
 @jobs_option
-@click.option("--out", type=click.Path(path_type=Path), help="The Parquet file to write.  [default: FILE]")
+@click.option("--out", type=OUT_FILE, help="The Parquet file to write.  [default: FILE]")
 def extend(
     file: Path,
     path: Path,

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import click
 
-from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, rankers_option, rankings_of, seed_option
+from ltr_duel.cli._options import (
+    COUNT,
+    OUT_FOLDER,
+    jobs_option,
+    plugin_option,
+    rankers_option,
+    rankings_of,
+    seed_option,
+)
 
 
 @click.command()
@@ -19,7 +27,7 @@ from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, rankers_opt
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=OUT_FOLDER,
     default="demo",
     show_default=True,
     help="The folder to write to.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ltr_duel.cli._options import COUNT, print_table, seed_option
+from ltr_duel.cli._options import COUNT, OUT_FILE, print_table, seed_option
 from ltr_duel.cli._prefs_estimate import Names, estimate, extend
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def compare(a: Path, b: Path, rows: int) -> None:
 @command.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--title", default="", help="Above the picture.")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The picture to write (.png, .svg, .pdf).")
+@click.option("--out", type=OUT_FILE, required=True, help="The picture to write (.png, .svg, .pdf).")
 def plot(file: Path, title: str, out: Path) -> None:
     """Draw the matrix in FILE as a heat map, in Copeland order; grey where it is not known who is better."""
     from ltr_duel.analysis import plot_preferences, save_figure
@@ -100,7 +100,7 @@ def plot(file: Path, title: str, out: Path) -> None:
 @click.option("--rename", multiple=True, metavar="OLD=NEW", help="Another name for a ranker; may be repeated.")
 @seed_option
 @click.option(
-    "--out", type=click.Path(path_type=Path), required=True, help="File to write: .parquet, .csv, .npy, .txt."
+    "--out", type=OUT_FILE, required=True, help="File to write: .parquet, .csv, .npy, .txt."
 )
 def subset(
     file: Path, rankers: tuple[str, ...] | None, size: int | None, rename: tuple[str, ...], seed: int, out: Path

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ltr_duel.cli._options import (
+    OUT_FOLDER,
     corpus_at,
     jobs_option,
     plugin_option,
@@ -40,7 +41,7 @@ def kinds() -> None:
 @plugin_option
 @seed_option
 @jobs_option
-@click.option("--out", type=click.Path(path_type=Path), help="A folder for measures.parquet, .tex and .png.")
+@click.option("--out", type=OUT_FOLDER, help="A folder for measures.parquet, .tex and .png.")
 def evaluate(
     path: Path,
     words: tuple[str, ...],

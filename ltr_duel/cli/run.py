@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import end, jobs_option, plugins_option
+from ltr_duel.cli._options import OUT_FOLDER, end, jobs_option, plugins_option
 
 if TYPE_CHECKING:
     from ltr_duel.core import Plugin
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("spec", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="The folder of results; existing results are reused.")
+@click.option("--out", type=OUT_FOLDER, help="The folder of results; existing results are reused.")
 @click.option("--dry-run", is_flag=True, help="Only print the plan: runs, duels, estimated time and disk.")
 @click.option("--backend", default="threads", show_default=True, help="threads, loky (processes) or dask (a cluster).")
 @jobs_option

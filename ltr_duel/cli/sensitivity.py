@@ -9,6 +9,7 @@ import click
 
 from ltr_duel.cli._options import (
     COUNT,
+    OUT_FOLDER,
     corpus_at,
     jobs_option,
     plugin_option,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 @plugin_option
 @seed_option
 @jobs_option
-@click.option("--out", type=click.Path(path_type=Path), help="A folder for sensitivity.parquet and sensitivity.png.")
+@click.option("--out", type=OUT_FOLDER, help="A folder for sensitivity.parquet and sensitivity.png.")
 def command(
     path: Path,
     words: tuple[str, ...],

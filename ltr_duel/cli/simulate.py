@@ -8,6 +8,7 @@ import click
 
 from ltr_duel.cli._options import (
     COUNT,
+    OUT_FOLDER,
     corpus_at,
     jobs_option,
     plugin_option,
@@ -41,7 +42,7 @@ from ltr_duel.cli._options import (
 @jobs_option
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=OUT_FOLDER,
     default="simulation",
     show_default=True,
     help="The folder to write to.",
@@ -71,7 +72,7 @@ def command(
     """
     from ltr_duel.analysis import plot_regret, policies_table, save_figure, winner_sentence
     from ltr_duel.bandits import POLICIES
-    from ltr_duel.core import InputError
+    from ltr_duel.core import InputError, replacing_files
     from ltr_duel.preferences import estimate_preferences, load_preferences
     from ltr_duel.simulation import Live, OracleSource, simulate
 
@@ -100,8 +101,9 @@ def command(
         seed=seed,
         jobs=jobs,
     )
-    results.save(out)
-    save_figure(plot_regret(results), out / "regret.png")
+    with replacing_files(out) as temporary:
+        results.save(temporary)
+        save_figure(plot_regret(results), temporary / "regret.png")
     click.echo(winner_sentence(matrix))
     print_table(policies_table(results))
     click.echo(f"{out / 'results.parquet'}, {out / 'pulls.parquet'}, {out / 'regret.png'}")

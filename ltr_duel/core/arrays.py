@@ -20,6 +20,23 @@ MarkMatrix: TypeAlias = NDArray[np.uint8]  # 0 or 1
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
+def frozen(values: Any, dtype: Any = None) -> NDArray[Any]:
+    """Return a read-only array that nobody else can write to.
+
+    It is a copy, unless the values are read-only already, down to the memory they lie in: a file mapped read-only, or
+    an array that its maker has given up by ``array.setflags(write=False)``.
+    """
+    array = np.asarray(values, dtype)
+    holder: Any = array
+    while isinstance(holder, np.ndarray):
+        if holder.flags.writeable:
+            array = np.array(array)
+            break
+        holder = holder.base
+    array.setflags(write=False)
+    return array
+
+
 class _Opened:
     """The memory of an array, without its read-only flag."""
 

@@ -14,10 +14,12 @@ from typing import TypeVar
 import joblib
 from tqdm import tqdm
 
-from ltr_duel.core.errors import InputError
+from ltr_duel.core.errors import InputError, require_whole, shown
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
+
+MOST_JOBS = 4096  # threads; each takes memory and a place in the tables of the system
 
 
 def run_tasks(
@@ -57,7 +59,7 @@ def run_tasks(
     Raises
     ------
     InputError
-        If ``jobs`` is neither -1 nor at least 1.
+        If ``jobs`` is neither -1 nor between 1 and 4096.
 
     Examples
     --------
@@ -65,7 +67,7 @@ def run_tasks(
     [1, 2, 3]
     """
     work = list(tasks)
-    workers = checked_jobs(jobs)
+    workers = min(checked_jobs(jobs), max(1, len(work)))
     lead = 1 if first_alone and workers > 1 else 0
 
     def all_answers() -> Iterator[Answer]:
@@ -106,11 +108,12 @@ class PlainLine:
 
 def checked_jobs(jobs: int) -> int:
     """Return the number of workers that ``jobs`` asks for; -1 means all cores."""
-    if jobs == -1:
+    number = require_whole("the number of jobs", jobs)
+    if number == -1:
         return os.cpu_count() or 1
-    if jobs < 1:
-        raise InputError(f"the number of jobs must be at least 1, or -1 for all cores, not {jobs}")
-    return jobs
+    if number < 1:
+        raise InputError(f"the number of jobs must be at least 1, or -1 for all cores, not {shown(jobs)}")
+    return require_whole("the number of jobs", jobs, 1, MOST_JOBS)
 
 
 def progress_wanted() -> bool:

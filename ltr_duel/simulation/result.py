@@ -27,6 +27,7 @@ from ltr_duel.core import (
     T,
     regret_column,
     replacing,
+    replacing_files,
     unknown_name,
 )
 from ltr_duel.preferences import PreferenceMatrix
@@ -266,11 +267,9 @@ class Results:
 
     def save(self, folder: str | Path) -> Path:
         """Write results.parquet, pulls.parquet and runs.json: the same bytes whenever and wherever they are made."""
-        folder = Path(folder)
-        for name, frame in (("results", self.to_frame()), ("pulls", self.pulls_frame())):
-            with replacing(folder / f"{name}.parquet") as temporary:
-                pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), temporary)
         runs = [{"digest": run.key.digest, "decisions": run.decisions, **run.key.__dict__} for run in self.runs]
-        with replacing(folder / "runs.json") as temporary:
-            temporary.write_text(json.dumps(runs, indent=1, sort_keys=True))
-        return folder / "results.parquet"
+        with replacing_files(folder) as temporary:
+            for name, frame in (("results", self.to_frame()), ("pulls", self.pulls_frame())):
+                pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), temporary / f"{name}.parquet")
+            (temporary / "runs.json").write_text(json.dumps(runs, indent=1, sort_keys=True))
+        return Path(folder) / "results.parquet"

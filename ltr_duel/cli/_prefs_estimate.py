@@ -21,7 +21,7 @@ from ltr_duel.cli._options import (
     rankings_of,
     seed_option,
 )
-
+from ltr_duel.cli._words import click_model_names, method_names
 
 _DIGITS = re.compile("[0-9]{1,9}")
 
@@ -65,8 +65,16 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--clicks", default="navigational", show_default=True, help="Click model.")
-@click.option("--method", default="probabilistic", show_default=True, help="How two rankers are compared.")
+@click.option(
+    "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Click model."
+)
+@click.option(
+    "--method",
+    default="probabilistic",
+    show_default=True,
+    shell_complete=method_names,
+    help="How two rankers are compared.",
+)
 @click.option("--outcome", default="", show_default="of the method", help="Rule by which clicks name a winner.")
 @click.option("--comparisons", type=COUNT, default=4000, show_default=True, help="Comparisons for each pair.")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ltr_duel.cli._options import plugin_option
+from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path)
 
 
-@click.group()
+@click.group(cls=Commands)
 def command() -> None:
     """Read, convert and check corpora."""
 

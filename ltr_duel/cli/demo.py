@@ -16,6 +16,7 @@ from ltr_duel.cli._options import (
     rankings_of,
     seed_option,
 )
+from ltr_duel.cli._words import click_model_names, policy_names
 
 
 @click.command()
@@ -33,10 +34,18 @@ from ltr_duel.cli._options import (
     help="The folder to write to.",
 )
 @rankers_option
-@click.option("--clicks", default="navigational", show_default=True, help="Click model.")
+@click.option(
+    "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Click model."
+)
 @click.option("--comparisons", type=COUNT, default=2000, show_default=True, help="Comparisons for each pair.")
 @click.option(
-    "--policy", "policies", multiple=True, default=("rucb", "mdb"), show_default=True, help="May be repeated."
+    "--policy",
+    "policies",
+    multiple=True,
+    default=("rucb", "mdb"),
+    show_default=True,
+    shell_complete=policy_names,
+    help="May be repeated.",
 )
 @click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
 @click.option("--repetitions", type=COUNT, default=10, show_default=True, help="Runs of each policy.")

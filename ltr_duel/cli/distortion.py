@@ -18,6 +18,7 @@ from ltr_duel.cli._options import (
     rankings_of,
     seed_option,
 )
+from ltr_duel.cli._words import click_model_names, method_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,8 +28,21 @@ if TYPE_CHECKING:
 @click.argument("path", type=click.Path(path_type=Path))
 @rankers_option
 @click.option("--sizes", default="3,10,100", show_default=True, help="Sizes of the sets.")
-@click.option("--clicks", default="perfect,navigational,informational", show_default=True, help="Click models.")
-@click.option("--method", "methods", multiple=True, show_default="all for sets", help="May be repeated.")
+@click.option(
+    "--clicks",
+    default="perfect,navigational,informational",
+    show_default=True,
+    shell_complete=click_model_names,
+    help="Click models.",
+)
+@click.option(
+    "--method",
+    "methods",
+    multiple=True,
+    show_default="all for sets",
+    shell_complete=method_names,
+    help="May be repeated.",
+)
 @click.option("--multileavings", type=COUNT, default=3000, show_default=True, help="Of each set.")
 @click.option("--repetitions", type=COUNT, default=30, show_default=True, help="Sets of each size.")
 @click.option("--comparisons", type=COUNT, default=4000, show_default=True, help="Of each pair, to find the winners.")

@@ -11,12 +11,13 @@ import click
 
 from ltr_duel.cli._options import COUNT, OUT_FILE, print_table, seed_option
 from ltr_duel.cli._prefs_estimate import Names, estimate, extend
+from ltr_duel.cli._words import Commands
 
 if TYPE_CHECKING:
     from ltr_duel.preferences import PreferenceMatrix
 
 
-@click.group()
+@click.group(cls=Commands)
 def command() -> None:
     """Estimate and inspect preference matrices.
 
@@ -99,9 +100,7 @@ def plot(file: Path, title: str, out: Path) -> None:
 @click.option("--size", type=COUNT, help="That many at random, of which one beats all others.")
 @click.option("--rename", multiple=True, metavar="OLD=NEW", help="Another name for a ranker; may be repeated.")
 @seed_option
-@click.option(
-    "--out", type=OUT_FILE, required=True, help="File to write: .parquet, .csv, .npy, .txt."
-)
+@click.option("--out", type=OUT_FILE, required=True, help="File to write: .parquet, .csv, .npy, .txt.")
 def subset(
     file: Path, rankers: tuple[str, ...] | None, size: int | None, rename: tuple[str, ...], seed: int, out: Path
 ) -> None:

@@ -17,9 +17,10 @@ from ltr_duel.cli._options import (
     rankings_of,
     seed_option,
 )
+from ltr_duel.cli._words import Commands
 
 
-@click.group()
+@click.group(cls=Commands)
 def command() -> None:
     """List the kinds of rankers, and evaluate rankers by the relevance grades."""
 

@@ -18,6 +18,7 @@ from ltr_duel.cli._options import (
     rankings_of,
     seed_option,
 )
+from ltr_duel.cli._words import click_model_names, method_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,8 +27,12 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
 @rankers_option
-@click.option("--clicks", default="navigational", show_default=True, help="Click model.")
-@click.option("--method", "methods", multiple=True, show_default="all", help="May be repeated.")
+@click.option(
+    "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Click model."
+)
+@click.option(
+    "--method", "methods", multiple=True, show_default="all", shell_complete=method_names, help="May be repeated."
+)
 @click.option("--pairs", type=COUNT, default=20, show_default=True, help="Pairs of rankers, drawn at random.")
 @click.option("--least-gap", default=0.01, show_default=True, help="Least difference of NDCG@10 in a pair.")
 @click.option("--impressions", type=COUNT, default=3000, show_default=True, help="Of each pair in each repetition.")

@@ -17,21 +17,37 @@ from ltr_duel.cli._options import (
     rankings_of,
     seed_option,
 )
+from ltr_duel.cli._words import click_model_names, method_names, policy_names
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--live", type=click.Path(path_type=Path), help="Ask simulated users of this corpus, not coins.")
 @rankers_option
-@click.option("--clicks", default="navigational", show_default=True, help="Click model of simulated users.")
-@click.option("--method", default="probabilistic", show_default=True, help="How they compare two rankers.")
-@click.option("--slates", default="sosm", show_default=True, help="How they compare sets of rankers.")
+@click.option(
+    "--clicks",
+    default="navigational",
+    show_default=True,
+    shell_complete=click_model_names,
+    help="Click model of simulated users.",
+)
+@click.option(
+    "--method",
+    default="probabilistic",
+    show_default=True,
+    shell_complete=method_names,
+    help="How they compare two rankers.",
+)
+@click.option(
+    "--slates", default="sosm", show_default=True, shell_complete=method_names, help="How they compare sets of rankers."
+)
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown to them.")
 @click.option("--comparisons", type=COUNT, default=4000, show_default=True, help="Of each pair, if FILE is not given.")
 @click.option(
     "--policy",
     "policies",
     multiple=True,
+    shell_complete=policy_names,
     required=True,
     help="A policy, with parameters if wanted (rucb:alpha=0.51); may be given several times. 'all' for all.",
 )

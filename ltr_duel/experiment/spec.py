@@ -6,6 +6,7 @@ A list anywhere means a product: each problem x policy x horizon x repetition is
 from __future__ import annotations
 
 import hashlib
+import math
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ from ltr_duel.rankers import TIE_RULES
 from ltr_duel.simulation import REGRETS
 
 _NO_LIMIT = 10**15
+_MOST_LABELS = 10_000  # that one entry of the policies stands for
+_MOST_ARMS = 10_000  # of a matrix that is made: 800 MB
 
 
 def policy(given: Any) -> tuple[str, ...]:
@@ -45,6 +48,8 @@ def policy(given: Any) -> tuple[str, ...]:
     elif isinstance(given, dict) and "name" in given:
         names = [name for name in given if name != "name"]
         lists = [one if isinstance(one, list) else [one] for one in (given[name] for name in names)]
+        if (many := math.prod(map(len, lists))) > _MOST_LABELS:
+            raise InputError(f"stands for {many:,} policies; at most {_MOST_LABELS:,} can be listed at once")
         labels = tuple(_label(text(given["name"]), dict(zip(names, chosen, strict=True))) for chosen in product(*lists))
     else:
         raise InputError('must be a name with parameters, "rucb:alpha=0.51", or {name = "rucb", alpha = 0.51}')
@@ -131,7 +136,7 @@ class MatrixSpec(ProblemSpec):
     file: tuple[str, ...] = axis(text, default=())
     p: tuple[tuple[float, ...], ...] | None = value(square, default=None)
     family: tuple[str, ...] = axis(one_of("family of matrices", FAMILIES), default=())
-    size: tuple[int, ...] = axis(whole(2, 100_000), default=())
+    size: tuple[int, ...] = axis(whole(2, _MOST_ARMS), default=())
     gamma: tuple[float, ...] = axis(number(1), default=())
     gap: tuple[float, ...] = axis(number(0, 0.5), default=())
     draws: int = value(whole(1, 100_000), default=1)  # of a family that is random
@@ -159,7 +164,9 @@ class UtilitySpec(ProblemSpec):
     family: tuple[str, ...] = axis(one_of("family of utilities", UTILITY_FAMILIES), default=())
     path: str = value(text, default="")  # of a corpus: the mean of each feature, scaled to 0..1 within its query
     synthetic: Synthetic | None = table(Synthetic, default=None)
-    size: tuple[int, ...] = axis(whole(2, 100_000), default=())  # arms of a family; how many features, the first ones
+    size: tuple[int, ...] = axis(
+        whole(2, _MOST_ARMS), default=()
+    )  # arms of a family; how many features, the first ones
     model: tuple[str, ...] = axis(
         one_of("model of utilities", ("normal", "linear", "logistic", "natural")), default=("normal",)
     )
@@ -230,9 +237,11 @@ class Spec:
     def __post_init__(self) -> None:
         if not (self.matrices or self.corpora or self.utilities):
             raise InputError("there is nothing to run on: give [[matrices]], [[corpora]] or [[utilities]]")
-        for k, label in enumerate(self.labels):
-            if label in self.labels[:k]:
+        seen = set()
+        for label in self.labels:
+            if label in seen:
                 raise InputError(f"policies: '{label}' is given twice")
+            seen.add(label)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -290,7 +299,9 @@ def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence
         given = tomllib.loads(content)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise InputError(f"{path}: not TOML that can be read: its brackets are nested too deep") from None
+    except ValueError as error:  # not TOML, not UTF-8, or a whole number of thousands of digits
         raise InputError(f"{path}: not TOML: {error}") from None
     named = several(text, given["plugins"], f"{path}: plugins") if "plugins" in given else ()
     with located(f"{path}: plugins"):  # before the rest: the policies may come from them

@@ -1,4 +1,4 @@
-"""Hostile input: each case of the tables `cases_*.py` ends in one sentence, the right exit code, and nothing written."""
+"""Hostile input: each case of the tables `cases_*.py` ends in one sentence, the right exit code, nothing written."""
 
 from __future__ import annotations
 

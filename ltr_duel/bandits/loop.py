@@ -16,7 +16,7 @@ from ltr_duel.bandits.compiling import compile_loop, loop_for
 from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
 from ltr_duel.bandits.policy import Policy, idle_until, recommend, select, select_slate, sweep, update, update_slate
 from ltr_duel.bandits.recorder import Counts, Path, count_met, note_pair, note_slate
-from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, kernel, stream
+from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, kernel, stream
 
 
 @kernel
@@ -193,7 +193,7 @@ class Run:
         path = np.zeros((keep, 2 if policy.feedback == "duel" else n_arms), np.int64)
         streams = Streams(stream(seed, "policy"), coins, coins, coins, coins)
         given = policy.params() if params is None else params
-        oracle = MatrixOracle(matrix)
+        oracle = MatrixOracle(as_writable(matrix))
         return cls(policy, given, n_arms, oracle, streams, Path(path), horizon=horizon, plain=plain)
 
     def advance(self, stop: int, *, jump: bool = True) -> None:

@@ -72,6 +72,13 @@ COUNT = Count()
 OUT_FILE, OUT_FOLDER = Place(), Place(folder=True)
 
 jobs_option = click.option("--jobs", type=Jobs(), default=-1, show_default="all cores", help="Threads to use.")
+most_rankers_option = click.option(
+    "--most-rankers",
+    type=COUNT,
+    default=10_000,
+    show_default=True,
+    help="Larger matrices are refused, before memory is taken for them.",
+)
 seed_option = click.option("--seed", type=COUNT, default=0, show_default=True, help="Seed of everything random.")
 
 

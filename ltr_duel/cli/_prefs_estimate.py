@@ -16,6 +16,7 @@ from ltr_duel.cli._options import (
     OUT_FOLDER,
     corpus_at,
     jobs_option,
+    most_rankers_option,
     plugin_option,
     rankers_option,
     rankings_of,
@@ -46,7 +47,12 @@ class Names(click.ParamType):  # type: ignore[type-arg]  # as above
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         """Split at commas."""
-        return value if isinstance(value, tuple) else tuple(filter(None, (part.strip() for part in value.split(","))))
+        if isinstance(value, tuple):
+            return value
+        names = tuple(filter(None, (part.strip() for part in value.split(","))))
+        if value and not names:
+            self.fail(f"'{value}' names nothing", param, ctx)
+        return names
 
 
 def goal_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -160,6 +166,7 @@ def estimate(
 @goal_options
 @plugin_option
 @jobs_option
+@most_rankers_option
 @click.option("--out", type=OUT_FILE, help="The Parquet file to write.  [default: FILE]")
 def extend(
     file: Path,
@@ -171,6 +178,7 @@ def extend(
     at_most: int,
     store: Path | None,
     jobs: int,
+    most_rankers: int,
     out: Path | None,
 ) -> None:
     """Add comparisons to the matrix in FILE, estimated on the corpus at PATH, under its own settings.
@@ -181,7 +189,7 @@ def extend(
     from ltr_duel.preferences import extend_preferences, load_preferences
     from ltr_duel.rankers import feature_rankers
 
-    matrix = load_preferences(file)
+    matrix = load_preferences(file, most_rankers=most_rankers)
     if matrix.tally is None:
         raise InputError(f"{file}: this matrix has no counts to add to: it was not estimated here")
     about, dataset = matrix.provenance, corpus_at(path, words)

@@ -11,6 +11,7 @@ from ltr_duel.cli._options import (
     OUT_FOLDER,
     corpus_at,
     jobs_option,
+    most_rankers_option,
     plugin_option,
     print_table,
     rankers_option,
@@ -56,6 +57,7 @@ from ltr_duel.cli._words import click_model_names, method_names, policy_names
 @click.option("--repetitions", type=COUNT, default=10, show_default=True, help="Runs of each policy.")
 @seed_option
 @jobs_option
+@most_rankers_option
 @click.option(
     "--out",
     type=OUT_FOLDER,
@@ -77,6 +79,7 @@ def command(
     repetitions: int,
     seed: int,
     jobs: int,
+    most_rankers: int,
     out: Path,
 ) -> None:
     """Run policies against the preference matrix in FILE, and plot their regret.
@@ -107,7 +110,7 @@ def command(
                 rankings, clicks=clicks, method=method, comparisons=comparisons, top=top, seed=seed, jobs=jobs
             )
     if file is not None:
-        matrix = load_preferences(file)
+        matrix = load_preferences(file, most_rankers=most_rankers)
     results = simulate(
         source or matrix,
         policies,

@@ -10,6 +10,7 @@ from .arrays import SmallIntMatrix as SmallIntMatrix
 from .arrays import SmallIntVector as SmallIntVector
 from .arrays import as_writable as as_writable
 from .arrays import frozen as frozen
+from .arrays import handed_over as handed_over
 from .columns import ANSWERS as ANSWERS
 from .columns import CLICKS as CLICKS
 from .columns import COLUMNS as COLUMNS

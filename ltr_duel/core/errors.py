@@ -45,7 +45,7 @@ def in_one_line(text: str) -> str:
     "no ranker 'a\\\\nb'"
     """
     short = _LONG_WORD.sub(lambda word: f"{word[0][:60]}...{word[0][-20:]} ({len(word[0]):,} characters)", text)
-    return "".join(repr(c)[1:-1] if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in short)
+    return "".join(repr(c)[1:-1] if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c for c in short)
 
 
 def shown(value: Any) -> str:

@@ -11,7 +11,7 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, require_between, stream
+from ltr_duel.core import InputError, handed_over, require_between, stream
 from ltr_duel.data.corpora.feature_names import numbered
 from ltr_duel.data.dataset import Dataset
 
@@ -105,7 +105,7 @@ def make_corpus(
         if sparsity:
             columns[column, rng.random(len(query)) < sparsity] = 0
     return Dataset(
-        features=columns.T,
+        features=handed_over(columns.T),
         relevance=_grades(quality, grades, seed),
         query_ptr=query_ptr,
         query_ids=np.array([str(q + 1) for q in range(queries)]),

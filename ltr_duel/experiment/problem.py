@@ -129,8 +129,8 @@ def open_problem(folder: str) -> OpenProblem:
 
 
 def _mapped(path: Path) -> Any:
-    """Map an array copy-on-write: nothing is written, and kernels see the type that they are compiled for."""
-    return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
+    """Map an array read-only: all workers of a machine share its memory."""
+    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
 def _oracle(answers: dict[str, Any], matrix: PreferenceMatrix, rankings: Rankings | None) -> OracleSource:

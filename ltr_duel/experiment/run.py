@@ -16,7 +16,7 @@ from ltr_duel.experiment.store import Store
 from ltr_duel.simulation import check_fits
 
 ON_EXISTING = ("reuse", "overwrite", "error")
-_MOST_RUNS = 10**7  # of an experiment: each is a file
+_MOST_RUNS = 10**7  # of a plan: it is one table, and each run a file
 
 
 def make_plan(
@@ -66,7 +66,9 @@ def make_plan(
 
 def _check_size(plan: Plan) -> None:
     if len(plan) > _MOST_RUNS:
-        raise InputError(f"{plan.file.path}: {len(plan):,} runs; an experiment has at most {_MOST_RUNS:,}")
+        raise InputError(
+            f"{plan.file.path}: {len(plan):,} runs; an experiment has at most {_MOST_RUNS:,}: cut it into several"
+        )
 
 
 def run_experiment(

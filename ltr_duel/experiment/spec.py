@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ from ltr_duel.simulation import REGRETS
 _NO_LIMIT = 10**15
 _MOST_LABELS = 10_000  # that one entry of the policies stands for
 _MOST_ARMS = 10_000  # of a matrix that is made: 800 MB
+_LONG_KEY = re.compile(r"(?<![\w-])(?:[\w-]++\s*+\.\s*+){50}")  # tomllib takes minutes for thousands of parts
 
 
 def policy(given: Any) -> tuple[str, ...]:
@@ -296,12 +298,14 @@ def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence
     path = Path(path)
     try:
         content = path.read_text(encoding="utf-8") if content is None else content
+        if _LONG_KEY.search(content):
+            raise InputError(f"{path}: a key of more than 50 parts is none of an experiment")
         given = tomllib.loads(content)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except RecursionError:
-        raise InputError(f"{path}: not TOML that can be read: its brackets are nested too deep") from None
-    except ValueError as error:  # not TOML, not UTF-8, or a whole number of thousands of digits
+        raise InputError(f"{path}: its brackets are nested too deeply") from None
+    except ValueError as error:  # not TOML, not text, or a number of thousands of digits
         raise InputError(f"{path}: not TOML: {error}") from None
     named = several(text, given["plugins"], f"{path}: plugins") if "plugins" in given else ()
     with located(f"{path}: plugins"):  # before the rest: the policies may come from them

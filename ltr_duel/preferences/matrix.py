@@ -156,6 +156,8 @@ class PreferenceMatrix:
     @cached_property
     def _wins_and_ties(self) -> tuple[IntMatrix, IntMatrix] | None:
         reductions = self.provenance.get("variance_reduction", ())
+        if not isinstance(reductions, list | tuple):
+            raise InputError(f"'variance_reduction' in the provenance must be a list, not {shown(reductions)}")
         if self.tally is None or "integrated" in reductions:
             return None
         return wins_and_ties(self.tally, 2 if "stratified" in reductions else 1)

@@ -101,10 +101,18 @@ plugin_option = click.option("--plugin", expose_value=False, **_PLUGIN)
 plugins_option = click.option("--plugin", "plugins", **_PLUGIN)  # for commands that keep what was loaded
 
 
+def _worded(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse an empty word before any work is done."""
+    if not all(map(str.strip, words)):
+        raise InputError("an empty word names no ranker")
+    return words
+
+
 rankers_option = click.option(
     "--rankers",
     "words",
     multiple=True,
+    callback=_worded,
     metavar="WORD",
     help="features, features:1,5, run:FILE, lightgbm:FILE, xgboost:FILE, onnx:FILE, scores:FILE, lists:FILE, with NAME="
     " in front if wanted; may be repeated.  [default: all features]",

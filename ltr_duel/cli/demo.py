@@ -72,14 +72,18 @@ def command(
     """
     from ltr_duel.analysis import save_study
     from ltr_duel.bandits import POLICIES
-    from ltr_duel.core import checked_jobs
+    from ltr_duel.clicks import CLICK_MODELS
+    from ltr_duel.core import checked_jobs, require_whole
     from ltr_duel.data import load_dataset
     from ltr_duel.preferences import estimate_preferences
     from ltr_duel.rankers import constant_features
     from ltr_duel.simulation import checkpoints, simulate
 
+    CLICK_MODELS.configure(clicks)
     checked_jobs(jobs)
     checkpoints(horizon)
+    require_whole("the number of comparisons", comparisons, 2)
+    require_whole("the number of repetitions", repetitions, 1)
     for policy in policies:
         POLICIES.configure(policy)
     began = time.perf_counter()

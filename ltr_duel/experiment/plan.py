@@ -149,7 +149,8 @@ def parse_shard(text: str) -> Shard:
     InputError
         If it is not of that form with 1 <= i <= n.
     """
-    index, slash, count = text.partition("/")
-    if slash and index.strip().isdecimal() and count.strip().isdecimal() and 1 <= int(index) <= int(count):
+    index, _, count = text.partition("/")
+    numbers = [one.strip() for one in (index, count)]
+    if all(one.isdecimal() and len(one) < 10 for one in numbers) and 1 <= int(index) <= int(count):
         return Shard(int(index), int(count))
     raise InputError(f"--shard must be i/n with 1 <= i <= n, for example 1/8, not '{text}'")

@@ -30,7 +30,7 @@ def command(
     folder: Path, regret: str, csv: Path | None, latex: Path | None, plots: Path | None, suffix: str, band: str
 ) -> None:
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
-    from ltr_duel.analysis import latex_table, summary_table
+    from ltr_duel.analysis import ENOUGH_RUNS, few_runs_sentence, latex_table, summary_table
     from ltr_duel.core import InputError, regret_column, replacing, unknown_name
     from ltr_duel.experiment import StudyResults
     from ltr_duel.simulation import REGRETS
@@ -43,6 +43,9 @@ def command(
         raise InputError(f"{folder}: no run is done yet")
     table = summary_table(summary)
     print_table(table)
+    fewest = int(summary["runs"].min())
+    if len(summary) > 1 and fewest < ENOUGH_RUNS:
+        click.echo(few_runs_sentence(fewest), err=True)
     if csv is not None:
         results.to_csv(csv)
     if latex is not None:

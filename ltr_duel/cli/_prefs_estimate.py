@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -229,10 +230,18 @@ def _save(matrix: Any, out: Path, parts: Path) -> None:
     from ltr_duel.preferences import save_preferences
 
     save_preferences(matrix, out)
-    shutil.rmtree(parts, ignore_errors=True)
+    _forget(parts)
     counts = matrix.comparisons[matrix.comparisons > 0]
     many = f"{counts.min():,}" + (f" to {counts.max():,}" if counts.max() > counts.min() else "")
     click.echo(f"{out}: {len(matrix)} rankers, {many} comparisons for each pair")
     click.echo(winner_sentence(matrix))
     if "search" in matrix.provenance:
         click.echo(search_sentence(matrix))
+
+
+def _forget(parts: Path) -> None:
+    """Remove partial results, and nothing else: the folder may be one that the user keeps other things in."""
+    for folder in parts.glob("[0-9a-f]" * 16):
+        shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # not empty, or never made
+        parts.rmdir()

@@ -48,7 +48,7 @@ def difference_from_paper(matrix: PreferenceMatrix) -> str:
         return ""
     return (
         "A known copy of arXiv's matrix with an error: Yue and Joachims, ICML 2011, Table 1 has 0.56 where this has"
-        " 0.55 (second ranker against the fourth), and gamma 1.5, not 1.25; 'arxiv' in place of the file is the paper's."
+        " 0.55 (second ranker against the fourth), and gamma 1.5, not 1.25; 'arxiv', in place of the file, is right."
     )
 
 

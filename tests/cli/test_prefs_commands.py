@@ -29,6 +29,14 @@ def test_extended_is_estimated_at_once(ltr_duel, corpus, tmp_path):
     assert not list(tmp_path.glob("*.parts"))
 
 
+def test_partial_results_are_removed_and_nothing_else(ltr_duel, corpus, tmp_path):
+    store = tmp_path / "mine"
+    store.mkdir()
+    (store / "thesis.txt").write_text("years of work")
+    estimate(ltr_duel, corpus, tmp_path / "m", "--comparisons", "300", "--store", store)
+    assert [path.name for path in store.iterdir()] == ["thesis.txt"]
+
+
 def test_shares_meet_in_the_store(ltr_duel, corpus, tmp_path):
     estimate(ltr_duel, corpus, tmp_path / "once", "--comparisons", "300")
     for share in ("2/2", "1/2"):
@@ -69,10 +77,8 @@ def test_show_says_what_kind_of_preferences_these_are(ltr_duel, tmp_path):
     content = json.loads(ltr_duel("prefs", "show", path, "--json").out)
     assert content["properties"]["copeland_winners"] == ["a"] and content["properties"]["total_order"]
     assert content["copeland_scores"] == [3, 2, 1, 0] and content["borda_scores"][0] == max(content["borda_scores"])
-    assert (
-        content["comparisons"] == [[0] * 4] * 4 and content["wins"] is None
+    assert content["comparisons"] == [[0] * 4] * 4 and content["wins"] is None
     assert content["difference_from_paper"] == ""
-    )
 
 
 def test_show_knows_the_copy_of_arxivs_matrix_that_is_wrong(ltr_duel, tmp_path):

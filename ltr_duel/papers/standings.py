@@ -28,8 +28,8 @@ def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
     -------
     DataFrame
         Without the problems that have no such regret. problem; rankers, clicks, source; horizon; place (from 1);
-        policy; runs; regret (mean); low, high (95 % interval of the mean by Student's t, unknown for a single run; where
-        no run is below zero it does not begin below zero); to_best (regret divided by that of the best); to_bound
+        policy; runs; regret (mean); low, high (95 % interval of the mean by Student's t, unknown for a single run;
+        where no run is below zero it does not begin below zero); to_best (regret divided by that of the best); to_bound
         (regret divided by c ln T; may be below 1: the bound is asymptotic, and for policies that compare pairs);
         accuracy (share of runs that name the winner); tied (not distinguishable from the best: the paired interval of
         the difference covers zero).

@@ -51,6 +51,22 @@ small.txt m.csv m.parquet m.npy spec.toml other.toml run.trec store store/runs f
 new new/deep folder/other.txt/x /dev/null /proc/nope arxiv loop new.csv new.png
 """
 NAMES = [*_NAMES.split(), "", "x" * 300]
+# What is right for an option, or for an argument of a command; most that is typed is right, or nothing comes far.
+CORPORA, MATRICES, STORES = ("small.txt",), ("m.csv", "m.parquet", "m.npy", "arxiv"), ("store",)
+RIGHT = {
+    "--policy": ("rucb", "mdb:alpha=0.6", "random"), "--clicks": ("perfect", "navigational"),
+    "--method": ("balanced",), "--slates": ("sosm",), "--ties": ("shared", "file"), "--measure": ("NDCG@10", "MAP"),
+    "--regret": ("copeland",), "--rankers": ("features", "2"), "--sizes": ("2", "2,3"), "--scale": ("quick",),
+    "--data": CORPORA, "--live": CORPORA, "--experiments": ("folder",), "--plugin": ("mine.py",),
+    "--shard": ("1/2",), "--share": ("1/2",), "--corpus": ("mq2008",), "--on-existing": ("reuse", "overwrite"),
+    "--backend": ("threads",), "--accuracy": ("0.9",), "--least-gap": ("0",), "--outcome": ("sign",),
+    "--against": ("1",), "--until-winner": ("0.9",), "--target-error": ("0.2",), "--out": ("new",),
+    "--variance-reduction": ("common", "stratified"), "--rename": ("a=z",), "--dialect": ("letor",),
+    "--csv": ("new.csv",), "--top": ("3", "10"), "--rows": ("2",), "--sample": ("1",), "--size": ("2",),
+    "--memory": ("1",), "--fill": ("0",), "--latex": ("new.tex",), "--plots": ("new",), "--features": ("3",),
+    "--labels": ("round",), "--store": ("new.parts",), "names": ("perfect", "rucb", "balanced"), "file": MATRICES,
+    "path": CORPORA, "a": MATRICES, "b": MATRICES, "spec": ("spec.toml",), "folder": STORES, "folders": STORES,
+}  # fmt: skip
 MUTATED = ["small.txt", "m.csv", "m.parquet", "m.npy", "spec.toml", "run.trec", "*run*", "*manifest*", "*plan*"]
 
 
@@ -60,12 +76,20 @@ def command_lines(draw) -> list[str]:
     words = list(path)
     for param in COMMANDS[path].params:
         for _ in range(draw(st.integers(0, 2)) if param.multiple or param.nargs == -1 else 1):
-            value = draw(values(param))
+            value = draw(values(param) if draw(st.integers(0, 9)) == 0 else right_values(param))
             if isinstance(param, click.Argument):
-                words += [value] if draw(st.integers(0, 9)) else []
+                words += [value] if draw(st.integers(0, 19)) else []
             elif param.required or param.opts[0] in SMALL | {"--jobs"} or draw(st.integers(0, 3)) == 0:
                 words += [param.opts[0]] if getattr(param, "is_flag", False) else [param.opts[0], value]
-    return words + draw(st.lists(st.sampled_from(WORDS), max_size=1))
+    return words + ([] if draw(st.integers(0, 9)) else [draw(st.sampled_from(WORDS))])
+
+
+def right_values(param: click.Parameter) -> st.SearchStrategy[str]:
+    name = param.name if isinstance(param, click.Argument) else param.opts[0]
+    if name == "--jobs":
+        return st.just("1")
+    known = RIGHT.get(str(name)) or getattr(param.type, "choices", None)
+    return st.sampled_from(list(known)) if known else st.sampled_from(["1", "2", "20"])
 
 
 def values(param: click.Parameter) -> st.SearchStrategy[str]:

@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 
 
 class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
-    """A whole number, also written as 1e6 or 1_000_000."""
+    """A whole number, also written as 1e6 or 1_000_000; perhaps with a least one."""
 
     name = "count"
+
+    def __init__(self, least: int | None = None) -> None:
+        self._least = least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Parse the number; refuse fractions."""
@@ -39,6 +42,8 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new v
                 self.fail(f"'{value}' is not a whole number (for example 1000000 or 1e6)", param, ctx)
             if number != real:
                 self.fail(f"'{value}' is not a whole number (for example 1000000 or 1e6)", param, ctx)
+        if self._least is not None and number < self._least:
+            self.fail(f"must be at least {self._least}, not {number}", param, ctx)
         return number
 
 
@@ -61,14 +66,14 @@ class Place(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Look at what is there."""
-        path = super().convert(value, param, ctx)
+        path = Path(str(super().convert(value, param, ctx)))
         if not str(value):
             raise InputError("an empty name is no place to write to")
         (require_folder_place if self._folder else require_file_place)(path)
         return path
 
 
-COUNT = Count()
+COUNT, ROWS = Count(), Count(least=0)
 OUT_FILE, OUT_FOLDER = Place(), Place(folder=True)
 
 jobs_option = click.option("--jobs", type=Jobs(), default=-1, show_default="all cores", help="Threads to use.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ltr_duel.cli._options import COUNT, OUT_FILE, most_rankers_option, print_table, seed_option
+from ltr_duel.cli._options import COUNT, OUT_FILE, ROWS, most_rankers_option, print_table, seed_option
 from ltr_duel.cli._prefs_estimate import Names, estimate, extend
 from ltr_duel.cli._words import Commands
 
@@ -32,7 +32,7 @@ command.add_command(extend)
 @command.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON: matrix, counts, scores, properties.")
-@click.option("--rows", type=COUNT, default=10, show_default=True, help="Rankers to list.")
+@click.option("--rows", type=ROWS, default=10, show_default=True, help="Rankers to list.")
 @most_rankers_option
 def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
     """Print the winners and the best rankers of the matrix in FILE, and what kind of preferences it holds."""
@@ -59,7 +59,7 @@ def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
 @command.command()
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
-@click.option("--rows", type=COUNT, default=10, show_default=True, help="Pairs to list.")
+@click.option("--rows", type=ROWS, default=10, show_default=True, help="Pairs to list.")
 @most_rankers_option
 def compare(a: Path, b: Path, rows: int, most_rankers: int) -> None:
     """Compare the matrices in A and B on the rankers that both have."""

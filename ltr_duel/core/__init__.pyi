@@ -1,4 +1,7 @@
 from . import columns as columns
+from .arguments import as_names as as_names
+from .arguments import as_numbers as as_numbers
+from .arguments import as_path as as_path
 from .arrays import FloatMatrix as FloatMatrix
 from .arrays import FloatVector as FloatVector
 from .arrays import IntMatrix as IntMatrix

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ltr_duel.core.errors import InputError
@@ -72,11 +72,9 @@ def said_of(path: str | Path, temporary: Path | None = None) -> Iterator[None]:
 def _followed(path: Path) -> Path:
     """Follow links; a circle of them is an OSError."""
     if path.is_symlink():
-        try:
+        with suppress(FileNotFoundError):  # where it leads to, a file can be made
             path.stat()
-        except FileNotFoundError:
-            pass  # where it leads to, a file can be made
-        return Path(os.path.realpath(path))  # noqa: PTH118
+        return Path(os.path.realpath(path))
     return path
 
 

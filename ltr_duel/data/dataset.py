@@ -57,7 +57,7 @@ class Dataset:
 
     Notes
     -----
-    The arrays are read-only: copies of what was given, unless nobody could write to that, as to a file mapped read-only.
+    The arrays are read-only: copies of what was given, unless nobody could write to that, as to a mapped file.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class Dataset:
 
 
 def _own(name: str, given: Any, kinds: str, axes: int) -> NDArray[Any]:
-    """Return a read-only array that has so many axes, and holds numbers of these kinds (anything where none is said)."""
+    """Return a read-only array of so many axes, which holds these kinds of numbers (anything where none is said)."""
     try:
         array = frozen(given)
     except ValueError:

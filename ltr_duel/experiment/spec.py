@@ -17,7 +17,7 @@ from typing import Any
 
 from ltr_duel.bandits import POLICIES
 from ltr_duel.clicks import CLICK_MODELS
-from ltr_duel.core import InputError, Plugin, load_plugin
+from ltr_duel.core import InputError, Plugin, as_path, load_plugin
 from ltr_duel.experiment.schema import (
     axis,
     flag,
@@ -295,7 +295,7 @@ def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence
         ...
     ltr_duel.core.errors.InputError: one.toml: policies: no policy 'rubc'; did you mean 'rucb'? (...)
     """
-    path = Path(path)
+    path = as_path("an experiment", path)
     try:
         content = path.read_text(encoding="utf-8") if content is None else content
         if _LONG_KEY.search(content):

@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from ltr_duel.core import InputError, replacing
+from ltr_duel.core import InputError, as_path, replacing
 
 _MAGIC = b"PAR1"
 _HEX = frozenset("0123456789abcdef")
@@ -47,7 +47,7 @@ class Store:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = as_path("a store of results", folder)
         self.plans = self.folder / "plans"
         self.problems = self.folder / "problems"
         self.runs = self.folder / "runs"

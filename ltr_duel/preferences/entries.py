@@ -47,6 +47,7 @@ def _real(name: str, given: NDArray[Any]) -> FloatMatrix:
 
 
 def checked_names(given: Any, size: int) -> tuple[str, ...]:
+    """Return the names of so many rankers; numbers where none are given."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InputError(f"the names of rankers must be a list of texts, not {shown(given)}")
     names = tuple(given) or tuple(str(k) for k in range(size))

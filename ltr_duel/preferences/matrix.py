@@ -135,7 +135,7 @@ class PreferenceMatrix:
             for old in names:
                 self.index(old)
             names = [names.get(name, name) for name in self.names]
-        return replace(self, names=names)
+        return replace(self, names=checked_names(names, len(self)))
 
     @property
     def digest(self) -> str:
@@ -215,3 +215,14 @@ class PreferenceMatrix:
         cut = f"; the first {len(order)} in Copeland order" if len(order) < len(self) else ""
         table = self.to_frame().iloc[order, order].to_html(float_format="{:.3f}".format, border=0)
         return f"<p>Preferences of {len(self)} rankers, {said}{cut}</p>{table}"
+
+
+def require_matrix(matrix: object) -> None:
+    """Refuse what is no `PreferenceMatrix`.
+
+    Raises
+    ------
+    InputError
+    """
+    if not isinstance(matrix, PreferenceMatrix):
+        raise InputError(f"a PreferenceMatrix is needed, not {shown(matrix)}")

@@ -1,7 +1,7 @@
 """Plain squares of numbers as preference matrices: text with or without names, and ``.npy``.
 
-Nothing larger than was allowed is ever held in memory: text is read line by line, and what an ``.npy`` file claims to be
-is compared with the limit, and with the file, before anything is allocated.
+Nothing larger than was allowed is ever held in memory: text is read line by line, and what an ``.npy`` file claims to
+be is compared with the limit before anything is allocated.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _from_csv(path: Path, head: str, lines: Iterator[tuple[int, str]], most: int
 
 
 def _lines(path: Path, file: IO[bytes], most_rankers: int) -> Iterator[tuple[int, str]]:
-    """Yield numbered lines; one longer, or more of them, than the largest matrix needs are refused before they are held."""
+    """Yield numbered lines; a longer one, or more of them, than the largest matrix needs is refused, not held."""
     longest = (most_rankers + 1) * _CHARACTERS
     source: Any = gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == GZIP else file  # type: ignore[attr-defined]
     for number in range(1, 2 * most_rankers + 11):

@@ -22,6 +22,7 @@ from ltr_duel.core import (
     InputError,
     IntVector,
     Streams,
+    as_names,
     checked_seed,
     interpreted,
     require_whole,
@@ -32,7 +33,7 @@ from ltr_duel.core import (
 from ltr_duel.interleaving import METHODS, Comparer
 from ltr_duel.preferences import PreferenceMatrix, draw_winner_set, estimate_preferences
 from ltr_duel.rankers import Rankings, require_rankings
-from ltr_duel.simulation.repeated import method_names, multileave_often
+from ltr_duel.simulation.repeated import multileave_often
 
 KEYS = ["method", "clicks", "rankers"]
 
@@ -117,13 +118,14 @@ def measure_distortion(
     multileavings = require_whole("the number of multileavings", multileavings, 1, 10**9)
     repetitions = require_whole("the number of repetitions", repetitions, 1, 10**6)
     seed = checked_seed(seed)
-    if isinstance(sizes, str) or not isinstance(sizes, Iterable):
+    if not isinstance(sizes, Iterable):
         raise InputError(f"sizes of sets are a list of numbers, not {shown(sizes)}")
     sizes = [require_whole("the number of rankers in a set", size, 2, len(rankings)) for size in sizes]
-    if isinstance(clicks, str | ClickModel):
-        clicks = [clicks]
-    chosen = method_names(methods) or [one.name for one in METHODS if one.slates]
-    models = [click_model(model, rankings.grades) for model in clicks]
+    chosen = list(dict.fromkeys(map(str.strip, as_names("methods", methods)))) or [
+        one.name for one in METHODS if one.slates
+    ]
+    given = [clicks] if isinstance(clicks, str) or not isinstance(clicks, Iterable) else clicks
+    models = [click_model(model, rankings.grades) for model in given]
     comparers = {
         (method, model.name): _multileaver(rankings, model, method, top) for model in models for method in chosen
     }

@@ -2,38 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from ltr_duel.core import (
-    FloatVector,
-    InputError,
-    IntVector,
-    SignMatrix,
-    Streams,
-    coin,
-    kernel,
-    random_below,
-    shown,
-)
+from ltr_duel.core import FloatVector, IntVector, SignMatrix, Streams, coin, kernel, random_below
 from ltr_duel.interleaving import Comparison, compare_pair, compare_slate
-
-
-def method_names(methods: Iterable[str]) -> list[str]:
-    """Return the methods that are asked for, each once; one may be given without a list.
-
-    Raises
-    ------
-    InputError
-        If they are not texts.
-    """
-    given = [methods] if isinstance(methods, str) else methods
-    if not isinstance(given, Iterable):
-        raise InputError(f"methods are given by name, not as {shown(methods)}")
-    names = list(given)
-    for name in names:
-        if not isinstance(name, str):
-            raise InputError(f"methods are given by name, not as {shown(name)}")
-    return list(dict.fromkeys(name.strip() for name in names))
 
 
 @kernel

@@ -22,10 +22,12 @@ from ltr_duel.core import (
     REPETITION,
     FloatMatrix,
     FloatVector,
-    IntMatrix,
     InputError,
+    IntMatrix,
     IntVector,
     T,
+    as_names,
+    as_path,
     frozen,
     regret_column,
     replacing,
@@ -190,7 +192,10 @@ class Results:
             if run.pulls.shape[1:] != (len(matrix),):
                 raise InputError(f"the run '{run.label}' has {run.pulls.shape[-1]} arms; the matrix has {len(matrix)}")
         self.matrix = matrix
-        self.values = {name: _own_values(name, given, len(matrix)) for name, given in dict(values or {}).items()}
+        measured = {} if values is None else values
+        if not isinstance(measured, Mapping):
+            raise InputError(f"values are given by name, {{'utility': [...]}}, not as {shown(values)}")
+        self.values = {name: _own_values(name, given, len(matrix)) for name, given in measured.items()}
 
     def to_frame(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
         """Return the tidy table, one row for each policy, repetition and checkpoint.
@@ -213,7 +218,7 @@ class Results:
         recommended : str
             The ranker that the policy would choose at t.
         """
-        wanted = ((regrets,) if isinstance(regrets, str) else tuple(regrets)) or (*DEFAULT_REGRETS, *self.values)
+        wanted = tuple(as_names("regrets", regrets)) or (*DEFAULT_REGRETS, *self.values)
         names, parts = np.array(self.matrix.names, dtype=object), []
         for run in self.runs:
             columns: dict[str, Any] = {POLICY: run.label, REPETITION: run.key.repetition, T: run.checkpoints}
@@ -226,8 +231,9 @@ class Results:
 
     def pulls_frame(self) -> pd.DataFrame:
         """Return the pulls: columns policy, repetition, t, arm, pulls, exposure."""
-        parts = []
-        size = len(self.matrix)
+        parts, size = [], len(self.matrix)
+        if not self.runs:
+            raise InputError("there is no run")
         for run in self.runs:
             rows = len(run.checkpoints)
             parts.append(
@@ -284,18 +290,20 @@ class Results:
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the tidy table as text; numbers with all their digits."""
-        with replacing(Path(path)) as temporary:
+        path = as_path("a table", path)
+        with replacing(path) as temporary:
             self.to_frame().to_csv(temporary, index=False, lineterminator="\n")
-        return Path(path)
+        return path
 
     def save(self, folder: str | Path) -> Path:
         """Write results.parquet, pulls.parquet and runs.json: the same bytes whenever and wherever they are made."""
         runs = [{"digest": run.key.digest, "decisions": run.decisions, **run.key.__dict__} for run in self.runs]
+        folder = as_path("results", folder)
         with replacing_files(folder) as temporary:
             for name, frame in (("results", self.to_frame()), ("pulls", self.pulls_frame())):
                 pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), temporary / f"{name}.parquet")
             (temporary / "runs.json").write_text(json.dumps(runs, indent=1, sort_keys=True))
-        return Path(folder) / "results.parquet"
+        return folder / "results.parquet"
 
 
 def _own_values(name: str, given: object, size: int) -> FloatVector:

@@ -87,13 +87,13 @@ def simulate(
     >>> run.checkpoints[-1], run.recommended[-1], run.exposure[-1].sum()
     (np.int64(1000), np.int64(0), np.float64(1000.0))
     """
+    if not isinstance(source, PreferenceMatrix) and not hasattr(source, "open"):
+        raise InputError(f"a PreferenceMatrix or an oracle answers comparisons, not {shown(source)}")
     matrix = source if isinstance(source, PreferenceMatrix) else preferences
     if matrix is None:
         raise InputError("regret of a live simulation is measured by a preference matrix: give preferences=")
     if not isinstance(matrix, PreferenceMatrix):
         raise InputError(f"regret is measured by a PreferenceMatrix, not by {shown(matrix)}")
-    if not isinstance(source, PreferenceMatrix) and not hasattr(source, "open"):
-        raise InputError(f"a PreferenceMatrix or an oracle answers comparisons, not {shown(source)}")
     oracle: OracleSource = FromMatrix(source) if isinstance(source, PreferenceMatrix) else source
     if tuple(oracle.names) != tuple(matrix.names):
         raise InputError("the preference matrix has other rankers, or another order of them, than the oracle")

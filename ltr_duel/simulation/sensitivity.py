@@ -23,6 +23,7 @@ from ltr_duel.core import (
     InputError,
     IntVector,
     Streams,
+    as_names,
     checked_seed,
     interpreted,
     require_between,
@@ -32,7 +33,7 @@ from ltr_duel.core import (
 )
 from ltr_duel.interleaving import METHODS, Comparer
 from ltr_duel.rankers import Rankings, ndcg, require_rankings
-from ltr_duel.simulation.repeated import method_names, walk_pairs, walk_slates
+from ltr_duel.simulation.repeated import walk_pairs, walk_slates
 from ltr_duel.simulation.run import checkpoints
 
 
@@ -114,7 +115,7 @@ def measure_sensitivity(
     seed = checked_seed(seed)
     require_between("the least difference of NDCG@10", least_gap, 0, 1)
     model = click_model(clicks, rankings.grades)
-    chosen = method_names(methods) or METHODS.names()
+    chosen = list(dict.fromkeys(map(str.strip, as_names("methods", methods)))) or METHODS.names()
     comparers = {method: Comparer(rankings, model, method, "", top) for method in chosen}
     quality = ndcg(rankings)
     drawn = draw_pairs(quality, pairs, least_gap, seed)

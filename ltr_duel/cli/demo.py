@@ -7,7 +7,15 @@ from pathlib import Path
 
 import click
 
-from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, rankers_option, rankings_of, seed_option
+from ltr_duel.cli._options import (
+    COUNT,
+    jobs_option,
+    plugin_option,
+    rankers_option,
+    rankings_of,
+    seed_option,
+)
+from ltr_duel.cli._reading import Reading, reading_options
 
 
 @click.command()
@@ -24,6 +32,7 @@ from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, rankers_opt
     show_default=True,
     help="The folder to write to.",
 )
+@reading_options
 @rankers_option
 @click.option("--clicks", default="navigational", show_default=True, help="Click model.")
 @click.option("--comparisons", type=COUNT, default=2000, show_default=True, help="Comparisons for each pair.")
@@ -39,6 +48,7 @@ def command(
     path: Path | None,
     out: Path,
     words: tuple[str, ...],
+    reading: Reading,
     clicks: str,
     comparisons: int,
     policies: tuple[str, ...],
@@ -55,18 +65,19 @@ def command(
     """
     from ltr_duel.analysis import save_study
     from ltr_duel.bandits import POLICIES
-    from ltr_duel.core import checked_jobs
-    from ltr_duel.data import load_dataset
+    from ltr_duel.core import InputError, checked_jobs
     from ltr_duel.preferences import estimate_preferences
     from ltr_duel.rankers import constant_features
     from ltr_duel.simulation import checkpoints, simulate
 
+    if path is None and reading.is_given:
+        raise InputError("options of how feature files are read go with --data")
     checked_jobs(jobs)
     checkpoints(horizon)
     for policy in policies:
         POLICIES.configure(policy)
     began = time.perf_counter()
-    dataset = load_dataset(_synthetic_corpus(out, seed) if path is None else path)
+    dataset = reading.load(_synthetic_corpus(out, seed) if path is None else path)
     click.echo(
         f"{dataset.name}: {dataset.n_queries:,} queries, {dataset.n_docs:,} documents, {dataset.n_features} features,"
         f" grades 0..{dataset.grades - 1}"

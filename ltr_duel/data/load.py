@@ -9,7 +9,7 @@ from pathlib import Path
 from ltr_duel.core import InputError, checked_jobs
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.store.convert import find_converted
-from ltr_duel.data.store.converted import is_converted, open_converted, open_parts
+from ltr_duel.data.store.converted import is_converted, open_converted, open_parts, read_meta
 from ltr_duel.data.store.folders import default_name, feature_files
 from ltr_duel.data.text.chunks import FileDigest, estimate_text_bytes
 from ltr_duel.data.text.feature_buffers import MemoryBuffer
@@ -31,6 +31,9 @@ def load_dataset(
     fill: float | str | None = None,
     labels: str = "grades",
     unlabelled: str = "refuse",
+    repeated: str = "refuse",
+    first_id: int = 1,
+    limit: float | None = None,
 ) -> Dataset:
     """Read a corpus from a feature file or from a folder of them.
 
@@ -53,8 +56,8 @@ def load_dataset(
         One for each column; default: known ones where the corpus is recognised, else ``"1"``, ``"2"``, ...
     jobs : int
         Threads, -1 for all cores; the result does not depend on it.
-    dialect, features, fill, labels, unlabelled
-        See `ReadOptions`.
+    dialect, features, fill, labels, unlabelled, repeated, first_id, limit
+        See `ReadOptions`. What is converted already was read in its own way; another one is refused.
 
     Returns
     -------
@@ -79,10 +82,11 @@ def load_dataset(
     [[0.5, 3.0], [0.0, 1.0]]
     """
     path = Path(path)
-    options = ReadOptions(dialect, features, fill, labels, unlabelled)
+    options = ReadOptions(dialect, features, fill, labels, unlabelled, repeated, first_id, limit)
     if is_converted(path):
         if split or fold:
             raise InputError(f"{path}: this is a converted corpus; give the path of its text to choose a split or fold")
+        _refuse_other_reading(path, options)
         return _renamed(open_converted(path), name, grades, feature_names)
     name = name or default_name(path, split, fold)
     files = feature_files(path, split, fold)
@@ -92,8 +96,20 @@ def load_dataset(
         return _renamed(open_parts(whole, files, name), name, grades, feature_names)
     naming = Naming(name, grades, feature_names)
     workers = checked_jobs(jobs)
+    buffer = MemoryBuffer(estimate_text_bytes(files), options.limit_bytes)
     with FileDigest(workers) as digest:
-        return read_files(files, options, MemoryBuffer(estimate_text_bytes(files)), naming, digest, workers)[0]
+        return read_files(files, options, buffer, naming, digest, workers)[0]
+
+
+def _refuse_other_reading(folder: Path, options: ReadOptions) -> None:
+    """Refuse options that a converted corpus was not read with: its numbers are what they are."""
+    made = read_meta(folder)["options"]
+    for key, wanted in options.chosen.items():
+        if key != "limit" and made.get(key) != wanted:
+            how = f"read with {key} {made.get(key)}" if made.get(key) is not None else f"read without {key}"
+            raise InputError(
+                f"{folder}: this is a converted corpus, {how}, not {wanted}; to read it anew give the path of its text"
+            )
 
 
 def _renamed(dataset: Dataset, name: str | None, grades: int | None, feature_names: Sequence[str] | None) -> Dataset:

@@ -38,7 +38,7 @@ def download(archive: Archive, folder: Path, *, pause: float = 1.0) -> Path:
     InputError
         If no address gives the right file; the sentence says what happened at each.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     failures = []
     pooch.get_logger().setLevel(logging.WARNING)
     for url in archive.urls:
@@ -56,6 +56,21 @@ def download(archive: Archive, folder: Path, *, pause: float = 1.0) -> Path:
         except ValueError:  # what pooch raises; some of requests' errors are ValueErrors too
             failures.append(f"{url}: the checksum differs from the published {archive.digest}")
     raise InputError(f"{archive.name} could not be downloaded; " + "; ".join(failures))
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, if it is not there.
+
+    Raises
+    ------
+    InputError
+        If it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = "is a file, and a folder is needed" if folder.is_file() else f"cannot be made: {error.strerror}"
+        raise InputError(f"{folder}: {what}") from None
 
 
 class _Downloader:
@@ -78,11 +93,12 @@ class _Downloader:
                 trouble = "the transfer was interrupted"
             except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
                 trouble = f"no connection ({type(error).__name__})"
-        raise _UselessAddressError(f"{trouble}, {ATTEMPTS} times; what was received is kept, run this again to resume")
+        kept = "; what was received is kept, run this again to resume" if self._received() else ""
+        raise _UselessAddressError(f"{trouble}, {ATTEMPTS} times{kept}")
 
     def _transfer(self, url: str) -> bool:
         """Get the rest of the file; return whether it is complete."""
-        have = self._part.stat().st_size if self._part.is_file() else 0
+        have = self._received()
         headers = {"Accept-Encoding": "identity"}
         tag = self._tag_file().read_text().strip() if self._tag_file().is_file() else ""
         if have and tag.startswith(url + "\n"):
@@ -135,6 +151,10 @@ class _Downloader:
         total = have + int(length) if length else None
         if self._archive.size and total and total != self._archive.size:
             raise _UselessAddressError(f"the file there has {total:,} bytes, the published one {self._archive.size:,}")
+
+    def _received(self) -> int:
+        """Return how many bytes are here."""
+        return self._part.stat().st_size if self._part.is_file() else 0
 
     def _tag_file(self) -> Path:
         return self._part.with_name(self._part.name + ".from")

@@ -23,10 +23,12 @@ from numpy.typing import NDArray
 from ltr_duel.core import InputError
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.text.chunks import joined_digest
+from ltr_duel.data.text.options import ReadOptions
+from ltr_duel.data.text.reading import identity
 
 Kind = TypeVar("Kind", bound=np.generic)
 
-FORMAT = 1  # a reader of another format refuses the folder, and converting makes a new one
+FORMAT = 2  # a reader of another format refuses the folder, and converting makes a new one
 
 FEATURES = "features.npy"
 _META, _DOCUMENTS, _QUERIES = "corpus.json", "documents.arrow", "queries.arrow"
@@ -138,7 +140,8 @@ def open_parts(folder: Path, files: Sequence[Path], name: str) -> Dataset:
     stand side by side in it, else a copy.
     """
     whole = open_converted(folder)
-    parts: list[dict[str, Any]] = read_meta(folder)["parts"]
+    meta = read_meta(folder)
+    parts: list[dict[str, Any]] = meta["parts"]
     starts = [part["first_query"] for part in parts] + [whole.n_queries]
     place = {part["file"]: number for number, part in enumerate(parts)}
     numbers = [place[str(file.resolve())] for file in files]
@@ -154,7 +157,7 @@ def open_parts(folder: Path, files: Sequence[Path], name: str) -> Dataset:
         doc_ids=None if whole.doc_ids is None else _taken(whole.doc_ids, rows),
         comments=None if whole.comments is None else _taken(whole.comments, rows),
         name=name,
-        sha256=joined_digest([parts[n]["sha256"] for n in numbers]),
+        sha256=identity(joined_digest([parts[n]["sha256"] for n in numbers]), ReadOptions(**meta["options"]).digested),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,9 +115,11 @@ def convert(
     if corpus:
         known = CORPORA[corpus]
         options = known.reading(**reading.given)
-        naming = Naming(default_name(path, split, fold), known.grades, None, corpus)
+        naming = Naming(default_name(path, split, fold), known.grades_read(options), None, corpus)
         if known.reading_choices:
             click.echo(f"{corpus} is read with {known.reading_choices}, unless you say otherwise", err=True)
+    if memory is not None and not 0 < memory < math.inf:
+        raise InputError(f"--memory must be a number of megabytes above 0, not {memory}")
     room = int(memory * 2**20) if memory is not None else None
     click.echo(convert_corpus(path, options, naming=naming, split=split, fold=fold, jobs=jobs, memory=room))
 

@@ -108,6 +108,10 @@ class Corpus(Component):
         declared = {one.name: getattr(self, one.name) for one in fields(ReadOptions) if one.name != "limit"}
         return ReadOptions(**declared | {key: value for key, value in given.items() if value is not None})
 
+    def grades_read(self, reading: ReadOptions) -> int | None:
+        """Return the number of grades when it is read so; None if labels become grades in another way than declared."""
+        return self.grades if reading.labels == self.labels else None
+
     @property
     def reading_choices(self) -> str:
         """The declared choices that change numbers, as a user would write them; mostly none."""

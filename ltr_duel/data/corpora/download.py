@@ -38,7 +38,7 @@ def download(archive: Archive, folder: Path, *, pause: float = 1.0) -> Path:
     InputError
         If no address gives the right file; the sentence says what happened at each.
     """
-    make_folder(folder)
+    folder.mkdir(parents=True, exist_ok=True)
     failures = []
     pooch.get_logger().setLevel(logging.WARNING)
     for url in archive.urls:
@@ -56,21 +56,6 @@ def download(archive: Archive, folder: Path, *, pause: float = 1.0) -> Path:
         except ValueError:  # what pooch raises; some of requests' errors are ValueErrors too
             failures.append(f"{url}: the checksum differs from the published {archive.digest}")
     raise InputError(f"{archive.name} could not be downloaded; " + "; ".join(failures))
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder, if it is not there.
-
-    Raises
-    ------
-    InputError
-        If it cannot be made.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        what = "is a file, and a folder is needed" if folder.is_file() else f"cannot be made: {error.strerror}"
-        raise InputError(f"{folder}: {what}") from None
 
 
 class _Downloader:

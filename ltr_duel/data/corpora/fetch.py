@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from ltr_duel.core import InputError, sha256_file
 from ltr_duel.data.corpora.check import check_file, expected_digests
 from ltr_duel.data.corpora.corpus import Archive, Corpus
-from ltr_duel.data.corpora.download import download, make_folder
+from ltr_duel.data.corpora.download import download
 from ltr_duel.data.corpora.unpack import unpack
 from ltr_duel.data.store.convert import convert
 from ltr_duel.data.store.folders import default_name, feature_files
@@ -78,15 +79,31 @@ def fetch(corpus: Corpus, options: FetchOptions, report: Callable[[str], object]
         raise InputError("read the terms above; if you accept them, run this again with --accept-terms")
     reading, split, fold = corpus.reading(**options.reading), options.split, options.fold
     folder = options.folder or Path("corpora") / corpus.name
-    make_folder(folder)
-    part = locate(_unpacked(corpus, options, folder, report), corpus)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: this is a file, and a folder for the archive and its files is needed")
+    with _left_as_it_was(folder):
+        part = locate(_unpacked(corpus, options, folder, report), corpus)
     for file in feature_files(part, split, fold):
         report(f"check    {file}: {_checked(file, corpus, reading)}")
-    naming = Naming(default_name(Path(corpus.name), split, fold), corpus.grades, None, corpus.name)
+    name = default_name(Path(corpus.name), split, fold) if split or fold else corpus.name
+    naming = Naming(name, corpus.grades_read(reading), None, corpus.name)
     converted = convert(part, reading, naming=naming, split=split, fold=fold)
     how = reading.as_typed
     report(f"convert  {converted}{how and ', read with ' + how}")
     return converted
+
+
+@contextmanager
+def _left_as_it_was(folder: Path) -> Iterator[None]:
+    """On failure remove the folder, if it was made meanwhile and nothing came into it."""
+    was_there = folder.exists()
+    try:
+        yield
+    except BaseException:
+        if not was_there:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Callable[[str], object]) -> Path:

@@ -77,8 +77,8 @@ def convert(
     """
     path = Path(path)
     options = options or ReadOptions()
-    naming = naming or Naming(default_name(path, split, fold))
     files = feature_files(path, split, fold)
+    naming = naming or Naming(default_name(path, split, fold))
     workers = checked_jobs(jobs)
     size = _chunk_bytes(workers, memory)
     total = sum(file.stat().st_size for file in files)

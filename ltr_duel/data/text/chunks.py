@@ -87,6 +87,8 @@ def read_chunks(
         raise InputError(f"{path}: there is no such file") from None
     except IsADirectoryError:
         raise InputError(f"{path}: this is a directory, a feature file is needed") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def estimate_text_bytes(files: Iterable[Path]) -> int:

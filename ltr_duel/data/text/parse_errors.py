@@ -90,7 +90,11 @@ def strange_blank(word: bytes) -> str:
     try:
         text = word.decode("utf-8")
     except UnicodeDecodeError as error:
-        cut = error.reason == "unexpected end of data"
-        text = word[: error.start].decode("utf-8") if cut else word.decode("latin-1")
+        if error.reason != "unexpected end of data":  # Latin-1
+            return "a no-break space (U+00A0)" if b"\xa0" in word else ""
+        text = word[: error.start].decode("utf-8")
     found = next((c for c in text if not c.isascii() and (c.isspace() or c in "\u200b\ufeff")), "")
-    return f"a {unicodedata.name(found, 'control character').lower()} (U+{ord(found):04X})" if found else ""
+    if not found:
+        return ""
+    name = unicodedata.name(found, "control character").lower()
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name} (U+{ord(found):04X})"

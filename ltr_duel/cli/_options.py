@@ -17,6 +17,7 @@ from ltr_duel.core import InputError, abandoned_threads_run, checked_jobs, requi
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ltr_duel.cli._reading import Reading
     from ltr_duel.core import Plugin, Registry
     from ltr_duel.data import Dataset
     from ltr_duel.rankers import Rankings
@@ -124,15 +125,15 @@ rankers_option = click.option(
 )
 
 
-def corpus_at(path: Path, words: Sequence[str]) -> Dataset:
+def corpus_at(path: Path, words: Sequence[str], reading: Reading) -> Dataset:
     """Read the corpus at a path; ``qrels:FILE`` is made of judgements and of the runs among the rankers."""
-    from ltr_duel.data import load_dataset
-
     kind, _, file = str(path).partition(":")
     if kind != "qrels":
-        return load_dataset(path)
+        return reading.load(path)
     from ltr_duel.rankers import pool_runs
 
+    if reading.is_given:
+        raise InputError(f"{path}: judgements are no feature files; options of how those are read do not belong here")
     runs = [word[word.index("run:") + 4 :] for word in words if word.startswith("run:") or "=run:" in word]
     if not runs:
         raise InputError(f"{path}: a corpus of judgements needs runs: --rankers run:FILE")

@@ -23,6 +23,7 @@ from ltr_duel.cli._options import (
     rankings_of,
     seed_option,
 )
+from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import click_model_names, method_names
 
 _DIGITS = re.compile("[0-9]{1,9}")
@@ -87,6 +88,7 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
 @click.option("--ties", default="fixed_random", show_default=True, help="Order of documents with equal scores.")
 @click.option("--drop-constant", is_flag=True, help="Leave out features that are constant within each query.")
+@reading_options
 @rankers_option
 @click.option("--against", help="Only pairs with this ranker.")
 @goal_options
@@ -106,6 +108,7 @@ def estimate(
     ties: str,
     drop_constant: bool,
     words: tuple[str, ...],
+    reading: Reading,
     against: str | None,
     target_error: float | None,
     until_winner: float | None,
@@ -125,7 +128,7 @@ def estimate(
     from ltr_duel.preferences import estimate_preferences
     from ltr_duel.rankers import constant_features
 
-    dataset = corpus_at(path, words)
+    dataset = corpus_at(path, words, reading)
     constant = constant_features(dataset)
     if constant and not drop_constant and not words:
         listed = ", ".join(constant[:8]) + (", ..." if len(constant) > 8 else "")
@@ -163,6 +166,7 @@ def estimate(
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--comparisons", type=COUNT, default=0, help="Comparisons for each pair, in all.")
+@reading_options
 @rankers_option
 @goal_options
 @plugin_option
@@ -174,6 +178,7 @@ def extend(
     path: Path,
     comparisons: int,
     words: tuple[str, ...],
+    reading: Reading,
     target_error: float | None,
     until_winner: float | None,
     at_most: int,
@@ -193,9 +198,11 @@ def extend(
     matrix = load_preferences(file, most_rankers=most_rankers)
     if matrix.tally is None:
         raise InputError(f"{file}: this matrix has no counts to add to: it was not estimated here")
-    about, dataset = matrix.provenance, corpus_at(path, words)
+    about, dataset = matrix.provenance, corpus_at(path, words, reading)
     if about.get("corpus_sha256") != dataset.sha256:
-        raise InputError(f"{path}: not the corpus that {file} was estimated on ('{about.get('corpus')}')")
+        raise InputError(
+            f"{path}: not the corpus that {file} was estimated on ('{about.get('corpus')}'), or read in another way"
+        )
     settings: dict[str, Any] = {"ties": about["ties"], "seed": about.get("tie_seed", 0), "jobs": jobs}
     if about.get("rankers"):
         if not words:

@@ -16,6 +16,7 @@ from ltr_duel.cli._options import (
     rankings_of,
     seed_option,
 )
+from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import click_model_names, policy_names
 
 
@@ -33,6 +34,7 @@ from ltr_duel.cli._words import click_model_names, policy_names
     show_default=True,
     help="The folder to write to.",
 )
+@reading_options
 @rankers_option
 @click.option(
     "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Click model."
@@ -56,6 +58,7 @@ def command(
     path: Path | None,
     out: Path,
     words: tuple[str, ...],
+    reading: Reading,
     clicks: str,
     comparisons: int,
     policies: tuple[str, ...],
@@ -73,12 +76,13 @@ def command(
     from ltr_duel.analysis import save_study
     from ltr_duel.bandits import POLICIES
     from ltr_duel.clicks import CLICK_MODELS
-    from ltr_duel.core import checked_jobs, require_whole
-    from ltr_duel.data import load_dataset
+    from ltr_duel.core import InputError, checked_jobs, require_whole
     from ltr_duel.preferences import estimate_preferences
     from ltr_duel.rankers import constant_features
     from ltr_duel.simulation import checkpoints, simulate
 
+    if path is None and reading.is_given:
+        raise InputError("options of how feature files are read go with --data")
     CLICK_MODELS.configure(clicks)
     checked_jobs(jobs)
     checkpoints(horizon)
@@ -87,7 +91,7 @@ def command(
     for policy in policies:
         POLICIES.configure(policy)
     began = time.perf_counter()
-    dataset = load_dataset(_synthetic_corpus(out, seed) if path is None else path)
+    dataset = reading.load(_synthetic_corpus(out, seed) if path is None else path)
     click.echo(
         f"{dataset.name}: {dataset.n_queries:,} queries, {dataset.n_docs:,} documents, {dataset.n_features} features,"
         f" grades 0..{dataset.grades - 1}"

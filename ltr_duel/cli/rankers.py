@@ -17,6 +17,7 @@ from ltr_duel.cli._options import (
     rankings_of,
     seed_option,
 )
+from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import Commands
 
 
@@ -36,6 +37,7 @@ def kinds() -> None:
 
 @command.command()
 @click.argument("path", type=click.Path(path_type=Path))
+@reading_options
 @rankers_option
 @click.option("--measure", "measures", multiple=True, help="NDCG@k, ERR@k, MAP, MRR, P@k, R@k; may be repeated.")
 @click.option("--ties", default="fixed_random", show_default=True, help="Order of documents with equal scores.")
@@ -46,6 +48,7 @@ def kinds() -> None:
 def evaluate(
     path: Path,
     words: tuple[str, ...],
+    reading: Reading,
     measures: tuple[str, ...],
     ties: str,
     seed: int,
@@ -61,7 +64,7 @@ def evaluate(
     from ltr_duel.core import replacing
     from ltr_duel.rankers import DEFAULT_MEASURES, evaluate_rankers
 
-    dataset = corpus_at(path, words)
+    dataset = corpus_at(path, words, reading)
     rankings = rankings_of(dataset, words, ties=ties, seed=seed, jobs=jobs)
     table = evaluate_rankers(rankings, measures or DEFAULT_MEASURES)
     text = measures_table(table)

@@ -18,6 +18,7 @@ from ltr_duel.cli._options import (
     rankings_of,
     seed_option,
 )
+from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import click_model_names, method_names
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
+@reading_options
 @rankers_option
 @click.option(
     "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Click model."
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 def command(
     path: Path,
     words: tuple[str, ...],
+    reading: Reading,
     clicks: str,
     methods: tuple[str, ...],
     pairs: int,
@@ -68,7 +71,7 @@ def command(
     from ltr_duel.simulation import measure_sensitivity, sensitivity_table
 
     require_between("the accuracy", accuracy, 0.5, 1)
-    rankings = rankings_of(corpus_at(path, words), words, seed=seed, drop_constant=True, jobs=jobs)
+    rankings = rankings_of(corpus_at(path, words, reading), words, seed=seed, drop_constant=True, jobs=jobs)
     frame = measure_sensitivity(
         rankings,
         clicks=clicks,

@@ -18,12 +18,14 @@ from ltr_duel.cli._options import (
     rankings_of,
     seed_option,
 )
+from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import click_model_names, method_names, policy_names
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--live", type=click.Path(path_type=Path), help="Ask simulated users of this corpus, not coins.")
+@reading_options
 @rankers_option
 @click.option(
     "--clicks",
@@ -69,6 +71,7 @@ def command(
     file: Path | None,
     live: Path | None,
     words: tuple[str, ...],
+    reading: Reading,
     clicks: str,
     method: str,
     slates: str,
@@ -99,11 +102,13 @@ def command(
         raise InputError("give the FILE of a preference matrix, or --live with a corpus")
     if words and live is None:
         raise InputError("--rankers goes with --live; the rankers of a matrix are those in FILE")
+    if reading.is_given and live is None:
+        raise InputError("options of how feature files are read go with --live; there are none in a matrix")
     if "all" in policies:
         policies = (*POLICIES.names(), *(text for text in policies if ":" in text))
     source: OracleSource | None = None
     if live is not None:
-        rankings = rankings_of(corpus_at(live, words), words, seed=seed, drop_constant=True, jobs=jobs)
+        rankings = rankings_of(corpus_at(live, words, reading), words, seed=seed, drop_constant=True, jobs=jobs)
         source = Live(rankings, clicks, pairs=method, slates=slates, top=top)
         if file is None:
             matrix = estimate_preferences(

@@ -121,7 +121,7 @@ def _means(spec: UtilitySpec, folder: Path, jobs: int) -> Iterator[Choice]:
         words = [_given_name(spec, family, spec.family), f"K={size}"]
         yield Choice(words, {FAMILY: family, SIZE: size}, UTILITY_FAMILIES[family](size).tolist())
     if spec.path or spec.synthetic:
-        dataset = _dataset(folder / spec.path if spec.path else None, spec.synthetic, jobs)
+        dataset = _dataset(spec, folder / spec.path if spec.path else None, jobs)
         means = column_means(dataset)
         for size in spec.size:
             if size > len(means):
@@ -202,19 +202,17 @@ def canonical(matrix: PreferenceMatrix) -> PreferenceMatrix:
     return PreferenceMatrix(p, matrix.names, matrix.standard_error, matrix.comparisons, matrix.provenance)
 
 
-def _dataset(
-    path: Path | None, synthetic: Synthetic | None, jobs: int, split: str | None = None, fold: int | None = None
-) -> Dataset:
+def _dataset(spec: CorpusSpec | UtilitySpec, path: Path | None, jobs: int) -> Dataset:
     from ltr_duel.data import load_dataset, make_corpus
 
     if path is not None:
-        return load_dataset(path, split=split, fold=fold, jobs=jobs)
-    return make_corpus(**vars(synthetic or Synthetic()))
+        return load_dataset(path, jobs=jobs, **spec.reading)
+    return make_corpus(**vars(spec.synthetic or Synthetic()))
 
 
 def _rankings(spec: CorpusSpec, folder: Path, path: str | None, jobs: int) -> Rankings:
     return rankers_named(
-        _dataset(folder / path if path else None, spec.synthetic, jobs, spec.split, spec.fold),
+        _dataset(spec, folder / path if path else None, jobs),
         spec.rankers,
         folder=folder,
         ties=spec.ties,  # type: ignore[arg-type]  # checked by the spec

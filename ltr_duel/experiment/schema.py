@@ -103,6 +103,11 @@ def text(given: Any) -> str:
     return given
 
 
+def text_or(other: Reader) -> Reader:
+    """Read a string, or what another reader reads."""
+    return lambda given: text(given) if isinstance(given, str) else other(given)
+
+
 def one_of(kind: str, legal: Iterable[str] | Callable[[], Iterable[str]]) -> Reader:
     """Read one of several names; a function that returns them is called when they are needed."""
 

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from ltr_duel.core import InputError, abandoned_threads_run, checked_jobs, require_file_place, require_folder_place
+from ltr_duel.core import (
+    InputError,
+    abandoned_threads_run,
+    checked_jobs,
+    require_file_place,
+    require_folder_place,
+    sole_writer,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,6 +165,12 @@ def rankings_of(dataset: Dataset, words: Sequence[str], **options: Any) -> Ranki
         if strange:
             click.echo(f"{name}: {' and '.join(strange)} in {about['file']} are left out", err=True)
     return rankings
+
+
+def only_writer(out: Path | None) -> None:
+    """Refuse a place that another process is writing to; keep others from it until the command ends."""
+    if out is not None:
+        click.get_current_context().with_resource(sole_writer(out))
 
 
 def end(code: int, *, at_once: bool = False) -> NoReturn:

@@ -18,6 +18,7 @@ from ltr_duel.cli._options import (
     corpus_at,
     jobs_option,
     most_rankers_option,
+    only_writer,
     plugin_option,
     rankers_option,
     rankings_of,
@@ -128,6 +129,7 @@ def estimate(
     from ltr_duel.preferences import estimate_preferences
     from ltr_duel.rankers import constant_features
 
+    only_writer(None if share else out)
     dataset = corpus_at(path, words, reading)
     constant = constant_features(dataset)
     if constant and not drop_constant and not words:
@@ -213,6 +215,7 @@ def extend(
     else:
         rankings = feature_rankers(dataset, features=matrix.names, **settings)
     out = out or file
+    only_writer(out)
     parts = store or _parts_of(out)
     grown = extend_preferences(
         matrix,

@@ -11,6 +11,7 @@ from ltr_duel.cli._options import (
     COUNT,
     OUT_FOLDER,
     jobs_option,
+    only_writer,
     plugin_option,
     rankers_option,
     rankings_of,
@@ -85,6 +86,7 @@ def command(
         raise InputError("options of how feature files are read go with --data")
     CLICK_MODELS.configure(clicks)
     checked_jobs(jobs)
+    only_writer(out)
     checkpoints(horizon)
     require_whole("the number of comparisons", comparisons, 2)
     require_whole("the number of repetitions", repetitions, 1)

@@ -12,6 +12,7 @@ from ltr_duel.cli._options import (
     OUT_FOLDER,
     corpus_at,
     jobs_option,
+    only_writer,
     plugin_option,
     print_table,
     rankers_option,
@@ -77,6 +78,7 @@ def command(
     from ltr_duel.simulation import distortion_table, measure_distortion
 
     wanted = [COUNT.convert(word.strip(), None, None) for word in sizes.split(",")]
+    only_writer(out)
     rankings = rankings_of(corpus_at(path, words, reading), words, seed=seed, drop_constant=True, jobs=jobs)
     frame = measure_distortion(
         rankings,

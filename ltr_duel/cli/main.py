@@ -5,13 +5,15 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+from typing import NoReturn
 
 import click
 
 import ltr_duel.cli
 from ltr_duel.cli._options import end
+from ltr_duel.cli._signals import interrupted, interrupts_heard, was_interrupted
 from ltr_duel.cli._words import Commands
-from ltr_duel.core import InputError, cause, in_one_line
+from ltr_duel.core import InputError, cause, in_one_line, plugin_complaint
 
 # Raised for a group without a command, by versions of click that do not simply print the help.
 _HELP_WANTED = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -44,6 +46,11 @@ def main(*words: str) -> None:
     """Run a command, by default that of the process; exit code 2 and one sentence on stderr for bad input."""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="surrogateescape")  # names of files need not be UTF-8
+    with interrupts_heard():
+        _run(words)
+
+
+def _run(words: tuple[str, ...]) -> None:
     try:
         if any("\0" in word for word in words):
             raise InputError("a null character cannot be part of a command")
@@ -58,11 +65,24 @@ def main(*words: str) -> None:
         _say(error.format_message())
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
-        _say("interrupted")
-        end(130)
+        _end_interrupted()
     except (InputError, OSError, MemoryError) as error:
         _say(_sentence(error))
         end(2)
+    except (Exception, SystemExit) as error:
+        if was_interrupted() and not isinstance(error, SystemExit):
+            _end_interrupted()
+        complaint = plugin_complaint(error)
+        if complaint is None:
+            raise
+        _say(complaint)
+        end(2)
+
+
+def _end_interrupted() -> NoReturn:
+    code, word = interrupted()
+    _say(word)
+    end(code)
 
 
 def _say(sentence: str) -> None:

@@ -18,8 +18,8 @@ def command(folders: tuple[Path, ...], out: Path) -> None:
     from ltr_duel.experiment import merge_stores
 
     merged = merge_stores(out, folders)
-    for path in merged.damaged:
-        click.echo(f"left out, damaged: {path}", err=True)
+    for why in merged.damaged:
+        click.echo(f"left out: {why}", err=True)
     click.echo(
         f"{out}: {merged.copied:,} runs copied"
         + (f", {merged.already_there:,} already there" if merged.already_there else "")

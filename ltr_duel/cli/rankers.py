@@ -10,6 +10,7 @@ from ltr_duel.cli._options import (
     OUT_FOLDER,
     corpus_at,
     jobs_option,
+    only_writer,
     plugin_option,
     print_catalogue,
     print_table,
@@ -64,6 +65,7 @@ def evaluate(
     from ltr_duel.core import replacing
     from ltr_duel.rankers import DEFAULT_MEASURES, evaluate_rankers
 
+    only_writer(out)
     dataset = corpus_at(path, words, reading)
     rankings = rankings_of(dataset, words, ties=ties, seed=seed, jobs=jobs)
     table = evaluate_rankers(rankings, measures or DEFAULT_MEASURES)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import OUT_FOLDER, jobs_option
+from ltr_duel.cli._options import OUT_FOLDER, jobs_option, only_writer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,6 +67,7 @@ def command(
             raise unknown_name("figure", name, [*figures, "all", "claims"])
     if not names or out is None:
         raise click.UsageError("name figures (or all, or claims) and give --out DIR; --list shows what there is")
+    only_writer(out)
     wanted = list(figures) if "all" in names else [name for name in dict.fromkeys(names) if name != "claims"]
     failed = _make([figures[name] for name in wanted], out, scale, data, jobs)
     ledger = _finish(folder, out, list(figures))

@@ -12,6 +12,7 @@ from ltr_duel.cli._options import (
     OUT_FOLDER,
     corpus_at,
     jobs_option,
+    only_writer,
     plugin_option,
     print_table,
     rankers_option,
@@ -71,6 +72,7 @@ def command(
     from ltr_duel.simulation import measure_sensitivity, sensitivity_table
 
     require_between("the accuracy", accuracy, 0.5, 1)
+    only_writer(out)
     rankings = rankings_of(corpus_at(path, words, reading), words, seed=seed, drop_constant=True, jobs=jobs)
     frame = measure_sensitivity(
         rankings,

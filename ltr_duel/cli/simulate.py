@@ -12,6 +12,7 @@ from ltr_duel.cli._options import (
     corpus_at,
     jobs_option,
     most_rankers_option,
+    only_writer,
     plugin_option,
     print_table,
     rankers_option,
@@ -104,6 +105,7 @@ def command(
         raise InputError("--rankers goes with --live; the rankers of a matrix are those in FILE")
     if reading.is_given and live is None:
         raise InputError("options of how feature files are read go with --live; there are none in a matrix")
+    only_writer(out)
     if "all" in policies:
         policies = (*POLICIES.names(), *(text for text in policies if ":" in text))
     source: OracleSource | None = None

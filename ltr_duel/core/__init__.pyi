@@ -1,4 +1,5 @@
 from . import columns as columns
+from .alone import sole_writer as sole_writer
 from .arguments import as_names as as_names
 from .arguments import as_numbers as as_numbers
 from .arguments import as_path as as_path
@@ -85,6 +86,7 @@ from .places import require_file_place as require_file_place
 from .places import require_folder_place as require_folder_place
 from .plugins import Plugin as Plugin
 from .plugins import load_plugin as load_plugin
+from .plugins import plugin_complaint as plugin_complaint
 from .plugins import reload_plugin as reload_plugin
 from .random import Streams as Streams
 from .random import checked_seed as checked_seed

@@ -282,5 +282,5 @@ def _import_installed() -> None:
         _installed.add(point.value)
         try:
             point.load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             warnings.warn(f"plug-in '{point.name}' ({point.value}) is left out: {error}", stacklevel=2)

@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from typing import TypeVar
 
 import joblib
@@ -70,14 +72,23 @@ def run_tasks(
     workers = min(checked_jobs(jobs), max(1, len(work)))
     lead = 1 if first_alone and workers > 1 else 0
 
-    def all_answers() -> Iterator[Answer]:
+    def all_answers() -> Generator[Answer, None, None]:
         yield from map(function, work[:lead])
         if work[lead:]:
             parallel = joblib.Parallel(n_jobs=workers, backend="threading", return_as="generator")
-            yield from parallel(joblib.delayed(function)(task) for task in work[lead:])
+            answers = parallel(joblib.delayed(function)(task) for task in work[lead:])
+            try:
+                for answer in answers:  # noqa: UP028 -- `yield from` would close them before the lines below
+                    yield answer
+            finally:  # after Ctrl-C too; joblib warns then of answers that nobody took
+                with warnings.catch_warnings(action="ignore"):
+                    answers.close()
 
-    answers, line, done = all_answers(), PlainLine(), 0
-    with tqdm(total=total, desc=label, unit=unit, unit_scale=True, disable=not progress_wanted()) as bar:
+    line, done = PlainLine(), 0
+    with (
+        closing(all_answers()) as answers,  # in this thread, and not when the collector comes by
+        tqdm(total=total, desc=label, unit=unit, unit_scale=True, disable=not progress_wanted()) as bar,
+    ):
         for task, answer in zip(work, answers, strict=True):
             yield answer
             step = weight(task) if weight else 1

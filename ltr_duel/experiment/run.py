@@ -96,7 +96,7 @@ def run_experiment(
     on_existing : {"reuse", "overwrite", "error"}
         What to do about runs that exist.
     retry : bool
-        Do failed runs again, and replace damaged files.
+        Do failed runs again, and those whose files are damaged: all files are compared with their manifests.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def run_experiment(
     check_backend(backend)
     if on_existing not in ON_EXISTING:
         raise unknown_name("way to treat existing runs", on_existing, ON_EXISTING)
-    scheduler = Scheduler(plan, Store(folder), backend, shard, on_existing == "overwrite", retry)
+    scheduler = Scheduler(plan, Store(folder), backend, shard, overwrite=on_existing == "overwrite", retry=retry)
     if on_existing == "error" and scheduler.already_done:
         raise InputError(f"{folder}: {scheduler.already_done} of the planned runs exist already (--on-existing error)")
     return scheduler.run()

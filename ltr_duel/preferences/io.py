@@ -11,7 +11,7 @@ import json
 import os
 import zlib
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -74,8 +74,14 @@ def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
                 for name, row in zip(matrix.names, matrix.p.tolist(), strict=True):
                     writer.writerow([name, *row] if path.suffix == ".csv" else row)
         else:
-            pq.write_table(_table(matrix), temporary)
+            with temporary.open("wb") as file:
+                write_preferences(matrix, file)
     return path
+
+
+def write_preferences(matrix: PreferenceMatrix, file: BinaryIO) -> None:
+    """Write a matrix as Parquet into an open file."""
+    pq.write_table(_table(matrix), file)
 
 
 def _table(matrix: PreferenceMatrix) -> Any:

@@ -78,5 +78,9 @@ def ended_after(seconds: int):
         signal.signal(signal.SIGALRM, before)
 
 
+def test_the_table_is_long():
+    assert len(CASES) >= 250
+
+
 def test_each_case_has_a_name_of_its_own():
     assert [name for name, times in Counter(case.name for case in CASES).items() if times > 1] == []

@@ -123,7 +123,7 @@ def count_problems(reports: Sequence[FileReport], corpus: str | None = None) -> 
     whole = len(reports) in (3, 5) and all(report.known_as for report in reports) and len(names) == 1
     if corpus is None and not whole:
         return []
-    known = CORPORA[corpus or names.pop()]
+    known = CORPORA[names.pop() if corpus is None else corpus]
     sums = {
         "queries": (sum(report.queries for report in reports), known.queries),
         "documents": (sum(report.documents for report in reports), known.documents),

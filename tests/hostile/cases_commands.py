@@ -181,6 +181,7 @@ DEMO = [
 ]
 
 STUDIES = [
+    typed("prefs show m.csv --most-rankers 1e30", "the largest number of rankers must be "),
     typed("distortion absent", "absent: there is no such file or folder"),
     typed("distortion small.txt --sizes 3 --clicks navigationl", "no click model 'navigationl'; did you mean "),
     typed("distortion small.txt --sizes 3 --method probabilitic", "no comparison method 'probabilitic'; did you mean "),

@@ -15,7 +15,6 @@ import click
 from ltr_duel.core import (
     InputError,
     abandoned_threads_run,
-    checked_jobs,
     require_file_place,
     require_folder_place,
     sole_writer,
@@ -60,6 +59,8 @@ class Jobs(Count):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Refuse what nobody has cores for, before any work is done."""
+        from ltr_duel.core import checked_jobs
+
         jobs = super().convert(value, param, ctx)
         checked_jobs(jobs)
         return jobs

@@ -67,7 +67,8 @@ def _run(words: tuple[str, ...]) -> None:
     except (click.Abort, KeyboardInterrupt):
         _end_interrupted()
     except (InputError, OSError, MemoryError) as error:
-        _say(_sentence(error))
+        complaint = None if isinstance(error, InputError) else plugin_complaint(error)
+        _say(complaint or _sentence(error))
         end(2)
     except (Exception, SystemExit) as error:
         if was_interrupted() and not isinstance(error, SystemExit):

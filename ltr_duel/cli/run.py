@@ -81,7 +81,8 @@ def _print(report: Report, out: Path) -> None:
         + (f", {report.left:,} to do" if report.left else "")
     )
     for digest, why in sorted(report.replaced.items())[:_MOST]:
-        click.echo(f"done again, as it was damaged: {out / 'runs' / f'{digest}.parquet'} ({why})", err=True)
+        path = out / "runs" / f"{digest}.parquet"
+        click.echo(f"done again: {why if why.startswith(str(path)) else f'{path}: {why}'}", err=True)
     for digest, why in sorted(report.damaged.items())[:_MOST]:
         click.echo(f"not trusted: {out / 'runs' / f'{digest}.parquet'} ({why})", err=True)
     if report.failed:

@@ -53,7 +53,7 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]
             os.replace(temporary, path)  # noqa: PTH105 -- Path.replace keeps the parts of the target interned
         return
     target = require_file_place(path)
-    with _folders_made(target.parent):
+    with _folders_made(target.parent, path):
         with said_of(path):
             temporary = _beside(target)
         with _removed_on_failure(temporary), said_of(path, temporary):
@@ -73,7 +73,7 @@ def replacing_folder(path: Path) -> Iterator[Path]:
     InputError
         If the parent cannot be made or written to.
     """
-    with _folders_made(path.parent):
+    with _folders_made(path.parent, path):
         with said_of(path):
             temporary = Path(tempfile.mkdtemp(prefix=f".{path.name[:_NAME_KEPT]}.", suffix=".tmp", dir=path.parent))
         try:
@@ -109,7 +109,7 @@ def replacing_files(folder: str | Path) -> Iterator[Path]:
     """
     folder = Path(folder)
     require_folder_place(folder)
-    with _folders_made(folder):
+    with _folders_made(folder, folder):
         with said_of(folder):
             temporary = Path(tempfile.mkdtemp(prefix=".writing.", dir=folder))
         try:
@@ -122,10 +122,10 @@ def replacing_files(folder: str | Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _folders_made(folder: Path) -> Iterator[None]:
+def _folders_made(folder: Path, said: str | Path) -> Iterator[None]:
     """Make a folder and its missing parents; after a failure remove those again that hold nothing."""
     missing = [one for one in (folder, *folder.parents) if not one.exists()]
-    with said_of(folder):
+    with said_of(said):
         folder.mkdir(parents=True, exist_ok=True)
     try:
         yield

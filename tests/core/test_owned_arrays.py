@@ -65,10 +65,11 @@ def test_an_estimated_and_a_read_matrix_own_their_arrays(tmp_path):
         refuse_writing(one)
 
 
-def test_a_corpus_owns_its_arrays(tmp_path):
+def test_a_corpus_owns_its_arrays(tmp_path, monkeypatch):
+    monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
     made = make_corpus(queries=3, documents=5, features=4)
     path = write_svmlight(made, tmp_path / "corpus.txt")
-    converted = open_converted(convert(path, tmp_path / "converted"))
+    converted = open_converted(convert(path))
     for corpus in (made, load_dataset(path), converted):
         refuse_writing(corpus)
     features, grades = np.array(made.features), np.array(made.relevance)
@@ -78,10 +79,11 @@ def test_a_corpus_owns_its_arrays(tmp_path):
     assert features.flags.writeable
 
 
-def test_features_that_a_reader_made_are_not_copied(tmp_path):
+def test_features_that_a_reader_made_are_not_copied(tmp_path, monkeypatch):
+    monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
     made = make_corpus(queries=3, documents=5, features=4)
     assert np.shares_memory(frozen(made.features), made.features)
-    converted = open_converted(convert(write_svmlight(made, tmp_path / "c.txt"), tmp_path / "converted"))
+    converted = open_converted(convert(write_svmlight(made, tmp_path / "c.txt")))
     assert isinstance(converted.features.base, np.memmap)
 
 
@@ -102,7 +104,8 @@ def test_results_own_their_arrays():
     values[:] = 0
     assert results.values["utility"][5] == 5
     refuse_writing(results.runs[0])
-    results.to_frame().loc[0, "t"] = 7  # a table is the caller's own
+    frame = results.to_frame()
+    frame.loc[0, "t"] = 7  # a table is the caller's own
     assert results.runs[0].checkpoints[0] == 1
 
 

@@ -224,6 +224,12 @@ ARCHIVES = [
     fetched("link", tarred(("a.txt", tarfile.SYMTYPE)), "is a link or device"),
     fetched("device", tarred(("a.txt", tarfile.CHRTYPE)), "is a link or device"),
     fetched("a folder only", tarred(("a", tarfile.DIRTYPE)), "there is nothing in it"),
+    fetched(
+        "more than the limit",
+        zipped(("a.txt", GOOD * 30_000)),
+        "unpacks to more than 0.001 GB; --limit",
+        "--limit 1e-3",
+    ),
     fetched("gzip of no text", gzip.compress(b"\x89PNG" * 999), "neither zip, tar nor rar"),
 ]
 CALLS = [

@@ -14,7 +14,7 @@ from ltr_duel.core import InputError, sha256_file
 from ltr_duel.data.corpora.check import check_file, expected_digests
 from ltr_duel.data.corpora.corpus import Archive, Corpus
 from ltr_duel.data.corpora.download import download
-from ltr_duel.data.corpora.unpack import unpack
+from ltr_duel.data.corpora.unpack import MOST_BYTES, unpack
 from ltr_duel.data.store.convert import convert
 from ltr_duel.data.store.folders import default_name, feature_files
 from ltr_duel.data.text.options import ReadOptions
@@ -119,7 +119,8 @@ def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Calla
     unpacked = folder / f"{_UNPACKED}{sha256_file(archive)[:16]}"
     if not unpacked.is_dir():
         report(f"unpack   {archive}")
-        unpack(archive, unpacked)
+        limit = corpus.reading(**options.reading).limit_bytes
+        unpack(archive, unpacked, limit=MOST_BYTES if limit is None else limit)
         try:
             locate(unpacked, corpus)
         except InputError as error:

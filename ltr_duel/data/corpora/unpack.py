@@ -16,7 +16,7 @@ from typing import IO
 from tqdm import tqdm
 
 from ltr_duel.core import InputError, progress_wanted, replacing_folder
-from ltr_duel.data.text.chunks import BYTE_ORDER_MARK, refuse_web_page
+from ltr_duel.data.text.chunks import BYTE_ORDER_MARK, gigabytes, refuse_web_page
 
 MOST_BYTES = 100 * 10**9
 _PIECE = 2**20
@@ -134,7 +134,9 @@ def _is_text(archive: Path, head: bytes) -> bool:
 
 def _refuse_excess(archive: Path, size: int, limit: int) -> None:
     if size > limit:
-        raise InputError(f"{archive}: unpacks to more than {limit:,} bytes; raise the limit if that is right")
+        raise InputError(
+            f"{archive}: unpacks to more than {gigabytes(limit)}; --limit GB allows more, if that is right"
+        )
 
 
 def _unpack_rar(archive: Path, folder: Path, limit: int) -> None:

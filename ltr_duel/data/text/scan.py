@@ -165,6 +165,7 @@ def scan_features(text, at, row, grammar, line, block):
     """Read every ``<id>:<value>``, up to the first byte that cannot begin one."""
     features, last_row = block.features, block.last_row
     columns = features.shape[1]
+    first_id = grammar.first_id
     column = -1
     stamp = row + 1
     while True:
@@ -176,8 +177,8 @@ def scan_features(text, at, row, grammar, line, block):
             line.width = column + 1
             return at
         feature, value, end = usual_token(text, at)
-        column = feature - grammar.first_id
-        if feature > 0 and column < columns and last_row[column] != stamp:
+        column = feature - first_id
+        if 0 <= column < columns and last_row[column] != stamp:
             last_row[column] = stamp
             features[row, column] = value
             at = end

@@ -18,7 +18,6 @@ from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.rankers.rankings import Rankings, inverse
 
 
-
 def one_process_compiles(compile_kernel):
     """Let the processes of one test run wait for a kernel that another of them is compiling, and load that."""
 

@@ -135,19 +135,13 @@ rankers_option = click.option(
 
 def corpus_at(path: Path, words: Sequence[str], reading: Reading) -> Dataset:
     """Read the corpus at a path; ``qrels:FILE`` is made of judgements and of the runs among the rankers."""
-    kind, _, file = str(path).partition(":")
-    if kind != "qrels":
-        return reading.load(path)
-    from ltr_duel.rankers import pool_runs
+    from ltr_duel.rankers import pool_named
 
-    if reading.is_given:
-        raise InputError(f"{path}: judgements are no feature files; options of how those are read do not belong here")
-    runs = [word[word.index("run:") + 4 :] for word in words if word.startswith("run:") or "=run:" in word]
-    if not runs:
-        raise InputError(f"{path}: a corpus of judgements needs runs: --rankers run:FILE")
-    pool = pool_runs(file, dict(zip(runs, runs, strict=True)))
+    pool = pool_named(str(path), words, reading=reading.is_given)
+    if pool is None:
+        return reading.load(path)
     click.echo(
-        f"{file}: {pool.dataset.n_queries:,} queries, {pool.dataset.n_docs:,} documents, of which {pool.unjudged:,} are"
+        f"{path}: {pool.dataset.n_queries:,} queries, {pool.dataset.n_docs:,} documents, of which {pool.unjudged:,} are"
         f" not judged and have grade 0; {pool.left_out:,} queries without judgements or documents are left out",
         err=True,
     )

@@ -44,7 +44,7 @@ from ltr_duel.preferences import (
     members,
     save_preferences,
 )
-from ltr_duel.rankers import Rankings, column_means, rankers_named
+from ltr_duel.rankers import Rankings, column_means, pool_named, rankers_named
 
 TO_ESTIMATE = "to_estimate"  # in the provenance of a stand-in
 
@@ -211,8 +211,9 @@ def _dataset(spec: CorpusSpec | UtilitySpec, path: Path | None, jobs: int) -> Da
 
 
 def _rankings(spec: CorpusSpec, folder: Path, path: str | None, jobs: int) -> Rankings:
+    pool = pool_named(path or "", spec.rankers, folder=folder, reading=bool(spec.reading))
     return rankers_named(
-        _dataset(spec, folder / path if path else None, jobs),
+        pool.dataset if pool else _dataset(spec, folder / path if path else None, jobs),
         spec.rankers,
         folder=folder,
         ties=spec.ties,  # type: ignore[arg-type]  # checked by the spec

@@ -1,0 +1,109 @@
+"""Run tests with one source file replaced by a text, in a forked process that has the large libraries loaded already.
+
+Everything runs interpreted (``NUMBA_DISABLE_JIT=1``), so nothing has to be compiled; compiled and interpreted code give
+the same bytes. Nothing is written into the package: the text reaches the child through its import system.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import re
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, ModuleType
+
+ROOT = Path(__file__).resolve().parents[2]
+FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.M)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a run of tests ended."""
+
+    died: bool
+    by: str  # the test that failed, or why the run ended
+    seconds: float
+
+
+def preload() -> None:
+    """Load what every child needs, but nothing of this package."""
+    for name in ("numba", "numpy", "pandas", "scipy.optimize", "scipy.stats", "pytest", "_pytest.assertion.rewrite"):
+        importlib.import_module(name)
+
+
+class Replaced(importlib.machinery.SourceFileLoader):
+    """Loads a module from a given text."""
+
+    text = ""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Compile the text; there is no byte code on disk to be mistaken for it."""
+        return compile(self.text, self.path, "exec")
+
+
+class OneModule(importlib.abc.MetaPathFinder):
+    """Finds one module, and leaves all others to Python."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path, self.text = path, text
+        self.module = path.removesuffix(".py").replace("/", ".")
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return where the module comes from, if it is the one."""
+        if fullname != self.module:
+            return None
+        loader = Replaced(fullname, str(ROOT / self.path))
+        loader.text = self.text
+        return importlib.util.spec_from_file_location(fullname, ROOT / self.path, loader=loader)
+
+
+def run_tests(tests: Sequence[str], path: str, text: str, limit: float) -> Verdict:
+    """Run tests until the first failure, with the file at ``path`` replaced; over ``limit`` seconds is failure."""
+    start = time.monotonic()
+    with tempfile.TemporaryFile("w+") as output:
+        child = os.fork()
+        if child == 0:
+            _be_the_child(tests, OneModule(path, text), output.fileno())
+        while True:
+            done, status = os.waitpid(child, os.WNOHANG)
+            seconds = time.monotonic() - start
+            if done:
+                break
+            if seconds > limit:
+                os.killpg(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                return Verdict(True, "it took too long", seconds)
+            time.sleep(0.02)
+        output.seek(0)
+        printed = output.read()
+    code = os.waitstatus_to_exitcode(status)
+    if code == 5:
+        raise RuntimeError(f"no tests were found by {' '.join(tests)}")
+    found = FAILED.search(printed)
+    return Verdict(code != 0, found[1] if found else f"exit code {code}" if code else "", seconds)
+
+
+def _be_the_child(tests: Sequence[str], finder: OneModule, output: int) -> None:
+    """Run pytest and leave; never returns."""
+    os.setpgid(0, 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    code = 99
+    try:
+        sys.meta_path.insert(0, finder)
+        import pytest
+
+        code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "--tb=no", "-rfE", *tests]))
+    finally:
+        sys.stdout.flush()
+        os._exit(code)

@@ -56,14 +56,15 @@ def main() -> int:
     start = time.monotonic()
     for mutant in draw(options.count, options.only, options.skip):
         tests, text = tests_of(mutant.path), (ROOT / mutant.path).read_text()
-        if mutant.path not in limits:
+        selection = " ".join(tests)
+        if selection not in limits:
             untouched = run_tests(tests, mutant.path, text, limit=600)
             if untouched.died:
                 print(f"{mutant.path}: its tests fail without a change: {untouched.by}", flush=True)
-            limits[mutant.path] = 0 if untouched.died else 20 + 5 * untouched.seconds
-        if not limits[mutant.path]:
+            limits[selection] = 0 if untouched.died else 20 + 5 * untouched.seconds
+        if not limits[selection]:
             continue
-        verdict = run_tests(tests, mutant.path, mutant.of(text), limits[mutant.path])
+        verdict = run_tests(tests, mutant.path, mutant.of(text), limits[selection])
         outcomes.append((mutant, verdict))
         print(line(mutant, verdict), flush=True)
     print(f"\n{table(outcomes)}\n\n{time.monotonic() - start:.0f} s", flush=True)

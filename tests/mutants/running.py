@@ -21,6 +21,18 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 ROOT = Path(__file__).resolve().parents[2]
+LARGE = (
+    "numba",
+    "pandas",
+    "pyarrow",
+    "scipy.optimize",
+    "scipy.stats",
+    "joblib",
+    "tqdm",
+    "click",
+    "platformdirs",
+    "pytest",
+)
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.M)
 
 
@@ -35,7 +47,7 @@ class Verdict:
 
 def preload() -> None:
     """Load what every child needs, but nothing of this package."""
-    for name in ("numba", "numpy", "pandas", "scipy.optimize", "scipy.stats", "pytest", "_pytest.assertion.rewrite"):
+    for name in LARGE:
         importlib.import_module(name)
 
 

@@ -1,4 +1,4 @@
-"""Which files are mutated, and which tests have to see it: those of the same room, and of a policy only its own."""
+"""Which files are mutated, and which tests have to see a change of each: few, so that a mutant takes seconds."""
 
 from __future__ import annotations
 
@@ -7,86 +7,126 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = {"bandits": 90, "interleaving": 42, "preferences": 26, "simulation": 20, "rankers": 14, "clicks": 8}
 NOT_MUTATED = {
-    "ltr_duel/bandits/compiling.py": "about errors of the compiler, which does not run here",
-    "ltr_duel/interleaving/compiling.py": "about errors of the compiler, which does not run here",
+    "bandits/compiling": "about errors of the compiler, which does not run here",
+    "interleaving/compiling": "about errors of the compiler, which does not run here",
 }
 CONSTANTS = "tests/test_constants.py"
-ALSO = {  # what sees a floor besides its own tests
-    "clicks": [CONSTANTS],
-    "interleaving": [CONSTANTS, "tests/simulation/test_live.py"],
+RUNS = "bandits/literal bandits/live simulation/simulate -k rucb or mdb or winner_stays or test_live or test_simulate"
+MEASURED = "rankers/metrics rankers/measures -k not real_data"
+# A page of the package: files of tests (literal is tests/bandits/test_literal.py), and pytest's words for some of them.
+SEEN_BY = {
+    "bandits/batches": "bandits/literal bandits/law -k merge",
+    "bandits/cardinal": "bandits/literal -k sparring or doubler or multisbm",
+    "bandits/check": "bandits/check -k broken or elsewhere or deterministic or global",
+    "bandits/live": "bandits/live",
+    "bandits/loop": RUNS,
+    "bandits/oracle": RUNS,
+    "bandits/policy": "bandits/check bandits/live bandits/plugins -k broken or test_live or test_plugins",
+    "bandits/posterior": "bandits/law bandits/choices bandits/draws",
+    "bandits/recorder": RUNS + " or test_regret_kinds",
+    "bandits/state": "bandits/state bandits/live",
+    "bandits/statistics": "bandits/literal bandits/law -k rucb or mdb or rmed or ccb or test_law",
+    "bandits/tournament": "bandits/tournament bandits/law -k tournament or double_thompson",
+    "clicks/check": "clicks/clicks",
+    "clicks/model": "clicks/clicks",
+    "interleaving/check": "interleaving/check",
+    "interleaving/comparison": "interleaving/redrawn_ties simulation/live interleaving/edges",
+    "interleaving/method": "interleaving/edges interleaving/check",
+    "interleaving/page_json": "interleaving/plain -k json or forged or text or page",
+    "interleaving/plain": "interleaving/plain -k not law",
+    "interleaving/registration": "interleaving/check interleaving/edges",
+    "interleaving/workspace": "interleaving/edges interleaving/redrawn_ties simulation/live",
+    "interleaving/methods/balanced": "interleaving/enumeration -k test_balanced or document_constraints",
+    "interleaving/methods/document_constraints": "interleaving/enumeration -k document_constraints",
+    "interleaving/methods/optimized": "interleaving/enumeration -k optimized or sensitivity or infeasible",
+    "interleaving/methods/optimized_multileave": "interleaving/enumeration -k multileave or optimized",
+    "interleaving/methods/pairwise_preference": "interleaving/enumeration -k preference or random_clicks",
+    "interleaving/methods/probabilistic": "interleaving/probabilistic interleaving/enumeration -k probabilistic",
+    "interleaving/methods/sosm": "interleaving/sosm interleaving/enumeration -k sosm",
+    "interleaving/methods/team_draft": "interleaving/enumeration interleaving/sosm -k team or sosm or random_clicks",
+    "preferences/compare": "preferences/compare",
+    "preferences/families": "preferences/families",
+    "preferences/io": "preferences/files preferences/matrix",
+    "preferences/matrix": "preferences/matrix preferences/properties preferences/files",
+    "preferences/published": "preferences/properties preferences/matrix preferences/synthetic",
+    "preferences/synthetic": "preferences/synthetic preferences/families",
+    "preferences/tally": "preferences/confidence preferences/blocks preferences/estimate",
+    "preferences/estimate/antithetic": "preferences/estimate preferences/truth",
+    "preferences/estimate/api": "preferences/estimate preferences/blocks preferences/goals",
+    "preferences/estimate/blocks": "preferences/blocks preferences/estimate preferences/confidence",
+    "preferences/estimate/integrated": "preferences/integrated preferences/truth",
+    "preferences/estimate/sampling": "preferences/blocks preferences/estimate preferences/goals",
+    "preferences/estimate/settings": "preferences/estimate preferences/blocks preferences/goals",
+    "preferences/estimate/until_winner": "preferences/goals",
+    "preferences/properties/bounds": "preferences/properties preferences/matrix preferences/synthetic",
+    "preferences/properties/confidence": "preferences/confidence",
+    "preferences/properties/intervals": "preferences/confidence",
+    "preferences/properties/subsets": "preferences/winner_sets preferences/properties",
+    "preferences/properties/summary": "preferences/properties preferences/confidence",
+    "preferences/properties/transitivity": "preferences/properties preferences/synthetic",
+    "preferences/properties/von_neumann": "preferences/properties",
+    "rankers/evaluate": MEASURED,
+    "rankers/features": "rankers/features",
+    "rankers/measures": MEASURED,
+    "rankers/models": "rankers/sources",
+    "rankers/pooled": "rankers/pooled",
+    "rankers/rankings": "rankers/features rankers/runs",
+    "rankers/runs": "rankers/runs",
+    "rankers/scores": "rankers/sources rankers/features",
+    "rankers/sources": "rankers/sources",
+    "rankers/ties": "rankers/features rankers/runs",
+    "simulation/distortion": "simulation/distortion",
+    "simulation/live": "simulation/live",
+    "simulation/oracle": "simulation/simulate simulation/sweeps -k not workers",
+    "simulation/regret": "simulation/regret simulation/regret_kinds",
+    "simulation/repeated": "simulation/distortion simulation/sensitivity",
+    "simulation/result": "simulation/regret simulation/regret_kinds simulation/result_summary simulation/simulate",
+    "simulation/run": "simulation/simulate simulation/regret",
+    "simulation/sensitivity": "simulation/sensitivity",
+    "simulation/statistics": "simulation/result_summary simulation/simulate",
+    "simulation/summary": "simulation/result_summary",
+    "simulation/utility": "simulation/utility",
 }
-UNFIT = [  # tests that start other processes, which would load the file as it is, or that look at the compiler
-    *("workers", "process", "compiled_in", "cannot_be_compiled", "compiled_anew", "interrupted", "real_data"),
-]
-POLICY_TESTS = ["literal", "law", "choices", "regret_rule", "check"]
-POLICIES = {  # page: words in the names of the tests that see it
-    "balanced_doubler": "balanced_doubler",
-    "beat_the_mean": "beat_the_mean or pac",
-    "beat_the_mean_sweeps": "beat_the_mean or pac",
+POLICY_TESTS = "bandits/choices bandits/literal bandits/law bandits/regret_rule bandits/check"
+POLICIES = {  # page: words in the names of the tests that see it, where its own name is not enough
+    "beat_the_mean_sweeps": "beat_the_mean",
     "double_thompson": "double_thompson or candidate or tossed",
-    "doubler": "doubler",
-    "multisbm": "multisbm",
     "random_baseline": "random",
     "rmed": "rmed1 or rmed2",
-    "rmed2": "rmed2",
-    "rucb_icml": "rucb_icml",
-    "self_sparring": "self_sparring",
-    "sparring": "sparring",
+    "beat_the_mean": "beat_the_mean or pac",
 }
 SWEEPING = {"beat_the_mean", "beat_the_mean_sweeps", "interleaved_filter", "savage"}
-SHARED = {  # parts that several policies share: test files of the floor
-    "batches": ["literal", "law"],
-    "cardinal": ["literal"],
-    "check": ["check"],
-    "live": ["live"],
-    "loop": ["literal", "live", "check"],
-    "oracle": ["literal", "live"],
-    "policy": ["check", "live", "plugins"],
-    "posterior": ["law", "choices", "draws"],
-    "recorder": ["literal", "live", "check"],
-    "state": ["state", "live"],
-    "statistics": ["literal", "law"],
-    "tournament": ["tournament", "law"],
-}
-RUNS = "rucb or mdb or winner_stays or test_live or test_simulate or test_sweeps"
-KEYWORDS = {  # words in the names of those tests
-    "batches": "merge",
-    "cardinal": "sparring or doubler or multisbm",
-    "check": "broken or elsewhere or deterministic or global",
-    "loop": RUNS,
-    "oracle": RUNS,
-    "policy": "broken or test_live or test_plugins",
-    "recorder": RUNS,
-}
+UNFIT = [  # tests that start other processes, which would load the file as it is, or that look at the compiler
+    *("workers", "another_process", "forked", "compiled_in", "cannot_be_compiled", "compiled_anew", "interrupted"),
+]
 
 
 def mutated_files(floor: str) -> list[str]:
     """Return the source files of a floor, relative to the repository."""
     paths = sorted((ROOT / "ltr_duel" / floor).rglob("*.py"))
     names = [path.relative_to(ROOT).as_posix() for path in paths if path.name != "__init__.py"]
-    return [name for name in names if name not in NOT_MUTATED]
+    return [name for name in names if page_of(name) not in NOT_MUTATED]
+
+
+def page_of(path: str) -> str:
+    """Return a file's path within the package, without its ending."""
+    return path.removeprefix("ltr_duel/").removesuffix(".py")
 
 
 def tests_of(path: str) -> list[str]:
     """Return the arguments of pytest that select the tests which should see a change of this file."""
-    _, floor, *room = path.removesuffix(".py").split("/")
-    page = room[-1]
-    if floor == "bandits":
-        return _tests_of_policy(page) if room[0] == "policies" else _tests_of_part(page)
-    tests = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "tests" / floor).glob("test_*.py"))]
-    return [*tests, *ALSO.get(floor, []), "-k", " and ".join(f"not {word}" for word in UNFIT)]
-
-
-def _tests_of_policy(page: str) -> list[str]:
-    files = [f"tests/bandits/test_{name}.py" for name in POLICY_TESTS]
-    if page in SWEEPING:
-        files.append("tests/simulation/test_sweeps.py")
-    return [CONSTANTS, *files, "-k", f"({POLICIES.get(page, page)}) and not workers"]
-
-
-def _tests_of_part(page: str) -> list[str]:
-    files = [f"tests/bandits/test_{name}.py" for name in SHARED[page]]
-    if KEYWORDS.get(page) is RUNS:
-        files += ["tests/simulation/test_simulate.py", "tests/simulation/test_sweeps.py"]
-    unfit = " and ".join(f"not {word}" for word in UNFIT)
-    return [*files, "-k", f"({KEYWORDS[page]}) and {unfit}" if page in KEYWORDS else unfit]
+    page = page_of(path)
+    name = page.split("/")[-1]
+    if page.startswith("bandits/policies/"):
+        sweeps = " simulation/sweeps" if name in SWEEPING else ""
+        seen_by = f"{POLICY_TESTS}{sweeps} -k {POLICIES.get(name, name)}"
+    elif page.startswith("clicks/models/"):
+        seen_by = "clicks/clicks"
+    elif page.startswith("rankers/kinds/"):
+        seen_by = "rankers/sources rankers/runs"
+    else:
+        seen_by = SEEN_BY[page]
+    names, _, words = seen_by.partition(" -k ")
+    files = [f"tests/{floor}/test_{file}.py" for floor, file in (name.split("/") for name in names.split())]
+    fit = " and ".join(f"not {word}" for word in UNFIT)
+    return [CONSTANTS, *files, "-k", f"({words} or test_constants) and {fit}" if words else fit]

@@ -87,6 +87,10 @@ class ListState(NamedTuple):
     wins: list
 
 
+class OneArray(NamedTuple):
+    wins: np.ndarray
+
+
 def fond_of_the_first(state, params, t, rng):
     if rng.random() < 0.15:
         return 0, 0
@@ -95,6 +99,9 @@ def fond_of_the_first(state, params, t, rng):
 
 
 BROKEN = {
+    "init returns NoneType": {
+        "init": lambda n_arms, horizon, params: OneArray(np.zeros(n_arms)) if n_arms > 1 else None
+    },
     "not an array": {"init": lambda n_arms, horizon, params: ListState([0] * n_arms)},
     "uses an arm": {"select": lambda state, params, t, rng: (0, state.wins.shape[0])},
     "jumps too far": {

@@ -16,22 +16,27 @@ os.environ.setdefault("LTR_DUEL_HOME", tempfile.mkdtemp(prefix="mutants-"))
 
 from tests.mutants.equivalent import reason_of
 from tests.mutants.making import Mutant, mutants
-from tests.mutants.running import ROOT, Verdict, preload, run_tests
+from tests.mutants.running import ROOT, OneModule, Verdict, preload, run_tests
 from tests.mutants.targets import FLOORS, mutated_files, tests_of
 
 Outcome = tuple[Mutant, Verdict]
 
 
-def draw(count: int, only: str, skip: int) -> list[Mutant]:
-    """Return the mutants to run, floor by floor; ``only`` restricts them to paths that begin with it."""
-    drawn = []
+def draw(count: int, only: str, skip: int) -> tuple[list[Mutant], list[Mutant]]:
+    """Return the mutants to run, floor by floor, and those passed over because nobody could tell.
+
+    ``only`` restricts them to paths that begin with it; so many as ``skip`` are left out on each floor.
+    """
+    drawn, passed_over = [], []
     for floor, share in FLOORS.items():
         paths = [path for path in mutated_files(floor) if path.startswith(only)]
         found = [mutant for path in paths for mutant in mutants(path, (ROOT / path).read_text())]
         found = one_a_line(sorted(found, key=lambda mutant: mutant.digest))
-        wanted = count if only else round(share * count / sum(FLOORS.values()))
-        drawn += sorted(found[skip : skip + wanted], key=lambda mutant: (mutant.path, mutant.number))
-    return drawn
+        tellable = [mutant for mutant in found if not reason_of(mutant)]
+        wanted = tellable[skip : skip + (count if only else round(share * count / sum(FLOORS.values())))]
+        drawn += sorted(wanted, key=lambda mutant: (mutant.path, mutant.number))
+        passed_over += [m for m in found if reason_of(m) and wanted and m.digest < wanted[-1].digest]
+    return drawn, passed_over
 
 
 def one_a_line(found: list[Mutant]) -> list[Mutant]:
@@ -51,45 +56,44 @@ def main() -> int:
     options = parser.parse_args()
     os.chdir(ROOT)
     preload()
-    limits: dict[str, float] = {}
     outcomes: list[Outcome] = []
     start = time.monotonic()
-    for mutant in draw(options.count, options.only, options.skip):
-        tests, text = tests_of(mutant.path), (ROOT / mutant.path).read_text()
-        selection = " ".join(tests)
-        if selection not in limits:
-            untouched = run_tests(tests, mutant.path, text, limit=600)
-            if untouched.died:
-                print(f"{mutant.path}: its tests fail without a change: {untouched.by}", flush=True)
-            limits[selection] = 0 if untouched.died else 20 + 5 * untouched.seconds
-        if not limits[selection]:
-            continue
-        verdict = run_tests(tests, mutant.path, mutant.of(text), limits[selection])
+    drawn, passed_over = draw(options.count, options.only, options.skip)
+    for mutant in drawn:
+        text = (ROOT / mutant.path).read_text()
+        verdict = run_tests(tests_of(mutant.path), OneModule(mutant.path, mutant.of(text)))
         outcomes.append((mutant, verdict))
         print(line(mutant, verdict), flush=True)
-    print(f"\n{table(outcomes)}\n\n{time.monotonic() - start:.0f} s", flush=True)
-    return int(any(not verdict.died and not reason_of(mutant) for mutant, verdict in outcomes))
+    false = failing_anyway(outcomes)
+    for mutant in passed_over:
+        print(f"equivalent  {mutant.path}:{mutant.number}  {mutant.after.strip()}: {reason_of(mutant)}")
+    print(f"\n{table(outcomes, passed_over)}\n\n{time.monotonic() - start:.0f} s", flush=True)
+    for test in false:
+        print(f"fails without any change, so what it says of mutants does not count: {test}")
+    return int(bool(false) or not all(verdict.died for _, verdict in outcomes))
+
+
+def failing_anyway(outcomes: list[Outcome]) -> tuple[str, ...]:
+    """Run the tests that saw a mutant once more, without one: none may fail."""
+    tests = sorted({test for _, verdict in outcomes for test in verdict.by if "::" in test})
+    return run_tests(tests, until_first_failure=False).by if tests else ()
 
 
 def line(mutant: Mutant, verdict: Verdict) -> str:
     """Say what became of a mutant."""
-    reason = reason_of(mutant)
-    fate = "died" if verdict.died else "equivalent" if reason else "SURVIVED"
-    where = f"{mutant.path}:{mutant.number}"
+    where = f"{verdict.seconds:5.1f} s  {mutant.path}:{mutant.number}"
     if verdict.died:
-        return f"{fate:10} {verdict.seconds:5.1f} s  {where}  {mutant.after.strip()}  <- {verdict.by}"
-    return f"{fate:10} {verdict.seconds:5.1f} s  {where}  {mutant.before.strip()}  ->  {mutant.after.strip()}  {reason}"
+        return f"died      {where}  {mutant.after.strip()}  <- {', '.join(verdict.by)}"
+    return f"SURVIVED  {where}  {mutant.before.strip()}  ->  {mutant.after.strip()}"
 
 
-def table(outcomes: list[Outcome]) -> str:
+def table(outcomes: list[Outcome], passed_over: list[Mutant]) -> str:
     """Return the counts of each floor, as Markdown."""
-    rows = ["| floor | mutants | died | equivalent | survived |", "| --- | --- | --- | --- | --- |"]
+    rows = ["| floor | mutants | died | survived | passed over as equivalent |", "| --- | --- | --- | --- | --- |"]
     for floor in [*FLOORS, ""]:
-        here = [(m, v) for m, v in outcomes if m.path.startswith(f"ltr_duel/{floor}")]
-        died = sum(verdict.died for _, verdict in here)
-        equal = sum(not verdict.died and bool(reason_of(mutant)) for mutant, verdict in here)
-        counts = f"{len(here)} | {died} | {equal} | {len(here) - died - equal}"
-        rows.append(f"| {floor or 'all'} | {counts} |")
+        here = [verdict.died for mutant, verdict in outcomes if mutant.path.startswith(f"ltr_duel/{floor}")]
+        equal = sum(mutant.path.startswith(f"ltr_duel/{floor}") for mutant in passed_over)
+        rows.append(f"| {floor or 'all'} | {len(here)} | {sum(here)} | {len(here) - sum(here)} | {equal} |")
     return "\n".join(rows)
 
 

@@ -25,6 +25,7 @@ OPERATORS: dict[type[ast.AST], tuple[str, tuple[str, ...]]] = {
     ast.Or: ("or", ("and",)),
 }
 WORDS = {"min": "max", "max": "min", "larger": "min", "floor": "ceil", "ceil": "floor", "any": "all", "all": "any"}
+SPEED = {"jobs", "compiled"}  # workers and compilation change the time it takes, and nothing else
 SKIPPED_CALLS = {"register", "InputError", "unknown_name", "TypeVar", "field", "mkdir", "dataclass"}
 
 
@@ -86,7 +87,7 @@ def other_numbers(value: float) -> tuple[str, ...]:
     """Return what to put in the place of a number."""
     if isinstance(value, int):
         return (str(value + 1), str(value - 1)) if value > 1 else (str(value + 1),) if value else ("1",)
-    return (repr(value * 1.5),) if value else ("1.0",)
+    return (repr(value * (1.5 if abs(value) > 1e-6 else 1e6)),) if value else ("1.0",)
 
 
 def between(
@@ -115,9 +116,12 @@ def worth_changing(tree: ast.AST) -> Iterator[ast.AST]:
             continue
         if isinstance(node, ast.Call) and called(node) in SKIPPED_CALLS:
             continue
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+            continue  # x.shape[1] of a vector is an error at once
         yield node
         if isinstance(node, ast.FunctionDef):
-            stack += [*node.args.defaults, *(d for d in node.args.kw_defaults if d), *node.body]
+            named = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+            stack += [*node.args.defaults, *(d for arg, d in named if d and arg.arg not in SPEED), *node.body]
         elif isinstance(node, ast.ClassDef):
             stack += node.body
         elif isinstance(node, ast.AnnAssign):

@@ -11,6 +11,7 @@ import importlib.machinery
 import importlib.util
 import os
 import re
+import resource
 import signal
 import sys
 import tempfile
@@ -33,7 +34,9 @@ LARGE = (
     "platformdirs",
     "pytest",
 )
-FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.M)
+FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.M)
+SECONDS = 100  # of the processor: no selection of tests needs so many without a change
+OUT_OF_TIME = "it took too long"
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Verdict:
     """How a run of tests ended."""
 
     died: bool
-    by: str  # the test that failed, or why the run ended
+    by: tuple[str, ...]  # the tests that failed, or why the run ended
     seconds: float
 
 
@@ -79,43 +82,38 @@ class OneModule(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_file_location(fullname, ROOT / self.path, loader=loader)
 
 
-def run_tests(tests: Sequence[str], path: str, text: str, limit: float) -> Verdict:
-    """Run tests until the first failure, with the file at ``path`` replaced; over ``limit`` seconds is failure."""
+def run_tests(tests: Sequence[str], replaced: OneModule | None = None, until_first_failure: bool = True) -> Verdict:
+    """Run tests, with a module replaced if one is given; a run that needs too much time of the processor has failed."""
     start = time.monotonic()
     with tempfile.TemporaryFile("w+") as output:
         child = os.fork()
         if child == 0:
-            _be_the_child(tests, OneModule(path, text), output.fileno())
-        while True:
-            done, status = os.waitpid(child, os.WNOHANG)
-            seconds = time.monotonic() - start
-            if done:
-                break
-            if seconds > limit:
-                os.killpg(child, signal.SIGKILL)
-                os.waitpid(child, 0)
-                return Verdict(True, "it took too long", seconds)
-            time.sleep(0.02)
+            _be_the_child([*tests, *(["-x"] if until_first_failure else [])], replaced, output.fileno())
+        _, status = os.waitpid(child, 0)
         output.seek(0)
         printed = output.read()
     code = os.waitstatus_to_exitcode(status)
     if code == 5:
         raise RuntimeError(f"no tests were found by {' '.join(tests)}")
-    found = FAILED.search(printed)
-    return Verdict(code != 0, found[1] if found else f"exit code {code}" if code else "", seconds)
+    if code < 0:
+        by = (OUT_OF_TIME if code == -signal.SIGXCPU else f"signal {-code}",)
+    else:
+        by = tuple(FAILED.findall(printed)) if code else ()
+    return Verdict(code != 0, by or ((f"exit code {code}",) if code else ()), time.monotonic() - start)
 
 
-def _be_the_child(tests: Sequence[str], finder: OneModule, output: int) -> None:
+def _be_the_child(tests: Sequence[str], replaced: OneModule | None, output: int) -> None:
     """Run pytest and leave; never returns."""
-    os.setpgid(0, 0)
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     os.dup2(output, 1)
     os.dup2(output, 2)
     code = 99
     try:
-        sys.meta_path.insert(0, finder)
+        if replaced:
+            sys.meta_path.insert(0, replaced)
         import pytest
 
-        code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "--tb=no", "-rfE", *tests]))
+        code = int(pytest.main(["-q", "-p", "no:cacheprovider", "--tb=no", "-rfE", *tests]))
     finally:
         sys.stdout.flush()
         os._exit(code)

@@ -29,6 +29,13 @@ EQUIVALENT = {  # (page, the changed line): why nobody can tell
     ): ("0 stands only between two places of one arm, which then wins and loses in either order"),
     ("bandits/posterior", "return theta if rng.random() <= ratio else level"): CHANCE,
     ("bandits/statistics", "doubts[loser, winner] = doubt if d >= 0 else 0.0"): "with d = 0 the doubt is 0",
+    ("interleaving/check", '_CLICKS = ClickModel("of the check", (0.44999999999999996, 0.9), (0.1, 0.5))'): (
+        "any users will do who click better documents more often"
+    ),
+    (
+        "interleaving/check",
+        'bool((np.abs(mean + mirrored) < _FAR * sqrt(3 / _TIMES)).all()), kind, "the order of a set changes who wins"',
+    ): "how much can be no chance is a choice: 6 standard errors, or 7",
     ("interleaving/methods/optimized", "page.owner[: len(shown)] = -2"): NOBODY,
     ("interleaving/methods/pairwise_preference", "_EQUAL = 1e-06  # closer scores differ by rounding alone"): ROUNDING,
     ("interleaving/registration", "page.owner[: len(shown)] = -2"): NOBODY,

@@ -83,7 +83,7 @@ SEEN_BY = {
     "simulation/result": "simulation/regret simulation/regret_kinds simulation/result_summary simulation/simulate",
     "simulation/run": "simulation/simulate simulation/regret",
     "simulation/sensitivity": "simulation/sensitivity",
-    "simulation/statistics": "simulation/result_summary analysis/comparisons -k not bytes",
+    "simulation/statistics": "simulation/statistics simulation/result_summary",
     "simulation/summary": "simulation/result_summary",
     "simulation/utility": "simulation/utility",
 }

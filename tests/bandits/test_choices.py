@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from ltr_duel.bandits.compiling import plain_text
+from ltr_duel.bandits.policies.double_thompson import candidates
 from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.bandits.state import arrays_in, with_arrays
 from ltr_duel.core.random import stream
@@ -83,6 +84,13 @@ def test_rcs_counts_every_champion_and_starts_from_the_last():
     champions = [select(state, params, 7, rng)[0] for _ in range(50)]
     assert state.chosen.tolist() == np.bincount(champions, minlength=4).tolist()
     assert state.last[0] == champions[-1] and len(set(champions)) > 2
+
+
+@pytest.mark.parametrize(
+    "blocked, number, first", [([1, 0, 0], 2, 1), ([2, 1, 0], 1, 2), ([3, 3, 3], 3, 0), ([0, 1, 0], 2, 0)]
+)
+def test_candidates_of_double_thompson_are_blocked_by_the_fewest_arms(blocked, number, first):
+    assert candidates(np.array(blocked)) == (number, first)
 
 
 def law_of_double_thompson(wins, alpha, t):

@@ -26,6 +26,7 @@ SEEN_BY = {
     "bandits/recorder": "simulation/regret_kinds " + RUNS + " or test_regret_kinds",
     "bandits/state": "bandits/state bandits/live",
     "bandits/statistics": "bandits/literal bandits/law -k rucb or mdb or rmed or ccb or test_law",
+    "bandits/policies/beat_the_mean_sweeps": "simulation/sweeps -k (enumerated or beat_the_mean) and not experiment",
     "bandits/tournament": "bandits/tournament bandits/law -k tournament or double_thompson",
     "clicks/check": "clicks/clicks",
     "clicks/model": "clicks/clicks",
@@ -89,13 +90,12 @@ SEEN_BY = {
 }
 POLICY_TESTS = "bandits/choices bandits/literal bandits/law bandits/regret_rule bandits/check"
 POLICIES = {  # page: words in the names of the tests that see it, where its own name is not enough
-    "beat_the_mean_sweeps": "beat_the_mean",
     "double_thompson": "double_thompson or candidate or tossed",
     "random_baseline": "random",
     "rmed": "rmed1 or rmed2",
     "beat_the_mean": "beat_the_mean or pac",
 }
-SWEEPING = {"beat_the_mean_sweeps", "interleaved_filter", "savage"}
+SWEEPING = {"interleaved_filter", "savage"}
 UNFIT = [  # tests that start other processes, which would load the file as it is, or that look at the compiler
     *("workers", "another_process", "forked", "compiled_in", "cannot_be_compiled", "compiled_anew", "interrupted"),
 ]
@@ -117,15 +117,15 @@ def tests_of(path: str) -> list[str]:
     """Return the arguments of pytest that select the tests which should see a change of this file."""
     page = page_of(path)
     name = page.split("/")[-1]
-    if page.startswith("bandits/policies/"):
+    if page in SEEN_BY:
+        seen_by = SEEN_BY[page]
+    elif page.startswith("bandits/policies/"):
         sweeps = " simulation/sweeps" if name in SWEEPING else ""
         seen_by = f"{POLICY_TESTS}{sweeps} -k {POLICIES.get(name, name)}"
     elif page.startswith("clicks/models/"):
         seen_by = "clicks/clicks"
-    elif page.startswith("rankers/kinds/"):
+    else:  # a kind of rankers
         seen_by = "rankers/sources rankers/runs"
-    else:
-        seen_by = SEEN_BY[page]
     names, _, words = seen_by.partition(" -k ")
     files = [f"tests/{floor}/test_{file}.py" for floor, file in (name.split("/") for name in names.split())]
     fit = " and ".join(f"not {word}" for word in UNFIT)

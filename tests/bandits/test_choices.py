@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from ltr_duel.bandits.batches import new_batches
 from ltr_duel.bandits.compiling import plain_text
 from ltr_duel.bandits.policies.double_thompson import candidates
+from ltr_duel.bandits.policies.merge_dts import join_next
 from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.bandits.state import arrays_in, with_arrays
 from ltr_duel.core.random import stream
@@ -149,3 +151,22 @@ def test_the_second_arm_of_double_thompson_may_be_known_to_lose_but_not_known_to
     first = sum(p for (c, _), p in law.items() if c == 0)
     assert law[0, 1] / first == pytest.approx(stats.beta.sf(0.5, 1, 4)) == pytest.approx(1 / 16)
     assert (0, 2) not in law
+
+
+@pytest.mark.parametrize("text", ["rcs", "double_thompson", "double_thompson_plus", "merge_dts"])
+def test_both_arms_wins_are_counted_and_a_duel_with_oneself_is_not(text):
+    policy, params, state = state_after(text, NOTHING)
+    wins, update = getattr(state, "known", state).wins, plain_text(policy.update)
+    before = wins.copy()
+    for first, second, outcome in [(0, 1, 1), (0, 1, -1), (2, 1, -1), (1, 2, 1), (2, 2, 0), (0, 0, 0)]:
+        update(state, params, 1, first, second, outcome, None)
+    assert (wins - before).tolist() == [[0, 1, 0], [1, 0, 2], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("place, left", [(0, [4, 2, 1]), (1, [2, 4, 1]), (2, [2, 2, 3]), (3, [2, 2, 3])])
+def test_merge_dts_joins_a_batch_with_the_next_and_the_last_with_the_one_before(place, left):
+    batches = new_batches(7, 2)
+    joined = plain_text(join_next)(batches, place)
+    count = batches.now[0].count
+    assert np.diff(batches.ends[: count + 1]).tolist() == left and batches.ends[0] == 0
+    assert joined == min(place, 2) and batches.arms.tolist() == list(range(7))

@@ -170,3 +170,11 @@ def test_merge_dts_joins_a_batch_with_the_next_and_the_last_with_the_one_before(
     count = batches.now[0].count
     assert np.diff(batches.ends[: count + 1]).tolist() == left and batches.ends[0] == 0
     assert joined == min(place, 2) and batches.arms.tolist() == list(range(7))
+
+
+def test_random_slates_count_each_pair_of_places_once():
+    _, policy, params = POLICIES.configure("random_slate")
+    state, won = policy.init(4, 0, params), np.zeros((4, 4), np.int8)
+    won[0, 1], won[0, 2], won[1, 2] = 1, -1, 1
+    policy.update(state, params, 1, np.array([2, 0, 3, 0]), 3, won, None)
+    assert np.argwhere(state.wins).tolist() == [[0, 3], [2, 0], [3, 2]] and state.wins.sum() == 3

@@ -35,7 +35,7 @@ LARGE = (
     "pytest",
 )
 FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.M)
-SECONDS = 100  # of the processor: no selection of tests needs so many without a change
+SECONDS = 60  # of the processor: no selection of tests needs so many without a change
 OUT_OF_TIME = "it took too long"
 
 

@@ -28,6 +28,10 @@ EQUIVALENT = {  # (page, the changed line): why nobody can tell
         "bandits/policies/self_sparring",
         "winner, loser = (slate[a], slate[b]) if won[a, b] >= 0 else (slate[b], slate[a])",
     ): ("0 stands only between two places of one arm, which then wins and loses in either order"),
+    (
+        "bandits/policies/versatile_db",
+        "x = max(x, low - 2.0 / sqrt(state.loss.shape[0]) / eta)  # there the sum is at most 1",
+    ): "Newton's method finds the same root from any start above it",
     ("bandits/posterior", "return theta if rng.random() <= ratio else level"): CHANCE,
     ("bandits/statistics", "doubts[loser, winner] = doubt if d >= 0 else 0.0"): "with d = 0 the doubt is 0",
     ("interleaving/check", '_CLICKS = ClickModel("of the check", (0.44999999999999996, 0.9), (0.1, 0.5))'): (

@@ -124,8 +124,11 @@ def tests_of(path: str) -> list[str]:
         seen_by = f"{POLICY_TESTS}{sweeps} -k {POLICIES.get(name, name)}"
     elif page.startswith("clicks/models/"):
         seen_by = "clicks/clicks"
-    else:  # a kind of rankers
+    elif page.startswith("rankers/kinds/"):
         seen_by = "rankers/sources rankers/runs"
+    else:  # a new page: all tests of its floor, until it has a line of its own
+        floor = page.split("/")[0]
+        seen_by = " ".join(f"{floor}/{path.stem[5:]}" for path in sorted((ROOT / "tests" / floor).glob("test_*.py")))
     names, _, words = seen_by.partition(" -k ")
     files = [f"tests/{floor}/test_{file}.py" for floor, file in (name.split("/") for name in names.split())]
     fit = " and ".join(f"not {word}" for word in UNFIT)

@@ -19,7 +19,7 @@ _CLAIMS = "claims.toml"
 _RELIABILITY = "reliability"  # also the name of the file it is written to
 _AFTERWARDS = ("claims", _RELIABILITY)  # names that are no figures
 _WIDTH = 100  # columns of --list
-_STANDINGS = "state_of_the_art"  # the figure that has a page of its own
+_STANDINGS = ("state_of_the_art", "real_corpora")  # the figures that have pages of their own
 
 
 @click.command()
@@ -165,10 +165,13 @@ def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
     pages = [Reproduced(one.about, one.frame, (one.folder / "figure.png").read_bytes()) for one in shown]
     with replacing(out / "report.html") as temporary:
         temporary.write_text(reproduction_page(pages, ledger, title="The papers, reproduced"), encoding="utf-8")
-    if _STANDINGS in made:
-        text = state_of_the_art_markdown(frames[_STANDINGS], circumstances({_STANDINGS: abouts[_STANDINGS]}))
-        with replacing(out / f"{_STANDINGS}.md") as temporary:
-            temporary.write_text(text, encoding="utf-8")
+    for name in _STANDINGS:
+        if name in made:
+            text = state_of_the_art_markdown(
+                frames[name], circumstances({name: abouts[name]}), name.replace("_", " ").capitalize()
+            )
+            with replacing(out / f"{name}.md") as temporary:
+                temporary.write_text(text, encoding="utf-8")
     click.echo(f"{out / 'report.html'}: {len(pages)} figures, {len(ledger)} claims", err=True)
     return ledger
 

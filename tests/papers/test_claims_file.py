@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ltr_duel.papers.checks import MEASURES
 from ltr_duel.papers.bibliography import PAPERS
+from ltr_duel.papers.checks import MEASURES
 from ltr_duel.papers.claims import check_claims
 from ltr_duel.papers.claims_file import read_claims
 from ltr_duel.papers.figure_files import list_figures

@@ -104,7 +104,7 @@ def test_several_panels_are_false_in_turn():
 
 
 def test_gamma_of_matrices_without_a_violation_is_one():
-    """Bradley-Terry matrices are strongly transitive, and yet gamma over all ordered pairs exceeds 1 for each of them."""
+    """Bradley-Terry matrices are strongly transitive, and yet gamma over all ordered pairs exceeds 1 for each."""
     btm, rucb = _gammas_of_subsets(bradley_terry(12), 6, 60, 0, 1)
     assert rucb.min() > 1.001 and btm == pytest.approx(np.ones(60))
 
@@ -114,4 +114,4 @@ def test_every_criterion_is_reliable_on_quiet_tables():
     """Six runs that differ by a hundredth: every true claim is found; intervals of six runs err a little too often."""
     for claim in CLAIMS:
         tried = try_criteria([claim], frames_for(claim, truth=True), {}).iloc[0]
-        assert (tried.called <= 20 and tried.found >= 160), claim.id
+        assert tried.called <= 20 and tried.found >= 160, claim.id

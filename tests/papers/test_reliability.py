@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from ltr_duel.cli.reproduce import _try_criteria
 from ltr_duel.papers import reliability
 from ltr_duel.papers.checks import MEASURES, Group, Sample
 from ltr_duel.papers.claims import check_claims, gather
@@ -15,7 +17,7 @@ from ltr_duel.papers.reliability import inside, judge_worlds, outside, redraw, t
 from ltr_duel.papers.verdicts import Criterion
 from tests.conftest import bradley_terry
 from tests.papers.claim_tables import frames_for
-from tests.papers.test_claims_file import CLAIMS
+from tests.papers.test_claims_file import CLAIMS, FILE
 
 BY_ID = {one.id: one for one in CLAIMS}
 ONE_OF_EACH = {one.measure: one for one in reversed(CLAIMS)}
@@ -107,6 +109,19 @@ def test_gamma_of_matrices_without_a_violation_is_one():
     """Bradley-Terry matrices are strongly transitive, and yet gamma over all ordered pairs exceeds 1 for each."""
     btm, rucb = _gammas_of_subsets(bradley_terry(12), 6, 60, 0, 1)
     assert rucb.min() > 1.001 and btm == pytest.approx(np.ones(60))
+
+
+def test_the_command_leaves_the_table_for_the_ledger(tmp_path, monkeypatch):
+    monkeypatch.setattr(reliability, "WORLDS", 40)
+    claim = BY_ID["wolf-rcs-preference"]
+    (name,) = claim.figure
+    (tmp_path / "out" / name).mkdir(parents=True)
+    frames_for(claim, truth=True)[name].to_parquet(tmp_path / "out" / name / "data.parquet")
+    (tmp_path / "out" / name / "about.json").write_text('{"scale": "quick"}')
+    _try_criteria(FILE.parent, tmp_path / "out")
+    table = pd.read_csv(tmp_path / "out" / "reliability.csv")
+    assert table["claim"].tolist() == [claim.id] and table["found"].item() == table["worlds"].item() == 40
+    assert "| 40 of 40 |" in (tmp_path / "out" / "reliability.md").read_text()
 
 
 @pytest.mark.long

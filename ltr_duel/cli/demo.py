@@ -7,7 +7,15 @@ from pathlib import Path
 
 import click
 
-from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, rankers_option, rankings_of, seed_option
+from ltr_duel.cli._options import (
+    COUNT,
+    corpus_at,
+    jobs_option,
+    plugin_option,
+    rankers_option,
+    rankings_of,
+    seed_option,
+)
 
 
 @click.command()
@@ -15,7 +23,7 @@ from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, rankers_opt
     "--data",
     "path",
     type=click.Path(path_type=Path),
-    help="A feature file or a folder; a synthetic corpus if not given.",
+    help="A feature file or a folder, or qrels:FILE with runs as rankers; a synthetic corpus if not given.",
 )
 @click.option(
     "--out",
@@ -47,16 +55,15 @@ def command(
     seed: int,
     jobs: int,
 ) -> None:
-    """Find the best feature ranker under simulated clicks, and the regret of each policy until it is found.
+    """Find the best ranker under simulated clicks, and the regret of each policy until it is found.
 
-    Reads a corpus (without --data it makes one of MSLR's shape, writes it as text, and reads that back), builds a
-    ranker for each feature, estimates all pairwise preferences, runs the policies on them, and writes report.html,
-    regret.png, preferences.png, preferences.parquet and results.parquet.
+    Reads a corpus (without --data it makes one of MSLR's shape, writes it as text, and reads that back), builds the
+    rankers, one for each feature if none are named, estimates all pairwise preferences, runs the policies on them, and
+    writes report.html, regret.png, preferences.png, preferences.parquet and results.parquet.
     """
     from ltr_duel.analysis import save_study
     from ltr_duel.bandits import POLICIES
     from ltr_duel.core import checked_jobs
-    from ltr_duel.data import load_dataset
     from ltr_duel.preferences import estimate_preferences
     from ltr_duel.rankers import constant_features
     from ltr_duel.simulation import checkpoints, simulate
@@ -66,10 +73,10 @@ def command(
     for policy in policies:
         POLICIES.configure(policy)
     began = time.perf_counter()
-    dataset = load_dataset(_synthetic_corpus(out, seed) if path is None else path)
+    dataset = corpus_at(_synthetic_corpus(out, seed) if path is None else path, words)
     click.echo(
-        f"{dataset.name}: {dataset.n_queries:,} queries, {dataset.n_docs:,} documents, {dataset.n_features} features,"
-        f" grades 0..{dataset.grades - 1}"
+        f"{dataset.name}: {dataset.n_queries:,} queries, {dataset.n_docs:,} documents,"
+        f" {dataset.n_features or 'no'} features, grades 0..{dataset.grades - 1}"
     )
     notes = ["This is a synthetic corpus; its features mean nothing."] if path is None else []
     constant = () if words else constant_features(dataset)

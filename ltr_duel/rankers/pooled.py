@@ -150,6 +150,7 @@ def _lines(label: str, given: Any) -> Iterator[Line]:
 
 def _judgements(qrels: Any) -> dict[str, dict[str, int]]:
     judged: dict[str, dict[str, int]] = defaultdict(dict)
+    places: dict[tuple[str, str], str] = {}
     for where, query, document, grade in _judged_lines(qrels):
         try:
             number = int(grade)
@@ -158,16 +159,22 @@ def _judgements(qrels: Any) -> dict[str, dict[str, int]]:
         if number > 30:
             raise InputError(f"{where}: the grade must be at most 30, not {number}")
         if document in judged[query]:
-            raise InputError(f"{where}: document {document} is judged a second time for query {query}")
+            first = places[query, document]
+            raise InputError(
+                f"{where}: document {document} is judged a second time for query {query}, first in {first}"
+            )
         judged[query][document] = number
+        places[query, document] = where
     if not judged:
         raise InputError("there is no judgement")
     return dict(judged)
 
 
 def _judged_lines(qrels: Any) -> Iterator[tuple[str, str, str, Any]]:
+    """Yield what to call a line or row, its query, document and grade."""
     if isinstance(qrels, str | Path):
-        for where, words in words_of(Path(qrels)):
+        for number, words in words_of(Path(qrels)):
+            where = f"{qrels}:{number}"
             if len(words) != 4:
                 raise InputError(f"{where}: a judgement has 4 words, '<query> 0 <document> <grade>', not {len(words)}")
             yield where, words[0], words[2], words[3]

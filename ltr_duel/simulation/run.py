@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits import POLICIES, Policy, Run, new_counts
+from ltr_duel.bandits import POLICIES, Policy, Run, new_recorder
 from ltr_duel.core import Configured, InputError, IntVector, Streams, run_tasks, stream
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import FromMatrix, OracleSource
@@ -188,7 +188,7 @@ def run_once(
 ) -> RunResult:
     """Run one policy once. ``place`` tells which arm of a slate is the best, see `places`."""
     policy, size = configured.component, len(oracle.names)
-    counts = new_counts(times, size, place)
+    counts = new_recorder(size, times, place)
     run = Run(
         policy,
         configured.params,

@@ -13,7 +13,7 @@ import pytest
 
 from ltr_duel.bandits.loop import Run
 from ltr_duel.bandits.policy import POLICIES as ALL_POLICIES
-from ltr_duel.bandits.recorder import new_counts
+from ltr_duel.bandits.recorder import new_recorder
 from ltr_duel.core.errors import InputError
 from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.result import RunKey
@@ -32,7 +32,7 @@ def digest(folder: Path) -> str:
 
 def run(policy, matrix, times, *, jump):
     """Run a policy once, and return what was counted, and the run."""
-    given, counts = ALL_POLICIES.configure(policy), new_counts(times, len(matrix))
+    given, counts = ALL_POLICIES.configure(policy), new_recorder(len(matrix), times)
     key = RunKey({}, given.component.name, given.params._asdict(), int(times[-1]), 0, 5)
     oracle = FromMatrix(matrix).open()
     run = Run(given.component, given.params, len(matrix), oracle, run_streams(key), counts)

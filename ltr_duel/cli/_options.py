@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from ltr_duel.core import abandoned_threads_run
+from ltr_duel.core import (
+    InputError,
+    abandoned_threads_run,
+    require_file_place,
+    require_folder_place,
+    sole_writer,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,9 +29,12 @@ if TYPE_CHECKING:
 
 
 class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
-    """A whole number, also written as 1e6 or 1_000_000."""
+    """A whole number, also written as 1e6 or 1_000_000; perhaps with a least one."""
 
     name = "count"
+
+    def __init__(self, least: int | None = None) -> None:
+        self._least = least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Parse the number; refuse fractions."""
@@ -39,12 +48,50 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new v
                 self.fail(f"'{value}' is not a whole number (for example 1000000 or 1e6)", param, ctx)
             if number != real:
                 self.fail(f"'{value}' is not a whole number (for example 1000000 or 1e6)", param, ctx)
+        if self._least is not None and number < self._least:
+            self.fail(f"must be at least {self._least}, not {number}", param, ctx)
         return number
 
 
-COUNT = Count()
+class Jobs(Count):
+    """A number of threads."""
 
-jobs_option = click.option("--jobs", type=COUNT, default=-1, show_default="all cores", help="Threads to use.")
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Refuse what nobody has cores for, before any work is done."""
+        from ltr_duel.core import checked_jobs
+
+        jobs = super().convert(value, param, ctx)
+        checked_jobs(jobs)
+        return jobs
+
+
+class Place(click.Path):
+    """Where a command writes: a place where it cannot is refused before any work is done."""
+
+    def __init__(self, *, folder: bool = False) -> None:
+        super().__init__(path_type=Path)
+        self._folder = folder
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Look at what is there."""
+        path = Path(str(super().convert(value, param, ctx)))
+        if not str(value):
+            raise InputError("an empty name is no place to write to")
+        (require_folder_place if self._folder else require_file_place)(path)
+        return path
+
+
+COUNT, ROWS = Count(), Count(least=0)
+OUT_FILE, OUT_FOLDER = Place(), Place(folder=True)
+
+jobs_option = click.option("--jobs", type=Jobs(), default=-1, show_default="all cores", help="Threads to use.")
+most_rankers_option = click.option(
+    "--most-rankers",
+    type=COUNT,
+    default=10_000,
+    show_default=True,
+    help="Larger matrices are refused, before memory is taken for them.",
+)
 seed_option = click.option("--seed", type=COUNT, default=0, show_default=True, help="Seed of everything random.")
 
 
@@ -79,7 +126,6 @@ rankers_option = click.option(
 
 def corpus_at(path: Path, words: Sequence[str]) -> Dataset:
     """Read the corpus at a path; ``qrels:FILE`` is made of judgements and of the runs among the rankers."""
-    from ltr_duel.core import InputError
     from ltr_duel.data import load_dataset
 
     kind, _, file = str(path).partition(":")
@@ -111,6 +157,12 @@ def rankings_of(dataset: Dataset, words: Sequence[str], **options: Any) -> Ranki
         if strange:
             click.echo(f"{name}: {' and '.join(strange)} in {about['file']} are left out", err=True)
     return rankings
+
+
+def only_writer(out: Path | None) -> None:
+    """Refuse a place that another process is writing to; keep others from it until the command ends."""
+    if out is not None:
+        click.get_current_context().with_resource(sole_writer(out))
 
 
 def end(code: int, *, at_once: bool = False) -> NoReturn:

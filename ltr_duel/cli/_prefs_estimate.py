@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,21 @@ from typing import Any
 
 import click
 
-from ltr_duel.cli._options import COUNT, corpus_at, jobs_option, plugin_option, rankers_option, rankings_of, seed_option
+from ltr_duel.cli._options import (
+    COUNT,
+    OUT_FILE,
+    OUT_FOLDER,
+    corpus_at,
+    jobs_option,
+    most_rankers_option,
+    only_writer,
+    plugin_option,
+    rankers_option,
+    rankings_of,
+    seed_option,
+)
+
+_DIGITS = re.compile("[0-9]{1,9}")
 
 
 class Part(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
@@ -20,7 +35,7 @@ class Part(click.ParamType):  # type: ignore[type-arg]  # generic only in new ve
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
         """Parse both numbers."""
         number, _, of = str(value).partition("/")
-        if not (number.isdigit() and of.isdigit() and 1 <= int(number) <= int(of)):
+        if not (_DIGITS.fullmatch(number) and _DIGITS.fullmatch(of) and 1 <= int(number) <= int(of)):
             self.fail(f"'{value}' is not a share (for example 2/5, the second of five)", param, ctx)
         return int(number), int(of)
 
@@ -32,14 +47,18 @@ class Names(click.ParamType):  # type: ignore[type-arg]  # as above
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         """Split at commas."""
-        return value if isinstance(value, tuple) else tuple(filter(None, (part.strip() for part in value.split(","))))
+        if isinstance(value, tuple):
+            return value
+        names = tuple(filter(None, (part.strip() for part in value.split(","))))
+        if value and not names:
+            self.fail(f"'{value}' names nothing", param, ctx)
+        return names
 
 
 def goal_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say how exact the matrix is to be, and where partial results are kept."""
-    folder = click.Path(path_type=Path)
     for option in (
-        click.option("--store", type=folder, help="Folder for partial results.  [default: OUT.parts]"),
+        click.option("--store", type=OUT_FOLDER, help="Folder for partial results.  [default: OUT.parts]"),
         click.option(
             "--at-most", type=COUNT, default=4_000_000, show_default=True, help="Of a pair, in such a search."
         ),
@@ -67,7 +86,7 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @plugin_option
 @seed_option
 @jobs_option
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The Parquet file to write.")
+@click.option("--out", type=OUT_FILE, required=True, help="The Parquet file to write.")
 def estimate(
     path: Path,
     clicks: str,
@@ -97,6 +116,7 @@ def estimate(
     from ltr_duel.preferences import estimate_preferences
     from ltr_duel.rankers import constant_features
 
+    only_writer(None if share else out)
     dataset = corpus_at(path, words)
     constant = constant_features(dataset)
     if constant and not drop_constant and not words:
@@ -139,7 +159,8 @@ def estimate(
 @goal_options
 @plugin_option
 @jobs_option
-@click.option("--out", type=click.Path(path_type=Path), help="The Parquet file to write.  [default: FILE]")
+@most_rankers_option
+@click.option("--out", type=OUT_FILE, help="The Parquet file to write.  [default: FILE]")
 def extend(
     file: Path,
     path: Path,
@@ -150,6 +171,7 @@ def extend(
     at_most: int,
     store: Path | None,
     jobs: int,
+    most_rankers: int,
     out: Path | None,
 ) -> None:
     """Add comparisons to the matrix in FILE, estimated on the corpus at PATH, under its own settings.
@@ -160,7 +182,7 @@ def extend(
     from ltr_duel.preferences import extend_preferences, load_preferences
     from ltr_duel.rankers import feature_rankers
 
-    matrix = load_preferences(file)
+    matrix = load_preferences(file, most_rankers=most_rankers)
     if matrix.tally is None:
         raise InputError(f"{file}: this matrix has no counts to add to: it was not estimated here")
     about, dataset = matrix.provenance, corpus_at(path, words)
@@ -176,6 +198,7 @@ def extend(
     else:
         rankings = feature_rankers(dataset, features=matrix.names, **settings)
     out = out or file
+    only_writer(out)
     parts = store or _parts_of(out)
     grown = extend_preferences(
         matrix,

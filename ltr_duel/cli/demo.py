@@ -9,8 +9,10 @@ import click
 
 from ltr_duel.cli._options import (
     COUNT,
+    OUT_FOLDER,
     corpus_at,
     jobs_option,
+    only_writer,
     plugin_option,
     rankers_option,
     rankings_of,
@@ -27,7 +29,7 @@ from ltr_duel.cli._options import (
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=OUT_FOLDER,
     default="demo",
     show_default=True,
     help="The folder to write to.",
@@ -69,6 +71,7 @@ def command(
     from ltr_duel.simulation import checkpoints, simulate
 
     checked_jobs(jobs)
+    only_writer(out)
     checkpoints(horizon)
     for policy in policies:
         POLICIES.configure(policy)

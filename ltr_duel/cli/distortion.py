@@ -9,8 +9,10 @@ import click
 
 from ltr_duel.cli._options import (
     COUNT,
+    OUT_FOLDER,
     corpus_at,
     jobs_option,
+    only_writer,
     plugin_option,
     print_table,
     rankers_option,
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 @plugin_option
 @seed_option
 @jobs_option
-@click.option("--out", type=click.Path(path_type=Path), help="A folder for distortion.parquet and distortion.png.")
+@click.option("--out", type=OUT_FOLDER, help="A folder for distortion.parquet and distortion.png.")
 def command(
     path: Path,
     words: tuple[str, ...],
@@ -59,6 +61,7 @@ def command(
     from ltr_duel.simulation import distortion_table, measure_distortion
 
     wanted = [COUNT.convert(word.strip(), None, None) for word in sizes.split(",")]
+    only_writer(out)
     rankings = rankings_of(corpus_at(path, words), words, seed=seed, drop_constant=True, jobs=jobs)
     frame = measure_distortion(
         rankings,

@@ -7,8 +7,10 @@ from pathlib import Path
 import click
 
 from ltr_duel.cli._options import (
+    OUT_FOLDER,
     corpus_at,
     jobs_option,
+    only_writer,
     plugin_option,
     print_catalogue,
     print_table,
@@ -40,7 +42,7 @@ def kinds() -> None:
 @plugin_option
 @seed_option
 @jobs_option
-@click.option("--out", type=click.Path(path_type=Path), help="A folder for measures.parquet, .tex and .png.")
+@click.option("--out", type=OUT_FOLDER, help="A folder for measures.parquet, .tex and .png.")
 def evaluate(
     path: Path,
     words: tuple[str, ...],
@@ -59,6 +61,7 @@ def evaluate(
     from ltr_duel.core import replacing
     from ltr_duel.rankers import DEFAULT_MEASURES, evaluate_rankers
 
+    only_writer(out)
     dataset = corpus_at(path, words)
     rankings = rankings_of(dataset, words, ties=ties, seed=seed, jobs=jobs)
     table = evaluate_rankers(rankings, measures or DEFAULT_MEASURES)

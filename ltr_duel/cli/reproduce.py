@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import jobs_option
+from ltr_duel.cli._options import OUT_FOLDER, jobs_option, only_writer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ _STANDINGS = ("state_of_the_art", "real_corpora")  # the figures that have pages
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder of your corpora and published matrices; surrogates are generated for what is missing.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of figures; existing results are reused.")
+@click.option("--out", type=OUT_FOLDER, help="Folder of figures; existing results are reused.")
 @jobs_option
 @click.option(
     "--experiments",
@@ -70,6 +70,7 @@ def command(
             raise unknown_name("figure", name, [*figures, "all", *_AFTERWARDS])
     if not names or out is None:
         raise click.UsageError("name figures (or all, or claims) and give --out DIR; --list shows what there is")
+    only_writer(out)
     wanted = list(figures) if "all" in names else [name for name in dict.fromkeys(names) if name not in _AFTERWARDS]
     failed = _make([figures[name] for name in wanted], out, scale, data, jobs)
     if _RELIABILITY in names:

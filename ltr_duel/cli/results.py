@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import print_table
+from ltr_duel.cli._options import OUT_FILE, print_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--regret", default="average", show_default=True, help="Which regret the summary is of.")
-@click.option("--csv", type=click.Path(path_type=Path), help="Write the tidy table here.")
-@click.option("--latex", type=click.Path(path_type=Path), help="Write the summary as a LaTeX table here.")
+@click.option("--csv", type=OUT_FILE, help="Write the tidy table here.")
+@click.option("--latex", type=OUT_FILE, help="Write the summary as a LaTeX table here.")
 @click.option("--plots", type=click.Path(path_type=Path), help="Write the figures into this folder.")
 @click.option("--format", "suffix", default="png", show_default=True, help="Of the figures: png, pdf or svg.")
 @click.option("--band", default="quantiles", show_default=True, help="quantiles, standard error, sd, range or none.")

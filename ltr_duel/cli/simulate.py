@@ -8,8 +8,11 @@ import click
 
 from ltr_duel.cli._options import (
     COUNT,
+    OUT_FOLDER,
     corpus_at,
     jobs_option,
+    most_rankers_option,
+    only_writer,
     plugin_option,
     print_table,
     rankers_option,
@@ -39,9 +42,10 @@ from ltr_duel.cli._options import (
 @click.option("--repetitions", type=COUNT, default=10, show_default=True, help="Runs of each policy.")
 @seed_option
 @jobs_option
+@most_rankers_option
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=OUT_FOLDER,
     default="simulation",
     show_default=True,
     help="The folder to write to.",
@@ -60,6 +64,7 @@ def command(
     repetitions: int,
     seed: int,
     jobs: int,
+    most_rankers: int,
     out: Path,
 ) -> None:
     """Run policies against the preference matrix in FILE, and plot their regret.
@@ -71,7 +76,7 @@ def command(
     """
     from ltr_duel.analysis import plot_regret, policies_table, save_figure, winner_sentence
     from ltr_duel.bandits import POLICIES
-    from ltr_duel.core import InputError
+    from ltr_duel.core import InputError, replacing_files
     from ltr_duel.preferences import estimate_preferences, load_preferences
     from ltr_duel.simulation import Live, OracleSource, simulate
 
@@ -79,6 +84,7 @@ def command(
         raise InputError("give the FILE of a preference matrix, or --live with a corpus")
     if words and live is None:
         raise InputError("--rankers goes with --live; the rankers of a matrix are those in FILE")
+    only_writer(out)
     if "all" in policies:
         policies = (*POLICIES.names(), *(text for text in policies if ":" in text))
     source: OracleSource | None = None
@@ -90,7 +96,7 @@ def command(
                 rankings, clicks=clicks, method=method, comparisons=comparisons, top=top, seed=seed, jobs=jobs
             )
     if file is not None:
-        matrix = load_preferences(file)
+        matrix = load_preferences(file, most_rankers=most_rankers)
     results = simulate(
         source or matrix,
         policies,
@@ -100,8 +106,9 @@ def command(
         seed=seed,
         jobs=jobs,
     )
-    results.save(out)
-    save_figure(plot_regret(results), out / "regret.png")
+    with replacing_files(out) as temporary:
+        results.save(temporary)
+        save_figure(plot_regret(results), temporary / "regret.png")
     click.echo(winner_sentence(matrix))
     print_table(policies_table(results))
     click.echo(f"{out / 'results.parquet'}, {out / 'pulls.parquet'}, {out / 'regret.png'}")

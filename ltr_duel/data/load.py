@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ltr_duel.core import InputError, checked_jobs
+from ltr_duel.core import InputError, as_path, checked_jobs
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.store.convert import find_converted
 from ltr_duel.data.store.converted import is_converted, open_converted, open_parts
@@ -78,7 +78,7 @@ def load_dataset(
     >>> corpus.features.tolist()
     [[0.5, 3.0], [0.0, 1.0]]
     """
-    path = Path(path)
+    path = as_path("a corpus", path)
     options = ReadOptions(dialect, features, fill, labels, unlabelled)
     if is_converted(path):
         if split or fold:

@@ -16,6 +16,7 @@ from ltr_duel.experiment.store import Store
 from ltr_duel.simulation import check_fits
 
 ON_EXISTING = ("reuse", "overwrite", "error")
+_MOST_RUNS = 10**7  # of a plan: it is one table, and each run a file
 
 
 def make_plan(spec: str | Path | SpecFile, *, plugins: Sequence[str | Path] = (), jobs: int = -1) -> Plan:
@@ -49,6 +50,10 @@ def make_plan(spec: str | Path | SpecFile, *, plugins: Sequence[str | Path] = ()
     """
     file = spec if isinstance(spec, SpecFile) else read_spec(spec, plugins=plugins)
     plan = Plan(file, build_problems(file, jobs=jobs))
+    if len(plan) > _MOST_RUNS:
+        raise InputError(
+            f"{file.path}: {len(plan):,} runs; an experiment has at most {_MOST_RUNS:,}: cut it into several files"
+        )
     for problem in plan.problems:
         for policy in plan.policies:
             with located(f"{file.path}: problem '{problem.name}'"):
@@ -81,7 +86,7 @@ def run_experiment(
     on_existing : {"reuse", "overwrite", "error"}
         What to do about runs that exist.
     retry : bool
-        Do failed runs again, and replace damaged files.
+        Do failed runs again, and those whose files are damaged: all files are compared with their manifests.
 
     Returns
     -------
@@ -107,7 +112,7 @@ def run_experiment(
     check_backend(backend)
     if on_existing not in ON_EXISTING:
         raise unknown_name("way to treat existing runs", on_existing, ON_EXISTING)
-    scheduler = Scheduler(plan, Store(folder), backend, shard, on_existing == "overwrite", retry)
+    scheduler = Scheduler(plan, Store(folder), backend, shard, overwrite=on_existing == "overwrite", retry=retry)
     if on_existing == "error" and scheduler.already_done:
         raise InputError(f"{folder}: {scheduler.already_done} of the planned runs exist already (--on-existing error)")
     return scheduler.run()

@@ -6,6 +6,7 @@ A list anywhere means a product: each problem x policy x horizon x repetition is
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Any
 
 from ltr_duel.bandits import POLICIES
 from ltr_duel.clicks import CLICK_MODELS
-from ltr_duel.core import InputError, Plugin, load_plugin
+from ltr_duel.core import InputError, Plugin, as_path, load_plugin
 from ltr_duel.experiment.schema import (
     axis,
     flag,
@@ -36,6 +37,7 @@ from ltr_duel.rankers import TIE_RULES
 from ltr_duel.simulation import REGRETS
 
 _NO_LIMIT = 10**15
+_LONG_KEY = re.compile(r"(?<![\w-])(?:[\w-]++\s*+\.\s*+){50}")  # tomllib takes minutes for thousands of parts
 
 
 def policy(given: Any) -> tuple[str, ...]:
@@ -284,13 +286,17 @@ def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence
         ...
     ltr_duel.core.errors.InputError: one.toml: policies: no policy 'rubc'; did you mean 'rucb'? (...)
     """
-    path = Path(path)
+    path = as_path("an experiment", path)
     try:
         content = path.read_text(encoding="utf-8") if content is None else content
+        if _LONG_KEY.search(content):
+            raise InputError(f"{path}: a key of more than 50 parts is none of an experiment")
         given = tomllib.loads(content)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise InputError(f"{path}: its brackets are nested too deeply") from None
+    except ValueError as error:  # not TOML, not text, or a number of thousands of digits
         raise InputError(f"{path}: not TOML: {error}") from None
     named = several(text, given["plugins"], f"{path}: plugins") if "plugins" in given else ()
     with located(f"{path}: plugins"):  # before the rest: the policies may come from them

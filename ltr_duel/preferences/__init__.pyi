@@ -7,6 +7,7 @@ from .families import UTILITY_FAMILIES as UTILITY_FAMILIES
 from .families import members as members
 from .io import load_preferences as load_preferences
 from .io import save_preferences as save_preferences
+from .io import write_preferences as write_preferences
 from .matrix import PreferenceMatrix as PreferenceMatrix
 from .properties.bounds import gaps as gaps
 from .properties.bounds import lower_bound as lower_bound

@@ -152,8 +152,8 @@ def test_checkpoints_are_log_spaced_and_end_at_the_horizon():
 def test_numbers_out_of_range_are_refused_before_anything_runs():
     matrix = bradley_terry(3)
     for sentence, arguments in {
-        "the horizon must be between 1 and 1e\\+15 steps, not 0": {"horizon": 0},
-        "the number of repetitions must be at least 1, not 0": {"repetitions": 0},
+        "the horizon must be between 1 and 1e\\+15, not 0": {"horizon": 0},
+        "the number of repetitions must be between 1 and 1e\\+06, not 0": {"repetitions": 0},
         "no policy 'rubc'; did you mean 'rucb'": {"policies": "rubc"},
         "a policy is named twice": {"policies": ["rucb", "rucb"]},
         "there is no policy": {"policies": []},

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, handed_over
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.text.chunks import joined_digest
 
@@ -147,7 +147,7 @@ def open_parts(folder: Path, files: Sequence[Path], name: str) -> Dataset:
     sizes = np.concatenate([np.diff(whole.query_ptr[a : b + 1]) for a, b in queries])
     return replace(
         whole,
-        features=_rows(whole.features, rows),
+        features=handed_over(_rows(whole.features, rows)),
         relevance=_taken(whole.relevance, rows),
         query_ptr=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         query_ids=_taken(whole.query_ids, queries),

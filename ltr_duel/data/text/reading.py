@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, handed_over
 from ltr_duel.data.corpora.feature_names import OHSUMED_WITHOUT_MINIMUM, is_ohsumed, known_names
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.text import scan
@@ -163,11 +163,11 @@ class _Assembly:
         )
         relevance = as_grades(np.concatenate(self._labels), self._options)
         return Dataset(
-            features=matrix,
+            features=handed_over(matrix),
             relevance=relevance,
             query_ptr=query_ptr,
             query_ids=_decoded(np.array(list(self._queries))),
-            doc_ids=documents,
+            doc_ids=documents if documents is None else handed_over(documents),
             name=naming.name,
             grades=naming.grades or usual_grades(int(relevance.max())),
             sha256=digest.hexdigest(),

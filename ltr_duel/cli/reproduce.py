@@ -168,9 +168,9 @@ def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
         temporary.write_text(reproduction_page(pages, ledger, title="The papers, reproduced"), encoding="utf-8")
     for name in _STANDINGS:
         if name in made:
-            text = state_of_the_art_markdown(
-                frames[name], circumstances({name: abouts[name]}), name.replace("_", " ").capitalize()
-            )
+            column = abouts[name]["figure"].get("options", {}).get("column", "regret_average")
+            title = name.replace("_", " ").capitalize()
+            text = state_of_the_art_markdown(frames[name], circumstances({name: abouts[name]}), title, column)
             with replacing(out / f"{name}.md") as temporary:
                 temporary.write_text(text, encoding="utf-8")
     click.echo(f"{out / 'report.html'}: {len(pages)} figures, {len(ledger)} claims", err=True)

@@ -45,7 +45,9 @@ def state_of_the_art(frame: pd.DataFrame, column: str = col.REGRET) -> StateOfTh
     return StateOfTheArt([*best_lines(ranked), *_unranked(frame, ranked)], tables)
 
 
-def state_of_the_art_markdown(frame: pd.DataFrame, circumstances: str = "", title: str = "State of the art") -> str:
+def state_of_the_art_markdown(
+    frame: pd.DataFrame, circumstances: str = "", title: str = "State of the art", column: str = col.REGRET
+) -> str:
     """Return the comparison as Markdown.
 
     Parameters
@@ -55,8 +57,10 @@ def state_of_the_art_markdown(frame: pd.DataFrame, circumstances: str = "", titl
     circumstances : str
         A sentence on machine, date and scale, for the top.
     title : str
+    column : str
+        Which regret.
     """
-    found = state_of_the_art(frame)
+    found = state_of_the_art(frame, column)
     lines = [f"# {title}", "", "This page is computed from runs; no number in it is written by hand.", ""]
     lines += [circumstances, ""] if circumstances else []
     lines += [*(f"- {line}" for line in found.lines), "", found.caption, ""]

@@ -30,7 +30,7 @@ YLR1_LARGER = corpus("YLR1", real("yahoo-set1", "Yahoo/set1"), yahoo_surrogate(5
 YLR2 = corpus("YLR2", real("yahoo-set2", "Yahoo/set2"), yahoo_surrogate(648, 2, quick_features=131))
 YANDEX = corpus(
     "Yandex",
-    real("imat2009", "IMAT2009/imat2009_learning.txt"),
+    real("imat2009", "IMAT2009/imat2009_learning.txt", labels="round"),
     surrogate(queries=1000, documents=11, features=267, grades=5, seed=3, quick={"queries": 300, "features": 100}),
 )
 MSLR_MATRIX = matrix(published(MSLR_NAVIGATIONAL_MATRIX), name="MSLR matrix", optional=True)

@@ -23,6 +23,7 @@ from ltr_duel.core import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ltr_duel.cli._reading import Reading
     from ltr_duel.core import Plugin, Registry
     from ltr_duel.data import Dataset
     from ltr_duel.rankers import Rankings
@@ -114,31 +115,33 @@ plugin_option = click.option("--plugin", expose_value=False, **_PLUGIN)
 plugins_option = click.option("--plugin", "plugins", **_PLUGIN)  # for commands that keep what was loaded
 
 
+def _worded(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse an empty word before any work is done."""
+    if not all(map(str.strip, words)):
+        raise InputError("an empty word names no ranker")
+    return words
+
+
 rankers_option = click.option(
     "--rankers",
     "words",
     multiple=True,
+    callback=_worded,
     metavar="WORD",
     help="features, features:1,5, run:FILE, lightgbm:FILE, xgboost:FILE, onnx:FILE, scores:FILE, lists:FILE, with NAME="
     " in front if wanted; may be repeated.  [default: all features]",
 )
 
 
-def corpus_at(path: Path, words: Sequence[str]) -> Dataset:
+def corpus_at(path: Path, words: Sequence[str], reading: Reading) -> Dataset:
     """Read the corpus at a path; ``qrels:FILE`` is made of judgements and of the runs among the rankers."""
-    from ltr_duel.data import load_dataset
+    from ltr_duel.rankers import pool_named
 
-    kind, _, file = str(path).partition(":")
-    if kind != "qrels":
-        return load_dataset(path)
-    from ltr_duel.rankers import pool_runs
-
-    runs = [word[word.index("run:") + 4 :] for word in words if word.startswith("run:") or "=run:" in word]
-    if not runs:
-        raise InputError(f"{path}: a corpus of judgements needs runs: --rankers run:FILE")
-    pool = pool_runs(file, dict(zip(runs, runs, strict=True)))
+    pool = pool_named(str(path), words, reading=reading.is_given)
+    if pool is None:
+        return reading.load(path)
     click.echo(
-        f"{file}: {pool.dataset.n_queries:,} queries, {pool.dataset.n_docs:,} documents, of which {pool.unjudged:,} are"
+        f"{path}: {pool.dataset.n_queries:,} queries, {pool.dataset.n_docs:,} documents, of which {pool.unjudged:,} are"
         f" not judged and have grade 0; {pool.left_out:,} queries without judgements or documents are left out",
         err=True,
     )

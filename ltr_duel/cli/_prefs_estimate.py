@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from ltr_duel.cli._options import (
     rankings_of,
     seed_option,
 )
+from ltr_duel.cli._reading import Reading, reading_options
+from ltr_duel.cli._words import click_model_names, method_names
 
 _DIGITS = re.compile("[0-9]{1,9}")
 
@@ -71,13 +74,22 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--clicks", default="navigational", show_default=True, help="Click model.")
-@click.option("--method", default="probabilistic", show_default=True, help="How two rankers are compared.")
+@click.option(
+    "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Click model."
+)
+@click.option(
+    "--method",
+    default="probabilistic",
+    show_default=True,
+    shell_complete=method_names,
+    help="How two rankers are compared.",
+)
 @click.option("--outcome", default="", show_default="of the method", help="Rule by which clicks name a winner.")
 @click.option("--comparisons", type=COUNT, default=4000, show_default=True, help="Comparisons for each pair.")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
 @click.option("--ties", default="fixed_random", show_default=True, help="Order of documents with equal scores.")
 @click.option("--drop-constant", is_flag=True, help="Leave out features that are constant within each query.")
+@reading_options
 @rankers_option
 @click.option("--against", help="Only pairs with this ranker.")
 @goal_options
@@ -97,6 +109,7 @@ def estimate(
     ties: str,
     drop_constant: bool,
     words: tuple[str, ...],
+    reading: Reading,
     against: str | None,
     target_error: float | None,
     until_winner: float | None,
@@ -117,7 +130,7 @@ def estimate(
     from ltr_duel.rankers import constant_features
 
     only_writer(None if share else out)
-    dataset = corpus_at(path, words)
+    dataset = corpus_at(path, words, reading)
     constant = constant_features(dataset)
     if constant and not drop_constant and not words:
         listed = ", ".join(constant[:8]) + (", ..." if len(constant) > 8 else "")
@@ -155,6 +168,7 @@ def estimate(
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--comparisons", type=COUNT, default=0, help="Comparisons for each pair, in all.")
+@reading_options
 @rankers_option
 @goal_options
 @plugin_option
@@ -166,6 +180,7 @@ def extend(
     path: Path,
     comparisons: int,
     words: tuple[str, ...],
+    reading: Reading,
     target_error: float | None,
     until_winner: float | None,
     at_most: int,
@@ -185,9 +200,11 @@ def extend(
     matrix = load_preferences(file, most_rankers=most_rankers)
     if matrix.tally is None:
         raise InputError(f"{file}: this matrix has no counts to add to: it was not estimated here")
-    about, dataset = matrix.provenance, corpus_at(path, words)
+    about, dataset = matrix.provenance, corpus_at(path, words, reading)
     if about.get("corpus_sha256") != dataset.sha256:
-        raise InputError(f"{path}: not the corpus that {file} was estimated on ('{about.get('corpus')}')")
+        raise InputError(
+            f"{path}: not the corpus that {file} was estimated on ('{about.get('corpus')}'), or read in another way"
+        )
     settings: dict[str, Any] = {"ties": about["ties"], "seed": about.get("tie_seed", 0), "jobs": jobs}
     if about.get("rankers"):
         if not words:
@@ -223,10 +240,18 @@ def _save(matrix: Any, out: Path, parts: Path) -> None:
     from ltr_duel.preferences import save_preferences
 
     save_preferences(matrix, out)
-    shutil.rmtree(parts, ignore_errors=True)
+    _forget(parts)
     counts = matrix.comparisons[matrix.comparisons > 0]
     many = f"{counts.min():,}" + (f" to {counts.max():,}" if counts.max() > counts.min() else "")
     click.echo(f"{out}: {len(matrix)} rankers, {many} comparisons for each pair")
     click.echo(winner_sentence(matrix))
     if "search" in matrix.provenance:
         click.echo(search_sentence(matrix))
+
+
+def _forget(parts: Path) -> None:
+    """Remove partial results, and nothing else: the folder may be one that the user keeps other things in."""
+    for folder in parts.glob("[0-9a-f]" * 16):
+        shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # not empty, or never made
+        parts.rmdir()

@@ -12,13 +12,14 @@ import click
 import ltr_duel.cli
 from ltr_duel.cli._options import end
 from ltr_duel.cli._signals import interrupted, interrupts_heard, was_interrupted
+from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError, cause, in_one_line, plugin_complaint
 
 # Raised for a group without a command, by versions of click that do not simply print the help.
 _HELP_WANTED = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 
-class CommandFolder(click.Group):
+class CommandFolder(Commands):
     """A group whose commands are the modules of this package."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

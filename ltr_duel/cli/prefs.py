@@ -11,12 +11,13 @@ import click
 
 from ltr_duel.cli._options import COUNT, OUT_FILE, ROWS, most_rankers_option, print_table, seed_option
 from ltr_duel.cli._prefs_estimate import Names, estimate, extend
+from ltr_duel.cli._words import Commands
 
 if TYPE_CHECKING:
     from ltr_duel.preferences import PreferenceMatrix
 
 
-@click.group()
+@click.group(cls=Commands)
 def command() -> None:
     """Estimate and inspect preference matrices.
 
@@ -30,33 +31,22 @@ command.add_command(extend)
 
 @command.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print the matrix as JSON.")
-@click.option("--properties", "with_properties", is_flag=True, help="With --json: all properties too.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON: matrix, counts, scores, properties.")
 @click.option("--rows", type=ROWS, default=10, show_default=True, help="Rankers to list.")
 @most_rankers_option
-def show(file: Path, as_json: bool, with_properties: bool, rows: int, most_rankers: int) -> None:
+def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
     """Print the winners and the best rankers of the matrix in FILE, and what kind of preferences it holds."""
     from ltr_duel.analysis import property_lines, rankers_table, winner_sentence
+    from ltr_duel.preferences import difference_from_paper
 
     matrix = _read(file, most_rankers)
     if as_json:
-        content: dict[str, Any] = {
-            "names": matrix.names,
-            "p": matrix.p.tolist(),
-            "standard_error": [[_finite(e) for e in row] for row in matrix.standard_error.tolist()],
-            "condorcet_winner": matrix.condorcet_winner,
-            "copeland_winners": matrix.copeland_winners,
-            "borda_winner": matrix.borda_winner,
-            "provenance": matrix.provenance,
-        }
-        if with_properties:
-            from ltr_duel.preferences import matrix_properties
-
-            content["properties"] = matrix_properties(matrix).as_dict()
-        click.echo(json.dumps(content))
+        click.echo(json.dumps(_everything(matrix)))
         return
     click.echo(f"{file}: {len(matrix)} rankers")
     click.echo(winner_sentence(matrix))
+    if differs := difference_from_paper(matrix):
+        click.echo(differs)
     for line in property_lines(matrix):
         click.echo(line)
     click.echo()
@@ -143,6 +133,27 @@ def _read(file: Path, most_rankers: int) -> PreferenceMatrix:
     if not file.exists() and str(file) in SYNTHETIC:
         return synthetic_preferences(str(file))
     return load_preferences(file, most_rankers=most_rankers)
+
+
+def _everything(matrix: PreferenceMatrix) -> dict[str, Any]:
+    """Return all that is known of a matrix; what is not a number is null."""
+    from ltr_duel.preferences import difference_from_paper, matrix_properties
+
+    counts = {"comparisons": matrix.comparisons, "wins": matrix.wins, "ties": matrix.ties}
+    return {
+        "names": matrix.names,
+        "p": matrix.p.tolist(),
+        "standard_error": [[_finite(e) for e in row] for row in matrix.standard_error.tolist()],
+        **{name: None if array is None else array.tolist() for name, array in counts.items()},
+        "condorcet_winner": matrix.condorcet_winner,
+        "copeland_winners": matrix.copeland_winners,
+        "copeland_scores": matrix.copeland_scores.tolist(),
+        "borda_winner": matrix.borda_winner,
+        "borda_scores": matrix.borda_scores.tolist(),
+        "properties": matrix_properties(matrix).as_dict(),
+        "difference_from_paper": difference_from_paper(matrix),
+        "provenance": matrix.provenance,
+    }
 
 
 def _finite(number: float) -> float | None:

@@ -18,9 +18,11 @@ from ltr_duel.cli._options import (
     rankings_of,
     seed_option,
 )
+from ltr_duel.cli._reading import Reading, reading_options
+from ltr_duel.cli._words import Commands
 
 
-@click.group()
+@click.group(cls=Commands)
 def command() -> None:
     """List the kinds of rankers, and evaluate rankers by the relevance grades."""
 
@@ -36,6 +38,7 @@ def kinds() -> None:
 
 @command.command()
 @click.argument("path", type=click.Path(path_type=Path))
+@reading_options
 @rankers_option
 @click.option("--measure", "measures", multiple=True, help="NDCG@k, ERR@k, MAP, MRR, P@k, R@k; may be repeated.")
 @click.option("--ties", default="fixed_random", show_default=True, help="Order of documents with equal scores.")
@@ -46,6 +49,7 @@ def kinds() -> None:
 def evaluate(
     path: Path,
     words: tuple[str, ...],
+    reading: Reading,
     measures: tuple[str, ...],
     ties: str,
     seed: int,
@@ -62,7 +66,7 @@ def evaluate(
     from ltr_duel.rankers import DEFAULT_MEASURES, evaluate_rankers
 
     only_writer(out)
-    dataset = corpus_at(path, words)
+    dataset = corpus_at(path, words, reading)
     rankings = rankings_of(dataset, words, ties=ties, seed=seed, jobs=jobs)
     table = evaluate_rankers(rankings, measures or DEFAULT_MEASURES)
     text = measures_table(table)

@@ -54,7 +54,7 @@ def command(
     check_backend(where)
     if out is None and not dry_run:
         raise click.UsageError("give --out DIR, the folder of results (or --dry-run)")
-    plan = make_plan(spec, plugins=[plugin.path for plugin in plugins], jobs=jobs)
+    plan = make_plan(spec, plugins=[plugin.path for plugin in plugins], jobs=jobs, estimate=not dry_run)
     if dry_run:
         for line in print_estimate(plan, part, out, where):
             click.echo(line)

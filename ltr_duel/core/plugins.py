@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import pkgutil
 import sys
 import traceback
@@ -75,7 +76,7 @@ def load_plugin(path: str | Path) -> Plugin:
     Traceback (most recent call last):
     ltr_duel.core.errors.InputError: ...absent.py: there is no such plug-in file
     """
-    path = Path(path).resolve()
+    path = Path(os.path.realpath(path))  # a circle of links is no file, and no error here
     if not path.is_file():
         raise InputError(f"{path}: there is no such plug-in file")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()

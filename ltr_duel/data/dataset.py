@@ -41,7 +41,8 @@ class Dataset:
     grades : int
         How many relevance grades the corpus has (2, 3 or 5 in the public ones).
     sha256 : str
-        Digest of the file's bytes as they lie on disk; of several files, digest of their digests.
+        Digest of the file's bytes as they lie on disk; of several files, digest of their digests. Where something was
+        chosen that changes numbers (fill, labels, unlabelled, repeated, first_id), digest of that and the choices.
     feature_names : tuple of str
         One for each column; ``"1"``, ``"2"``, ... unless the corpus is known.
     lower_is_better : bool

@@ -19,7 +19,9 @@ ON_EXISTING = ("reuse", "overwrite", "error")
 _MOST_RUNS = 10**7  # of a plan: it is one table, and each run a file
 
 
-def make_plan(spec: str | Path | SpecFile, *, plugins: Sequence[str | Path] = (), jobs: int = -1) -> Plan:
+def make_plan(
+    spec: str | Path | SpecFile, *, plugins: Sequence[str | Path] = (), jobs: int = -1, estimate: bool = True
+) -> Plan:
     r"""Read an experiment and build everything it names.
 
     Parameters
@@ -30,6 +32,9 @@ def make_plan(spec: str | Path | SpecFile, *, plugins: Sequence[str | Path] = ()
         Plug-in files to load first, beside those that the file names itself.
     jobs : int
         Threads for what has to be estimated first; -1 for all cores.
+    estimate : bool
+        False for a plan to look at, not to run: it costs nothing, and has stand-ins for the preference matrices that
+        are still to be estimated.
 
     Returns
     -------
@@ -38,7 +43,7 @@ def make_plan(spec: str | Path | SpecFile, *, plugins: Sequence[str | Path] = ()
     Raises
     ------
     InputError
-        For anything that is not legal, or does not exist.
+        For anything that is not legal, or does not exist, or more than 10^7 runs.
 
     Examples
     --------
@@ -49,16 +54,21 @@ def make_plan(spec: str | Path | SpecFile, *, plugins: Sequence[str | Path] = ()
     (10, '1good5poor')
     """
     file = spec if isinstance(spec, SpecFile) else read_spec(spec, plugins=plugins)
-    plan = Plan(file, build_problems(file, jobs=jobs))
-    if len(plan) > _MOST_RUNS:
-        raise InputError(
-            f"{file.path}: {len(plan):,} runs; an experiment has at most {_MOST_RUNS:,}: cut it into several files"
-        )
+    _check_size(Plan(file, [None]))  # type: ignore[list-item]  # as if there were one problem: before it costs
+    plan = Plan(file, build_problems(file, jobs=jobs, estimate=estimate))
+    _check_size(plan)
     for problem in plan.problems:
         for policy in plan.policies:
             with located(f"{file.path}: problem '{problem.name}'"):
                 check_fits(policy, problem.oracle)
     return plan
+
+
+def _check_size(plan: Plan) -> None:
+    if len(plan) > _MOST_RUNS:
+        raise InputError(
+            f"{plan.file.path}: {len(plan):,} runs; an experiment has at most {_MOST_RUNS:,}: cut it into several"
+        )
 
 
 def run_experiment(

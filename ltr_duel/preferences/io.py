@@ -137,7 +137,7 @@ def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> P
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"a preference matrix is read from the path of a file, not from {shown(path)}")
     path = Path(path)
-    most = require_whole("the largest number of rankers", most_rankers, 1)
+    most = require_whole("the largest number of rankers", most_rankers, 1, 10**6)
     try:
         with path.open("rb") as file:
             head = file.peek(6)[:6]

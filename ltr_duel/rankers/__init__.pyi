@@ -7,6 +7,7 @@ from .measures import measure_by_query as measure_by_query
 from .measures import ndcg as ndcg
 from .models import model_rankers as model_rankers
 from .pooled import Pool as Pool
+from .pooled import pool_named as pool_named
 from .pooled import pool_runs as pool_runs
 from .rankings import Rankings as Rankings
 from .rankings import inverse as inverse

@@ -127,6 +127,37 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
     )
 
 
+def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", reading: bool = False) -> Pool | None:
+    """Pool what ``qrels:FILE`` and the runs among the words of rankers name; None for a path of another kind.
+
+    Parameters
+    ----------
+    path : str
+    words : iterable of str
+        As `rankers_named` takes them.
+    folder : path
+        What the files are relative to.
+    reading : bool
+        Whether options are given of how feature files are read.
+
+    Raises
+    ------
+    InputError
+        For files that cannot be pooled, or if there is no run.
+    """
+    kind, _, file = path.partition(":")
+    if kind != "qrels":
+        return None
+    if reading:
+        raise InputError(f"{path}: judgements are no feature files; options of how those are read do not belong here")
+    runs = [word[word.index("run:") + 4 :] for word in words if word.startswith("run:") or "=run:" in word]
+    if not runs:
+        raise InputError(
+            f"{path}: a corpus of judgements needs runs: --rankers run:FILE, in a spec rankers = ['run:FILE']"
+        )
+    return pool_runs(Path(folder) / file, {run: Path(folder) / run for run in runs})
+
+
 def _run(label: str, given: Any, lines: list[Line], places: dict[str, dict[str, int]], documents: int) -> Run:
     if isinstance(given, str | Path):
         return matched(Path(given), sha256_file(Path(given)), lines, places, documents)

@@ -160,6 +160,8 @@ def rankers_named(
 def _parsed(dataset: Dataset, word: str) -> tuple[str, str, str]:
     """Split a word into a name, a kind and what stands after the colon."""
     text = word.strip()
+    if not text:
+        raise InputError("an empty word names no ranker; without any word, all features are taken")
     if text in dataset.feature_names:
         return "", "features", text
     named = re.match(r"([^=:,]+)=(.*)", text)

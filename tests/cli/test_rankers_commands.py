@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ltr_duel.core import InputError
 from ltr_duel.data import load_dataset
 from ltr_duel.experiment.problems import build_problems
 from ltr_duel.experiment.spec import read_spec
@@ -121,3 +122,17 @@ def test_a_spec_takes_the_same_words_relative_to_its_folder(corpus, model, tmp_p
     first, second = build_problems(read_spec(tmp_path / "study.toml", text), jobs=1)
     assert first.matrix.names == ("1", "2", "mine") and len(second.rankings) == 3
     assert len(first.matrix.provenance["rankers"]["mine"]["sha256"]) == 64
+
+
+def test_a_spec_takes_judgements_and_runs(tmp_path, monkeypatch):
+    monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
+    (tmp_path / "qrels.txt").write_text("1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 d 1\n2 0 e 0\n")
+    (tmp_path / "good.trec").write_text("1 Q0 a 1 3 t\n1 Q0 b 2 2 t\n2 Q0 d 1 1 t\n")
+    (tmp_path / "bad.trec").write_text("1 Q0 c 1 3 t\n1 Q0 b 2 2 t\n2 Q0 e 1 1 t\n")
+    text = "policies = 'rucb'\nhorizon = 100\n[[corpora]]\npath = 'qrels:qrels.txt'\ncomparisons = 100\n"
+    runs = "rankers = ['run:good.trec', 'bad=run:bad.trec']\n"
+    (problem,) = build_problems(read_spec(tmp_path / "study.toml", text + runs), jobs=1)
+    assert problem.matrix.names == ("run:good", "bad") and problem.matrix.p[0, 1] > 0.5
+    for more, says in (("", "a corpus of judgements needs runs"), (runs + "split = 'test'\n", "are no feature files")):
+        with pytest.raises(InputError, match=says):
+            build_problems(read_spec(tmp_path / "study.toml", text + more), jobs=1)

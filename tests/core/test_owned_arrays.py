@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ltr_duel.clicks import click_model
 from ltr_duel.core import as_writable
 from ltr_duel.core.arrays import frozen, handed_over
 from ltr_duel.data import convert, load_dataset, make_corpus, open_converted, write_svmlight
+from ltr_duel.interleaving import Comparer
 from ltr_duel.preferences import PreferenceMatrix, arxiv, estimate_preferences, load_preferences, save_preferences
 from ltr_duel.rankers import feature_rankers
 from ltr_duel.simulation import FromMatrix, Results, simulate
@@ -113,3 +115,6 @@ def test_kernels_see_arrays_that_they_are_compiled_for_already():
     """A read-only array is another type for numba, which would compile every loop a second time."""
     assert FromMatrix(arxiv()).open().p.flags.writeable
     assert as_writable(arxiv().p).flags.writeable and not arxiv().p.flags.writeable
+    asked = Comparer(random_rankings(2, 2, 4), click_model("perfect", 5)).open()
+    for array in (*asked.lists, asked.relevance, asked.tied):
+        assert array.flags.writeable

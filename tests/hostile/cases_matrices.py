@@ -195,7 +195,7 @@ CASES = [
     into("subset into a circle of links", SUBSET, "loop", "Too many levels of symbolic links", circle),
     typed("a matrix of 300 letters", ("prefs", "show", LONG), "File name too long"),
     typed("a matrix beyond the limit", ("prefs", "show", "m.txt", "--most-rankers", "2"), "a matrix of 3 rankers is"),
-    typed("no rankers allowed", ("prefs", "show", "m.txt", "--most-rankers", "0"), "must be at least 1, not 0"),
+    typed("no rankers allowed", ("prefs", "show", "m.txt", "--most-rankers", "0"), "between 1 and 1e.06, not 0"),
     typed("compare beyond the limit", ("prefs", "compare", "m.txt", "m.txt", "--most-rankers", "2"), "3 rankers is"),
     typed("simulate beyond the limit", (*SIMULATE, "--most-rankers", "2"), "a matrix of 3 rankers is larger"),
     typed("extend what was not estimated", ("prefs", "extend", "m.txt", "corpus.txt"), "has no counts to add to"),

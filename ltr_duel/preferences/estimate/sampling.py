@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import InputError, IntMatrix, IntVector, replacing, require_folder_place, run_tasks
+from ltr_duel.core import InputError, IntMatrix, IntVector, cause, replacing, require_folder_place, run_tasks
 from ltr_duel.preferences.estimate.antithetic import Antithetic
 from ltr_duel.preferences.estimate.blocks import Piece, Played, Worker, count_piece
 from ltr_duel.preferences.estimate.integrated import Integrated, open_tree
@@ -71,6 +71,13 @@ class PieceStore:
         """
         require_folder_place(self._folder, self._root)
 
+    def prepare(self) -> None:
+        """Make the folder."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{self._root}: cannot be written: {cause(error)}") from None
+
     def _path(self, piece: Piece) -> Path:
         digest = hashlib.sha256()
         for column in piece:
@@ -107,6 +114,8 @@ class PairSampler:
 
     def add(self, tally: Tally, first: IntVector, second: IntVector, upto: IntVector) -> None:
         """Make comparisons of pairs ``first[n] < second[n]`` until each pair has ``upto[n]``; add them to ``tally``."""
+        if self._store:
+            self._store.prepare()
         begin = tally.lists[first, second]
         more = upto > begin
         pieces = list(_pieces(first[more], second[more], begin[more], upto[more]))

@@ -138,8 +138,6 @@ def _try_criteria(folder: Path, out: Path) -> None:
 
 def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
     """Check the claims on all figures that are in OUT, and write the ledger and the report."""
-    import pandas as pd
-
     from ltr_duel.core import replacing
     from ltr_duel.papers import (
         Reproduced,
@@ -147,6 +145,7 @@ def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
         circumstances,
         read_claims,
         read_made,
+        read_tried,
         reproduction_page,
         save_ledger,
         state_of_the_art_markdown,
@@ -156,8 +155,7 @@ def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
     frames = {name: one.frame for name, one in made.items()}
     abouts = {name: one.about for name, one in made.items()}
     claims = read_claims(folder / _CLAIMS) if (folder / _CLAIMS).is_file() else []
-    known = pd.read_csv(out / f"{_RELIABILITY}.csv") if (out / f"{_RELIABILITY}.csv").is_file() else None
-    ledger = check_claims(claims, frames, abouts, known)
+    ledger = check_claims(claims, frames, abouts, read_tried(out / f"{_RELIABILITY}.csv"))
     save_ledger(ledger, abouts, out)
     for one in made.values():
         if not (one.folder / "figure.png").is_file():  # an interrupt came between the table and its picture

@@ -25,6 +25,7 @@ from .ledger import save_ledger as save_ledger
 from .pages import Reproduced as Reproduced
 from .pages import reproduction_page as reproduction_page
 from .pages import state_of_the_art_markdown as state_of_the_art_markdown
+from .reliability import read_tried as read_tried
 from .reliability import try_criteria as try_criteria
 from .reproduce import Made as Made
 from .reproduce import make_figure as make_figure

@@ -91,7 +91,8 @@ def _rows(tried: pd.DataFrame | None) -> list[dict[Hashable, Any]]:
 
 def _reliability(row: Mapping[Hashable, Any]) -> str:
     """Say how often a false claim was called true, and a true one found; and if that is too often, or too seldom."""
-    words = "Of {worlds:.0f} worlds each, false and called true: {called:.0f}; true and found: {found:.0f}".format(**row)
+    words = "Of {worlds:.0f} worlds each, false and called true: {called:.0f}; true and found: {found:.0f}"
+    words = words.format_map(row)
     return words if row["reliable"] else f"{words}: these data cannot tell"
 
 

@@ -16,12 +16,13 @@ What is counted is how often the verdict is `holds`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import FloatMatrix, stream
+from ltr_duel.core import FloatMatrix, InputError, stream
 from ltr_duel.papers.checks import MEASURES, Group, Missing, Reading, Sample
 from ltr_duel.papers.claims import gather
 from ltr_duel.papers.claims_file import Claim
@@ -29,6 +30,7 @@ from ltr_duel.papers.verdicts import Criterion
 
 WORLDS = 200
 MOST_CALLED, LEAST_FOUND = 0.05, 0.8  # shares of worlds
+_COLUMNS = ("claim", "says", "criterion", "scale", "panels", "runs", "worlds", "called", "found", "reliable")
 _POPULATION = 40_000  # runs that stand for the law itself
 _OUTSIDE = 1e-3  # just outside an end, relative to it
 _FLAT = 0.25  # how far from an end at 0 a true claim is
@@ -71,7 +73,24 @@ def try_criteria(
             | {"panels": len(found.samples), "runs": runs, "worlds": WORLDS, "called": called, "found": right}
             | {"reliable": reliable}
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=list(_COLUMNS))
+
+
+def read_tried(path: Path) -> pd.DataFrame:
+    """Read a saved table of `try_criteria`; an empty one if there is no such file.
+
+    Raises
+    ------
+    InputError
+        If it is something else.
+    """
+    if not path.is_file():
+        return pd.DataFrame(columns=list(_COLUMNS))
+    try:
+        return pd.read_csv(path, dtype={"scale": str}, keep_default_na=False)[list(_COLUMNS)]
+    except (OSError, ValueError, KeyError) as error:
+        words = str(error).strip().splitlines()[0]
+        raise InputError(f"{path}: damaged ({words}); remove it, or 'ltr-duel reproduce reliability' again") from None
 
 
 def judge_worlds(claim: Claim, samples: Sequence[Sample]) -> tuple[int, int]:

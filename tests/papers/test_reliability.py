@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from ltr_duel.cli.reproduce import _try_criteria
+from ltr_duel.core.errors import InputError
 from ltr_duel.papers import reliability
 from ltr_duel.papers.checks import MEASURES, Group, Sample
 from ltr_duel.papers.claims import check_claims, gather
 from ltr_duel.papers.measures.properties import _gammas_of_subsets
-from ltr_duel.papers.reliability import inside, judge_worlds, outside, redraw, try_criteria
+from ltr_duel.papers.reliability import inside, judge_worlds, outside, read_tried, redraw, try_criteria
 from ltr_duel.papers.verdicts import Criterion
 from tests.conftest import bradley_terry
 from tests.papers.claim_tables import frames_for
+from tests.papers.synthetic_tables import about
 from tests.papers.test_claims_file import CLAIMS, FILE
 
 BY_ID = {one.id: one for one in CLAIMS}
@@ -117,11 +119,15 @@ def test_the_command_leaves_the_table_for_the_ledger(tmp_path, monkeypatch):
     (name,) = claim.figure
     (tmp_path / "out" / name).mkdir(parents=True)
     frames_for(claim, truth=True)[name].to_parquet(tmp_path / "out" / name / "data.parquet")
-    (tmp_path / "out" / name / "about.json").write_text('{"scale": "quick"}')
+    (tmp_path / "out" / name / "about.json").write_text(json.dumps(about(name=name)))
     _try_criteria(FILE.parent, tmp_path / "out")
-    table = pd.read_csv(tmp_path / "out" / "reliability.csv")
+    table = read_tried(tmp_path / "out" / "reliability.csv")
     assert table["claim"].tolist() == [claim.id] and table["found"].item() == table["worlds"].item() == 40
     assert "| 40 of 40 |" in (tmp_path / "out" / "reliability.md").read_text()
+    (tmp_path / "out" / "reliability.csv").write_text("no,table\n")
+    with pytest.raises(InputError, match=r"reliability.csv: damaged .*; remove it, or"):
+        read_tried(tmp_path / "out" / "reliability.csv")
+    assert read_tried(tmp_path / "none.csv").empty and try_criteria([claim], {}, {})["reliable"].empty
 
 
 @pytest.mark.long

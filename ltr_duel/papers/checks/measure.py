@@ -143,7 +143,8 @@ def deviations(sample: Sample) -> FloatMatrix:
     for weights, group in zip(_weights(sample), sample.groups, strict=True):
         centred, runs = group.values - group.values.mean(axis=0), len(group.values)
         variance = _weighted(weights, centred**2) - _weighted(weights, centred) ** 2
-        parts.append(np.sqrt(np.maximum(variance, 0) * runs / (runs - 1)))
+        variance[variance < 1e-12 * (centred**2).mean(axis=0)] = 0  # one run, drawn again and again
+        parts.append(np.sqrt(variance * runs / (runs - 1)))
     return np.concatenate(parts, axis=1)
 
 

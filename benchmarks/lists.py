@@ -1,6 +1,13 @@
-"""Pages and credits a second from Python: plain lists of ids, beside a reference implementation in plain Python."""
+"""Pages and credits a second from Python: plain lists of ids, beside a reference implementation in plain Python.
+
+And beside the library `interleaving` (github.com/mpkato/interleaving), if it can be imported.
+"""
 
 from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +63,52 @@ def reference(rankings: dict[str, list[str]], amount: int) -> tuple[float, float
     return rate(draw, amount, best_of=5), rate(credit, amount, best_of=5)
 
 
+def ours(method: str, rankings: dict[str, list[str]]) -> Callable[[int], None]:
+    """Make pages and credit two clicks on each."""
+    rng = np.random.default_rng(0)
+
+    def work(times: int) -> None:
+        for _ in range(times):
+            page = interleave(rankings, method, rng=rng)
+            page.credit([page.shown[0], page.shown[3]])
+
+    return work
+
+
+def theirs(method: Any, rankings: dict[str, list[str]]) -> Callable[[int], None]:
+    """Do the same with a class of the library `interleaving`, which takes the places of the clicks."""
+    lists = list(rankings.values())
+
+    def work(times: int) -> None:
+        for _ in range(times):
+            method.evaluate(method(lists, 10).interleave(), [0, 3])
+
+    return work
+
+
+def beside_peer() -> None:
+    """Time pages with their credit, the two libraries in turn."""
+    rankings = CASES["half in common"]
+    try:
+        peer: Any = importlib.import_module("interleaving")
+    except ImportError:
+        peer = None
+    pairs = [("team_draft", "TeamDraft", 1000), ("probabilistic", "Probabilistic", 5)]  # a page of the last: 0.1 s
+    rows = []
+    for method, named, amount in pairs:
+        own = rate(ours(method, rankings), 10_000, best_of=5)
+        rows.append([f"{method}, ltr_duel", short(own), ""])
+        if peer is not None:
+            other = rate(theirs(getattr(peer, named), rankings), amount, best_of=5)
+            rows.append([f"{method}, interleaving", short(other), f"{own / other:,.0f}"])
+    table("Pages with the credit of two clicks a second: two lists of ten, half the same", ["", "pages", "ratio"], rows)
+    if peer is None:
+        print("  The library interleaving is not installed; its rows are left out.")
+
+
 def main() -> None:
+    beside_peer()
+    print()
     rows = []
     for case, rankings in CASES.items():
         for method in METHODS:

@@ -1,6 +1,6 @@
 """Get Istella-X, many documents a query: terms, download or your own archive, checksum, unpack, check, convert.
 
-python data_scripts/istella_x.py --accept-terms [--archive FILE] [--folder DIR] [--run]
+python data_scripts/istella_x.py --accept-terms [--archive FILE] [--folder DIR] [--run] [--labels round] ...
 """
 
 import sys

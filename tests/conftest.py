@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
+import fcntl
+import functools
+import hashlib
+import os
 import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core.dispatcher import Dispatcher
 
+from ltr_duel.core.home import cache_home
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.rankers.rankings import Rankings, inverse
+
+
+def one_process_compiles(compile_kernel):
+    """Let the processes of one test run wait for a kernel that another of them is compiling, and load that."""
+
+    @functools.wraps(compile_kernel)
+    def compile_once(self, signature):
+        what = f"{self.py_func.__module__}.{self.py_func.__qualname__}{signature}"
+        folder = cache_home() / "compiling"
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / hashlib.sha256(what.encode()).hexdigest()[:24]).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # kernels call each other without cycles, so nobody waits for ever
+            return compile_kernel(self, signature)
+
+    return compile_once
+
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    Dispatcher.compile = one_process_compiles(Dispatcher.compile)
 
 REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

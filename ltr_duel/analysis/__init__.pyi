@@ -24,6 +24,8 @@ from .style import DASHES as DASHES
 from .style import Look as Look
 from .style import look_of as look_of
 from .style import save_figure as save_figure
+from .tables import ENOUGH_RUNS as ENOUGH_RUNS
+from .tables import few_runs_sentence as few_runs_sentence
 from .tables import latex_table as latex_table
 from .tables import markdown_table as markdown_table
 from .tables import policies_table as policies_table

@@ -16,7 +16,7 @@ from ltr_duel.analysis.rankers import rankers_table, winner_sentence
 from ltr_duel.analysis.regret import plot_regret
 from ltr_duel.analysis.style import png_bytes, save_figure
 from ltr_duel.analysis.tables import policies_table
-from ltr_duel.core import replacing
+from ltr_duel.core import replacing_files
 from ltr_duel.preferences import lower_bound, save_preferences
 from ltr_duel.simulation import Results
 
@@ -121,17 +121,17 @@ def save_study(results: Results, folder: str | Path, *, title: str, notes: Seque
     ...     save_study(simulate(arxiv(), "rucb", horizon=100, repetitions=1), folder, title="arXiv")[0]
     'Condorcet winner: A. It beats its strongest rival, D, in 0.5400 of comparisons.'
     """
-    folder, matrix = Path(folder), results.matrix
+    matrix = results.matrix
     regret, preferences = plot_regret(results, title=title), plot_preferences(matrix)
     answer = study_answer(results)
     figures = [("Regret", regret), ("Who beats whom", preferences)]
     page = render_report(results, figures, title=title, answer=answer, notes=notes)
-    save_preferences(matrix, folder / "preferences.parquet")
-    results.save(folder)
-    save_figure(regret, folder / "regret.png")
-    save_figure(preferences, folder / "preferences.png")
-    with replacing(folder / "report.html") as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    with replacing_files(folder) as temporary:
+        save_preferences(matrix, temporary / "preferences.parquet")
+        results.save(temporary)
+        save_figure(regret, temporary / "regret.png")
+        save_figure(preferences, temporary / "preferences.png")
+        (temporary / "report.html").write_text(page, encoding="utf-8")
     return answer
 
 

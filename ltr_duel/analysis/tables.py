@@ -86,6 +86,19 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
+ENOUGH_RUNS = 6  # the fewest with which Wilcoxon's test can give p < 0.05
+
+
+def few_runs_sentence(runs: int) -> str:
+    """Warn of tests on fewer repetitions than they can be significant with."""
+    least = 0.5 ** (runs - 1)
+    return (
+        f"With {runs} repetition{'s' if runs > 1 else ''} p and effect say next to nothing: "
+        + (f"p cannot fall below {least:.2g}, and the effect is rough" if runs > 1 else "there is no spread")
+        + f"; at least {ENOUGH_RUNS} are needed for p < 0.05, better 20 or more."
+    )
+
+
 def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "") -> str:
     r"""Write a table as LaTeX (package booktabs): text columns to the left, others to the right.
 

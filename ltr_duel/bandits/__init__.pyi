@@ -9,6 +9,6 @@ from .policy import POLICIES as POLICIES
 from .policy import Policy as Policy
 from .policy import PolicyError as PolicyError
 from .policy import register as register
-from .recorder import new_counts as new_counts
+from .recorder import new_recorder as new_recorder
 from .state import Registers as Registers
 from .state import registers as registers

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, shuffle
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, shuffle
 
 
 class Now:
@@ -67,7 +67,8 @@ def drop_beaten(batches: Batches, doubts: FloatMatrix, m: int, bonus: float) -> 
     """Remove arms of batch m that some other arm of the batch confidently beats, one at a time."""
     place = batches.ends[m]
     while place < batches.ends[m + 1]:
-        if is_beaten(batches, doubts, m, place, bonus):
+        arms = batches.arms[batches.ends[m] : batches.ends[m + 1]]
+        if is_beaten(doubts[batches.arms[place]], arms, bonus):
             remove_arm(batches, m, place)
             place = batches.ends[m]
         else:
@@ -75,11 +76,11 @@ def drop_beaten(batches: Batches, doubts: FloatMatrix, m: int, bonus: float) -> 
 
 
 @kernel
-def is_beaten(batches: Batches, doubts: FloatMatrix, m: int, place: int, bonus: float) -> bool:
-    """Return whether u_ij < 1/2 for the arm i in that place and some arm j of its batch."""
-    arm, beaten = batches.arms[place], False
-    for other in range(batches.ends[m], batches.ends[m + 1]):
-        beaten |= doubts[arm, batches.arms[other]] > bonus
+def is_beaten(doubts: FloatVector, arms: IntVector, bonus: float) -> bool:
+    """Return whether u_ij < 1/2 for some of these arms j, by the doubts of arm i."""
+    beaten = False
+    for other in arms:
+        beaten |= doubts[other] > bonus
     return beaten
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ltr_duel.bandits.loop import Run
 from ltr_duel.bandits.oracle import MatrixOracle
 from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
-from ltr_duel.bandits.recorder import new_counts
+from ltr_duel.bandits.recorder import new_recorder
 from ltr_duel.bandits.state import arrays_in
 from ltr_duel.core import Configured, FloatMatrix, FloatVector, Streams, interpreted, stream
 
@@ -140,7 +140,7 @@ def check_counts(given: Configured[Policy]) -> None:
     """What a simulation counts is what was chosen, and at every checkpoint an arm is recommended."""
     label, policy, params = given
     p, steps = easy_matrix(4), 100
-    counts, coins = new_counts(np.arange(1, steps + 1), 4), stream(7, "coins")
+    counts, coins = new_recorder(4, np.arange(1, steps + 1)), stream(7, "coins")
     streams = Streams(stream(7, "policy"), coins, coins, coins, coins)
     Run(policy, params, 4, MatrixOracle(p), streams, counts, horizon=steps).advance(steps)
     low, high = int(counts.recommended.min()), int(counts.recommended.max())

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ltr_duel.bandits.policy import POLICIES, Policy
 from ltr_duel.bandits.state import arrays_in, with_arrays
-from ltr_duel.core import InputError, require_between, stream
+from ltr_duel.core import InputError, require_whole, stream
 
 
 class LivePolicy:
@@ -46,9 +46,9 @@ class LivePolicy:
 
     def __init__(self, policy: str | Policy, n_arms: int, *, horizon: int = 0, seed: int = 0) -> None:
         self._label, self._policy, self._params = POLICIES.configure(policy)
-        require_between("the number of arms", n_arms, 1)
+        n_arms = require_whole("the number of arms", n_arms, 1, 100_000)
         if self._policy.needs_horizon:
-            require_between(f"the horizon of {self._policy.name}", horizon, 1)
+            horizon = require_whole(f"the horizon of {self._policy.name}", horizon, 1)
         self._state = self._policy.init(n_arms, horizon if self._policy.needs_horizon else 0, self._params)
         self._rng = stream(seed, "live", self._label)
         self._t, self._n_arms = 1, n_arms

@@ -12,18 +12,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ltr_duel.bandits.compiling import compile_loop, loop_for
+from ltr_duel.bandits.compiling import loop_for, run_loop
 from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
 from ltr_duel.bandits.policy import Policy, idle_until, recommend, select, select_slate, sweep, update, update_slate
-from ltr_duel.bandits.recorder import Counts, Path, count_met, note_pair, note_slate
-from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, kernel, stream
+from ltr_duel.bandits.recorder import (
+    Recorder,
+    add_pair,
+    add_slate,
+    count_met,
+    keep_pair,
+    keep_slate,
+    new_recorder,
+    pass_checkpoint,
+)
+from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, kernel, stream
 
 
 @kernel
 def run_pairs(
-    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Any, start: int, stop: int, jump: bool
+    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, start: int, stop: int, jump: bool
 ) -> int:
     """Let a policy compare pairs in the steps start..stop; return in how many of them it was asked."""
+    path, due, place = recorder.path, recorder.due, recorder.place
+    pulls, best = recorder.pulls_now, recorder.best_now
     decisions, t = 0, start
     while t <= stop:
         decisions += 1
@@ -34,7 +45,13 @@ def run_pairs(
         elif jump:
             last = min(idle_until(state, params, t), stop)
         update(state, params, t, first, second, outcome, streams.policy)
-        note_pair(recorder, state, params, t, last, first, second)
+        if t <= path.shape[0]:
+            keep_pair(path, t, last, first, second)
+        while due[0] <= last:
+            add_pair(pulls, best, place, first, second, due[0] + 1 - t)
+            t = due[0] + 1
+            pass_checkpoint(recorder, recommend(state, params), True)
+        add_pair(pulls, best, place, first, second, last + 1 - t)
         t = last + 1
     return decisions
 
@@ -45,7 +62,7 @@ def run_slates(
     params: Any,
     oracle: Any,
     streams: Streams,
-    recorder: Any,
+    recorder: Recorder,
     start: int,
     stop: int,
     jump: bool,
@@ -63,7 +80,13 @@ def run_slates(
         elif jump:
             last = min(idle_until(state, params, t), stop)
         update_slate(state, params, t, slate, size, won, streams.policy)
-        note_slate(recorder, state, params, t, last, slate, size)
+        if t <= recorder.path.shape[0]:
+            keep_slate(recorder.path, t, last, slate, size)
+        while recorder.due[0] <= last:
+            add_slate(recorder, slate, size, recorder.due[0] + 1 - t)
+            t = recorder.due[0] + 1
+            pass_checkpoint(recorder, recommend(state, params), False)
+        add_slate(recorder, slate, size, last + 1 - t)
         t = last + 1
     return decisions
 
@@ -74,7 +97,7 @@ def run_sweeps(
     params: Any,
     oracle: Any,
     streams: Streams,
-    recorder: Counts,
+    recorder: Recorder,
     start: int,
     stop: int,
     jump: bool,
@@ -101,7 +124,7 @@ class Run:
     oracle : NamedTuple
         Who answers, see `ltr_duel.bandits.oracle`.
     streams : Streams
-    recorder : Counts or Path
+    recorder : Recorder
         What is kept.
     horizon : int
         What a policy that needs to know is told.
@@ -110,8 +133,8 @@ class Run:
     plain : bool
         True runs the helpers of the policy as plain Python too: there a wrong index is an error.
     in_sweeps : bool
-        Whether the policy takes whole sweeps at once; then the recorder is `Counts`, and the run goes to its last
-        checkpoint at once.
+        Whether the policy takes whole sweeps at once; then the run goes from checkpoint to checkpoint,
+        to the last.
 
     Attributes
     ----------
@@ -136,7 +159,7 @@ class Run:
         n_arms: int,
         oracle: Any,
         streams: Streams,
-        recorder: Any,
+        recorder: Recorder,
         *,
         horizon: int = 0,
         compiled: bool = True,
@@ -190,11 +213,11 @@ class Run:
         """
         matrix, coins = np.ascontiguousarray(p, np.float64), stream(seed, "coins")
         n_arms = len(matrix)
-        path = np.zeros((keep, 2 if policy.feedback == "duel" else n_arms), np.int64)
+        recorder = new_recorder(n_arms, path=(keep, 2 if policy.feedback == "duel" else n_arms))
         streams = Streams(stream(seed, "policy"), coins, coins, coins, coins)
         given = policy.params() if params is None else params
-        oracle = MatrixOracle(matrix)
-        return cls(policy, given, n_arms, oracle, streams, Path(path), horizon=horizon, plain=plain)
+        oracle = MatrixOracle(as_writable(matrix))
+        return cls(policy, given, n_arms, oracle, streams, recorder, horizon=horizon, plain=plain)
 
     def advance(self, stop: int, *, jump: bool = True) -> None:
         """Take the steps after ``t`` up to ``stop``.
@@ -211,13 +234,12 @@ class Run:
             If the policy cannot be compiled.
         """
         args = (*self._fixed, self.t + 1, stop, jump, *self._scratch)
-        compile_loop(self._policy, self._loop, args)
-        self.decisions += self._loop(*args)
+        self.decisions += run_loop(self._policy, self._loop, args)
         self.t = stop
 
     @property
     def path(self) -> IntMatrix:
-        """The first choices, as many as were to be kept; see `Path`."""
+        """The first choices, as many as were to be kept; see `Recorder`."""
         return self._recorder.path
 
     def recommend(self) -> int:

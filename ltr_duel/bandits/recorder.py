@@ -1,64 +1,27 @@
-"""What is kept of a run: pulls at checkpoints (`Counts`), or every choice (`Path`).
+"""What is kept of a run: pulls at checkpoints, from which every regret can be derived, and the first choices.
 
-The loop tells its recorder of each decision and of the steps it stands for. Which recorder that is, the compiler knows
-from its type: what is not kept costs nothing.
+One recorder keeps both, so that a policy's loop is compiled once: whoever wants no path keeps one of no steps, and
+whoever wants no pulls has no checkpoints.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ltr_duel.bandits.policy import NEVER, recommend
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, dispatched, dispatched_call, implement, kernel
-
-
-@dispatched_call
-def note_pair(recorder: Any, state: Any, params: Any, t: int, last: int, first: int, second: int) -> None:
-    """Note that ``first`` met ``second`` in the steps t..last; more than one step only if they are the same arm."""
-    raise TypeError("not a registered recorder")
+from ltr_duel.bandits.policy import NEVER
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 
 
-@dispatched
-def note_slate(recorder: Any, state: Any, params: Any, t: int, last: int, slate: IntVector, size: int) -> None:
-    """Note that ``slate[:size]`` met in the steps t..last; more than one step only for one arm alone."""
-    raise TypeError("not a registered recorder")
+class Recorder(NamedTuple):
+    """What the loop fills; C checkpoints, K arms. ``times``, ``place`` and the size of ``path`` are given.
 
-
-class Path(NamedTuple):
-    """Keeps the first choices, as many as there are rows."""
+    Kernels take the arrays that they touch, not the recorder: a step is too short for passing them all.
+    """
 
     path: IntMatrix  # pairs: (steps, 2) first and second arm; slates: (steps, K) how often each arm was in the slate
-
-
-def _path_of_pairs(recorder: Path, state: Any, params: Any, t: int, last: int, first: int, second: int) -> None:
-    for row in range(t - 1, min(last, recorder.path.shape[0])):
-        recorder.path[row, 0] = first
-        recorder.path[row, 1] = second
-
-
-def _path_of_slates(recorder: Path, state: Any, params: Any, t: int, last: int, slate: IntVector, size: int) -> None:
-    if t > recorder.path.shape[0]:
-        return
-    for row in range(t - 1, min(last, recorder.path.shape[0])):
-        for a in range(size):
-            recorder.path[row, slate[a]] += 1
-
-
-class Totals(NamedTuple):
-    """Counts of K arms until now."""
-
-    pulls: IntVector  # (K,)
-    best: IntVector  # (K,)
-    worst: IntVector  # (K,) of slates only, for of a pair one arm is best and the other worst
-    alone: IntVector  # (K,) steps an arm had to itself
-    shared: FloatVector  # (K,) exposure from slates of several arms
-
-
-class Counts(NamedTuple):
-    """Keeps pulls at C checkpoints, from which every regret can be derived; K arms."""
-
     times: IntVector  # (C,) the checkpoints, ascending
     place: IntVector  # (K,) place of each arm in an order of quality, 0 = best
     pulls: IntMatrix  # (C, K) how often each arm was compared up to the checkpoint; a self-duel counts twice
@@ -66,104 +29,118 @@ class Counts(NamedTuple):
     recommended: IntVector  # (C,) the policy's answer at the checkpoint
     best: IntMatrix  # (C, K) steps in which the arm was the best of its slate, in the order of ``place``
     worst: IntMatrix  # (C, K) steps in which it was the worst; an arm alone is both
-    so_far: Totals
+    pulls_now: IntVector  # (K,) the same until now
+    best_now: IntVector  # (K,)
+    worst_now: IntVector  # (K,) of slates only, for of a pair one arm is best and the other worst
+    alone: IntVector  # (K,) steps an arm had to itself; of slates only
+    shared: FloatVector  # (K,) exposure from slates of several arms
     row: IntVector  # (1,) checkpoints passed
     due: IntVector  # (1,) the next checkpoint
 
 
-def new_counts(times: IntVector, n_arms: int, place: IntVector | None = None) -> Counts:
-    """Make an empty recorder. Without ``place`` arm 0 counts as the best, arm 1 as the next, and so on."""
-    square = (len(times), n_arms)
-    pulls, best, worst = np.zeros((3, *square), np.int64)
-    so_far = np.zeros((4, n_arms), np.int64)
-    return Counts(
-        times,
-        np.arange(n_arms) if place is None else np.asarray(place, np.int64),
-        pulls,
-        np.zeros(square),
-        np.zeros(len(times), np.int64),
-        best,
-        worst,
-        Totals(so_far[0], so_far[1], so_far[2], so_far[3], np.zeros(n_arms)),
-        np.zeros(1, np.int64),
-        np.array(times[:1], np.int64),
+def new_recorder(
+    n_arms: int, times: ArrayLike = (), place: IntVector | None = None, *, path: tuple[int, int] = (0, 0)
+) -> Recorder:
+    """Make an empty recorder.
+
+    Parameters
+    ----------
+    n_arms : int
+    times : array of int, shape (C,)
+        The checkpoints, ascending.
+    place : array of int, shape (K,), optional
+        Without it arm 0 counts as the best, arm 1 as the next, and so on.
+    path : (int, int)
+        How many steps of the path to keep, and in how many columns.
+    """
+    at = np.array(times, np.int64)
+    pulls, best, worst = np.zeros((3, len(at), n_arms), np.int64)
+    pulls_now, best_now, worst_now, alone = np.zeros((4, n_arms), np.int64)
+    return Recorder(
+        path=np.zeros(path, np.int64),
+        times=at,
+        place=np.arange(n_arms) if place is None else np.array(place, np.int64),
+        pulls=pulls,
+        exposure=np.zeros((len(at), n_arms)),
+        recommended=np.zeros(len(at), np.int64),
+        best=best,
+        worst=worst,
+        pulls_now=pulls_now,
+        best_now=best_now,
+        worst_now=worst_now,
+        alone=alone,
+        shared=np.zeros(n_arms),
+        row=np.zeros(1, np.int64),
+        due=at[:1].copy() if len(at) else np.array([NEVER]),
     )
 
 
-def _count_pair(recorder: Counts, state: Any, params: Any, t: int, last: int, first: int, second: int) -> None:
-    so_far = recorder.so_far
-    better = first if recorder.place[first] <= recorder.place[second] else second
-    while recorder.due[0] <= last:
-        steps = recorder.due[0] + 1 - t
-        so_far.pulls[first] += steps
-        so_far.pulls[second] += steps
-        so_far.best[better] += steps
-        pass_checkpoint(recorder, recommend(state, params), True)
-        t += steps
-    so_far.pulls[first] += last + 1 - t
-    so_far.pulls[second] += last + 1 - t
-    so_far.best[better] += last + 1 - t
-
-
-def _count_slate(recorder: Counts, state: Any, params: Any, t: int, last: int, slate: IntVector, size: int) -> None:
-    while recorder.due[0] <= last:
-        steps = recorder.due[0] + 1 - t
-        add_slate(recorder.so_far, recorder.place, slate, size, steps)
-        pass_checkpoint(recorder, recommend(state, params), False)
-        t += steps
-    add_slate(recorder.so_far, recorder.place, slate, size, last + 1 - t)
+@kernel
+def keep_pair(path: IntMatrix, t: int, last: int, first: int, second: int) -> None:
+    """Write the choice of the steps t..last into the path, as far as it goes."""
+    for row in range(t - 1, min(last, path.shape[0])):
+        path[row, 0] = first
+        path[row, 1] = second
 
 
 @kernel
-def pass_checkpoint(recorder: Counts, recommended: int, pairs: bool) -> None:
+def keep_slate(path: IntMatrix, t: int, last: int, slate: IntVector, size: int) -> None:
+    """Write the slate of the steps t..last into the path, as far as it goes."""
+    for row in range(t - 1, min(last, path.shape[0])):
+        for a in range(size):
+            path[row, slate[a]] += 1
+
+
+@kernel
+def add_pair(pulls: IntVector, best: IntVector, place: IntVector, first: int, second: int, steps: int) -> None:
+    """Count ``steps`` in which two arms met, or in which one arm was alone with itself."""
+    pulls[first] += steps
+    pulls[second] += steps
+    best[first if place[first] <= place[second] else second] += steps
+
+
+@kernel
+def add_slate(recorder: Recorder, slate: IntVector, size: int, steps: int) -> None:
+    """Count ``steps`` impressions of a slate. Only a slate of one arm is ever counted more than once."""
+    if steps == 0:
+        return
+    place, best, worst = recorder.place, slate[0], slate[0]
+    for a in range(1, size):
+        best = slate[a] if place[slate[a]] < place[best] else best
+        worst = slate[a] if place[slate[a]] > place[worst] else worst
+    recorder.best_now[best] += steps
+    recorder.worst_now[worst] += steps
+    if size == 1:
+        recorder.pulls_now[slate[0]] += steps
+        recorder.alone[slate[0]] += steps
+        return
+    for a in range(size):
+        recorder.pulls_now[slate[a]] += steps
+        recorder.shared[slate[a]] += 1.0 / size
+
+
+@kernel
+def pass_checkpoint(recorder: Recorder, recommended: int, pairs: bool) -> None:
     """Fill the row of the checkpoint that is due, and go on to the next; after the last there is none."""
-    row, times, so_far = recorder.row[0], recorder.times, recorder.so_far
+    row, times, pulls, best = recorder.row[0], recorder.times, recorder.pulls_now, recorder.best_now
     recorder.recommended[row] = recommended
-    for k in range(so_far.pulls.shape[0]):
-        recorder.pulls[row, k] = so_far.pulls[k]
-        recorder.exposure[row, k] = so_far.pulls[k] / 2.0 if pairs else so_far.alone[k] + so_far.shared[k]
-        recorder.best[row, k] = so_far.best[k]
-        recorder.worst[row, k] = so_far.pulls[k] - so_far.best[k] if pairs else so_far.worst[k]
+    for k in range(pulls.shape[0]):
+        recorder.pulls[row, k] = pulls[k]
+        recorder.exposure[row, k] = pulls[k] / 2.0 if pairs else recorder.alone[k] + recorder.shared[k]
+        recorder.best[row, k] = best[k]
+        recorder.worst[row, k] = pulls[k] - best[k] if pairs else recorder.worst_now[k]
     recorder.row[0] += 1
     recorder.due[0] = times[row + 1] if row + 1 < times.shape[0] else NEVER
 
 
 @kernel
-def add_slate(so_far: Totals, place: IntVector, slate: IntVector, size: int, steps: int) -> None:
-    """Count ``steps`` impressions of a slate. Only a slate of one arm is ever counted more than once."""
-    if steps == 0:
-        return
-    best, worst = slate[0], slate[0]
-    for a in range(1, size):
-        best = slate[a] if place[slate[a]] < place[best] else best
-        worst = slate[a] if place[slate[a]] > place[worst] else worst
-    so_far.best[best] += steps
-    so_far.worst[worst] += steps
-    if size == 1:
-        so_far.pulls[slate[0]] += steps
-        so_far.alone[slate[0]] += steps
-        return
-    for a in range(size):
-        so_far.pulls[slate[a]] += steps
-        so_far.shared[slate[a]] += 1.0 / size
-
-
-@kernel
-def count_met(recorder: Counts, row: int, met: IntMatrix, recommended: int) -> None:
+def count_met(recorder: Recorder, row: int, met: IntMatrix, recommended: int) -> None:
     """Fill the row of a checkpoint from the number of duels of each pair until then."""
     recorder.recommended[row] = recommended
     for first in range(met.shape[0]):
         for second in range(met.shape[0]):
-            better = first if recorder.place[first] <= recorder.place[second] else second
-            recorder.pulls[row, first] += met[first, second]
-            recorder.pulls[row, second] += met[first, second]
-            recorder.best[row, better] += met[first, second]
+            count = met[first, second]
+            add_pair(recorder.pulls[row], recorder.best[row], recorder.place, first, second, count)
     for k in range(met.shape[0]):
         recorder.exposure[row, k] = recorder.pulls[row, k] / 2.0
         recorder.worst[row, k] = recorder.pulls[row, k] - recorder.best[row, k]
-
-
-implement(note_pair, Path, _path_of_pairs)
-implement(note_slate, Path, _path_of_slates)
-implement(note_pair, Counts, _count_pair)
-implement(note_slate, Counts, _count_slate)

@@ -12,20 +12,30 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from ltr_duel.core import abandoned_threads_run
+from ltr_duel.core import (
+    InputError,
+    abandoned_threads_run,
+    require_file_place,
+    require_folder_place,
+    sole_writer,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ltr_duel.cli._reading import Reading
     from ltr_duel.core import Plugin, Registry
     from ltr_duel.data import Dataset
     from ltr_duel.rankers import Rankings
 
 
 class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
-    """A whole number, also written as 1e6 or 1_000_000."""
+    """A whole number, also written as 1e6 or 1_000_000; perhaps with a least one."""
 
     name = "count"
+
+    def __init__(self, least: int | None = None) -> None:
+        self._least = least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Parse the number; refuse fractions."""
@@ -39,12 +49,50 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new v
                 self.fail(f"'{value}' is not a whole number (for example 1000000 or 1e6)", param, ctx)
             if number != real:
                 self.fail(f"'{value}' is not a whole number (for example 1000000 or 1e6)", param, ctx)
+        if self._least is not None and number < self._least:
+            self.fail(f"must be at least {self._least}, not {number}", param, ctx)
         return number
 
 
-COUNT = Count()
+class Jobs(Count):
+    """A number of threads."""
 
-jobs_option = click.option("--jobs", type=COUNT, default=-1, show_default="all cores", help="Threads to use.")
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Refuse what nobody has cores for, before any work is done."""
+        from ltr_duel.core import checked_jobs
+
+        jobs = super().convert(value, param, ctx)
+        checked_jobs(jobs)
+        return jobs
+
+
+class Place(click.Path):
+    """Where a command writes: a place where it cannot is refused before any work is done."""
+
+    def __init__(self, *, folder: bool = False) -> None:
+        super().__init__(path_type=Path)
+        self._folder = folder
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Look at what is there."""
+        path = Path(str(super().convert(value, param, ctx)))
+        if not str(value):
+            raise InputError("an empty name is no place to write to")
+        (require_folder_place if self._folder else require_file_place)(path)
+        return path
+
+
+COUNT, ROWS = Count(), Count(least=0)
+OUT_FILE, OUT_FOLDER = Place(), Place(folder=True)
+
+jobs_option = click.option("--jobs", type=Jobs(), default=-1, show_default="all cores", help="Threads to use.")
+most_rankers_option = click.option(
+    "--most-rankers",
+    type=COUNT,
+    default=10_000,
+    show_default=True,
+    help="Larger matrices are refused, before memory is taken for them.",
+)
 seed_option = click.option("--seed", type=COUNT, default=0, show_default=True, help="Seed of everything random.")
 
 
@@ -67,32 +115,33 @@ plugin_option = click.option("--plugin", expose_value=False, **_PLUGIN)
 plugins_option = click.option("--plugin", "plugins", **_PLUGIN)  # for commands that keep what was loaded
 
 
+def _worded(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse an empty word before any work is done."""
+    if not all(map(str.strip, words)):
+        raise InputError("an empty word names no ranker")
+    return words
+
+
 rankers_option = click.option(
     "--rankers",
     "words",
     multiple=True,
+    callback=_worded,
     metavar="WORD",
     help="features, features:1,5, run:FILE, lightgbm:FILE, xgboost:FILE, onnx:FILE, scores:FILE, lists:FILE, with NAME="
     " in front if wanted; may be repeated.  [default: all features]",
 )
 
 
-def corpus_at(path: Path, words: Sequence[str]) -> Dataset:
+def corpus_at(path: Path, words: Sequence[str], reading: Reading) -> Dataset:
     """Read the corpus at a path; ``qrels:FILE`` is made of judgements and of the runs among the rankers."""
-    from ltr_duel.core import InputError
-    from ltr_duel.data import load_dataset
+    from ltr_duel.rankers import pool_named
 
-    kind, _, file = str(path).partition(":")
-    if kind != "qrels":
-        return load_dataset(path)
-    from ltr_duel.rankers import pool_runs
-
-    runs = [word[word.index("run:") + 4 :] for word in words if word.startswith("run:") or "=run:" in word]
-    if not runs:
-        raise InputError(f"{path}: a corpus of judgements needs runs: --rankers run:FILE")
-    pool = pool_runs(file, dict(zip(runs, runs, strict=True)))
+    pool = pool_named(str(path), words, reading=reading.is_given)
+    if pool is None:
+        return reading.load(path)
     click.echo(
-        f"{file}: {pool.dataset.n_queries:,} queries, {pool.dataset.n_docs:,} documents, of which {pool.unjudged:,} are"
+        f"{path}: {pool.dataset.n_queries:,} queries, {pool.dataset.n_docs:,} documents, of which {pool.unjudged:,} are"
         f" not judged and have grade 0; {pool.left_out:,} queries without judgements or documents are left out",
         err=True,
     )
@@ -111,6 +160,12 @@ def rankings_of(dataset: Dataset, words: Sequence[str], **options: Any) -> Ranki
         if strange:
             click.echo(f"{name}: {' and '.join(strange)} in {about['file']} are left out", err=True)
     return rankings
+
+
+def only_writer(out: Path | None) -> None:
+    """Refuse a place that another process is writing to; keep others from it until the command ends."""
+    if out is not None:
+        click.get_current_context().with_resource(sole_writer(out))
 
 
 def end(code: int, *, at_once: bool = False) -> NoReturn:

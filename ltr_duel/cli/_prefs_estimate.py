@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ltr_duel.cli._options import COUNT, corpus_at, jobs_option, plugin_option, rankers_option, rankings_of, seed_option
+from ltr_duel.cli._options import (
+    COUNT,
+    OUT_FILE,
+    OUT_FOLDER,
+    corpus_at,
+    jobs_option,
+    most_rankers_option,
+    only_writer,
+    plugin_option,
+    rankers_option,
+    rankings_of,
+    seed_option,
+)
+from ltr_duel.cli._reading import Reading, reading_options
+from ltr_duel.cli._words import click_model_names, method_names
+
+_DIGITS = re.compile("[0-9]{1,9}")
 
 
 class Part(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
@@ -20,7 +38,7 @@ class Part(click.ParamType):  # type: ignore[type-arg]  # generic only in new ve
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
         """Parse both numbers."""
         number, _, of = str(value).partition("/")
-        if not (number.isdigit() and of.isdigit() and 1 <= int(number) <= int(of)):
+        if not (_DIGITS.fullmatch(number) and _DIGITS.fullmatch(of) and 1 <= int(number) <= int(of)):
             self.fail(f"'{value}' is not a share (for example 2/5, the second of five)", param, ctx)
         return int(number), int(of)
 
@@ -32,14 +50,18 @@ class Names(click.ParamType):  # type: ignore[type-arg]  # as above
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         """Split at commas."""
-        return value if isinstance(value, tuple) else tuple(filter(None, (part.strip() for part in value.split(","))))
+        if isinstance(value, tuple):
+            return value
+        names = tuple(filter(None, (part.strip() for part in value.split(","))))
+        if value and not names:
+            self.fail(f"'{value}' names nothing", param, ctx)
+        return names
 
 
 def goal_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say how exact the matrix is to be, and where partial results are kept."""
-    folder = click.Path(path_type=Path)
     for option in (
-        click.option("--store", type=folder, help="Folder for partial results.  [default: OUT.parts]"),
+        click.option("--store", type=OUT_FOLDER, help="Folder for partial results.  [default: OUT.parts]"),
         click.option(
             "--at-most", type=COUNT, default=4_000_000, show_default=True, help="Of a pair, in such a search."
         ),
@@ -52,13 +74,22 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--clicks", default="navigational", show_default=True, help="Click model.")
-@click.option("--method", default="probabilistic", show_default=True, help="How two rankers are compared.")
+@click.option(
+    "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Click model."
+)
+@click.option(
+    "--method",
+    default="probabilistic",
+    show_default=True,
+    shell_complete=method_names,
+    help="How two rankers are compared.",
+)
 @click.option("--outcome", default="", show_default="of the method", help="Rule by which clicks name a winner.")
 @click.option("--comparisons", type=COUNT, default=4000, show_default=True, help="Comparisons for each pair.")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
 @click.option("--ties", default="fixed_random", show_default=True, help="Order of documents with equal scores.")
 @click.option("--drop-constant", is_flag=True, help="Leave out features that are constant within each query.")
+@reading_options
 @rankers_option
 @click.option("--against", help="Only pairs with this ranker.")
 @goal_options
@@ -67,7 +98,7 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @plugin_option
 @seed_option
 @jobs_option
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The Parquet file to write.")
+@click.option("--out", type=OUT_FILE, required=True, help="The Parquet file to write.")
 def estimate(
     path: Path,
     clicks: str,
@@ -78,6 +109,7 @@ def estimate(
     ties: str,
     drop_constant: bool,
     words: tuple[str, ...],
+    reading: Reading,
     against: str | None,
     target_error: float | None,
     until_winner: float | None,
@@ -97,7 +129,8 @@ def estimate(
     from ltr_duel.preferences import estimate_preferences
     from ltr_duel.rankers import constant_features
 
-    dataset = corpus_at(path, words)
+    only_writer(None if share else out)
+    dataset = corpus_at(path, words, reading)
     constant = constant_features(dataset)
     if constant and not drop_constant and not words:
         listed = ", ".join(constant[:8]) + (", ..." if len(constant) > 8 else "")
@@ -135,21 +168,25 @@ def estimate(
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--comparisons", type=COUNT, default=0, help="Comparisons for each pair, in all.")
+@reading_options
 @rankers_option
 @goal_options
 @plugin_option
 @jobs_option
-@click.option("--out", type=click.Path(path_type=Path), help="The Parquet file to write.  [default: FILE]")
+@most_rankers_option
+@click.option("--out", type=OUT_FILE, help="The Parquet file to write.  [default: FILE]")
 def extend(
     file: Path,
     path: Path,
     comparisons: int,
     words: tuple[str, ...],
+    reading: Reading,
     target_error: float | None,
     until_winner: float | None,
     at_most: int,
     store: Path | None,
     jobs: int,
+    most_rankers: int,
     out: Path | None,
 ) -> None:
     """Add comparisons to the matrix in FILE, estimated on the corpus at PATH, under its own settings.
@@ -160,12 +197,14 @@ def extend(
     from ltr_duel.preferences import extend_preferences, load_preferences
     from ltr_duel.rankers import feature_rankers
 
-    matrix = load_preferences(file)
+    matrix = load_preferences(file, most_rankers=most_rankers)
     if matrix.tally is None:
         raise InputError(f"{file}: this matrix has no counts to add to: it was not estimated here")
-    about, dataset = matrix.provenance, corpus_at(path, words)
+    about, dataset = matrix.provenance, corpus_at(path, words, reading)
     if about.get("corpus_sha256") != dataset.sha256:
-        raise InputError(f"{path}: not the corpus that {file} was estimated on ('{about.get('corpus')}')")
+        raise InputError(
+            f"{path}: not the corpus that {file} was estimated on ('{about.get('corpus')}'), or read in another way"
+        )
     settings: dict[str, Any] = {"ties": about["ties"], "seed": about.get("tie_seed", 0), "jobs": jobs}
     if about.get("rankers"):
         if not words:
@@ -176,6 +215,7 @@ def extend(
     else:
         rankings = feature_rankers(dataset, features=matrix.names, **settings)
     out = out or file
+    only_writer(out)
     parts = store or _parts_of(out)
     grown = extend_preferences(
         matrix,
@@ -200,10 +240,18 @@ def _save(matrix: Any, out: Path, parts: Path) -> None:
     from ltr_duel.preferences import save_preferences
 
     save_preferences(matrix, out)
-    shutil.rmtree(parts, ignore_errors=True)
+    _forget(parts)
     counts = matrix.comparisons[matrix.comparisons > 0]
     many = f"{counts.min():,}" + (f" to {counts.max():,}" if counts.max() > counts.min() else "")
     click.echo(f"{out}: {len(matrix)} rankers, {many} comparisons for each pair")
     click.echo(winner_sentence(matrix))
     if "search" in matrix.provenance:
         click.echo(search_sentence(matrix))
+
+
+def _forget(parts: Path) -> None:
+    """Remove partial results, and nothing else: the folder may be one that the user keeps other things in."""
+    for folder in parts.glob("[0-9a-f]" * 16):
+        shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # not empty, or never made
+        parts.rmdir()

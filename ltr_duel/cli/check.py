@@ -15,7 +15,7 @@ def command(file: Path) -> None:
 
     Exit code: 0 all keep the contract of their kind; 1 some do not; 2 the file cannot be loaded.
     """
-    from ltr_duel.core import REGISTRIES, InputError, load_plugin
+    from ltr_duel.core import REGISTRIES, InputError, load_plugin, plugin_complaint
 
     plugin = load_plugin(file)  # which makes all kinds known
     registries = {registry.kind: registry for registry in REGISTRIES}
@@ -26,5 +26,11 @@ def command(file: Path) -> None:
             click.echo(f"{kind} '{name}' keeps the contract")
         except InputError as error:
             click.echo(str(error))
+            broken = True
+        except (Exception, SystemExit) as error:
+            complaint = plugin_complaint(error)
+            if complaint is None:
+                raise
+            click.echo(f"{kind} '{name}': {complaint}")
             broken = True
     sys.exit(1 if broken else 0)

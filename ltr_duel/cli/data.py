@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ltr_duel.cli._options import plugin_option
+from ltr_duel.cli._reading import Reading, reading_options
+from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError
 
 if TYPE_CHECKING:
-    from ltr_duel.data import Corpus, Dataset, Description, ReadOptions
+    from ltr_duel.data import Dataset, Description
 
 _PATH = click.Path(path_type=Path)
 
 
-@click.group()
+@click.group(cls=Commands)
 def command() -> None:
     """Read, convert and check corpora."""
-
-
-def _reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how feature files are read."""
-    for option in (
-        click.option("--unlabelled", help="Label -1: refuse (the default), or zero for grade 0."),
-        click.option("--labels", help="Labels that are no whole numbers: round or distinct."),
-        click.option("--fill", help="What NULL becomes: min, last (rank lists), nan or a number."),
-        click.option("--features", type=int, help="Number of features; a higher id is an error."),
-        click.option("--dialect", help="How the files are written; recognised if not given."),
-        click.option("--fold", type=int, help="Only this fold of a folder with Fold1 to Fold5."),
-        click.option("--split", help="Only this part of a folder: train, vali or test."),
-    ):
-        function = option(function)
-    return function
 
 
 @command.command("list")
@@ -69,6 +56,7 @@ def list_corpora() -> None:
 @click.option("--folder", type=_PATH, help="Where the archive and its files are kept.  [default: corpora/NAME]")
 @click.option("--url", "urls", multiple=True, help="Another address of the archive, tried first.")
 @click.option("--run", is_flag=True, help="Continue with rankers, preference matrix and regret plot.")
+@reading_options
 @click.pass_context
 def fetch(
     context: click.Context,
@@ -78,6 +66,7 @@ def fetch(
     folder: Path | None,
     urls: tuple[str, ...],
     run: bool,
+    reading: Reading,
 ) -> None:
     """Get the corpus NAME and convert it: terms, download or your own archive, checksum, unpack, check, convert."""
     from ltr_duel.cli.demo import command as demo
@@ -85,7 +74,7 @@ def fetch(
     from ltr_duel.data import fetch as fetch_corpus
 
     folder = folder or Path("corpora") / name
-    converted = fetch_corpus(CORPORA[name], FetchOptions(accept_terms, archive, folder, urls), click.echo)
+    converted = fetch_corpus(CORPORA[name], FetchOptions(accept_terms, archive, folder, urls, *reading), click.echo)
     if run:
         context.invoke(demo, path=converted, out=folder / "demo")
     else:
@@ -95,14 +84,12 @@ def fetch(
 
 @command.command()
 @click.argument("path", type=_PATH)
-@_reading_options
-def info(path: Path, split: str | None, fold: int | None, **how: Any) -> None:
+@reading_options
+def info(path: Path, reading: Reading) -> None:
     """Print what is in PATH, a feature file or a folder with train, vali and test."""
-    from dataclasses import asdict
+    from ltr_duel.data import describe
 
-    from ltr_duel.data import describe, load_dataset
-
-    dataset = load_dataset(path, split=split, fold=fold, **asdict(_options(how)))
+    dataset = reading.load(path)
     for label, value in _facts(dataset, describe(dataset)):
         click.echo(f"{label:<20} {value}")
 
@@ -113,27 +100,27 @@ def info(path: Path, split: str | None, fold: int | None, **how: Any) -> None:
 @click.option("--corpus", help="Which corpus of `ltr-duel data list` this is: sets how it is read, and its grades.")
 @click.option("--memory", type=float, help="Megabytes of memory to stay below.")
 @click.option("--jobs", default=-1, show_default=True, help="Threads; -1 for all cores.")
-@_reading_options
+@reading_options
 def convert(
     path: Path,
     corpus: str | None,
     memory: float | None,
     jobs: int,
-    split: str | None,
-    fold: int | None,
-    **how: Any,
+    reading: Reading,
 ) -> None:
     """Convert PATH once, so that it opens in milliseconds ever after; prints where it is kept."""
     from ltr_duel.data import CORPORA, Naming, default_name
     from ltr_duel.data import convert as convert_corpus
 
-    options, naming = _options(how), None
+    options, naming, split, fold = reading.options, None, reading.split, reading.fold
     if corpus:
         known = CORPORA[corpus]
-        options = _options(how, known)
-        naming = Naming(default_name(path, split, fold), known.grades, None, corpus)
+        options = known.reading(**reading.given)
+        naming = Naming(default_name(path, split, fold), known.grades_read(options), None, corpus)
         if known.reading_choices:
             click.echo(f"{corpus} is read with {known.reading_choices}, unless you say otherwise", err=True)
+    if memory is not None and not 0 < memory < math.inf:
+        raise InputError(f"--memory must be a number of megabytes above 0, not {memory}")
     room = int(memory * 2**20) if memory is not None else None
     click.echo(convert_corpus(path, options, naming=naming, split=split, fold=fold, jobs=jobs, memory=room))
 
@@ -142,15 +129,13 @@ def convert(
 @click.argument("path", type=_PATH)
 @click.option("--corpus", help="Which corpus of `ltr-duel data list` this should be.")
 @plugin_option
-@click.option("--dialect", help="How the files are written; recognised if not given.")
-def check(path: Path, corpus: str | None, dialect: str | None) -> None:
+@reading_options
+def check(path: Path, corpus: str | None, reading: Reading) -> None:
     """Compare PATH with published checksums and counts, and name the lines that break the format."""
     from ltr_duel.data import CORPORA, check_file, count_problems, expected_digests, feature_files
 
-    known = CORPORA[corpus] if corpus else None
-    written = dialect or (known.dialect if known else None)
-    decimals = known is not None and known.labels != "grades"
-    reports = [check_file(file, written, decimals=decimals) for file in feature_files(path)]
+    options = CORPORA[corpus].reading(**reading.given) if corpus else reading.options
+    reports = [check_file(file, options) for file in feature_files(path, reading.split, reading.fold)]
     problems = []
     for report in reports:
         click.echo(f"{report.file}: {report.documents:,} documents, {report.queries:,} queries")
@@ -197,16 +182,6 @@ def clear(yes: bool) -> None:
     click.echo(f"freed {clear_cache() / 1e6:,.1f} MB")
 
 
-def _options(how: dict[str, Any], corpus: Corpus | None = None) -> ReadOptions:
-    """Return the options to read with: what the user said, then what the corpus declares."""
-    from ltr_duel.data import ReadOptions, fill_from_text
-
-    given = how | {"fill": fill_from_text(how["fill"])}
-    if corpus is not None:
-        return corpus.reading(**given)
-    return ReadOptions(**{key: value for key, value in given.items() if value is not None})
-
-
 def _facts(dataset: Dataset, seen: Description) -> list[tuple[str, str]]:
     import numpy as np
 
@@ -232,4 +207,4 @@ def _facts(dataset: Dataset, seen: Description) -> list[tuple[str, str]]:
 
 def _column(dataset: Dataset, column: int) -> str:
     name = dataset.feature_names[column]
-    return name if name == str(column + 1) else f"{column + 1} ({name})"
+    return name if name.isdecimal() else f"{column + 1} ({name})"

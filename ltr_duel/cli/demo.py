@@ -7,7 +7,19 @@ from pathlib import Path
 
 import click
 
-from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, rankers_option, rankings_of, seed_option
+from ltr_duel.cli._options import (
+    COUNT,
+    OUT_FOLDER,
+    corpus_at,
+    jobs_option,
+    only_writer,
+    plugin_option,
+    rankers_option,
+    rankings_of,
+    seed_option,
+)
+from ltr_duel.cli._reading import Reading, reading_options
+from ltr_duel.cli._words import click_model_names, policy_names
 
 
 @click.command()
@@ -15,20 +27,29 @@ from ltr_duel.cli._options import COUNT, jobs_option, plugin_option, rankers_opt
     "--data",
     "path",
     type=click.Path(path_type=Path),
-    help="A feature file or a folder; a synthetic corpus if not given.",
+    help="A feature file or a folder, or qrels:FILE with runs as rankers; a synthetic corpus if not given.",
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=OUT_FOLDER,
     default="demo",
     show_default=True,
     help="The folder to write to.",
 )
+@reading_options
 @rankers_option
-@click.option("--clicks", default="navigational", show_default=True, help="Click model.")
+@click.option(
+    "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Click model."
+)
 @click.option("--comparisons", type=COUNT, default=2000, show_default=True, help="Comparisons for each pair.")
 @click.option(
-    "--policy", "policies", multiple=True, default=("rucb", "mdb"), show_default=True, help="May be repeated."
+    "--policy",
+    "policies",
+    multiple=True,
+    default=("rucb", "mdb"),
+    show_default=True,
+    shell_complete=policy_names,
+    help="May be repeated.",
 )
 @click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
 @click.option("--repetitions", type=COUNT, default=10, show_default=True, help="Runs of each policy.")
@@ -39,6 +60,7 @@ def command(
     path: Path | None,
     out: Path,
     words: tuple[str, ...],
+    reading: Reading,
     clicks: str,
     comparisons: int,
     policies: tuple[str, ...],
@@ -47,29 +69,35 @@ def command(
     seed: int,
     jobs: int,
 ) -> None:
-    """Find the best feature ranker under simulated clicks, and the regret of each policy until it is found.
+    """Find the best ranker under simulated clicks, and the regret of each policy until it is found.
 
-    Reads a corpus (without --data it makes one of MSLR's shape, writes it as text, and reads that back), builds a
-    ranker for each feature, estimates all pairwise preferences, runs the policies on them, and writes report.html,
-    regret.png, preferences.png, preferences.parquet and results.parquet.
+    Reads a corpus (without --data it makes one of MSLR's shape, writes it as text, and reads that back), builds the
+    rankers, one for each feature if none are named, estimates all pairwise preferences, runs the policies on them, and
+    writes report.html, regret.png, preferences.png, preferences.parquet and results.parquet.
     """
     from ltr_duel.analysis import save_study
     from ltr_duel.bandits import POLICIES
-    from ltr_duel.core import checked_jobs
-    from ltr_duel.data import load_dataset
+    from ltr_duel.clicks import CLICK_MODELS
+    from ltr_duel.core import InputError, checked_jobs, require_whole
     from ltr_duel.preferences import estimate_preferences
     from ltr_duel.rankers import constant_features
     from ltr_duel.simulation import checkpoints, simulate
 
+    if path is None and reading.is_given:
+        raise InputError("options of how feature files are read go with --data")
+    CLICK_MODELS.configure(clicks)
     checked_jobs(jobs)
+    only_writer(out)
     checkpoints(horizon)
+    require_whole("the number of comparisons", comparisons, 2)
+    require_whole("the number of repetitions", repetitions, 1)
     for policy in policies:
         POLICIES.configure(policy)
     began = time.perf_counter()
-    dataset = load_dataset(_synthetic_corpus(out, seed) if path is None else path)
+    dataset = corpus_at(_synthetic_corpus(out, seed) if path is None else path, words, reading)
     click.echo(
-        f"{dataset.name}: {dataset.n_queries:,} queries, {dataset.n_docs:,} documents, {dataset.n_features} features,"
-        f" grades 0..{dataset.grades - 1}"
+        f"{dataset.name}: {dataset.n_queries:,} queries, {dataset.n_docs:,} documents,"
+        f" {dataset.n_features or 'no'} features, grades 0..{dataset.grades - 1}"
     )
     notes = ["This is a synthetic corpus; its features mean nothing."] if path is None else []
     constant = () if words else constant_features(dataset)

@@ -9,14 +9,18 @@ import click
 
 from ltr_duel.cli._options import (
     COUNT,
+    OUT_FOLDER,
     corpus_at,
     jobs_option,
+    only_writer,
     plugin_option,
     print_table,
     rankers_option,
     rankings_of,
     seed_option,
 )
+from ltr_duel.cli._reading import Reading, reading_options
+from ltr_duel.cli._words import click_model_names, method_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,10 +28,24 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
+@reading_options
 @rankers_option
 @click.option("--sizes", default="3,10,100", show_default=True, help="Sizes of the sets.")
-@click.option("--clicks", default="perfect,navigational,informational", show_default=True, help="Click models.")
-@click.option("--method", "methods", multiple=True, show_default="all for sets", help="May be repeated.")
+@click.option(
+    "--clicks",
+    default="perfect,navigational,informational",
+    show_default=True,
+    shell_complete=click_model_names,
+    help="Click models.",
+)
+@click.option(
+    "--method",
+    "methods",
+    multiple=True,
+    show_default="all for sets",
+    shell_complete=method_names,
+    help="May be repeated.",
+)
 @click.option("--multileavings", type=COUNT, default=3000, show_default=True, help="Of each set.")
 @click.option("--repetitions", type=COUNT, default=30, show_default=True, help="Sets of each size.")
 @click.option("--comparisons", type=COUNT, default=4000, show_default=True, help="Of each pair, to find the winners.")
@@ -35,10 +53,11 @@ if TYPE_CHECKING:
 @plugin_option
 @seed_option
 @jobs_option
-@click.option("--out", type=click.Path(path_type=Path), help="A folder for distortion.parquet and distortion.png.")
+@click.option("--out", type=OUT_FOLDER, help="A folder for distortion.parquet and distortion.png.")
 def command(
     path: Path,
     words: tuple[str, ...],
+    reading: Reading,
     sizes: str,
     clicks: str,
     methods: tuple[str, ...],
@@ -59,7 +78,8 @@ def command(
     from ltr_duel.simulation import distortion_table, measure_distortion
 
     wanted = [COUNT.convert(word.strip(), None, None) for word in sizes.split(",")]
-    rankings = rankings_of(corpus_at(path, words), words, seed=seed, drop_constant=True, jobs=jobs)
+    only_writer(out)
+    rankings = rankings_of(corpus_at(path, words, reading), words, seed=seed, drop_constant=True, jobs=jobs)
     frame = measure_distortion(
         rankings,
         clicks=[word.strip() for word in clicks.split(",")],

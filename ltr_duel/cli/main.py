@@ -5,18 +5,21 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+from typing import NoReturn
 
 import click
 
 import ltr_duel.cli
 from ltr_duel.cli._options import end
-from ltr_duel.core import InputError
+from ltr_duel.cli._signals import interrupted, interrupts_heard, was_interrupted
+from ltr_duel.cli._words import Commands
+from ltr_duel.core import InputError, cause, in_one_line, plugin_complaint
 
 # Raised for a group without a command, by versions of click that do not simply print the help.
 _HELP_WANTED = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 
-class CommandFolder(click.Group):
+class CommandFolder(Commands):
     """A group whose commands are the modules of this package."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -41,7 +44,16 @@ def cli() -> None:
 
 def main(*words: str) -> None:
     """Run a command, by default that of the process; exit code 2 and one sentence on stderr for bad input."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="surrogateescape")  # names of files need not be UTF-8
+    with interrupts_heard():
+        _run(words)
+
+
+def _run(words: tuple[str, ...]) -> None:
     try:
+        if any("\0" in word for word in words):
+            raise InputError("a null character cannot be part of a command")
         code = cli.main(
             words or None, prog_name="ltr-duel", standalone_mode=False
         )  # what a command returns, or its ctx.exit(code)
@@ -50,19 +62,40 @@ def main(*words: str) -> None:
         error.show()
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        print(f"ltr-duel: {error.format_message()}", file=sys.stderr)
+        _say(error.format_message())
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
-        print("ltr-duel: interrupted", file=sys.stderr)
-        end(130)
-    except (InputError, FileNotFoundError, PermissionError, IsADirectoryError) as error:
-        print(f"ltr-duel: {_sentence(error)}", file=sys.stderr)
+        _end_interrupted()
+    except (InputError, OSError, MemoryError) as error:
+        complaint = None if isinstance(error, InputError) else plugin_complaint(error)
+        _say(complaint or _sentence(error))
+        end(2)
+    except (Exception, SystemExit) as error:
+        if was_interrupted() and not isinstance(error, SystemExit):
+            _end_interrupted()
+        complaint = plugin_complaint(error)
+        if complaint is None:
+            raise
+        _say(complaint)
         end(2)
 
 
+def _end_interrupted() -> NoReturn:
+    code, word = interrupted()
+    _say(word)
+    end(code)
+
+
+def _say(sentence: str) -> None:
+    print(f"ltr-duel: {in_one_line(sentence)}", file=sys.stderr)
+
+
 def _sentence(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename:
-        return f"{error.filename}: {error.strerror}"
+    """Say what the system did not grant; the one place for errors of files that nobody has said more exactly."""
+    if isinstance(error, OSError):
+        return f"{error.filename}: {cause(error)}" if error.filename else cause(error)
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory ({str(error) or 'none was left'})"
     return str(error)
 
 

@@ -7,17 +7,19 @@ from pathlib import Path
 
 import click
 
+from ltr_duel.cli._options import OUT_FOLDER
+
 
 @click.command()
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder to merge them into.")
+@click.option("--out", type=OUT_FOLDER, required=True, help="The folder to merge them into.")
 def command(folders: tuple[Path, ...], out: Path) -> None:
     """Copy all runs of FOLDERS (for example shards of an experiment) into one folder; they stay as they are."""
     from ltr_duel.experiment import merge_stores
 
     merged = merge_stores(out, folders)
-    for path in merged.damaged:
-        click.echo(f"left out, damaged: {path}", err=True)
+    for why in merged.damaged:
+        click.echo(f"left out: {why}", err=True)
     click.echo(
         f"{out}: {merged.copied:,} runs copied"
         + (f", {merged.already_there:,} already there" if merged.already_there else "")

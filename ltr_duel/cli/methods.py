@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from ltr_duel.cli._options import plugin_option, print_catalogue
+from ltr_duel.cli._words import method_names
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=method_names)
 @click.option("--bibtex", is_flag=True, help="Print what to cite, instead.")
 @plugin_option
 def command(names: tuple[str, ...], bibtex: bool) -> None:

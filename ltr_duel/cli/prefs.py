@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ltr_duel.cli._options import COUNT, print_table, seed_option
+from ltr_duel.cli._options import COUNT, OUT_FILE, ROWS, most_rankers_option, print_table, seed_option
 from ltr_duel.cli._prefs_estimate import Names, estimate, extend
+from ltr_duel.cli._words import Commands
 
 if TYPE_CHECKING:
     from ltr_duel.preferences import PreferenceMatrix
 
 
-@click.group()
+@click.group(cls=Commands)
 def command() -> None:
     """Estimate and inspect preference matrices.
 
@@ -30,32 +31,22 @@ command.add_command(extend)
 
 @command.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print the matrix as JSON.")
-@click.option("--properties", "with_properties", is_flag=True, help="With --json: all properties too.")
-@click.option("--rows", type=COUNT, default=10, show_default=True, help="Rankers to list.")
-def show(file: Path, as_json: bool, with_properties: bool, rows: int) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON: matrix, counts, scores, properties.")
+@click.option("--rows", type=ROWS, default=10, show_default=True, help="Rankers to list.")
+@most_rankers_option
+def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
     """Print the winners and the best rankers of the matrix in FILE, and what kind of preferences it holds."""
     from ltr_duel.analysis import property_lines, rankers_table, winner_sentence
+    from ltr_duel.preferences import difference_from_paper
 
-    matrix = _read(file)
+    matrix = _read(file, most_rankers)
     if as_json:
-        content: dict[str, Any] = {
-            "names": matrix.names,
-            "p": matrix.p.tolist(),
-            "standard_error": [[_finite(e) for e in row] for row in matrix.standard_error.tolist()],
-            "condorcet_winner": matrix.condorcet_winner,
-            "copeland_winners": matrix.copeland_winners,
-            "borda_winner": matrix.borda_winner,
-            "provenance": matrix.provenance,
-        }
-        if with_properties:
-            from ltr_duel.preferences import matrix_properties
-
-            content["properties"] = matrix_properties(matrix).as_dict()
-        click.echo(json.dumps(content))
+        click.echo(json.dumps(_everything(matrix)))
         return
     click.echo(f"{file}: {len(matrix)} rankers")
     click.echo(winner_sentence(matrix))
+    if differs := difference_from_paper(matrix):
+        click.echo(differs)
     for line in property_lines(matrix):
         click.echo(line)
     click.echo()
@@ -68,13 +59,14 @@ def show(file: Path, as_json: bool, with_properties: bool, rows: int) -> None:
 @command.command()
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
-@click.option("--rows", type=COUNT, default=10, show_default=True, help="Pairs to list.")
-def compare(a: Path, b: Path, rows: int) -> None:
+@click.option("--rows", type=ROWS, default=10, show_default=True, help="Pairs to list.")
+@most_rankers_option
+def compare(a: Path, b: Path, rows: int, most_rankers: int) -> None:
     """Compare the matrices in A and B on the rankers that both have."""
     from ltr_duel.analysis import agreement_lines, agreement_table
     from ltr_duel.preferences import compare_matrices
 
-    agreement = compare_matrices(_read(a), _read(b))
+    agreement = compare_matrices(_read(a, most_rankers), _read(b, most_rankers))
     for line in agreement_lines(agreement):
         click.echo(line)
     click.echo()
@@ -84,12 +76,13 @@ def compare(a: Path, b: Path, rows: int) -> None:
 @command.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--title", default="", help="Above the picture.")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The picture to write (.png, .svg, .pdf).")
-def plot(file: Path, title: str, out: Path) -> None:
+@click.option("--out", type=OUT_FILE, required=True, help="The picture to write (.png, .svg, .pdf).")
+@most_rankers_option
+def plot(file: Path, title: str, out: Path, most_rankers: int) -> None:
     """Draw the matrix in FILE as a heat map, in Copeland order; grey where it is not known who is better."""
     from ltr_duel.analysis import plot_preferences, save_figure
 
-    save_figure(plot_preferences(_read(file), title=title), out)
+    save_figure(plot_preferences(_read(file, most_rankers), title=title), out)
     click.echo(f"{out}")
 
 
@@ -99,21 +92,26 @@ def plot(file: Path, title: str, out: Path) -> None:
 @click.option("--size", type=COUNT, help="That many at random, of which one beats all others.")
 @click.option("--rename", multiple=True, metavar="OLD=NEW", help="Another name for a ranker; may be repeated.")
 @seed_option
-@click.option(
-    "--out", type=click.Path(path_type=Path), required=True, help="File to write: .parquet, .csv, .npy, .txt."
-)
+@most_rankers_option
+@click.option("--out", type=OUT_FILE, required=True, help="File to write: .parquet, .csv, .npy, .txt.")
 def subset(
-    file: Path, rankers: tuple[str, ...] | None, size: int | None, rename: tuple[str, ...], seed: int, out: Path
+    file: Path,
+    rankers: tuple[str, ...] | None,
+    size: int | None,
+    rename: tuple[str, ...],
+    seed: int,
+    most_rankers: int,
+    out: Path,
 ) -> None:
     """Write the matrix of some of the rankers in FILE, perhaps under other names, or in another format."""
     from ltr_duel.analysis import winner_sentence
     from ltr_duel.core import InputError
     from ltr_duel.preferences import random_condorcet_subset, save_preferences
 
-    matrix = _read(file)
-    if rankers and size is not None:
+    matrix = _read(file, most_rankers)
+    if rankers is not None and size is not None:
         raise InputError("give either --rankers or --size")
-    if rankers:
+    if rankers is not None:
         matrix = matrix[rankers]
     if size is not None:
         matrix = random_condorcet_subset(matrix, size, seed)
@@ -126,7 +124,7 @@ def subset(
     click.echo(winner_sentence(matrix))
 
 
-def _read(file: Path) -> PreferenceMatrix:
+def _read(file: Path, most_rankers: int) -> PreferenceMatrix:
     """Read a file, or make the matrix of that name."""
     from ltr_duel.preferences import SYNTHETIC, arxiv, load_preferences, synthetic_preferences
 
@@ -134,7 +132,28 @@ def _read(file: Path) -> PreferenceMatrix:
         return arxiv()
     if not file.exists() and str(file) in SYNTHETIC:
         return synthetic_preferences(str(file))
-    return load_preferences(file)
+    return load_preferences(file, most_rankers=most_rankers)
+
+
+def _everything(matrix: PreferenceMatrix) -> dict[str, Any]:
+    """Return all that is known of a matrix; what is not a number is null."""
+    from ltr_duel.preferences import difference_from_paper, matrix_properties
+
+    counts = {"comparisons": matrix.comparisons, "wins": matrix.wins, "ties": matrix.ties}
+    return {
+        "names": matrix.names,
+        "p": matrix.p.tolist(),
+        "standard_error": [[_finite(e) for e in row] for row in matrix.standard_error.tolist()],
+        **{name: None if array is None else array.tolist() for name, array in counts.items()},
+        "condorcet_winner": matrix.condorcet_winner,
+        "copeland_winners": matrix.copeland_winners,
+        "copeland_scores": matrix.copeland_scores.tolist(),
+        "borda_winner": matrix.borda_winner,
+        "borda_scores": matrix.borda_scores.tolist(),
+        "properties": matrix_properties(matrix).as_dict(),
+        "difference_from_paper": difference_from_paper(matrix),
+        "provenance": matrix.provenance,
+    }
 
 
 def _finite(number: float) -> float | None:

@@ -7,8 +7,10 @@ from pathlib import Path
 import click
 
 from ltr_duel.cli._options import (
+    OUT_FOLDER,
     corpus_at,
     jobs_option,
+    only_writer,
     plugin_option,
     print_catalogue,
     print_table,
@@ -16,9 +18,11 @@ from ltr_duel.cli._options import (
     rankings_of,
     seed_option,
 )
+from ltr_duel.cli._reading import Reading, reading_options
+from ltr_duel.cli._words import Commands
 
 
-@click.group()
+@click.group(cls=Commands)
 def command() -> None:
     """List the kinds of rankers, and evaluate rankers by the relevance grades."""
 
@@ -34,16 +38,18 @@ def kinds() -> None:
 
 @command.command()
 @click.argument("path", type=click.Path(path_type=Path))
+@reading_options
 @rankers_option
 @click.option("--measure", "measures", multiple=True, help="NDCG@k, ERR@k, MAP, MRR, P@k, R@k; may be repeated.")
 @click.option("--ties", default="fixed_random", show_default=True, help="Order of documents with equal scores.")
 @plugin_option
 @seed_option
 @jobs_option
-@click.option("--out", type=click.Path(path_type=Path), help="A folder for measures.parquet, .tex and .png.")
+@click.option("--out", type=OUT_FOLDER, help="A folder for measures.parquet, .tex and .png.")
 def evaluate(
     path: Path,
     words: tuple[str, ...],
+    reading: Reading,
     measures: tuple[str, ...],
     ties: str,
     seed: int,
@@ -59,7 +65,8 @@ def evaluate(
     from ltr_duel.core import replacing
     from ltr_duel.rankers import DEFAULT_MEASURES, evaluate_rankers
 
-    dataset = corpus_at(path, words)
+    only_writer(out)
+    dataset = corpus_at(path, words, reading)
     rankings = rankings_of(dataset, words, ties=ties, seed=seed, jobs=jobs)
     table = evaluate_rankers(rankings, measures or DEFAULT_MEASURES)
     text = measures_table(table)

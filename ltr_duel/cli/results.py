@@ -7,43 +7,52 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import print_table
+from ltr_duel.cli._options import OUT_FILE, print_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ltr_duel.experiment import Study, StudyResults
 
+_FORMAT = click.Choice(("png", "pdf", "svg"), case_sensitive=False)
+_BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
+
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--regret", default="average", show_default=True, help="Which regret the summary is of.")
-@click.option("--csv", type=click.Path(path_type=Path), help="Write the tidy table here.")
-@click.option("--latex", type=click.Path(path_type=Path), help="Write the summary as a LaTeX table here.")
+@click.option("--csv", type=OUT_FILE, help="Write the tidy table here.")
+@click.option("--latex", type=OUT_FILE, help="Write the summary as a LaTeX table here.")
 @click.option("--plots", type=click.Path(path_type=Path), help="Write the figures into this folder.")
-@click.option("--format", "suffix", default="png", show_default=True, help="Of the figures: png, pdf or svg.")
-@click.option("--band", default="quantiles", show_default=True, help="quantiles, standard error, sd, range or none.")
+@click.option("--format", "suffix", type=_FORMAT, default="png", show_default=True, help="Of the figures.")
+@click.option("--band", type=_BAND, default="quantiles", show_default=True, help="Around the lines.")
 def command(
     folder: Path, regret: str, csv: Path | None, latex: Path | None, plots: Path | None, suffix: str, band: str
 ) -> None:
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
-    from ltr_duel.analysis import latex_table, summary_table
-    from ltr_duel.core import InputError, regret_column, replacing
+    from ltr_duel.analysis import ENOUGH_RUNS, few_runs_sentence, latex_table, summary_table
+    from ltr_duel.core import InputError, regret_column, replacing, unknown_name
     from ltr_duel.experiment import StudyResults
+    from ltr_duel.simulation import REGRETS
 
+    if regret not in REGRETS:
+        raise unknown_name("regret", regret, REGRETS)
     results = StudyResults(folder)
     summary = results.summary(regret_column(regret))
     if summary.empty:
         raise InputError(f"{folder}: no run is done yet")
     table = summary_table(summary)
     print_table(table)
+    fewest = int(summary["runs"].min())
+    if len(summary) > 1 and fewest < ENOUGH_RUNS:
+        click.echo(few_runs_sentence(fewest), err=True)
     if csv is not None:
         results.to_csv(csv)
     if latex is not None:
         with replacing(latex) as temporary:
             temporary.write_text(latex_table(table), encoding="utf-8")
     if plots is not None:
-        for path in _draw(results, plots, f".{suffix.lower().lstrip('.')}", regret, band):
+        for path in _draw(results, plots, f".{suffix}", regret, band):
             click.echo(path)
 
 

@@ -7,23 +7,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import end, jobs_option, plugins_option
+from ltr_duel.cli._options import OUT_FOLDER, end, jobs_option, plugins_option
+from ltr_duel.cli._signals import interrupted
 
 if TYPE_CHECKING:
     from ltr_duel.core import Plugin
     from ltr_duel.experiment import Report
 
+_MOST = 10  # files that are named
+
 
 @click.command()
 @click.argument("spec", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="The folder of results; existing results are reused.")
+@click.option("--out", type=OUT_FOLDER, help="The folder of results; existing results are reused.")
 @click.option("--dry-run", is_flag=True, help="Only print the plan: runs, duels, estimated time and disk.")
 @click.option("--backend", default="threads", show_default=True, help="threads, loky (processes) or dask (a cluster).")
 @jobs_option
 @click.option("--scheduler", help="Address of a dask scheduler, tcp://host:port; started here if not given.")
 @click.option("--shard", help="Only part i of n of the plan, written i/n, for array jobs of a batch system.")
 @click.option("--on-existing", default="reuse", show_default=True, help="reuse, overwrite or error.")
-@click.option("--retry", is_flag=True, help="Do failed runs again, and replace damaged files.")
+@click.option("--retry", is_flag=True, help="Do failed runs again, and those whose files are damaged; reads all files.")
 @click.option("--time-limit", type=float, help="Seconds after which a run is killed and counts as failed.")
 @plugins_option
 def command(
@@ -41,7 +44,7 @@ def command(
 ) -> None:
     """Do the runs of the experiment in the file SPEC that are not in the folder yet.
 
-    Exit code: 0 all is done; 1 some runs failed or some files are damaged; 2 bad input; 130 interrupted.
+    Exit code: 0 all is done; 1 some runs failed or some files are damaged; 2 bad input; 130 or 143 interrupted.
     """
     from ltr_duel.core import InputError
     from ltr_duel.experiment import Backend, check_backend, make_plan, parse_shard, print_estimate, run_experiment
@@ -51,7 +54,7 @@ def command(
     check_backend(where)
     if out is None and not dry_run:
         raise click.UsageError("give --out DIR, the folder of results (or --dry-run)")
-    plan = make_plan(spec, plugins=[plugin.path for plugin in plugins], jobs=jobs)
+    plan = make_plan(spec, plugins=[plugin.path for plugin in plugins], jobs=jobs, estimate=not dry_run)
     if dry_run:
         for line in print_estimate(plan, part, out, where):
             click.echo(line)
@@ -64,8 +67,9 @@ def command(
         end(2, at_once=at_once)
     _print(report, Path(str(out)))
     if report.interrupted:
-        click.echo("ltr-duel: interrupted", err=True)
-        end(130, at_once=at_once)
+        code, word = interrupted()
+        click.echo(f"ltr-duel: {word}", err=True)
+        end(code, at_once=at_once)
     end(1 if report.failed or report.damaged else 0, at_once=at_once)
 
 
@@ -76,7 +80,10 @@ def _print(report: Report, out: Path) -> None:
         + (f", {len(report.failed):,} failed" if report.failed else "")
         + (f", {report.left:,} to do" if report.left else "")
     )
-    for digest, why in sorted(report.damaged.items())[:10]:
+    for digest, why in sorted(report.replaced.items())[:_MOST]:
+        path = out / "runs" / f"{digest}.parquet"
+        click.echo(f"done again: {why if why.startswith(str(path)) else f'{path}: {why}'}", err=True)
+    for digest, why in sorted(report.damaged.items())[:_MOST]:
         click.echo(f"not trusted: {out / 'runs' / f'{digest}.parquet'} ({why})", err=True)
     if report.failed:
         click.echo(f"why runs failed: ltr-duel status {out}", err=True)

@@ -9,14 +9,18 @@ import click
 
 from ltr_duel.cli._options import (
     COUNT,
+    OUT_FOLDER,
     corpus_at,
     jobs_option,
+    only_writer,
     plugin_option,
     print_table,
     rankers_option,
     rankings_of,
     seed_option,
 )
+from ltr_duel.cli._reading import Reading, reading_options
+from ltr_duel.cli._words import click_model_names, method_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,9 +28,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
+@reading_options
 @rankers_option
-@click.option("--clicks", default="navigational", show_default=True, help="Click model.")
-@click.option("--method", "methods", multiple=True, show_default="all", help="May be repeated.")
+@click.option(
+    "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Click model."
+)
+@click.option(
+    "--method", "methods", multiple=True, show_default="all", shell_complete=method_names, help="May be repeated."
+)
 @click.option("--pairs", type=COUNT, default=20, show_default=True, help="Pairs of rankers, drawn at random.")
 @click.option("--least-gap", default=0.01, show_default=True, help="Least difference of NDCG@10 in a pair.")
 @click.option("--impressions", type=COUNT, default=3000, show_default=True, help="Of each pair in each repetition.")
@@ -36,10 +45,11 @@ if TYPE_CHECKING:
 @plugin_option
 @seed_option
 @jobs_option
-@click.option("--out", type=click.Path(path_type=Path), help="A folder for sensitivity.parquet and sensitivity.png.")
+@click.option("--out", type=OUT_FOLDER, help="A folder for sensitivity.parquet and sensitivity.png.")
 def command(
     path: Path,
     words: tuple[str, ...],
+    reading: Reading,
     clicks: str,
     methods: tuple[str, ...],
     pairs: int,
@@ -62,7 +72,8 @@ def command(
     from ltr_duel.simulation import measure_sensitivity, sensitivity_table
 
     require_between("the accuracy", accuracy, 0.5, 1)
-    rankings = rankings_of(corpus_at(path, words), words, seed=seed, drop_constant=True, jobs=jobs)
+    only_writer(out)
+    rankings = rankings_of(corpus_at(path, words, reading), words, seed=seed, drop_constant=True, jobs=jobs)
     frame = measure_sensitivity(
         rankings,
         clicks=clicks,

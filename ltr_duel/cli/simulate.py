@@ -8,29 +8,50 @@ import click
 
 from ltr_duel.cli._options import (
     COUNT,
+    OUT_FOLDER,
     corpus_at,
     jobs_option,
+    most_rankers_option,
+    only_writer,
     plugin_option,
     print_table,
     rankers_option,
     rankings_of,
     seed_option,
 )
+from ltr_duel.cli._reading import Reading, reading_options
+from ltr_duel.cli._words import click_model_names, method_names, policy_names
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--live", type=click.Path(path_type=Path), help="Ask simulated users of this corpus, not coins.")
+@reading_options
 @rankers_option
-@click.option("--clicks", default="navigational", show_default=True, help="Click model of simulated users.")
-@click.option("--method", default="probabilistic", show_default=True, help="How they compare two rankers.")
-@click.option("--slates", default="sosm", show_default=True, help="How they compare sets of rankers.")
+@click.option(
+    "--clicks",
+    default="navigational",
+    show_default=True,
+    shell_complete=click_model_names,
+    help="Click model of simulated users.",
+)
+@click.option(
+    "--method",
+    default="probabilistic",
+    show_default=True,
+    shell_complete=method_names,
+    help="How they compare two rankers.",
+)
+@click.option(
+    "--slates", default="sosm", show_default=True, shell_complete=method_names, help="How they compare sets of rankers."
+)
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown to them.")
 @click.option("--comparisons", type=COUNT, default=4000, show_default=True, help="Of each pair, if FILE is not given.")
 @click.option(
     "--policy",
     "policies",
     multiple=True,
+    shell_complete=policy_names,
     required=True,
     help="A policy, with parameters if wanted (rucb:alpha=0.51); may be given several times. 'all' for all.",
 )
@@ -39,9 +60,10 @@ from ltr_duel.cli._options import (
 @click.option("--repetitions", type=COUNT, default=10, show_default=True, help="Runs of each policy.")
 @seed_option
 @jobs_option
+@most_rankers_option
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=OUT_FOLDER,
     default="simulation",
     show_default=True,
     help="The folder to write to.",
@@ -50,6 +72,7 @@ def command(
     file: Path | None,
     live: Path | None,
     words: tuple[str, ...],
+    reading: Reading,
     clicks: str,
     method: str,
     slates: str,
@@ -60,6 +83,7 @@ def command(
     repetitions: int,
     seed: int,
     jobs: int,
+    most_rankers: int,
     out: Path,
 ) -> None:
     """Run policies against the preference matrix in FILE, and plot their regret.
@@ -71,7 +95,7 @@ def command(
     """
     from ltr_duel.analysis import plot_regret, policies_table, save_figure, winner_sentence
     from ltr_duel.bandits import POLICIES
-    from ltr_duel.core import InputError
+    from ltr_duel.core import InputError, replacing_files
     from ltr_duel.preferences import estimate_preferences, load_preferences
     from ltr_duel.simulation import Live, OracleSource, simulate
 
@@ -79,18 +103,21 @@ def command(
         raise InputError("give the FILE of a preference matrix, or --live with a corpus")
     if words and live is None:
         raise InputError("--rankers goes with --live; the rankers of a matrix are those in FILE")
+    if reading.is_given and live is None:
+        raise InputError("options of how feature files are read go with --live; there are none in a matrix")
+    only_writer(out)
     if "all" in policies:
         policies = (*POLICIES.names(), *(text for text in policies if ":" in text))
     source: OracleSource | None = None
     if live is not None:
-        rankings = rankings_of(corpus_at(live, words), words, seed=seed, drop_constant=True, jobs=jobs)
+        rankings = rankings_of(corpus_at(live, words, reading), words, seed=seed, drop_constant=True, jobs=jobs)
         source = Live(rankings, clicks, pairs=method, slates=slates, top=top)
         if file is None:
             matrix = estimate_preferences(
                 rankings, clicks=clicks, method=method, comparisons=comparisons, top=top, seed=seed, jobs=jobs
             )
     if file is not None:
-        matrix = load_preferences(file)
+        matrix = load_preferences(file, most_rankers=most_rankers)
     results = simulate(
         source or matrix,
         policies,
@@ -100,8 +127,9 @@ def command(
         seed=seed,
         jobs=jobs,
     )
-    results.save(out)
-    save_figure(plot_regret(results), out / "regret.png")
+    with replacing_files(out) as temporary:
+        results.save(temporary)
+        save_figure(plot_regret(results), temporary / "regret.png")
     click.echo(winner_sentence(matrix))
     print_table(policies_table(results))
     click.echo(f"{out / 'results.parquet'}, {out / 'pulls.parquet'}, {out / 'regret.png'}")

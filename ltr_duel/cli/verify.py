@@ -19,22 +19,31 @@ _MOST = 20
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--sample", type=COUNT, default=10, show_default=True, help="Runs to repeat; 0 for none.")
+@click.option("--repair", is_flag=True, help="Do runs again whose files are wrong, and say so.")
 @plugins_option
 @seed_option
 @jobs_option
-def command(folder: Path, sample: int, plugins: tuple[Plugin, ...], seed: int, jobs: int) -> None:
+def command(folder: Path, sample: int, repair: bool, plugins: tuple[Plugin, ...], seed: int, jobs: int) -> None:
     """Compare all files in FOLDER with their manifests, and repeat a random sample of the runs.
 
-    Exit code 1 if anything is wrong.
+    Exit code 1 if anything is wrong, and not repaired.
     """
     from ltr_duel.experiment import verify_store
 
-    verdict = verify_store(folder, sample=sample, seed=seed, plugins=[plugin.path for plugin in plugins], jobs=jobs)
-    for complaint in verdict.complaints[:_MOST]:
-        click.echo(complaint)
-    if len(verdict.complaints) > _MOST:
-        click.echo(f"... and {len(verdict.complaints) - _MOST} more")
+    paths = [plugin.path for plugin in plugins]
+    verdict = verify_store(folder, sample=sample, seed=seed, plugins=paths, jobs=jobs, repair=repair)
+    _print_some([f"made again: {why}" for why in verdict.repaired])
+    _print_some(verdict.complaints)
+    again = f", {len(verdict.repaired):,} made again" if repair else ""
     found = f"{len(verdict.complaints)} complaints" if verdict.complaints else "no complaints"
-    click.echo(f"{verdict.checked:,} files compared with their manifests, {verdict.repeated:,} runs repeated: {found}")
+    compared = f"{verdict.checked:,} files compared with their manifests, {verdict.repeated:,} runs repeated"
+    click.echo(f"{compared}{again}: {found}")
     if verdict.complaints:
         sys.exit(1)
+
+
+def _print_some(sentences: list[str]) -> None:
+    for sentence in sentences[:_MOST]:
+        click.echo(sentence)
+    if len(sentences) > _MOST:
+        click.echo(f"... and {len(sentences) - _MOST} more")

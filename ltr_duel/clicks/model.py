@@ -162,12 +162,12 @@ CLICK_MODELS: Registry[ClickFamily] = Registry(
 )
 
 
-def click_model(text: str | ClickFamily, grades: int) -> ClickModel:
-    """Return the click model of that name for a corpus with that many grades.
+def click_model(text: str | ClickFamily | ClickModel, grades: int) -> ClickModel:
+    """Return the click model of that name for a corpus with that many grades; a table of your own is returned as it is.
 
     Parameters
     ----------
-    text : str or ClickFamily
+    text : str, ClickFamily or ClickModel
         A name, with parameters if wanted: ``"navigational:position_bias=0.5"``, ``"perfect:stop_on=examine"``.
     grades : int
         Relevance grades of the corpus, 0 included.
@@ -187,6 +187,8 @@ def click_model(text: str | ClickFamily, grades: int) -> ClickModel:
     >>> model.p_click, model.position_bias
     ((0.05, 0.5, 0.95), 0.5)
     """
+    if isinstance(text, ClickModel):
+        return text
     label, family, params = CLICK_MODELS.configure(text)
     if grades not in family.tables:
         known = ", ".join(str(count) for count in sorted(family.tables))

@@ -1,4 +1,8 @@
 from . import columns as columns
+from .alone import sole_writer as sole_writer
+from .arguments import as_names as as_names
+from .arguments import as_numbers as as_numbers
+from .arguments import as_path as as_path
 from .arrays import FloatMatrix as FloatMatrix
 from .arrays import FloatVector as FloatVector
 from .arrays import IntMatrix as IntMatrix
@@ -9,6 +13,8 @@ from .arrays import SignMatrix as SignMatrix
 from .arrays import SmallIntMatrix as SmallIntMatrix
 from .arrays import SmallIntVector as SmallIntVector
 from .arrays import as_writable as as_writable
+from .arrays import frozen as frozen
+from .arrays import handed_over as handed_over
 from .columns import ANSWERS as ANSWERS
 from .columns import CLICKS as CLICKS
 from .columns import COLUMNS as COLUMNS
@@ -53,9 +59,13 @@ from .draws import beta_draw as beta_draw
 from .draws import binomial_draw as binomial_draw
 from .draws import normal_draw as normal_draw
 from .errors import InputError as InputError
+from .errors import in_one_line as in_one_line
 from .errors import require_between as require_between
+from .errors import require_whole as require_whole
+from .errors import shown as shown
 from .errors import unknown_name as unknown_name
 from .files import replacing as replacing
+from .files import replacing_files as replacing_files
 from .files import replacing_folder as replacing_folder
 from .home import cache_home as cache_home
 from .jit import KERNEL_FLAGS as KERNEL_FLAGS
@@ -71,10 +81,15 @@ from .parallel import PlainLine as PlainLine
 from .parallel import checked_jobs as checked_jobs
 from .parallel import progress_wanted as progress_wanted
 from .parallel import run_tasks as run_tasks
+from .places import cause as cause
+from .places import require_file_place as require_file_place
+from .places import require_folder_place as require_folder_place
 from .plugins import Plugin as Plugin
 from .plugins import load_plugin as load_plugin
+from .plugins import plugin_complaint as plugin_complaint
 from .plugins import reload_plugin as reload_plugin
 from .random import Streams as Streams
+from .random import checked_seed as checked_seed
 from .random import coin as coin
 from .random import random_below as random_below
 from .random import shuffle as shuffle

@@ -20,6 +20,32 @@ MarkMatrix: TypeAlias = NDArray[np.uint8]  # 0 or 1
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
+def frozen(values: Any, dtype: Any = None) -> NDArray[Any]:
+    """Return a read-only array that nobody else can write to.
+
+    It is a copy, unless the values are read-only already, down to the memory they lie in: a file mapped read-only, or
+    an array that its maker has given up (`handed_over`).
+    """
+    array = np.asarray(values, dtype)
+    holder: Any = array
+    while isinstance(holder, np.ndarray):
+        if holder.flags.writeable:
+            array = np.array(array)
+            break
+        holder = holder.base
+    array.setflags(write=False)
+    return array
+
+
+def handed_over(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Make an array read-only, with those it is a view of: its maker gives it up, and `frozen` need not copy it."""
+    holder: Any = array
+    while isinstance(holder, np.ndarray):
+        holder.setflags(write=False)
+        holder = holder.base
+    return array
+
+
 class _Opened:
     """The memory of an array, without its read-only flag."""
 

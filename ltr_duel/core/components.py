@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from ltr_duel.core.errors import InputError, unknown_name
+from ltr_duel.core.errors import InputError, shown, unknown_name
 from ltr_duel.core.references import Reference, reference_of
 
 GROUP = "ltr_duel.plugins"
@@ -179,12 +179,12 @@ class Registry(Generic[Item]):
         self._import_modules()
         try:
             return self._items[name]
-        except KeyError:
+        except (KeyError, TypeError):
             raise unknown_name(self.kind, name, self.names()) from None
 
     def __contains__(self, name: object) -> bool:
         self._import_modules()
-        return name in self._items
+        return isinstance(name, str) and name in self._items
 
     def __iter__(self) -> Iterator[Item]:
         return (self[name] for name in self.names())
@@ -200,6 +200,8 @@ class Registry(Generic[Item]):
             For a name that does not exist, a parameter that the component does not have, one that is given twice, or a
             value that is not legal.
         """
+        if not isinstance(text, str | Component):
+            raise InputError(f"a {self.kind} is given by name, or as it is, not as {shown(text)}")
         if not isinstance(text, str):
             self._bind(text)
             return Configured(text.name, text, self._checked(text.name, text, text.params()))
@@ -280,5 +282,5 @@ def _import_installed() -> None:
         _installed.add(point.value)
         try:
             point.load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             warnings.warn(f"plug-in '{point.name}' ({point.value}) is left out: {error}", stacklevel=2)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import operator
+import re
+import unicodedata
 from collections.abc import Iterable
+from typing import Any
+
+_LONG_WORD = re.compile(r"\S{201,}")
 
 
 class InputError(ValueError):
-    """Something the user gave cannot be used. The message is one complete sentence for a human.
+    """Something the user gave cannot be used. The message is one complete sentence for a human, in one line.
 
     The command line prints it without a traceback and exits with code 2.
 
@@ -17,8 +23,42 @@ class InputError(ValueError):
     'run.txt:7: a line of a run has 6 words, not 5'
     """
 
+    def __init__(self, message: str) -> None:
+        super().__init__(in_one_line(message))
 
-def unknown_name(kind: str, name: str, legal: Iterable[str]) -> InputError:
+
+def in_one_line(text: str) -> str:
+    r"""Escape control characters, and shorten words of hundreds of characters, that a user gave.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> in_one_line("no ranker 'a" + chr(10) + "b'")
+    "no ranker 'a\\nb'"
+    """
+    short = _LONG_WORD.sub(lambda word: f"{word[0][:60]}...{word[0][-20:]} ({len(word[0]):,} characters)", text)
+    return "".join(repr(c)[1:-1] if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c for c in short)
+
+
+def shown(value: Any) -> str:
+    """Return how a message shows a value that is not legal: itself, or its type where it has no short form."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**300:
+        return "an integer of more than 300 digits"  # Python refuses to write those of more than 4,300
+    if value is None or isinstance(value, bool | int | float):
+        return str(value)
+    if isinstance(value, str):
+        return f"'{value}'"
+    return f"a {type(value).__name__}"
+
+
+def unknown_name(kind: str, name: Any, legal: Iterable[str]) -> InputError:
     """Build the error for a name that does not exist.
 
     Parameters
@@ -26,7 +66,7 @@ def unknown_name(kind: str, name: str, legal: Iterable[str]) -> InputError:
     kind : str
         What was looked up, for example ``"click model"``.
     name : str
-        What the user wrote.
+        What the user wrote; anything else is shown as what it is.
     legal : iterable of str
         All names that exist.
 
@@ -41,20 +81,42 @@ def unknown_name(kind: str, name: str, legal: Iterable[str]) -> InputError:
     no click model 'navigationl'; did you mean 'navigational'? (navigational, perfect)
     """
     names = list(legal)
-    close = difflib.get_close_matches(name, names, n=1)
+    close = difflib.get_close_matches(name, names, n=1) if isinstance(name, str) and len(name) <= 200 else []
     hint = f"; did you mean '{close[0]}'?" if close else ";"
-    return InputError(f"no {kind} '{name}'{hint} ({', '.join(names)})")
+    return InputError(f"no {kind} {shown(name)}{hint} ({', '.join(names)})")
 
 
-def require_between(name: str, value: float, low: float, high: float | None = None) -> None:
-    """Refuse a number outside ``[low, high]``.
+def require_between(name: str, value: Any, low: float, high: float | None = None) -> None:
+    """Refuse what is not a number in ``[low, high]``.
 
     Raises
     ------
     InputError
-        If ``value`` is NaN or out of range; the sentence names the value and the legal range.
+        If ``value`` is no number, NaN or out of range; the sentence names the value and the legal range.
     """
-    if value >= low and (high is None or value <= high):
-        return
-    legal = f"at least {low:g}" if high is None else f"between {low:g} and {high:g}"
-    raise InputError(f"{name} must be {legal}, not {value}")
+    try:
+        legal = bool(value >= low and (high is None or value <= high))
+    except (TypeError, ValueError):
+        legal = False
+    if not legal:
+        within = f"at least {low:g}" if high is None else f"between {low:g} and {high:g}"
+        raise InputError(f"{name} must be {within}, not {shown(value)}")
+
+
+def require_whole(name: str, value: Any, low: int | None = None, high: int | None = None) -> int:
+    """Return a whole number, in ``[low, high]``, as an ``int``, whoever wrote it: 1000, 1e3 or np.int64(1000).
+
+    Raises
+    ------
+    InputError
+        For anything else; the sentence names the value and what is legal.
+    """
+    try:
+        number = int(value) if isinstance(value, float) and value.is_integer() else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
+        raise InputError(f"{name} must be a whole number, not {shown(value)}")
+    if low is not None:
+        require_between(name, number, low, high)
+    return number

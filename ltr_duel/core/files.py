@@ -6,28 +6,28 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ltr_duel.core.errors import InputError
+from ltr_duel.core.places import require_file_place, require_folder_place, said_of
+
+_NAME_KEPT = 60  # characters of a name that a temporary one repeats: file systems allow 255 bytes
 
 
 @contextmanager
 def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]:
     """Yield a temporary path; on success it becomes ``path``, on failure it is removed.
 
-    Missing folders are made, unless the temporary path is given.
+    Missing folders are made, unless the temporary path is given; on failure they are removed again. A link is
+    followed. Only an ordinary file is ever replaced, never a folder, a pipe or a device.
 
     Parameters
     ----------
     path : str or Path
-    temporary : Path, optional
-        On the same disk; by default a new name in the same folder.
-
-    Parameters
-    ----------
-    path : Path
         The file to write, or to write anew.
+    temporary : Path, optional
+        On the same disk; by default a new name in the same folder. With one, the place is not looked at, and errors of
+        the file system are the caller's to say.
 
     Yields
     ------
@@ -36,7 +36,7 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]
     Raises
     ------
     InputError
-        If the folder cannot be made or written to.
+        If the place cannot be written to: what is there, rights, a full disk.
 
     Examples
     --------
@@ -47,26 +47,18 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]
     ...     path.read_text()
     '1 2 3'
     """
-    temporary = temporary or _beside(Path(path))
-    try:
-        yield temporary
-        os.replace(temporary, path)  # noqa: PTH105 -- Path.replace keeps the parts of the target interned
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _beside(path: Path) -> Path:
-    """Make an empty file with a new name beside another one."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
-    os.close(handle)
-    temporary = Path(name)
-    temporary.chmod(0o666 & ~_umask())
-    return temporary
+    if temporary is not None:
+        with _removed_on_failure(temporary):
+            yield temporary
+            os.replace(temporary, path)  # noqa: PTH105 -- Path.replace keeps the parts of the target interned
+        return
+    target = require_file_place(path)
+    with _folders_made(target.parent, path):
+        with said_of(path):
+            temporary = _beside(target)
+        with _removed_on_failure(temporary), said_of(path, temporary):
+            yield temporary
+            temporary.replace(target)
 
 
 @contextmanager
@@ -81,21 +73,85 @@ def replacing_folder(path: Path) -> Iterator[Path]:
     InputError
         If the parent cannot be made or written to.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
-    try:
-        yield temporary
-        temporary.chmod(0o777 & ~_umask())
+    with _folders_made(path.parent, path):
+        with said_of(path):
+            temporary = Path(tempfile.mkdtemp(prefix=f".{path.name[:_NAME_KEPT]}.", suffix=".tmp", dir=path.parent))
         try:
-            temporary.rename(path)
-        except OSError:
-            if not path.is_dir():  # not the other process
-                raise
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+            with said_of(path, temporary):
+                yield temporary
+                temporary.chmod(0o777 & ~_umask())
+                try:
+                    temporary.rename(path)
+                except OSError:
+                    if not path.is_dir():  # not the other process
+                        raise
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def replacing_files(folder: str | Path) -> Iterator[Path]:
+    """Yield a temporary folder for several files; on success they move to ``folder``, on failure none of them does.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Made if need be; files of the same names are replaced, others stay.
+
+    Yields
+    ------
+    Path
+
+    Raises
+    ------
+    InputError
+        If the place cannot be written to.
+    """
+    folder = Path(folder)
+    require_folder_place(folder)
+    with _folders_made(folder, folder):
+        with said_of(folder):
+            temporary = Path(tempfile.mkdtemp(prefix=".writing.", dir=folder))
+        try:
+            with said_of(folder, temporary):
+                yield temporary
+                for file in sorted(temporary.iterdir()):
+                    file.replace(folder / file.name)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def _folders_made(folder: Path, said: str | Path) -> Iterator[None]:
+    """Make a folder and its missing parents; after a failure remove those again that hold nothing."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    with said_of(said):
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for one in missing:
+                one.rmdir()
+        raise
+
+
+@contextmanager
+def _removed_on_failure(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        file.unlink(missing_ok=True)
+        raise
+
+
+def _beside(path: Path) -> Path:
+    """Make an empty file with a new name beside another one."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name[:_NAME_KEPT]}.", suffix=path.suffix[:20], dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    temporary.chmod(0o666 & ~_umask())
+    return temporary
 
 
 def _umask() -> int:

@@ -8,16 +8,20 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from typing import TypeVar
 
 import joblib
 from tqdm import tqdm
 
-from ltr_duel.core.errors import InputError
+from ltr_duel.core.errors import InputError, require_whole, shown
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
+
+MOST_JOBS = 4096  # threads; each takes memory and a place in the tables of the system
 
 
 def run_tasks(
@@ -57,7 +61,7 @@ def run_tasks(
     Raises
     ------
     InputError
-        If ``jobs`` is neither -1 nor at least 1.
+        If ``jobs`` is neither -1 nor between 1 and 4096.
 
     Examples
     --------
@@ -65,17 +69,26 @@ def run_tasks(
     [1, 2, 3]
     """
     work = list(tasks)
-    workers = checked_jobs(jobs)
+    workers = min(checked_jobs(jobs), max(1, len(work)))
     lead = 1 if first_alone and workers > 1 else 0
 
-    def all_answers() -> Iterator[Answer]:
+    def all_answers() -> Generator[Answer, None, None]:
         yield from map(function, work[:lead])
         if work[lead:]:
             parallel = joblib.Parallel(n_jobs=workers, backend="threading", return_as="generator")
-            yield from parallel(joblib.delayed(function)(task) for task in work[lead:])
+            answers = parallel(joblib.delayed(function)(task) for task in work[lead:])
+            try:
+                for answer in answers:  # noqa: UP028 -- `yield from` would close them before the lines below
+                    yield answer
+            finally:  # after Ctrl-C too; joblib warns then of answers that nobody took
+                with warnings.catch_warnings(action="ignore"):
+                    answers.close()
 
-    answers, line, done = all_answers(), PlainLine(), 0
-    with tqdm(total=total, desc=label, unit=unit, unit_scale=True, disable=not progress_wanted()) as bar:
+    line, done = PlainLine(), 0
+    with (
+        closing(all_answers()) as answers,  # in this thread, and not when the collector comes by
+        tqdm(total=total, desc=label, unit=unit, unit_scale=True, disable=not progress_wanted()) as bar,
+    ):
         for task, answer in zip(work, answers, strict=True):
             yield answer
             step = weight(task) if weight else 1
@@ -106,11 +119,12 @@ class PlainLine:
 
 def checked_jobs(jobs: int) -> int:
     """Return the number of workers that ``jobs`` asks for; -1 means all cores."""
-    if jobs == -1:
+    number = require_whole("the number of jobs", jobs)
+    if number == -1:
         return os.cpu_count() or 1
-    if jobs < 1:
-        raise InputError(f"the number of jobs must be at least 1, or -1 for all cores, not {jobs}")
-    return jobs
+    if number < 1:
+        raise InputError(f"the number of jobs must be at least 1, or -1 for all cores, not {shown(jobs)}")
+    return require_whole("the number of jobs", jobs, 1, MOST_JOBS)
 
 
 def progress_wanted() -> bool:

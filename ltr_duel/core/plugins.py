@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import pkgutil
 import sys
+import traceback
 from pathlib import Path
 from typing import NamedTuple
 
@@ -74,7 +76,7 @@ def load_plugin(path: str | Path) -> Plugin:
     Traceback (most recent call last):
     ltr_duel.core.errors.InputError: ...absent.py: there is no such plug-in file
     """
-    path = Path(path).resolve()
+    path = Path(os.path.realpath(path))  # a circle of links is no file, and no error here
     if not path.is_file():
         raise InputError(f"{path}: there is no such plug-in file")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -106,6 +108,16 @@ def load_plugin(path: str | Path) -> Plugin:
         raise InputError(f"{path}: registers no component; end it with register(__name__, ...)")
     _loaded[path, digest] = Plugin(str(path), digest, added)
     return _loaded[path, digest]
+
+
+def plugin_complaint(error: BaseException) -> str | None:
+    """Say where in a plug-in an error was raised, and what it says; None if it comes from no plug-in."""
+    files = {str(path) for path, _ in _loaded}
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
+    if not frames:
+        return None
+    file, line, function, _ = frames[-1]
+    return f"{file}:{line}: {function} raised {type(error).__name__}: {error}".rstrip(": ")
 
 
 def reload_plugin(plugin: Plugin) -> None:

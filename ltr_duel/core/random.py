@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.core.arrays import IntVector
+from ltr_duel.core.errors import require_whole
 from ltr_duel.core.jit import kernel
 
 
@@ -27,13 +28,27 @@ class Streams(NamedTuple):
     clicks: np.random.Generator  # what is clicked
 
 
+_LARGEST_SEED = 10**300  # beyond what anybody draws one from; Python does not write numbers of 4,301 digits
+
+
+def checked_seed(seed: int) -> int:
+    """Return a seed as an ``int``.
+
+    Raises
+    ------
+    InputError
+        If it is not a whole number, or one of more than 300 digits.
+    """
+    return require_whole("the seed", seed, -_LARGEST_SEED, _LARGEST_SEED)
+
+
 def stream(seed: int, *names: str | int) -> np.random.Generator:
     """Return the random stream of that name.
 
     Parameters
     ----------
     seed : int
-        The user's seed, any integer.
+        The user's seed, any integer of up to 300 digits.
     *names : str or int
         What the stream is for, for example ``("rucb", 3, "policy")``. Different names give independent streams.
 
@@ -42,12 +57,17 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     numpy.random.Generator
         PCG64, seeded with the SHA-256 of seed and names.
 
+    Raises
+    ------
+    InputError
+        If the seed is not a whole number.
+
     Examples
     --------
     >>> stream(0, "coins").random() == stream(0, "coins").random() != stream(0, "queries").random()
     True
     """
-    text = "\x1f".join(str(part) for part in (seed, *names))
+    text = "\x1f".join(str(part) for part in (checked_seed(seed), *names))
     entropy = int.from_bytes(hashlib.sha256(text.encode()).digest(), "little")
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
 

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, frozen, shown
+
+_ARRAYS: Final = (  # name, kinds of numbers, axes
+    ("features", "fiu", 2),
+    ("relevance", "iu", 1),
+    ("query_ptr", "iu", 1),
+    ("query_ids", "", 1),
+    ("doc_ids", "", 1),
+    ("comments", "", 1),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +41,8 @@ class Dataset:
     grades : int
         How many relevance grades the corpus has (2, 3 or 5 in the public ones).
     sha256 : str
-        Digest of the file's bytes as they lie on disk; of several files, digest of their digests.
+        Digest of the file's bytes as they lie on disk; of several files, digest of their digests. Where something was
+        chosen that changes numbers (fill, labels, unlabelled, repeated, first_id), digest of that and the choices.
     feature_names : tuple of str
         One for each column; ``"1"``, ``"2"``, ... unless the corpus is known.
     lower_is_better : bool
@@ -44,6 +55,10 @@ class Dataset:
     InputError
         If shapes disagree, a grade is out of range, or there is no query. Features are not checked, they may be far
         larger than memory: the readers let neither NaN nor infinity in (NaN only with ``fill="nan"``).
+
+    Notes
+    -----
+    The arrays are read-only: copies of what was given, unless nobody could write to that, as to a mapped file.
 
     Examples
     --------
@@ -69,6 +84,10 @@ class Dataset:
     comments: NDArray[np.str_] | None = None
 
     def __post_init__(self) -> None:
+        for name, kinds, axes in _ARRAYS:
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, _own(f"{self.name}: {name}", given, kinds, axes))
         if self.n_queries < 1 or self.n_docs < 1:
             raise InputError(f"{self.name}: it has no query")
         if self.query_ptr[0] != 0 or self.query_ptr[-1] != self.n_docs or np.any(np.diff(self.query_ptr) < 1):
@@ -106,3 +125,16 @@ class Dataset:
             f"<Dataset {self.name}: {self.n_queries:,} queries, {self.n_docs:,} documents,"
             f" {self.n_features} features, grades 0..{self.grades - 1}>"
         )
+
+
+def _own(name: str, given: Any, kinds: str, axes: int) -> NDArray[Any]:
+    """Return a read-only array of so many axes, which holds these kinds of numbers (anything where none is said)."""
+    try:
+        array = frozen(given)
+    except ValueError:
+        raise InputError(f"{name} must be an array, not {shown(given)} of unequal rows") from None
+    if array.ndim != axes or (kinds and array.dtype.kind not in kinds):
+        what = {"": "texts", "iu": "whole numbers"}.get(kinds, "numbers")
+        shape = "rows of " if axes == 2 else ""
+        raise InputError(f"{name} must be {shape}{what}, not {array.dtype} of shape {array.shape}")
+    return array

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
-from ltr_duel.core import InputError, checked_jobs
+from ltr_duel.core import InputError, as_path, checked_jobs
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.store.convert import find_converted
-from ltr_duel.data.store.converted import is_converted, open_converted, open_parts
-from ltr_duel.data.store.folders import default_name, feature_files
+from ltr_duel.data.store.converted import is_converted, open_converted, open_parts, read_meta
+from ltr_duel.data.store.folders import default_name, feature_files, is_pipe
 from ltr_duel.data.text.chunks import FileDigest, estimate_text_bytes
 from ltr_duel.data.text.feature_buffers import MemoryBuffer
 from ltr_duel.data.text.options import ReadOptions
@@ -31,14 +34,17 @@ def load_dataset(
     fill: float | str | None = None,
     labels: str = "grades",
     unlabelled: str = "refuse",
+    repeated: str = "refuse",
+    first_id: int = 1,
+    limit: float | None = None,
 ) -> Dataset:
     """Read a corpus from a feature file or from a folder of them.
 
     Parameters
     ----------
     path : str or Path
-        A file, plain or gzipped; a folder with some of the parts train, vali and test, which are joined in this
-        order (a query must not be in two of them); or a folder with Fold1 to Fold5, which is read as the five test
+        A file, plain or gzipped, or a pipe; a folder with some of the parts train, vali and test, which are joined in
+        this order (a query must not be in two of them); or a folder with Fold1 to Fold5, which is read as the five test
         parts, each document once; or a folder made by ``ltr-duel data convert``. What has been converted before,
         and whose files have not changed since, is opened instead of being read.
     name : str, optional
@@ -53,8 +59,8 @@ def load_dataset(
         One for each column; default: known ones where the corpus is recognised, else ``"1"``, ``"2"``, ...
     jobs : int
         Threads, -1 for all cores; the result does not depend on it.
-    dialect, features, fill, labels, unlabelled
-        See `ReadOptions`.
+    dialect, features, fill, labels, unlabelled, repeated, first_id, limit
+        See `ReadOptions`. What is converted already was read in its own way; another one is refused.
 
     Returns
     -------
@@ -78,22 +84,51 @@ def load_dataset(
     >>> corpus.features.tolist()
     [[0.5, 3.0], [0.0, 1.0]]
     """
-    path = Path(path)
-    options = ReadOptions(dialect, features, fill, labels, unlabelled)
+    path = as_path("a corpus", path)
+    options = ReadOptions(dialect, features, fill, labels, unlabelled, repeated, first_id, limit)
+    if is_pipe(path):
+        naming = Naming(name or path.name, grades, feature_names)
+        return _from_pipe(path, options, naming, jobs=jobs, split=split, fold=fold)
     if is_converted(path):
         if split or fold:
             raise InputError(f"{path}: this is a converted corpus; give the path of its text to choose a split or fold")
+        _refuse_other_reading(path, options)
         return _renamed(open_converted(path), name, grades, feature_names)
-    name = name or default_name(path, split, fold)
     files = feature_files(path, split, fold)
+    name = name or default_name(path, split, fold)
     if converted := find_converted(path, options, split, fold):
         return _renamed(open_converted(converted), name, grades, feature_names)
     if (split or fold) and labels != "distinct" and (whole := find_converted(path, options)):
         return _renamed(open_parts(whole, files, name), name, grades, feature_names)
     naming = Naming(name, grades, feature_names)
     workers = checked_jobs(jobs)
+    buffer = MemoryBuffer(estimate_text_bytes(files), options.limit_bytes)
     with FileDigest(workers) as digest:
-        return read_files(files, options, MemoryBuffer(estimate_text_bytes(files)), naming, digest, workers)[0]
+        return read_files(files, options, buffer, naming, digest, workers)[0]
+
+
+def _from_pipe(path: Path, options: ReadOptions, naming: Naming, **how: Any) -> Dataset:
+    """Read what comes out of a pipe; through a file, as the first line has to be read twice."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "pipe"
+        with path.open("rb") as pipe, copy.open("wb") as file:
+            shutil.copyfileobj(pipe, file)
+        try:
+            name, grades, names, _ = naming
+            return load_dataset(copy, name=name, grades=grades, feature_names=names, **how, **asdict(options))
+        except InputError as error:
+            raise InputError(str(error).replace(str(copy), str(path))) from None
+
+
+def _refuse_other_reading(folder: Path, options: ReadOptions) -> None:
+    """Refuse options that a converted corpus was not read with: its numbers are what they are."""
+    made = read_meta(folder)["options"]
+    for key, wanted in options.chosen.items():
+        if key != "limit" and made.get(key) != wanted:
+            how = f"read with {key} {made.get(key)}" if made.get(key) is not None else f"read without {key}"
+            raise InputError(
+                f"{folder}: this is a converted corpus, {how}, not {wanted}; to read it anew give the path of its text"
+            )
 
 
 def _renamed(dataset: Dataset, name: str | None, grades: int | None, feature_names: Sequence[str] | None) -> Dataset:

@@ -11,11 +11,12 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, require_between, stream
+from ltr_duel.core import InputError, checked_seed, handed_over, require_between, require_whole, stream
 from ltr_duel.data.corpora.feature_names import numbered
 from ltr_duel.data.dataset import Dataset
 
 _GRADE_SHARES = {2: (0.9, 0.1), 3: (0.8, 0.14, 0.06), 5: (0.52, 0.32, 0.13, 0.02, 0.01)}
+_MOST_NUMBERS = 10**10  # 40 GB
 _BEST = 0.72  # correlation of the best feature with the quality; the others stay below 0.65
 
 
@@ -70,9 +71,13 @@ def make_corpus(
     >>> make_corpus(queries=4, documents=20, features=10, seed=1)
     <Dataset synthetic: 4 queries, 74 documents, 10 features, grades 0..4>
     """
-    for label, count in (("queries", queries), ("documents", documents), ("features", features)):
-        require_between(label, count, 1)
-    require_between("grades", grades, 2, 1000)
+    queries = require_whole("queries", queries, 1)
+    documents = require_whole("documents", documents, 1)
+    features = require_whole("features", features, 1)
+    grades = require_whole("grades", grades, 2, 1000)
+    seed = checked_seed(seed)
+    if queries * documents * features > _MOST_NUMBERS:
+        raise InputError(f"queries x documents x features must be at most {_MOST_NUMBERS:,}: it is made in memory")
     for label, share in (
         ("ties", ties),
         ("dead", dead),
@@ -105,7 +110,7 @@ def make_corpus(
         if sparsity:
             columns[column, rng.random(len(query)) < sparsity] = 0
     return Dataset(
-        features=columns.T,
+        features=handed_over(columns.T),
         relevance=_grades(quality, grades, seed),
         query_ptr=query_ptr,
         query_ids=np.array([str(q + 1) for q in range(queries)]),

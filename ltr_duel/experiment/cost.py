@@ -14,6 +14,7 @@ from ltr_duel.bandits import POLICIES
 from ltr_duel.core import checked_jobs
 from ltr_duel.experiment.backends.backend import Backend
 from ltr_duel.experiment.plan import Plan, PlannedRun, Shard
+from ltr_duel.experiment.problems import TO_ESTIMATE
 from ltr_duel.experiment.progress import duration
 from ltr_duel.experiment.run_file import encode_run
 from ltr_duel.experiment.store import Store
@@ -36,22 +37,32 @@ def print_estimate(plan: Plan, shard: Shard | None, folder: Path | None, backend
     existing = Store(folder).scan().done if folder is not None and Store(folder).exists() else set()
     spec, runs, steps, seconds, disk, done = plan.file.spec, 0, 0, 0.0, 0.0, 0
     costs: dict[tuple[str, int], Cost] = {}
-    for run in plan.shard(shard):
-        runs += 1
-        if run.digest in existing:
-            done += 1
+    for group in plan.groups():
+        mine = (shard or Shard()).runs_before
+        planned = mine(group.start + spec.repetitions) - mine(group.start)
+        here = [plan.run(group, repetition) for repetition in range(spec.repetitions)] if existing else []
+        ready = sum(run.digest in existing for run in here if mine(run.number + 1) > mine(run.number))
+        runs, done, left = runs + planned, done + ready, planned - ready
+        if not left:
             continue
-        key = (run.label, run.problem)
+        key = (group.policy.label, group.problem)
         if key not in costs:
-            costs[key] = _try(plan, run)
-        steps += run.horizon
-        seconds += costs[key].seconds * run.horizon
-        disk += costs[key].bytes * len(checkpoints(run.horizon, spec.checkpoints_per_decade)) + _MANIFEST
+            costs[key] = _try(plan, plan.run(group, 0))
+        steps += left * group.horizon
+        seconds += left * costs[key].seconds * group.horizon
+        disk += left * (costs[key].bytes * len(checkpoints(group.horizon, spec.checkpoints_per_decade)) + _MANIFEST)
     yield f"{len(plan.problems)} problems: {_listed([problem.name for problem in plan.problems])}"
     yield f"{len(plan.policies)} policies: {_listed(list(spec.labels))}"
     horizons = ", ".join(f"{horizon:,}" for horizon in spec.horizon)
     yield f"horizons {horizons}; {spec.repetitions:,} repetitions; seed {spec.seed}"
     yield f"{runs:,} runs" + (f", {done:,} of them done" if done else "") + f"; {tqdm.format_sizeof(steps)} duels to do"
+    waiting = {
+        digest: cost
+        for problem in plan.problems
+        for digest, cost in problem.matrix.provenance.get(TO_ESTIMATE, {}).items()
+    }
+    if waiting:
+        yield f"before: {len(waiting):,} preference matrices to estimate, {sum(waiting.values()):,} comparisons in all"
     jobs = checked_jobs(backend.jobs)
     yield (
         f"about {duration(seconds / jobs)} on {jobs} cores (from short trials; jumps make long horizons cheaper),"

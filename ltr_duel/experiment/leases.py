@@ -18,12 +18,23 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import Any, Self
 
+from ltr_duel.core import InputError
+from ltr_duel.experiment.record import NUMBER, Fields, read_record
 from ltr_duel.experiment.store import Store, StoreFullError
 
 _BEAT = 5.0
+_ABOUT: Fields = {
+    "machine": str,
+    "host": str,
+    "pid": int,
+    "start": (str, NoneType),
+    "jobs": int,
+    "backend": str,
+    "began": NUMBER,
+}
 SILENT = 60.0  # seconds without a beat after which a driver on another machine counts as dead
 
 
@@ -39,7 +50,7 @@ class Driver:
 
     def __init__(self, store: Store, about: dict[str, Any]) -> None:
         self.store, self.id = store, uuid.uuid4().hex
-        self._about, self._stop = about, threading.Event()
+        self._about, self._stop, self._claiming = about, threading.Event(), threading.Lock()
 
     def __enter__(self) -> Self:
         content = {**self._about, **process_identity(os.getpid()), "began": time.time()}
@@ -49,14 +60,22 @@ class Driver:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self._stop.set()
+        with self._claiming:
+            self._stop.set()
         for claim in self.store.claims.iterdir():
             if _owner(claim) == self.id:
                 claim.unlink(missing_ok=True)
         (self.store.drivers / self.id).unlink(missing_ok=True)
 
     def claim(self, digest: str) -> bool:
-        """Claim a run; False if a live driver holds a claim on it."""
+        """Claim a run; False if a live driver holds a claim on it, or this one has ended.
+
+        Tasks are asked for in other threads, which may do so once more when the run has been interrupted.
+        """
+        with self._claiming:
+            return not self._stop.is_set() and self._claim(digest)
+
+    def _claim(self, digest: str) -> bool:
         try:
             os.symlink(self.id, self.store.place("claims", digest))
             return True
@@ -65,10 +84,10 @@ class Driver:
         except OSError as error:
             raise StoreFullError(self.store.folder) from error
         path = self.store.claims / digest
-        if is_alive(self.store, _owner(path)):
+        if live_driver(self.store, _owner(path)):
             return False
         with _locked(self.store):
-            if is_alive(self.store, _owner(path)):
+            if live_driver(self.store, _owner(path)):
                 return False
             path.unlink(missing_ok=True)
             path.symlink_to(self.id)
@@ -87,40 +106,41 @@ class Driver:
         """Remove what dead drivers left behind: their files, and what they were writing."""
         with _locked(self.store):
             for path in self.store.drivers.iterdir():
-                if not is_alive(self.store, path.name):
+                if not live_driver(self.store, path.name):
                     path.unlink(missing_ok=True)
             hour_ago = time.time() - 3600
             for path in self.store.tmp.iterdir():
                 pid = path.name.partition("-")[0]
-                if path.stat().st_mtime < hour_ago or not Path("/proc", pid).exists():
-                    path.unlink(missing_ok=True)
+                with suppress(FileNotFoundError):  # another driver has finished writing it
+                    if path.stat().st_mtime < hour_ago or not Path("/proc", pid).exists():
+                        path.unlink()
 
 
-def is_alive(store: Store, driver: str | None) -> bool:
-    """Whether a driver still runs."""
+def live_driver(store: Store, driver: str | None) -> dict[str, Any] | None:
+    """Return what is known of a driver, if it still runs; a file that is damaged is that of none."""
     if not driver:
-        return False
+        return None
     path = store.drivers / driver
     try:
-        about, beat = json.loads(path.read_text(encoding="utf-8")), path.stat().st_mtime
-    except (OSError, ValueError):
-        return False
-    mine = process_identity(int(about["pid"]))
+        about, beat = read_record(path, "a driver", _ABOUT), path.stat().st_mtime
+    except (OSError, InputError):
+        return None
+    mine = process_identity(about["pid"])
     if about["machine"] == mine["machine"]:
-        return bool(about["start"] == mine["start"]) and mine["start"] is not None
-    return time.time() - beat < SILENT
+        return about if about["start"] == mine["start"] and mine["start"] is not None else None
+    return about if time.time() - beat < SILENT else None
 
 
 def live_drivers(store: Store) -> list[dict[str, Any]]:
     """Return what is known of the drivers that still run."""
-    live = [path for path in sorted(store.drivers.iterdir()) if is_alive(store, path.name)]
-    return [json.loads(path.read_text(encoding="utf-8")) for path in live]
+    found = (live_driver(store, name) for name in _names(store.drivers))
+    return [about for about in found if about is not None]
 
 
 def claimed(store: Store) -> set[str]:
     """Return the digests of the runs that live drivers have claimed."""
-    alive = functools.cache(functools.partial(is_alive, store))
-    return {path.name for path in store.claims.iterdir() if alive(_owner(path))}
+    alive = functools.cache(functools.partial(live_driver, store))
+    return {name for name in _names(store.claims) if alive(_owner(store.claims / name))}
 
 
 def process_identity(pid: int) -> dict[str, Any]:
@@ -149,6 +169,10 @@ def _start(pid: int) -> str | None:
         return "unknown"
     fields = stat.rpartition(")")[2].split()
     return None if fields[0] == "Z" else fields[19]
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(os.listdir(folder)) if folder.is_dir() else []
 
 
 def _owner(claim: Path) -> str | None:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ltr_duel.core import InputError
+from ltr_duel.experiment.examine import wrong_with_run
+from ltr_duel.experiment.plan_file import read_plans
 from ltr_duel.experiment.store import Store
 
 
@@ -15,7 +17,7 @@ class Merged(NamedTuple):
 
     copied: int
     already_there: int  # in the target before, with the same bytes
-    damaged: list[str]  # left out
+    damaged: list[str]  # what is wrong with each file that is left out
 
 
 def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
@@ -31,12 +33,13 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
     Returns
     -------
     Merged
-        With the attributes ``copied``, ``already_there`` (numbers of runs) and ``damaged`` (files that are left out).
+        With the attributes ``copied``, ``already_there`` (numbers of runs) and ``damaged``
+        (what is wrong with files that are left out).
 
     Raises
     ------
     InputError
-        If one of them is no store, or two files of one run differ. Nothing has been copied then.
+        If one of them is no store or has a damaged plan, or two files of one run differ. Nothing has been copied then.
 
     Examples
     --------
@@ -49,14 +52,15 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
     for store in stores:
         store.require()
     copies: dict[Path, Path] = {}
-    damaged = []
+    damaged: list[str] = []
     already_there = 0
     for store in stores:
-        found = store.scan()
-        damaged += [str(store.run_path(digest)) for digest in sorted(found.damaged)]
-        files = [path for name in ("plans", "problems") for path in sorted((store.folder / name).glob("*.parquet"))]
-        files += [store.run_path(digest) for digest in sorted(found.done)]
-        for path in files:
+        read_plans(store)  # refuses one that is damaged
+        runs = [path for path in store.files(store.runs) if path.suffix == ".parquet"]
+        wrong = {path: wrong_with_run(store, path.stem) for path in runs}
+        damaged += filter(None, wrong.values())
+        sound = [path for path, why in wrong.items() if not why]
+        for path in (*store.files(store.plans), *store.files(store.problems), *sound):
             place = into.folder / path.relative_to(store.folder)
             earlier = copies.get(place, place)
             if not earlier.exists():
@@ -77,9 +81,9 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
 def _failures(into: Store, stores: Sequence[Store]) -> None:
     """Copy what is known of failed runs, unless they succeeded elsewhere."""
     for store in stores:
-        for path in sorted(store.failed.glob("*.json")):
+        for path in store.files(store.failed):
             if not into.run_path(path.stem).exists():
                 into.write(into.failed / path.name, path.read_bytes())
-    for path in sorted(into.failed.glob("*.json")):
+    for path in into.files(into.failed):
         if into.run_path(path.stem).exists():
             path.unlink(missing_ok=True)

@@ -40,8 +40,21 @@ class PlannedRun(NamedTuple):
 class Shard(NamedTuple):
     """Part ``number`` of ``of``, counted from 1: every ``of``-th run of the plan."""
 
-    number: int
-    of: int
+    number: int = 1
+    of: int = 1
+
+    def runs_before(self, end: int) -> int:
+        """How many of the first ``end`` runs of the plan are in it."""
+        return (end - self.number) // self.of + 1 if end >= self.number else 0
+
+
+class Group(NamedTuple):
+    """The repetitions of one policy on one problem."""
+
+    start: int  # the place of the first one in the plan
+    problem: int
+    horizon: int
+    policy: Configured[Policy]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,22 +102,33 @@ class Plan:
         return len(self.problems) * len(spec.horizon) * len(self.policies) * spec.repetitions
 
     def __iter__(self) -> Iterator[PlannedRun]:
-        spec, number = self.file.spec, 0
-        for (place, problem), horizon, policy in product(enumerate(self.problems), spec.horizon, self.policies):
-            for repetition in range(spec.repetitions):
-                key = RunKey(
-                    problem.oracle.provenance,
-                    policy.component.name,
-                    policy.params._asdict(),
-                    horizon,
-                    repetition,
-                    spec.seed,
-                    spec.checkpoints_per_decade,
-                    problem.measured_by,
-                    next((one.sha256 for one in self.plugins if one.defines("policy", policy.component.name)), ""),
-                )
-                yield PlannedRun(number, key.digest, policy.label, place, horizon, repetition, key)
-                number += 1
+        for group in self.groups():
+            for repetition in range(self.file.spec.repetitions):
+                yield self.run(group, repetition)
+
+    def groups(self) -> Iterator[Group]:
+        """Yield the repetitions that belong together, in the order of the plan."""
+        spec = self.file.spec
+        parts = product(range(len(self.problems)), spec.horizon, self.policies)
+        for number, (problem, horizon, policy) in enumerate(parts):
+            yield Group(number * spec.repetitions, problem, horizon, policy)
+
+    def run(self, group: Group, repetition: int) -> PlannedRun:
+        """Return one repetition."""
+        spec, problem, policy = self.file.spec, self.problems[group.problem], group.policy
+        key = RunKey(
+            problem.oracle.provenance,
+            policy.component.name,
+            policy.params._asdict(),
+            group.horizon,
+            repetition,
+            spec.seed,
+            spec.checkpoints_per_decade,
+            problem.measured_by,
+            next((one.sha256 for one in self.plugins if one.defines("policy", policy.component.name)), ""),
+        )
+        number = group.start + repetition
+        return PlannedRun(number, key.digest, policy.label, group.problem, group.horizon, repetition, key)
 
     def shard(self, shard: Shard | None) -> Iterator[PlannedRun]:
         """Yield the runs of a shard, or of the whole plan."""
@@ -125,7 +149,8 @@ def parse_shard(text: str) -> Shard:
     InputError
         If it is not of that form with 1 <= i <= n.
     """
-    index, slash, count = text.partition("/")
-    if slash and index.strip().isdecimal() and count.strip().isdecimal() and 1 <= int(index) <= int(count):
+    index, _, count = text.partition("/")
+    numbers = [one.strip() for one in (index, count)]
+    if all(one.isdecimal() and len(one) < 10 for one in numbers) and 1 <= int(index) <= int(count):
         return Shard(int(index), int(count))
     raise InputError(f"--shard must be i/n with 1 <= i <= n, for example 1/8, not '{text}'")

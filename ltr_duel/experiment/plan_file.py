@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from types import NoneType
 from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ltr_duel.core import InputError
+from ltr_duel.experiment.record import NUMBER, checked_record, parsed_record
+from ltr_duel.experiment.store import Store
 
 FORMAT = "ltr_duel.plan/1"
 _KEY = b"ltr_duel"
@@ -23,6 +27,9 @@ _SCHEMA = pa.schema(
         ("repetition", pa.int64()),
     ]
 )
+_ABOUT = {"name": str, "spec": str, "spec_path": str, "regrets": list, "problems": list, "plugins": list}
+_OF_PROBLEM = {"name": str, "digest": str, "facts": dict, "values": dict}
+_FACT = (str, int, float, NoneType)
 _CHUNK = 1_000  # rows that are in memory at once
 
 
@@ -49,22 +56,47 @@ def write_plan(file: BinaryIO, about: dict[str, Any], runs: Iterable[Any]) -> No
         writer.write_table(pa.table(chunk, schema))
 
 
-def read_plans(folder: Path) -> list[StoredPlan]:
-    """Read all plans of a store, in the order of their files' names.
+def read_plans(store: Store) -> list[StoredPlan]:
+    """Read all plans of a store, in the order of their files' names. Raises what `read_plan` does."""
+    return [read_plan(path) for path in store.files(store.plans)]
+
+
+def read_plan(path: Path) -> StoredPlan:
+    """Read a plan back.
 
     Raises
     ------
     InputError
-        If one of the files is damaged.
+        If the file is damaged, or no plan.
     """
-    plans = []
-    for path in sorted(folder.glob("*.parquet")):
-        try:
-            table = pq.read_table(path)
-            about = json.loads((table.schema.metadata or {})[_KEY])
-        except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-            raise InputError(f"{path}: not a plan ({str(error).splitlines()[0]})") from None
+    try:
+        table = pq.read_table(path)
+        about = parsed_record((table.schema.metadata or {}).get(_KEY, b"{}"), {})
         if about.pop("format", None) != FORMAT:
-            raise InputError(f"{path}: not a plan of this program ({FORMAT})")
-        plans.append(StoredPlan(path, about, table))
-    return plans
+            raise InputError(f"a Parquet file, but no plan of this program: {FORMAT}")
+        about = checked_record(about, _ABOUT)
+        for problem in about["problems"]:
+            _check_problem(problem)
+        if not all(isinstance(name, str) for name in about["regrets"]):
+            raise InputError("'regrets' is not what it should be")
+        if not table.schema.remove_metadata().equals(_SCHEMA) or any(one.null_count for one in table.columns):
+            raise InputError("its columns are others")
+        numbers = pc.min_max(table["problem"]).as_py()
+        if len(table) and not 0 <= numbers["min"] <= numbers["max"] < len(about["problems"]):
+            raise InputError("runs are on problems that it does not name")
+    except (pa.ArrowException, OSError, InputError) as error:
+        why = (str(error).strip().splitlines() or [""])[0]
+        raise InputError(
+            f"{path}: damaged, or not a plan ({why}); 'ltr-duel run' with the experiment's file writes it anew"
+        ) from None
+    return StoredPlan(path, about, table)
+
+
+def _check_problem(given: Any) -> None:
+    """Refuse what is no problem of a plan; ``values`` may be missing."""
+    facts = checked_record({"values": {}} | given if isinstance(given, dict) else given, _OF_PROBLEM)["facts"]
+    if not all(isinstance(fact, _FACT) for fact in facts.values()):
+        raise InputError("'facts' is not what it should be")
+    for one in given.get("values", {}).values():
+        if not isinstance(one, list) or not all(isinstance(each, NUMBER) for each in one):
+            raise InputError("'values' is not what it should be")

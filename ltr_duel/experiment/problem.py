@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import shutil
 import socket
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -18,10 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.core import FloatVector, InputError, IntVector, cache_home, digest_of, replacing_folder
+from ltr_duel.experiment.record import read_record
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import Rankings, ndcg
 from ltr_duel.simulation import FromMatrix, FromUtilities, Live, NormalScores, OracleSource, places
 
+_ABOUT = {"names": list, "answers": dict, "provenance": dict, "rankings": dict}
 _MOST_OPEN = 4  # problems that one process keeps open; runs come sorted by problem
 
 
@@ -62,7 +65,7 @@ class Problem:
     @functools.cached_property
     def digest(self) -> str:
         """SHA-256 of all that determines the answers and the regret."""
-        return digest_of([self.oracle.provenance, self.matrix.digest])
+        return _digest(self.oracle, self.matrix)
 
     def values(self, regrets: Collection[str]) -> dict[str, FloatVector]:
         """Return what some regrets need beside the matrix: the utilities; the NDCG@10, where users are simulated."""
@@ -78,7 +81,11 @@ class Problem:
         """Its folder in the cache; the problem is put there, unless it is there already."""
         folder = cache_home() / "problems" / self.digest
         if folder.is_dir():
-            return folder
+            try:
+                open_problem(str(folder))
+                return folder
+            except InputError:  # damaged: made anew
+                shutil.rmtree(folder, ignore_errors=True)
         held = {}
         if self.rankings is not None:
             held = {field.name: getattr(self.rankings, field.name) for field in dataclasses.fields(self.rankings)}
@@ -111,26 +118,51 @@ def open_problem(folder: str) -> OpenProblem:
     Raises
     ------
     InputError
-        If this machine does not see the folder.
+        If this machine does not see the folder, or the folder is not what its name says.
     """
     path = Path(folder)
     if not (path / "problem.json").is_file():
         raise InputError(
             f"{path}: not accessible from {socket.gethostname()}; all machines must share the cache (LTR_DUEL_HOME)"
         )
-    about = json.loads((path / "problem.json").read_text(encoding="utf-8"))
-    matrix = PreferenceMatrix(_mapped(path / "p.npy"), tuple(about["names"]), provenance=about["provenance"])
-    rankings = None
-    if about["rankings"]:
-        texts = about["rankings"] | {"names": tuple(about["rankings"]["names"])}
-        arrays = {file.stem: _mapped(file) for file in sorted(path.glob("*.npy")) if file.stem != "p"}
-        rankings = Rankings(**texts, **arrays)
-    return OpenProblem(_oracle(about["answers"], matrix, rankings), matrix, places(matrix))
+    try:
+        about = read_record(path / "problem.json", "a problem", _ABOUT)
+        matrix = PreferenceMatrix(_mapped(path / "p.npy"), tuple(about["names"]), provenance=about["provenance"])
+        rankings = None
+        if about["rankings"]:
+            texts = about["rankings"] | {"names": tuple(about["rankings"]["names"])}
+            arrays = {file.stem: _mapped(file) for file in sorted(path.glob("*.npy")) if file.stem != "p"}
+            rankings = _fitting(Rankings(**texts, **arrays))
+        oracle = _oracle(about["answers"], matrix, rankings)
+    except (InputError, OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, EOFError) as error:
+        raise _damaged(path, (str(error).strip().splitlines() or [""])[0]) from None
+    if _digest(oracle, matrix) != path.name:
+        raise _damaged(path, "its content has another digest")
+    return OpenProblem(oracle, matrix, places(matrix))
+
+
+def _fitting(rankings: Rankings) -> Rankings:
+    """Refuse arrays that do not fit together: kernels would read beyond their ends."""
+    n_docs = int(rankings.query_ptr[-1])
+    wanted = {"order": (len(rankings), n_docs), "rank": (len(rankings), n_docs), "relevance": (n_docs,)}
+    for name, shape in wanted.items():
+        array = getattr(rankings, name)
+        if array.shape != shape or array.dtype != np.int16:
+            raise InputError(f"'{name}' is {array.dtype} of shape {array.shape}, not int16 of {shape}")
+    return rankings
+
+
+def _digest(oracle: OracleSource, matrix: PreferenceMatrix) -> str:
+    return digest_of([oracle.provenance, matrix.digest])
+
+
+def _damaged(path: Path, why: str) -> InputError:
+    return InputError(f"{path}: damaged, or made by another version ({why}); remove the folder, it is made again")
 
 
 def _mapped(path: Path) -> Any:
-    """Map an array copy-on-write: nothing is written, and kernels see the type that they are compiled for."""
-    return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
+    """Map an array read-only: all workers of a machine share its memory."""
+    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
 def _oracle(answers: dict[str, Any], matrix: PreferenceMatrix, rankings: Rankings | None) -> OracleSource:

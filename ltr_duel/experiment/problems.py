@@ -6,7 +6,8 @@ the same as facts for the tidy table, and what was chosen. The words of all step
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,7 +44,9 @@ from ltr_duel.preferences import (
     members,
     save_preferences,
 )
-from ltr_duel.rankers import Rankings, column_means, rankers_named
+from ltr_duel.rankers import Rankings, column_means, pool_named, rankers_named
+
+TO_ESTIMATE = "to_estimate"  # in the provenance of a stand-in
 
 
 class Choice(NamedTuple):
@@ -54,8 +57,10 @@ class Choice(NamedTuple):
     content: Any
 
 
-def build_problems(file: SpecFile, *, jobs: int = -1) -> list[Problem]:
+def build_problems(file: SpecFile, *, jobs: int = -1, estimate: bool = True) -> list[Problem]:
     """Build all problems of an experiment, in the order of the file.
+
+    Without ``estimate`` nothing is estimated: see `stand_in`.
 
     Raises
     ------
@@ -63,7 +68,8 @@ def build_problems(file: SpecFile, *, jobs: int = -1) -> list[Problem]:
         If something cannot be read, or does not fit together; the sentence begins with file and key.
     """
     problems: list[Problem] = []
-    for kind, expand in (("matrices", _of_matrices), ("corpora", _of_corpus), ("utilities", _of_utilities)):
+    of_corpus = partial(_of_corpus, matrix_of=estimated if estimate else stand_in)
+    for kind, expand in (("matrices", _of_matrices), ("corpora", of_corpus), ("utilities", _of_utilities)):
         for number, spec in enumerate(getattr(file.spec, kind)):
             with located(f"{file.path}: {kind}[{number}]"):
                 problems += expand(spec, file.path.parent, jobs)
@@ -115,7 +121,7 @@ def _means(spec: UtilitySpec, folder: Path, jobs: int) -> Iterator[Choice]:
         words = [_given_name(spec, family, spec.family), f"K={size}"]
         yield Choice(words, {FAMILY: family, SIZE: size}, UTILITY_FAMILIES[family](size).tolist())
     if spec.path or spec.synthetic:
-        dataset = _dataset(folder / spec.path if spec.path else None, spec.synthetic, jobs)
+        dataset = _dataset(spec, folder / spec.path if spec.path else None, jobs)
         means = column_means(dataset)
         for size in spec.size:
             if size > len(means):
@@ -123,7 +129,9 @@ def _means(spec: UtilitySpec, folder: Path, jobs: int) -> Iterator[Choice]:
             yield Choice([spec.name, f"K={size}"], {CORPUS: spec.name, SIZE: size}, means[:size].tolist())
 
 
-def _of_corpus(spec: CorpusSpec, folder: Path, jobs: int) -> Iterator[Problem]:
+def _of_corpus(
+    spec: CorpusSpec, folder: Path, jobs: int, matrix_of: Callable[..., PreferenceMatrix]
+) -> Iterator[Problem]:
     for path in spec.path or (None,):
         rankings = _rankings(spec, folder, path, jobs)
         corpus = spec.name if spec.name and len(spec.path) < 2 else str(rankings.provenance.get("corpus", path))
@@ -135,7 +143,7 @@ def _of_corpus(spec: CorpusSpec, folder: Path, jobs: int) -> Iterator[Problem]:
             live["slates"] = spec.slates
             if "live" in spec.answers:
                 live_oracle(live, rankings)  # refuses what does not fit before hours of estimating
-            matrix = estimated(rankings, settings, spec.comparisons, spec.seed, jobs)
+            matrix = matrix_of(rankings, settings, spec.comparisons, spec.seed, jobs)
             for part in _subsets(spec.subsets, matrix):
                 picks = part.content
                 facts = {SOURCE: "corpus", CORPUS: corpus, RANKERS: len(picks), **settings}
@@ -194,19 +202,18 @@ def canonical(matrix: PreferenceMatrix) -> PreferenceMatrix:
     return PreferenceMatrix(p, matrix.names, matrix.standard_error, matrix.comparisons, matrix.provenance)
 
 
-def _dataset(
-    path: Path | None, synthetic: Synthetic | None, jobs: int, split: str | None = None, fold: int | None = None
-) -> Dataset:
+def _dataset(spec: CorpusSpec | UtilitySpec, path: Path | None, jobs: int) -> Dataset:
     from ltr_duel.data import load_dataset, make_corpus
 
     if path is not None:
-        return load_dataset(path, split=split, fold=fold, jobs=jobs)
-    return make_corpus(**vars(synthetic or Synthetic()))
+        return load_dataset(path, jobs=jobs, **spec.reading)
+    return make_corpus(**vars(spec.synthetic or Synthetic()))
 
 
 def _rankings(spec: CorpusSpec, folder: Path, path: str | None, jobs: int) -> Rankings:
+    pool = pool_named(path or "", spec.rankers, folder=folder, reading=bool(spec.reading))
     return rankers_named(
-        _dataset(folder / path if path else None, spec.synthetic, jobs, spec.split, spec.fold),
+        pool.dataset if pool else _dataset(spec, folder / path if path else None, jobs),
         spec.rankers,
         folder=folder,
         ties=spec.ties,  # type: ignore[arg-type]  # checked by the spec
@@ -218,9 +225,26 @@ def _rankings(spec: CorpusSpec, folder: Path, path: str | None, jobs: int) -> Ra
 
 def estimated(rankings: Rankings, settings: dict[str, Any], comparisons: int, seed: int, jobs: int) -> PreferenceMatrix:
     """Estimate the preferences of all rankers, or open what was estimated before from the same by the same program."""
-    digest = digest_of([rankings.provenance, rankings.names, settings, comparisons, seed, sources_digest()])
-    path = cache_home() / "preferences" / f"{digest}.parquet"
+    path = _place_of(rankings, settings, comparisons, seed)
     if not path.is_file():
         matrix = estimate_preferences(rankings, **settings, comparisons=comparisons, seed=seed, jobs=jobs)
         save_preferences(matrix, path)
     return load_preferences(path)
+
+
+def stand_in(rankings: Rankings, settings: dict[str, Any], comparisons: int, seed: int, jobs: int) -> PreferenceMatrix:
+    """Open what was estimated before, as `estimated` does, or return some matrix of these rankers.
+
+    Its provenance says under ``to_estimate`` which matrix it stands for, and what that will cost in comparisons.
+    """
+    path, size = _place_of(rankings, settings, comparisons, seed), len(rankings)
+    if path.is_file():
+        return load_preferences(path)
+    ordered = 0.5 + 0.1 * np.sign(np.arange(size) - np.arange(size)[:, None])
+    cost = {path.stem: comparisons * size * (size - 1) // 2}
+    return PreferenceMatrix(ordered, rankings.names, provenance={TO_ESTIMATE: cost})
+
+
+def _place_of(rankings: Rankings, settings: dict[str, Any], comparisons: int, seed: int) -> Path:
+    digest = digest_of([rankings.provenance, rankings.names, settings, comparisons, seed, sources_digest()])
+    return cache_home() / "preferences" / f"{digest}.parquet"

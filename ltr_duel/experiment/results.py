@@ -12,11 +12,12 @@ import pandas as pd
 
 from ltr_duel.analysis import plot_regret
 from ltr_duel.core import HORIZON, PROBLEM, REGRET, InputError, regret_name, replacing, unknown_name
+from ltr_duel.experiment.examine import unlike_manifest
 from ltr_duel.experiment.plan_file import read_plans
 from ltr_duel.experiment.run_file import read_run
 from ltr_duel.experiment.store import Store
 from ltr_duel.preferences import PreferenceMatrix, load_preferences
-from ltr_duel.simulation import Results, identified, summarise, with_correct
+from ltr_duel.simulation import Results, RunResult, identified, summarise, with_correct
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +62,7 @@ class StudyResults:
     Raises
     ------
     InputError
-        If the folder holds no results.
+        If the folder holds no results, or a plan or a run is damaged.
 
     Examples
     --------
@@ -78,8 +79,8 @@ class StudyResults:
     def __init__(self, folder: str | Path, plans: Sequence[str] = ()) -> None:
         self._store = Store(folder)
         self._store.require()
-        self._plans = [plan for plan in read_plans(self._store.plans) if not plans or plan.path.stem in plans]
-        done, parts = self._store.scan().done, []
+        self._plans = [plan for plan in read_plans(self._store) if not plans or plan.path.stem in plans]
+        found, parts = self._store.scan(), []
         self._problems: dict[str, dict[str, Any]] = {}  # by name, as the first plan that has it says
         studies: dict[tuple[str, int], Study] = {}
         for plan in self._plans:
@@ -90,7 +91,9 @@ class StudyResults:
                 self._problems.setdefault(one["name"], one)
                 studies.setdefault((one["name"], horizon), Study(one["name"], horizon, one["facts"]))
             runs["problem"] = runs["problem"].map({number: one["digest"] for number, one in enumerate(about)})
-            parts.append(runs[runs["digest"].isin(done)])
+            parts.append(runs[runs["digest"].isin(found.done)])
+            for digest in found.damaged.keys() & set(runs["digest"]):
+                self._refuse(f"{self._store.run_path(digest)}: damaged ({found.damaged[digest]})")
         self._runs = pd.concat(parts, ignore_index=True).drop_duplicates("digest")
         self.studies = list(studies.values())
 
@@ -103,7 +106,7 @@ class StudyResults:
 
     def matrix(self, problem: str) -> PreferenceMatrix:
         """Return the matrix that regret is measured by."""
-        return load_preferences(self._store.problems / f"{self._about(problem)['digest']}.parquet")
+        return load_preferences(self._store.problem_path(self._about(problem)["digest"]))
 
     def results(self, problem: str, horizon: int | None = None) -> Results:
         """Return the results on one problem, at one horizon (the longest, if none is given)."""
@@ -113,12 +116,17 @@ class StudyResults:
         if chosen not in horizons:
             raise InputError(f"no runs on '{problem}' with horizon {chosen:,} ({', '.join(map(str, horizons))})")
         wanted = self._runs[(self._runs["problem"] == about["digest"]) & (self._runs["horizon"] == chosen)]
-        runs = [
-            read_run(self._store.run_path(digest), label)
-            for digest, label in zip(wanted["digest"], wanted["label"], strict=True)
-        ]
+        runs = [self._run(digest, label) for digest, label in zip(wanted["digest"], wanted["label"], strict=True)]
         values = {name: np.array(one) for name, one in about.get("values", {}).items()}
-        return Results(runs, self.matrix(problem), values)
+        matrix = self.matrix(problem)
+        for run in runs:
+            expected = run.key.measured_by or run.key.oracle.get("matrix")
+            if expected != matrix.digest or run.pulls.shape[1] != len(matrix):
+                path = self._store.problem_path(about["digest"])
+                self._refuse(f"{path}: damaged: not the matrix of run {run.key.digest}")
+        if any(len(one) != len(matrix) for one in values.values()):
+            raise InputError(f"{self._store.folder}: the plan has not as many values as '{problem}' has arms")
+        return Results(runs, matrix, values)
 
     @property
     def problems(self) -> list[str]:
@@ -174,6 +182,16 @@ class StudyResults:
         """Draw cumulative regret on one problem (the first, if none is named); see `ltr_duel.analysis.plot_regret`."""
         chosen = problem or self.problems[0]
         return plot_regret(self.results(chosen, horizon), title=chosen, **options)
+
+    def _run(self, digest: str, label: str) -> RunResult:
+        """Read a run; one that is not what its manifest says (if there is one) is refused."""
+        if self._store.manifest_path(digest).exists():
+            self._refuse(unlike_manifest(self._store, digest))
+        return read_run(self._store.run_path(digest), label)
+
+    def _refuse(self, wrong: str) -> None:
+        if wrong:
+            raise InputError(f"{wrong}; 'ltr-duel verify --repair {self._store.folder}' does the run again")
 
     def _about(self, problem: str) -> dict[str, Any]:
         if problem not in self._problems:

@@ -16,9 +16,12 @@ from ltr_duel.experiment.store import Store
 from ltr_duel.simulation import check_fits
 
 ON_EXISTING = ("reuse", "overwrite", "error")
+_MOST_RUNS = 10**7  # of a plan: it is one table, and each run a file
 
 
-def make_plan(spec: str | Path | SpecFile, *, plugins: Sequence[str | Path] = (), jobs: int = -1) -> Plan:
+def make_plan(
+    spec: str | Path | SpecFile, *, plugins: Sequence[str | Path] = (), jobs: int = -1, estimate: bool = True
+) -> Plan:
     r"""Read an experiment and build everything it names.
 
     Parameters
@@ -29,6 +32,9 @@ def make_plan(spec: str | Path | SpecFile, *, plugins: Sequence[str | Path] = ()
         Plug-in files to load first, beside those that the file names itself.
     jobs : int
         Threads for what has to be estimated first; -1 for all cores.
+    estimate : bool
+        False for a plan to look at, not to run: it costs nothing, and has stand-ins for the preference matrices that
+        are still to be estimated.
 
     Returns
     -------
@@ -37,7 +43,7 @@ def make_plan(spec: str | Path | SpecFile, *, plugins: Sequence[str | Path] = ()
     Raises
     ------
     InputError
-        For anything that is not legal, or does not exist.
+        For anything that is not legal, or does not exist, or more than 10^7 runs.
 
     Examples
     --------
@@ -48,12 +54,21 @@ def make_plan(spec: str | Path | SpecFile, *, plugins: Sequence[str | Path] = ()
     (10, '1good5poor')
     """
     file = spec if isinstance(spec, SpecFile) else read_spec(spec, plugins=plugins)
-    plan = Plan(file, build_problems(file, jobs=jobs))
+    _check_size(Plan(file, [None]))  # type: ignore[list-item]  # as if there were one problem: before it costs
+    plan = Plan(file, build_problems(file, jobs=jobs, estimate=estimate))
+    _check_size(plan)
     for problem in plan.problems:
         for policy in plan.policies:
             with located(f"{file.path}: problem '{problem.name}'"):
                 check_fits(policy, problem.oracle)
     return plan
+
+
+def _check_size(plan: Plan) -> None:
+    if len(plan) > _MOST_RUNS:
+        raise InputError(
+            f"{plan.file.path}: {len(plan):,} runs; an experiment has at most {_MOST_RUNS:,}: cut it into several"
+        )
 
 
 def run_experiment(
@@ -81,7 +96,7 @@ def run_experiment(
     on_existing : {"reuse", "overwrite", "error"}
         What to do about runs that exist.
     retry : bool
-        Do failed runs again, and replace damaged files.
+        Do failed runs again, and those whose files are damaged: all files are compared with their manifests.
 
     Returns
     -------
@@ -107,7 +122,7 @@ def run_experiment(
     check_backend(backend)
     if on_existing not in ON_EXISTING:
         raise unknown_name("way to treat existing runs", on_existing, ON_EXISTING)
-    scheduler = Scheduler(plan, Store(folder), backend, shard, on_existing == "overwrite", retry)
+    scheduler = Scheduler(plan, Store(folder), backend, shard, overwrite=on_existing == "overwrite", retry=retry)
     if on_existing == "error" and scheduler.already_done:
         raise InputError(f"{folder}: {scheduler.already_done} of the planned runs exist already (--on-existing error)")
     return scheduler.run()

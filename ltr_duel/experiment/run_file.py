@@ -16,11 +16,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ltr_duel.core import InputError
+from ltr_duel.experiment.record import checked_record, parsed_record
 from ltr_duel.simulation import RunKey, RunResult
 
 FORMAT = "ltr_duel.run/1"
 _KEY = b"ltr_duel"
 _ARRAYS = {"pulls": pa.int64(), "exposure": pa.float64(), "best": pa.int64(), "worst": pa.int64()}
+_OF_KEY = {
+    "oracle": dict,
+    "policy": str,
+    "params": dict,
+    "horizon": int,
+    "repetition": int,
+    "seed": int,
+    "checkpoints_per_decade": int,
+    "measured_by": str,
+    "source": str,
+}
 
 
 def encode_run(run: RunResult) -> bytes:
@@ -44,37 +56,72 @@ def read_key(path: Path) -> RunKey:
     InputError
         If the file is no run, or not a whole one.
     """
-    return RunKey(**_about(path)["key"])
+    try:
+        return _key(pq.read_metadata(path).metadata)[0]
+    except (pa.ArrowException, OSError, InputError) as error:
+        raise _refused(path, error) from None
 
 
 def read_run(path: Path, label: str) -> RunResult:
-    """Read a run back."""
-    about = _about(path)
+    """Read a run back. ``label`` is how its policy was called.
+
+    Raises
+    ------
+    InputError
+        If the file is no run, not a whole one, or that of another key than its name says.
+    """
     try:
         table = pq.read_table(path)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path}: damaged ({str(error).splitlines()[0]})") from None
-    checkpoints = table["t"].to_numpy()
-    arrays = {name: table[name].combine_chunks().flatten().to_numpy().reshape(len(checkpoints), -1) for name in _ARRAYS}
+        key, decisions = _key(table.schema.metadata)
+        if key.digest != path.stem:
+            raise InputError(f"the run is another one, {key.digest}")
+        return _result(table, key, label, decisions)
+    except (pa.ArrowException, OSError, InputError) as error:
+        raise _refused(path, error) from None
+
+
+def _key(metadata: dict[bytes, bytes] | None) -> tuple[RunKey, int]:
+    """Return the key, and the number of decisions."""
+    about = parsed_record((metadata or {}).get(_KEY, b"{}"), {})
+    if about.get("format") != FORMAT:
+        raise InputError(f"a Parquet file, but no run of this program: {FORMAT}")
+    about = checked_record(about, {"key": dict, "decisions": int})
+    key = checked_record(about["key"], _OF_KEY)
+    return RunKey(**{name: key[name] for name in _OF_KEY}), about["decisions"]
+
+
+def _result(table: pa.Table, key: RunKey, label: str, decisions: int) -> RunResult:
+    """Take the columns, if they are those of the key."""
+    kinds = {"t": pa.int64(), "recommended": pa.int64()}
+    found = dict(zip(table.schema.names, table.schema.types, strict=True))
+    arms = getattr(found.get("pulls"), "list_size", 0)
+    kinds |= {name: pa.list_(kind, arms) for name, kind in _ARRAYS.items()}
+    for name, kind in kinds.items():
+        if found.get(name) != kind:
+            raise InputError(f"the column '{name}' is missing, or of another type")
+    columns = {name: table[name].combine_chunks() for name in kinds}
+    flat = {name: columns[name].flatten() if name in _ARRAYS else columns[name] for name in kinds}
+    if any(column.null_count for column in (*columns.values(), *flat.values())):
+        raise InputError("values are missing")
+    values = {name: one.to_numpy() for name, one in flat.items()}
+    times = values["t"]
+    if len(times) == 0 or times[0] < 1 or times[-1] != key.horizon or (np.diff(times) < 1).any():
+        raise InputError("the checkpoints are not those of the run")
+    if values["recommended"].min() < 0 or values["recommended"].max() >= arms:
+        raise InputError("an arm is recommended that does not exist")
+    arrays = {name: values[name].reshape(len(times), arms) for name in _ARRAYS}
     return RunResult(
-        RunKey(**about["key"]),
+        key,
         label,
-        checkpoints,
+        times,
         arrays["pulls"],
         arrays["exposure"],
-        table["recommended"].to_numpy(),
-        about["decisions"],
+        values["recommended"],
+        decisions,
         arrays["best"],
         arrays["worst"],
     )
 
 
-def _about(path: Path) -> dict[str, Any]:
-    try:
-        metadata = pq.read_metadata(path).metadata or {}
-        about: dict[str, Any] = json.loads(metadata.get(_KEY, b"{}"))
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"{path}: not a whole Parquet file ({str(error).splitlines()[0]})") from None
-    if about.get("format") != FORMAT:
-        raise InputError(f"{path}: a Parquet file, but no run of this program ({FORMAT})")
-    return about
+def _refused(path: Path, error: Exception) -> InputError:
+    return InputError(f"{path}: damaged, or no run ({(str(error).strip().splitlines() or [''])[0]})")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -13,13 +14,14 @@ import numpy as np
 from ltr_duel.core import InputError
 from ltr_duel.experiment.backends.backend import Backend, WorkersDiedError, run_tasks
 from ltr_duel.experiment.backends.dask import SchedulerGoneError
+from ltr_duel.experiment.examine import wrong_with_problem, wrong_with_run
 from ltr_duel.experiment.leases import Driver
 from ltr_duel.experiment.plan import Plan, PlannedRun, Shard, Task
 from ltr_duel.experiment.plan_file import write_plan
 from ltr_duel.experiment.progress import Progress
 from ltr_duel.experiment.store import Store, StoreFullError
 from ltr_duel.experiment.worker import Outcome, failure, manifest
-from ltr_duel.preferences import save_preferences
+from ltr_duel.preferences import write_preferences
 
 _POLL = 0.5
 
@@ -42,7 +44,9 @@ class Report(NamedTuple):
     left : int
         Runs that are still to do.
     interrupted : bool
-        Whether Ctrl-C ended it.
+        Whether Ctrl-C, or a signal to end, ended it.
+    replaced : mapping of str to str
+        Digest -> what was wrong, of damaged runs that this call was to do again.
 
     Examples
     --------
@@ -57,6 +61,7 @@ class Report(NamedTuple):
     damaged: dict[str, str]
     left: int
     interrupted: bool = False
+    replaced: Mapping[str, str] = MappingProxyType({})
 
 
 class Scheduler:
@@ -66,18 +71,31 @@ class Scheduler:
     """
 
     def __init__(
-        self, plan: Plan, store: Store, backend: Backend, shard: Shard | None, overwrite: bool, retry: bool
+        self,
+        plan: Plan,
+        store: Store,
+        backend: Backend,
+        shard: Shard | None = None,
+        *,
+        overwrite: bool = False,
+        retry: bool = False,
+        only: Collection[str] | None = None,
     ) -> None:
         self.plan, self.store, self.backend, self.shard = plan, store, backend, shard
         self.planned = self.done = self.already_done = 0
         self.failed: set[str] = set()
         self.damaged: dict[str, str] = {}
+        self.replaced: dict[str, str] = {}
         self._todo = bytearray(len(plan))  # 1 for each run that is to be done, by its place in the plan
         self._written = np.zeros((len(plan), 2), np.int64)  # when the files of such a run were written, before
         self._underway: dict[str, PlannedRun] = {}
-        self._stored: set[int] = set()  # problems
+        self._problems: set[int] = set()  # numbers of those with runs to do
+        self._only = only
         store.prepare()
-        self._find_work(overwrite, retry)
+        if only is None:
+            self._find_work(overwrite, retry)
+        else:
+            self._find_again(only)
 
     @property
     def left(self) -> int:
@@ -90,6 +108,12 @@ class Scheduler:
         for run in self.plan.shard(self.shard):
             self.planned += 1
             wrong = self.store.inspect(run.digest)
+            if retry and wrong == "":
+                wrong = wrong_with_run(self.store, run.digest)
+            if wrong and retry:
+                self.replaced[run.digest] = wrong
+            if retry:
+                self._problems.add(run.problem)
             if wrong == "" and not overwrite:
                 self.already_done += 1
             elif wrong and not overwrite and not retry:
@@ -97,18 +121,32 @@ class Scheduler:
             elif run.digest in failed and not overwrite and not retry:
                 self.failed.add(run.digest)
             else:
-                self._todo[run.number] = 1
-                if wrong is not None or run.digest in failed:
-                    self._written[run.number] = self._changed_at(run)
+                self._mark(run, exists=wrong is not None or run.digest in failed)
+
+    def _find_again(self, only: Collection[str]) -> None:
+        """Mark these runs, and no others, whatever is there of them; look at all matrices."""
+        self._problems.update(range(len(self.plan.problems)))
+        for run in self.plan:
+            if run.digest in only:
+                self.planned += 1
+                self._mark(run, exists=True)
+
+    def _mark(self, run: PlannedRun, *, exists: bool) -> None:
+        self._todo[run.number] = 1
+        self._problems.add(run.problem)
+        if exists:
+            self._written[run.number] = self._changed_at(run)
 
     def run(self) -> Report:
         """Do what is to do."""
         interrupted = False
-        self._write_plan()
         progress = Progress(self.planned, self.planned - self.left)
         about = {"jobs": self.backend.jobs, "backend": self.backend.name, "planned": self.planned}
         try:
             with Driver(self.store, about) as driver:
+                if self._only is None:
+                    self._write_plan()
+                self._write_problems()
                 while self.left:
                     self._pass(driver, progress)
                     if self.left:
@@ -125,7 +163,9 @@ class Scheduler:
         finally:
             progress.close()
         failed = tuple(sorted(self.failed))
-        return Report(self.planned, self.done, self.already_done, failed, self.damaged, self.left, interrupted)
+        return Report(
+            self.planned, self.done, self.already_done, failed, self.damaged, self.left, interrupted, self.replaced
+        )
 
     def _pass(self, driver: Driver, progress: Progress) -> None:
         """Go once through the plan, and run unclaimed tasks."""
@@ -152,7 +192,6 @@ class Scheduler:
                 driver.release(run.digest)
                 progress.already_done(1)
             else:
-                self._store_problem(run.problem)
                 self._underway[run.digest] = run
                 yield self.plan.task(run)
 
@@ -212,10 +251,10 @@ class Scheduler:
         with self.store.writing(self.store.plans / f"{self.plan.digest}.parquet") as target:
             write_plan(target, about, self.plan)
 
-    def _store_problem(self, number: int) -> None:
-        """Keep the matrix beside the results, so that they can be read without its sources."""
-        problem = self.plan.problems[number]
-        path = self.store.problems / f"{problem.digest}.parquet"
-        if number not in self._stored and not path.exists():
-            save_preferences(problem.matrix, path)
-        self._stored.add(number)
+    def _write_problems(self) -> None:
+        """Keep the matrices beside the results, so that they can be read without their sources."""
+        for problem in (self.plan.problems[number] for number in sorted(self._problems)):
+            path = self.store.problem_path(problem.digest)
+            if wrong_with_problem(path, problem.matrix.digest):
+                with self.store.writing(path) as file:
+                    write_preferences(problem.matrix, file)

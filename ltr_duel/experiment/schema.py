@@ -15,6 +15,8 @@ from ltr_duel.core import InputError, require_between, unknown_name
 Table = TypeVar("Table")
 Reader = Callable[[Any], Any]
 
+_LONGEST = 4096  # characters of a text: the longest path
+
 
 def value(read: Reader, **default: Any) -> Any:
     """Declare a field that holds one value."""
@@ -96,7 +98,14 @@ def text(given: Any) -> str:
     """Read a string that is not empty."""
     if not isinstance(given, str) or not given.strip():
         raise InputError(f"must be a text, not {_shown(given)}")
+    if len(given) > _LONGEST:
+        raise InputError(f"must be a text of at most {_LONGEST:,} characters, not of {len(given):,}")
     return given
+
+
+def text_or(other: Reader) -> Reader:
+    """Read a string, or what another reader reads."""
+    return lambda given: text(given) if isinstance(given, str) else other(given)
 
 
 def one_of(kind: str, legal: Iterable[str] | Callable[[], Iterable[str]]) -> Reader:

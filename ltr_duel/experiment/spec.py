@@ -6,16 +6,19 @@ A list anywhere means a product: each problem x policy x horizon x repetition is
 from __future__ import annotations
 
 import hashlib
+import math
+import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from ltr_duel.bandits import POLICIES
 from ltr_duel.clicks import CLICK_MODELS
-from ltr_duel.core import InputError, Plugin, load_plugin
+from ltr_duel.core import InputError, Plugin, as_path, load_plugin
+from ltr_duel.data import ReadOptions
 from ltr_duel.experiment.schema import (
     axis,
     flag,
@@ -28,6 +31,7 @@ from ltr_duel.experiment.schema import (
     table,
     tables,
     text,
+    text_or,
     value,
     whole,
 )
@@ -36,6 +40,10 @@ from ltr_duel.rankers import TIE_RULES
 from ltr_duel.simulation import REGRETS
 
 _NO_LIMIT = 10**15
+_MOST_LABELS = 10_000  # that one entry of the policies stands for
+_MOST_ARMS = 10_000  # of a matrix that is made: 800 MB
+_LONG_KEY = re.compile(r"(?<![\w-])(?:[\w-]++\s*+\.\s*+){50}")  # tomllib takes minutes for thousands of parts
+_LARGEST = 3.4028234e38  # in a float32
 
 
 def policy(given: Any) -> tuple[str, ...]:
@@ -45,6 +53,8 @@ def policy(given: Any) -> tuple[str, ...]:
     elif isinstance(given, dict) and "name" in given:
         names = [name for name in given if name != "name"]
         lists = [one if isinstance(one, list) else [one] for one in (given[name] for name in names)]
+        if (many := math.prod(map(len, lists))) > _MOST_LABELS:
+            raise InputError(f"stands for {many:,} policies; at most {_MOST_LABELS:,} can be listed at once")
         labels = tuple(_label(text(given["name"]), dict(zip(names, chosen, strict=True))) for chosen in product(*lists))
     else:
         raise InputError('must be a name with parameters, "rucb:alpha=0.51", or {name = "rucb", alpha = 0.51}')
@@ -97,13 +107,39 @@ class ProblemSpec:
 
 
 @dataclass(frozen=True)
-class CorpusSpec(ProblemSpec):
+class ReadingSpec(ProblemSpec):
+    """How the feature files of a corpus are read: the options of `load_dataset`, which checks them."""
+
+    split: str | None = value(one_of("split", ("train", "vali", "test")), default=None)
+    fold: int | None = value(whole(1, 5), default=None)
+    dialect: str | None = value(text, default=None)
+    features: int | None = value(whole(1, 10**6), default=None)
+    first_id: int | None = value(whole(0, 1), default=None)
+    repeated: str | None = value(text, default=None)
+    fill: float | str | None = value(text_or(number(-_LARGEST, _LARGEST)), default=None)
+    labels: str | None = value(text, default=None)
+    unlabelled: str | None = value(text, default=None)
+    limit: float | None = value(number(0), default=None)
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """The options that are given."""
+        given = {one.name: getattr(self, one.name) for one in fields(ReadingSpec) if one not in fields(ProblemSpec)}
+        return {key: one for key, one in given.items() if one is not None}
+
+    def check_reading(self, *, of_a_file: bool) -> None:
+        """Refuse options that are not legal, or that nothing is read with."""
+        if self.reading and not of_a_file:
+            raise InputError(f"'{next(iter(self.reading))}' goes with 'path'")
+        ReadOptions(**{key: one for key, one in self.reading.items() if key not in ("split", "fold")})
+
+
+@dataclass(frozen=True)
+class CorpusSpec(ReadingSpec):
     """Rankers of a corpus, compared on simulated users."""
 
     path: tuple[str, ...] = axis(text, default=())
     synthetic: Synthetic | None = table(Synthetic, default=None)
-    split: str | None = value(one_of("split", ("train", "vali", "test")), default=None)
-    fold: int | None = value(whole(1, 5), default=None)
     ties: str = value(one_of("tie rule", TIE_RULES), default="fixed_random")
     drop_constant: bool = value(flag, default=True)
     rankers: tuple[str, ...] = axis(text, default=())
@@ -120,6 +156,7 @@ class CorpusSpec(ProblemSpec):
     def __post_init__(self) -> None:
         if bool(self.path) == (self.synthetic is not None):
             raise InputError("give either 'path' or 'synthetic'")
+        self.check_reading(of_a_file=bool(self.path))
         if self.rankers and self.subsets:
             raise InputError("give either 'rankers' or 'subsets'")
 
@@ -131,7 +168,7 @@ class MatrixSpec(ProblemSpec):
     file: tuple[str, ...] = axis(text, default=())
     p: tuple[tuple[float, ...], ...] | None = value(square, default=None)
     family: tuple[str, ...] = axis(one_of("family of matrices", FAMILIES), default=())
-    size: tuple[int, ...] = axis(whole(2, 100_000), default=())
+    size: tuple[int, ...] = axis(whole(2, _MOST_ARMS), default=())
     gamma: tuple[float, ...] = axis(number(1), default=())
     gap: tuple[float, ...] = axis(number(0, 0.5), default=())
     draws: int = value(whole(1, 100_000), default=1)  # of a family that is random
@@ -151,7 +188,7 @@ class MatrixSpec(ProblemSpec):
 
 
 @dataclass(frozen=True)
-class UtilitySpec(ProblemSpec):
+class UtilitySpec(ReadingSpec):
     """Arms with random utilities."""
 
     set: tuple[str, ...] = axis(one_of("set of utilities", UTILITY_SETS), default=())
@@ -159,7 +196,9 @@ class UtilitySpec(ProblemSpec):
     family: tuple[str, ...] = axis(one_of("family of utilities", UTILITY_FAMILIES), default=())
     path: str = value(text, default="")  # of a corpus: the mean of each feature, scaled to 0..1 within its query
     synthetic: Synthetic | None = table(Synthetic, default=None)
-    size: tuple[int, ...] = axis(whole(2, 100_000), default=())  # arms of a family; how many features, the first ones
+    size: tuple[int, ...] = axis(
+        whole(2, _MOST_ARMS), default=()
+    )  # arms of a family; how many features, the first ones
     model: tuple[str, ...] = axis(
         one_of("model of utilities", ("normal", "linear", "logistic", "natural")), default=("normal",)
     )
@@ -168,6 +207,7 @@ class UtilitySpec(ProblemSpec):
         corpus = bool(self.path) + (self.synthetic is not None)
         if bool(self.set) + bool(self.means) + bool(self.family) + corpus != 1:
             raise InputError("give either 'set' or 'means' or 'family' or 'path' or 'synthetic'")
+        self.check_reading(of_a_file=bool(self.path))
         if not (self.set or self.family or self.name):
             raise InputError("means that are written out, or come from a corpus, need a 'name'")
         if bool(self.size) != bool(self.family or corpus):
@@ -230,9 +270,11 @@ class Spec:
     def __post_init__(self) -> None:
         if not (self.matrices or self.corpora or self.utilities):
             raise InputError("there is nothing to run on: give [[matrices]], [[corpora]] or [[utilities]]")
-        for k, label in enumerate(self.labels):
-            if label in self.labels[:k]:
+        seen = set()
+        for label in self.labels:
+            if label in seen:
                 raise InputError(f"policies: '{label}' is given twice")
+            seen.add(label)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -284,13 +326,17 @@ def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence
         ...
     ltr_duel.core.errors.InputError: one.toml: policies: no policy 'rubc'; did you mean 'rucb'? (...)
     """
-    path = Path(path)
+    path = as_path("an experiment", path)
     try:
         content = path.read_text(encoding="utf-8") if content is None else content
+        if _LONG_KEY.search(content):
+            raise InputError(f"{path}: a key of more than 50 parts is none of an experiment")
         given = tomllib.loads(content)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise InputError(f"{path}: its brackets are nested too deeply") from None
+    except ValueError as error:  # not TOML, not text, or a number of thousands of digits
         raise InputError(f"{path}: not TOML: {error}") from None
     named = several(text, given["plugins"], f"{path}: plugins") if "plugins" in given else ()
     with located(f"{path}: plugins"):  # before the rest: the policies may come from them

@@ -62,7 +62,7 @@ def read_status(folder: str | Path) -> Status:
     """
     store = Store(folder)
     store.require()
-    plans, found = read_plans(store.plans), store.scan()
+    plans, found = read_plans(store), store.scan()
     planned: set[str] = set()
     for plan in plans:
         planned.update(plan.runs["digest"].to_pylist())
@@ -90,7 +90,7 @@ def _seconds_left(store: Store, done: list[str], left: int, drivers: list[dict[s
     if left == 0:
         return 0.0
     every = max(1, len(done) // _SAMPLE)
-    seconds = [one["seconds"] for one in store.manifests(done[::every][:_SAMPLE])]
+    seconds = store.seconds(done[::every][:_SAMPLE])
     if not seconds:
         return None
     workers = sum(checked_jobs(int(driver["jobs"])) for driver in drivers) or checked_jobs(-1)

@@ -15,7 +15,6 @@ names the files of runs by text (`Store.place`): some versions of Python keep th
 from __future__ import annotations
 
 import errno
-import json
 import os
 import uuid
 from collections.abc import Iterator
@@ -23,10 +22,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from ltr_duel.core import InputError, replacing
+from ltr_duel.core import InputError, as_path, replacing
+from ltr_duel.experiment.record import NUMBER, read_record
 
 _MAGIC = b"PAR1"
 _HEX = frozenset("0123456789abcdef")
+_AGE = 1e10  # seconds: more than any run takes
+_FAILURE = {"policy": str, "problem": str, "horizon": int, "repetition": int, "error": str, "traceback": str}
 
 
 class Found(NamedTuple):
@@ -47,7 +49,7 @@ class Store:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = as_path("a store of results", folder)
         self.plans = self.folder / "plans"
         self.problems = self.folder / "problems"
         self.runs = self.folder / "runs"
@@ -89,6 +91,10 @@ class Store:
     def manifest_path(self, digest: str) -> Path:
         """Where its manifest lies."""
         return self.runs / f"{digest}.json"
+
+    def problem_path(self, digest: str) -> Path:
+        """Where the matrix of a problem lies."""
+        return self.problems / f"{digest}.parquet"
 
     def place(self, kind: str, name: str) -> str:
         """Where a file of the folder ``kind`` lies, as text."""
@@ -136,6 +142,8 @@ class Store:
             return _wrong_with(self.place("runs", f"{digest}.parquet"))
         except FileNotFoundError:
             return None
+        except OSError as error:
+            return f"cannot be read: {error.strerror}"
 
     def scan(self) -> Found:
         """Look at all files under ``runs``: their names, and the first and last bytes of each run."""
@@ -143,28 +151,37 @@ class Store:
         with os.scandir(self.runs) as entries:
             for entry in entries:
                 digest, _, suffix = entry.name.partition(".")
-                if suffix not in ("parquet", "json") or len(digest) != 64 or not _HEX.issuperset(digest):
+                if suffix not in ("parquet", "json") or not _is_digest(digest):
                     found.foreign.append(entry.name)
                 elif suffix == "parquet":
-                    wrong = _wrong_with(entry.path)
+                    wrong = self.inspect(digest)
                     if wrong:
                         found.damaged[digest] = wrong
-                    else:
+                    elif wrong is not None:
                         found.done.add(digest)
         found.foreign.sort()
         return found
 
+    def files(self, folder: Path) -> list[Path]:
+        """Return the files of a folder that are named by a digest, sorted; other files are not of this store."""
+        paths = folder.iterdir() if folder.is_dir() else ()  # empty folders may be lost in a copy
+        return sorted(path for path in paths if _is_digest(path.stem) and path.suffix in (".parquet", ".json"))
+
     def failures(self) -> dict[str, dict[str, Any]]:
         """Return what is known of each failed run, by digest."""
-        return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(self.failed.glob("*.json"))}
+        return {
+            path.stem: read_record(path, "the record of a failed run", _FAILURE) for path in self.files(self.failed)
+        }
 
-    def manifests(self, digests: list[str]) -> Iterator[dict[str, Any]]:
-        """Yield the manifests of some runs; those that are missing or damaged are left out."""
+    def seconds(self, digests: list[str]) -> list[float]:
+        """Return how long some runs took; those whose manifests are missing or damaged are left out."""
+        known = []
         for digest in digests:
-            try:
-                yield json.loads(self.manifest_path(digest).read_bytes())
-            except (OSError, ValueError):
-                continue
+            with suppress(InputError):
+                known.append(
+                    float(read_record(self.manifest_path(digest), "a manifest", {"seconds": NUMBER})["seconds"])
+                )
+        return [one for one in known if 0 <= one < _AGE]
 
 
 class StoreFullError(InputError):
@@ -172,6 +189,10 @@ class StoreFullError(InputError):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(f"{folder}: no space left on the device")
+
+
+def _is_digest(name: str) -> bool:
+    return len(name) == 64 and _HEX.issuperset(name)
 
 
 def _wrong_with(path: str) -> str:

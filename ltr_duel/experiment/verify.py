@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ltr_duel.core import InputError, load_plugin, sha256_file
+from ltr_duel.core import InputError, load_plugin
+from ltr_duel.experiment.examine import wrong_with_problem, wrong_with_run
 from ltr_duel.experiment.plan import Plan
 from ltr_duel.experiment.plan_file import StoredPlan, read_plans
-from ltr_duel.experiment.problems import build_problems
-from ltr_duel.experiment.run_file import read_key
-from ltr_duel.experiment.spec import read_spec
-from ltr_duel.experiment.store import Store
+from ltr_duel.experiment.record import read_record
+from ltr_duel.experiment.repair import by_plan, do_again, rebuilt
+from ltr_duel.experiment.store import Found, Store
 from ltr_duel.experiment.worker import execute
 
 
@@ -22,12 +22,19 @@ class Verdict(NamedTuple):
     """What a check found."""
 
     checked: int  # files compared with their manifests
-    repeated: int  # runs done again
-    complaints: list[str]
+    repeated: int  # runs of the sample, done again
+    complaints: list[str]  # what is wrong, and still is after a repair
+    repaired: list[str]  # what was wrong
 
 
 def verify_store(
-    folder: str | Path, *, sample: int = 10, seed: int = 0, plugins: Sequence[str | Path] = (), jobs: int = -1
+    folder: str | Path,
+    *,
+    sample: int = 10,
+    seed: int = 0,
+    plugins: Sequence[str | Path] = (),
+    jobs: int = -1,
+    repair: bool = False,
 ) -> Verdict:
     """Check all files, and do a sample of the runs again.
 
@@ -36,24 +43,27 @@ def verify_store(
     folder : str or Path
         The store.
     sample : int
-        How many runs to do again; 0 for none.
+        How many runs to do again, to compare; 0 for none.
     seed : int
         Which ones.
     plugins : sequence of path
         Plug-in files that the experiments need, beside those that their files name.
     jobs : int
-        Threads for what has to be estimated first; -1 for all cores.
+        Threads; -1 for all cores.
+    repair : bool
+        Do runs again whose files are wrong, and write matrices anew that are wrong.
 
     Returns
     -------
     Verdict
-        With the attributes ``checked`` (files compared with their manifests), ``repeated`` (runs done again) and
-        ``complaints`` (sentences).
+        With the attributes ``checked`` (files compared with their manifests), ``repeated`` (runs of the sample),
+        ``complaints`` (sentences: what is wrong, and with ``repair`` what could not be mended) and ``repaired``
+        (sentences: what was wrong, and is not any more).
 
     Raises
     ------
     InputError
-        If the folder holds no results, or a plug-in cannot be used.
+        If the folder holds no results, a plan is damaged, or a plug-in cannot be used.
 
     Examples
     --------
@@ -64,69 +74,65 @@ def verify_store(
     """
     store = Store(folder)
     store.require()
+    if sample < 0:
+        raise InputError(f"the sample must be at least 0 runs, not {sample}")
     for path in plugins:
         load_plugin(path)
-    found = store.scan()
-    complaints = [f"{digest}: {why}" for digest, why in sorted(found.damaged.items())]
-    complaints += [f"{name}: no run is called that" for name in found.foreign]
-    wrong = {digest: _wrong_with(store, digest) for digest in sorted(found.done)}
-    complaints += filter(None, wrong.values())
-    sound = [digest for digest, why in wrong.items() if not why]
+    plans, found = read_plans(store), store.scan()
+    runs = found.damaged | {digest: wrong_with_run(store, digest) for digest in sorted(found.done)}
+    sound = [digest for digest, why in sorted(runs.items()) if not why]
+    complaints, repeated = [f"{name}: no run is called that" for name in found.foreign], 0
     wanted = set(random.Random(seed).sample(sound, min(sample, len(sound))))
-    repeated = 0
-    for plan in read_plans(store.plans):
-        here = wanted & set(plan.runs["digest"].to_pylist())
-        wanted -= here
+    for plan, here in by_plan(plans, wanted):
         try:
-            for wrong_run in _repeat(store, plan, here, plugins, jobs):
+            for digest, why in _repeat(store, rebuilt(plan, plugins, jobs), here):
                 repeated += 1
-                complaints += [wrong_run] if wrong_run else []
+                runs[digest] = why
         except InputError as error:
             complaints.append(f"{plan.about['spec_path']}: cannot be repeated here: {error}")
+        wanted -= here
     complaints += [f"{digest}: no plan here asks for it, so it cannot be repeated" for digest in sorted(wanted)]
-    return Verdict(len(found.done) + len(found.damaged), repeated, complaints)
+    wrong = {digest: why if digest in why else f"{digest}: {why}" for digest, why in sorted(runs.items()) if why}
+    wrong |= _wrong_matrices(store, plans, found)
+    repaired = []
+    if repair and wrong:
+        mended, refused = do_again(store, plans, set(wrong), plugins, jobs)
+        complaints += refused
+        repaired = [wrong.pop(digest) for digest in sorted(mended)]
+    return Verdict(len(runs), repeated, [*wrong.values(), *complaints], repaired)
 
 
-def _wrong_with(store: Store, digest: str) -> str:
-    """Compare a file with its name and its manifest: say what is wrong, or nothing."""
-    path = store.run_path(digest)
-    try:
-        key = read_key(path).digest
-        manifest = json.loads(store.manifest_path(digest).read_bytes())
-        expected = manifest["sha256"]
-    except InputError as error:
-        return str(error)
-    except OSError:
-        return f"{digest}: its manifest is missing"
-    except (ValueError, KeyError, TypeError):
-        return f"{digest}: its manifest cannot be read"
-    if key != digest:
-        return f"{digest}: the file is of another run, {key}"
-    if sha256_file(path) != expected:
-        return f"{digest}: the file is not the one its manifest describes"
-    return ""
+def _wrong_matrices(store: Store, plans: Sequence[StoredPlan], found: Found) -> dict[str, str]:
+    """Say which matrices are not those that the manifests of their runs name, by the digests of their problems."""
+    wrong: dict[str, str] = {}
+    for plan in plans:
+        known: set[int] = set()
+        for digest, number in zip(plan.runs["digest"].to_pylist(), plan.runs["problem"].to_pylist(), strict=True):
+            if number in known or digest not in found.done:
+                continue
+            with suppress(InputError):
+                manifest = read_record(store.manifest_path(digest), "a manifest", {"matrix_sha256": str})
+                problem = plan.about["problems"][number]["digest"]
+                why = wrong_with_problem(store.problem_path(problem), manifest["matrix_sha256"])
+                wrong |= {problem: why} if why else {}
+                known.add(number)
+    return wrong
 
 
-def _repeat(
-    store: Store, stored: StoredPlan, wanted: set[str], plugins: Sequence[str | Path], jobs: int
-) -> Iterator[str]:
-    """Do some runs of a plan again: say of each what is wrong, or nothing."""
-    if not wanted:
-        return
-    file = read_spec(stored.about["spec_path"], stored.about["spec"], plugins=plugins)
-    plan = Plan(file, build_problems(file, jobs=jobs))
+def _repeat(store: Store, plan: Plan, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Do some runs of a plan again: yield of each its digest, and what is wrong, or nothing."""
     left = set(wanted)
     for run in plan:
         if run.digest not in left:
             continue
         left.discard(run.digest)
         outcome = execute(plan.task(run))
+        why = ""
         if outcome.error:
-            yield f"{run.digest}: failed this time ({outcome.error})"
+            why = f"{run.digest}: failed this time ({outcome.error})"
         elif outcome.data != store.run_path(run.digest).read_bytes():
             where = f"{run.label}, horizon {run.horizon}, repetition {run.repetition}"
-            yield f"{run.digest}: other bytes this time ({where})"
-        else:
-            yield ""
+            why = f"{run.digest}: other bytes this time ({where})"
+        yield run.digest, why
     for digest in sorted(left):
-        yield f"{digest}: the experiment does not lead to it any more (its inputs have changed)"
+        yield digest, f"{digest}: the experiment does not lead to it any more (its inputs have changed)"

@@ -66,7 +66,7 @@ class PreparedRun:
             self._walk(np.zeros(1, np.int64))
         except PolicyError:
             raise
-        except Exception:
+        except (Exception, SystemExit):
             return
 
     def run(self) -> Outcome:
@@ -76,7 +76,7 @@ class PreparedRun:
             result = self._walk(checkpoints(self._key.horizon, self._key.checkpoints_per_decade))
         except PolicyError:
             raise  # it cannot be compiled: no run of this policy can succeed
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a policy that calls sys.exit fails, and ends nothing
             first = str(error).strip().splitlines() or [""]
             line = f"{type(error).__name__}: {first[0]}".rstrip(": ")
             seconds = time.perf_counter() - began

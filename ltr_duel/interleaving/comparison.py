@@ -27,6 +27,8 @@ from ltr_duel.core import (
     implement,
     kernel,
     random_below,
+    require_whole,
+    shown,
     unknown_name,
 )
 from ltr_duel.interleaving.compiling import compile_plugin, is_new_plugin
@@ -41,7 +43,7 @@ from ltr_duel.interleaving.method import (
     draw_pair,
     draw_slate,
 )
-from ltr_duel.rankers import REDRAWING, Rankings
+from ltr_duel.rankers import REDRAWING, Rankings, require_rankings
 
 FIXED, RESAMPLED, REDRAWN = range(3)  # what happens to ties
 
@@ -104,14 +106,16 @@ class Comparer:
     configured: Configured[Method] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        require_rankings(self.rankings)
+        if not isinstance(self.clicks, ClickModel):
+            raise InputError(f"clicks must be a ClickModel, not {shown(self.clicks)}")
         object.__setattr__(self, "configured", METHODS.configure(self.method))
         method = self.configured.component
         if not self.outcome:
             object.__setattr__(self, "outcome", method.outcomes[0])
         if self.outcome not in method.outcomes:
             raise unknown_name(f"outcome rule of {method.name} called", self.outcome, method.outcomes)
-        if not 1 <= self.top <= 1000:
-            raise InputError(f"the number of documents shown must be between 1 and 1000, not {self.top}")
+        object.__setattr__(self, "top", require_whole("the number of documents shown", self.top, 1, 1000))
         corpus = self.rankings.provenance.get("corpus", "the corpus")
         if self.clicks.grades != self.rankings.grades:
             raise InputError(
@@ -165,10 +169,10 @@ class Comparer:
             current = Lists(np.zeros(room, np.int16), np.zeros(room, np.int16), np.zeros(2, np.int64))
         return Comparison(
             lists,
-            rankings.relevance,
+            as_writable(rankings.relevance),
             users_of(self.clicks, self.top),
             ties,
-            rankings.tied,
+            as_writable(rankings.tied),
             method.init(size, params, self.outcome),
             Shown(*(np.zeros(self.top, np.int64) for _ in Shown._fields)),
             current,

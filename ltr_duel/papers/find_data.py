@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError, cache_home
-from ltr_duel.data import CORPORA, is_converted
+from ltr_duel.data import CORPORA, ReadOptions, is_converted
 from ltr_duel.papers.declaration import SOURCES, Source
 
 
@@ -22,6 +23,12 @@ class Found(NamedTuple):
     entry: dict[str, Any]  # its keys, paths made absolute; {} if there was nothing to choose
     source: str  # one of SOURCES
     note: str
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """The keys that say how the corpus is read, for `load_dataset`."""
+        keys = {"split", "fold", *(option.name for option in dataclasses.fields(ReadOptions))}
+        return {key: value for key, value in self.entry.items() if key in keys}
 
 
 def first_present(sources: Sequence[Source], scale: str, root: Path | None) -> Found:

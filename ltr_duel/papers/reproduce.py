@@ -25,10 +25,21 @@ from ltr_duel.core import InputError, replacing, unknown_name
 from ltr_duel.experiment import Backend, Plan, StudyResults, environment, make_plan, run_experiment
 from ltr_duel.papers.declaration import SCALES, Figure
 from ltr_duel.papers.expand import expand
-from ltr_duel.papers.find_data import first_present
+from ltr_duel.papers.find_data import NoDataError, first_present
 from ltr_duel.preferences import lower_bound
 
 _Work = tuple[pd.DataFrame, dict[str, Any], int]  # the table; sources, runs and horizon; how many runs were done now
+
+
+_ABOUT: dict[str, type | tuple[type, ...]] = {
+    "name": str,
+    "figure": dict,
+    "scale": str,
+    "sources": list,
+    "runs": int,
+    "seconds": (int, float),
+    "date": str,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +86,7 @@ def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, job
         "date": datetime.date.today().isoformat(),
         "versions": running["versions"] | {"python": running["python"]},
     }
-    earlier = json.loads((folder / "about.json").read_text("utf-8")) if (folder / "about.json").is_file() else {}
+    earlier = _about(folder) if (folder / "about.json").is_file() else {}
     if earlier.get("scale") == scale and earlier["runs"] == facts["runs"] and not new:
         about |= {key: earlier[key] for key in ("seconds", "date")}  # all results existed: when and how they were made
     with replacing(folder / "data.parquet") as temporary:
@@ -93,15 +104,37 @@ def read_made(out: Path) -> dict[str, Made]:
     Raises
     ------
     InputError
-        If there is none.
+        If there is none, or one is damaged.
     """
     made = {}
     for path in sorted(out.glob("*/about.json")):
-        about = json.loads(path.read_text(encoding="utf-8"))
-        made[path.parent.name] = Made(path.parent, pd.read_parquet(path.parent / "data.parquet"), about)
+        about = _about(path.parent)
+        try:
+            frame = pd.read_parquet(path.parent / "data.parquet")
+        except (OSError, ValueError) as error:  # of pyarrow too
+            raise _damaged(path.parent / "data.parquet", str(error)) from None
+        made[path.parent.name] = Made(path.parent, frame, about)
     if not made:
         raise InputError(f"{out}: no reproduced figures are here; 'ltr-duel reproduce all' makes them")
     return made
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    """Read what is known of a figure that was made."""
+    path = folder / "about.json"
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise _damaged(path, str(error)) from None
+    missing = [key for key in _ABOUT if not isinstance(about, dict) or not isinstance(about.get(key), _ABOUT[key])]
+    if missing:
+        raise _damaged(path, f"no '{missing[0]}' as it is written")
+    return dict(about)
+
+
+def _damaged(path: Path, why: str) -> InputError:
+    first = (why.strip().splitlines() or [""])[0]
+    return InputError(f"{path}: damaged ({first}); remove it, and make the figure again")
 
 
 def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
@@ -124,6 +157,8 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
             )
         plans.append(plan)
         planned, new = planned + report.planned, new + report.done
+    if not plans:
+        raise NoDataError(f"{figure.name}: none of its data is in {root or 'the cache'}; name their folder with --data")
     origins = {
         problem.name: {"source": problem.facts["source"], "note": problem.facts.get("note", "")}
         for plan in plans

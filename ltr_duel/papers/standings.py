@@ -28,10 +28,11 @@ def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
     -------
     DataFrame
         Without the problems that have no such regret. problem; rankers, clicks, source; horizon; place (from 1);
-        policy; runs; regret (mean); low, high (95 % interval of the mean by Student's t, unknown for a single run);
-        to_best (regret divided by that of the best); to_bound (regret divided by c ln T; may be below 1: the bound is
-        asymptotic, and for policies that compare pairs); accuracy (share of runs that name the winner); tied (not
-        distinguishable from the best: the paired interval of the difference covers zero).
+        policy; runs; regret (mean); low, high (95 % interval of the mean by Student's t, unknown for a single run;
+        where no run is below zero it does not begin below zero); to_best (regret divided by that of the best); to_bound
+        (regret divided by c ln T; may be below 1: the bound is asymptotic, and for policies that compare pairs);
+        accuracy (share of runs that name the winner); tied (not distinguishable from the best: the paired interval of
+        the difference covers zero).
     """
     if column not in frame:
         raise unknown_name("column", column, [str(name) for name in frame.columns])
@@ -45,7 +46,7 @@ def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
         means = wide.mean().sort_values(kind="stable")
         best = means.iloc[0]
         for place, (policy, mean) in enumerate(means.items(), 1):
-            low, high = student_interval(wide[policy].dropna())
+            low, high = _interval(wide[policy].dropna())
             near = student_interval((wide[policy] - wide[means.index[0]]).dropna())[0]
             right = rows.loc[rows[col.POLICY] == policy, col.CORRECT].mean() if col.CORRECT in rows else np.nan
             parts.append(
@@ -55,3 +56,9 @@ def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
                 | {"tied": place == 1 or bool(np.isnan(near) or near <= 0)}
             )
     return pd.DataFrame(parts)
+
+
+def _interval(values: pd.Series) -> tuple[float, float]:
+    """Return the interval of a mean; what cannot be negative has none that begins below zero."""
+    low, high = student_interval(values)
+    return (max(low, 0.0) if values.min() >= 0 else low), high

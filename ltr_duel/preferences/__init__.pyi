@@ -7,6 +7,7 @@ from .families import UTILITY_FAMILIES as UTILITY_FAMILIES
 from .families import members as members
 from .io import load_preferences as load_preferences
 from .io import save_preferences as save_preferences
+from .io import write_preferences as write_preferences
 from .matrix import PreferenceMatrix as PreferenceMatrix
 from .properties.bounds import gaps as gaps
 from .properties.bounds import lower_bound as lower_bound
@@ -25,6 +26,7 @@ from .properties.transitivity import strong_violations as strong_violations
 from .properties.transitivity import total_order as total_order
 from .properties.transitivity import triangle_violations as triangle_violations
 from .published import arxiv as arxiv
+from .published import difference_from_paper as difference_from_paper
 from .synthetic import SYNTHETIC as SYNTHETIC
 from .synthetic import UTILITY_SETS as UTILITY_SETS
 from .synthetic import synthetic_preferences as synthetic_preferences

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import special
 
 from ltr_duel.core import InputError
-from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
 from ltr_duel.preferences.tally import Tally, errors_of, preferences_of
 
 # What makes two matrices estimates of the same thing.
@@ -77,6 +77,8 @@ def compare_matrices(a: PreferenceMatrix, b: PreferenceMatrix) -> Agreement:
     >>> compare_matrices(matrix, matrix[["2", "0", "1"]]).root_mean_square
     0.0
     """
+    for matrix in (a, b):
+        require_matrix(matrix)
     names = tuple(name for name in a.names if name in b.names)
     if len(names) < 2:
         raise InputError(f"the two matrices have {len(names)} rankers in common; at least two are needed")

@@ -7,22 +7,25 @@ too.
 from __future__ import annotations
 
 import csv
-import gzip
 import json
+import os
+import zlib
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ltr_duel.core import InputError, replacing
-from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.preferences.tally import Tally
+from ltr_duel.core import InputError, cause, replacing, require_whole, shown
+from ltr_duel.preferences.matrix import SUM_TOLERANCE, PreferenceMatrix
+from ltr_duel.preferences.plain import NPY, read_npy, read_text, require_few
+from ltr_duel.preferences.tally import Tally, preferences_of
 
 FORMAT = "ltr_duel.preferences/2"
 _READABLE = ("ltr_duel.preferences/1", FORMAT)  # 1 has no exact counts
 _KEY = b"ltr_duel"
+MOST_RANKERS = 10_000  # that a reader allows unless told otherwise: some 10 GB
 
 
 def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
@@ -57,6 +60,8 @@ def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
     ...     load_preferences(save_preferences(arxiv(), Path(folder) / "arxiv.parquet")).names
     ('A', 'B', 'C', 'D', 'E', 'F')
     """
+    if not isinstance(matrix, PreferenceMatrix) or not isinstance(path, str | os.PathLike):
+        raise InputError(f"a PreferenceMatrix is saved to a path, not {shown(matrix)} to {shown(path)}")
     path = Path(path)
     with replacing(path) as temporary:
         if path.suffix == ".npy":
@@ -69,8 +74,14 @@ def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
                 for name, row in zip(matrix.names, matrix.p.tolist(), strict=True):
                     writer.writerow([name, *row] if path.suffix == ".csv" else row)
         else:
-            pq.write_table(_table(matrix), temporary)
+            with temporary.open("wb") as file:
+                write_preferences(matrix, file)
     return path
+
+
+def write_preferences(matrix: PreferenceMatrix, file: BinaryIO) -> None:
+    """Write a matrix as Parquet into an open file."""
+    pq.write_table(_table(matrix), file)
 
 
 def _table(matrix: PreferenceMatrix) -> Any:
@@ -88,16 +99,22 @@ def _table(matrix: PreferenceMatrix) -> Any:
         if matrix.wins is not None and matrix.ties is not None:
             columns.update(wins=matrix.wins[i, j], losses=matrix.wins[j, i], ties=matrix.ties[i, j])
     about = {"format": FORMAT, "names": list(matrix.names), "provenance": matrix.provenance}
-    metadata = {_KEY: json.dumps(about, sort_keys=True, ensure_ascii=False).encode()}
+    try:
+        metadata = {_KEY: json.dumps(about, sort_keys=True, ensure_ascii=False).encode()}
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"the provenance of a matrix must be what JSON can hold ({error})") from None
     return pa.table(columns).replace_schema_metadata(metadata)
 
 
-def load_preferences(path: str | Path) -> PreferenceMatrix:
+def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> PreferenceMatrix:
     """Read a matrix: Parquet or CSV as written by `save_preferences`, or a plain square of numbers (text, .gz, .npy).
 
     Parameters
     ----------
     path : str or Path
+        A file, or a pipe, which is simply read.
+    most_rankers : int
+        A larger matrix is refused before memory is taken for it. It needs some hundred bytes for each pair.
 
     Returns
     -------
@@ -106,7 +123,7 @@ def load_preferences(path: str | Path) -> PreferenceMatrix:
     Raises
     ------
     InputError
-        If the file does not exist, is neither, or holds no preference matrix.
+        If the file does not exist, is neither, is damaged or too large, or holds no preference matrix.
 
     Examples
     --------
@@ -117,85 +134,87 @@ def load_preferences(path: str | Path) -> PreferenceMatrix:
     ...     load_preferences(path).condorcet_winner
     '0'
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"a preference matrix is read from the path of a file, not from {shown(path)}")
     path = Path(path)
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; a preference matrix is made by 'ltr-duel prefs estimate'")
-    with path.open("rb") as file:
-        head = file.read(6)
+    most = require_whole("the largest number of rankers", most_rankers, 1, 10**6)
     try:
-        if head.startswith(b"PAR1"):
-            return _from_parquet(path)
-        if head == b"\x93NUMPY":
-            return _plain(path, np.load(path, allow_pickle=False))
-        with gzip.open(path, "rt") if head[:2] == b"\x1f\x8b" else path.open() as file:
-            lines = list(file)
-        if lines and lines[0].startswith((",", '"",')):
-            return _from_csv(path, lines)
-        return _plain(path, _numbers(path, lines))
+        with path.open("rb") as file:
+            head = file.peek(6)[:6]
+            if head.startswith(b"PAR1"):
+                return _from_parquet(path, file, most)
+            return (read_npy if head == NPY else read_text)(path, file, most)
     except InputError as error:
         message = str(error)
         raise InputError(message if message.startswith(str(path)) else f"{path}: {message}") from None
-    except (pa.ArrowException, OSError, ValueError, KeyError, EOFError) as error:
-        raise InputError(f"{path}: not a preference matrix ({str(error).splitlines()[0]})") from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"{path}: no such file; a preference matrix is made by 'ltr-duel prefs estimate'") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: a folder, not the file of a preference matrix") from None
+    except (pa.ArrowException, OSError, ValueError, KeyError, EOFError, zlib.error) as error:
+        reason = cause(error) if isinstance(error, OSError) else str(error).splitlines()[0]
+        raise InputError(f"{path}: not a preference matrix ({reason})") from None
 
 
-def _from_parquet(path: Path) -> PreferenceMatrix:
-    table = pq.read_table(path)
-    about = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
-    if about.get("format") not in _READABLE:
-        raise InputError(f"{path}: a Parquet file, but not a preference matrix of this program ({FORMAT})")
-    size = len(about["names"])
-    upper = np.triu_indices(size, 1)
+def _from_parquet(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceMatrix:
+    source = pq.ParquetFile(file if file.seekable() else pa.BufferReader(_whole(path, file, most_rankers)))
+    names, provenance = _metadata(path, source.schema_arrow.metadata or {})
+    size, rows = len(names), source.metadata.num_rows
+    require_few(path, size, most_rankers)
+    if rows != size * (size - 1) // 2:
+        raise InputError(f"{path}: {rows:,} rows; {size:,} rankers have {size * (size - 1) // 2:,} pairs")
+    counted = "total" in source.schema_arrow.names
+    wanted = ("p", "standard_error", "comparisons", *(("total", "square", "within") if counted else ()))
+    for name in wanted:
+        kind = source.schema_arrow.field(name).type
+        if not (pa.types.is_integer(kind) or (pa.types.is_floating(kind) and name in ("p", "standard_error"))):
+            whole = "numbers" if name in ("p", "standard_error") else "whole numbers"
+            raise InputError(f"{path}: column '{name}' must hold {whole}, not {kind}")
+    table = source.read([*wanted, "first", "second"])
+    i, j = upper = np.triu_indices(size, 1)
+    for name, place in (("first", i), ("second", j)):
+        if table[name].to_pylist() != [names[k] for k in place]:
+            raise InputError(f"{path}: column '{name}' is not in the order of the names")
 
     def square(column: str, diagonal: float, mirrored: Any) -> Any:
+        if table[column].null_count:
+            raise InputError(f"{path}: column '{column}' has empty cells")
         values = table[column].to_numpy()
         full = np.full((size, size), diagonal, values.dtype)
         full[upper], full.T[upper] = values, mirrored(values)
         return full
 
     counts = square("comparisons", 0, lambda count: count)
+    p = square("p", 0.5, lambda p: 1 - p)
     tally = None
-    if "total" in table.column_names:
-        parts = (square(name, 0, np.zeros_like) for name in ("total", "square", "within"))
-        tally = Tally(np.triu(counts, 1), *parts)
-    return PreferenceMatrix(
-        square("p", 0.5, lambda p: 1 - p),
-        tuple(about["names"]),
-        square("standard_error", 0, lambda error: error),
-        counts,
-        about["provenance"],
-        tally,
-    )
+    if counted:
+        tally = Tally(np.triu(counts, 1), *(square(name, 0, np.zeros_like) for name in wanted[3:])).kept(size)
+        if np.abs(preferences_of(tally) - p).max() > SUM_TOLERANCE:
+            raise InputError(f"{path}: p does not follow from the counts")
+    error = square("standard_error", 0, lambda error: error)
+    return PreferenceMatrix(p, names, error, counts, provenance, tally)
 
 
-def _from_csv(path: Path, lines: list[str]) -> PreferenceMatrix:
-    """Read a table with the names in its first row and first column."""
-    (_, *names), *rows = csv.reader(lines)
-    for number, row in enumerate(rows, 2):
-        if row[:1] != names[number - 2 : number - 1]:
-            raise InputError(f"{path}:{number}: the first column must repeat the names of the first row")
-    numbers = _numbers(path, [",".join(row[1:]) for row in rows], skipped=1)
-    return PreferenceMatrix(numbers, tuple(names), provenance={"file": path.name})
+def _metadata(path: Path, metadata: dict[bytes, bytes]) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Read the names and the provenance from the schema's metadata, which anybody may have written."""
+    try:
+        about = json.loads(metadata.get(_KEY, b"{}"))
+    except RecursionError:
+        raise InputError(f"{path}: its metadata is nested too deeply") from None
+    if not isinstance(about, dict) or about.get("format") not in _READABLE:
+        raise InputError(f"{path}: a Parquet file, but not a preference matrix of this program ({FORMAT})")
+    names, provenance = about.get("names"), about.get("provenance")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{path}: its metadata is damaged: 'names' must be a list of texts")
+    if not isinstance(provenance, dict):
+        raise InputError(f"{path}: its metadata is damaged: 'provenance' must be a table")
+    return tuple(names), provenance
 
 
-def _numbers(path: Path, lines: list[str], skipped: int = 0) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Read rows of numbers parted by white space or commas; a single leading number is the size."""
-    rows = []
-    for number, line in enumerate(lines, 1 + skipped):
-        parts = line.replace(",", " ").split()
-        try:
-            values = [float(part) for part in parts]
-        except ValueError:
-            raise InputError(f"{path}:{number}: '{line.strip()[:40]}' is not a row of numbers") from None
-        if values:
-            rows.append(values)
-    if len(rows) > 1 and len(rows[0]) == 1 and rows[0][0] == len(rows) - 1:
-        rows.pop(0)
-    for number, row in enumerate(rows, 1):
-        if len(row) != len(rows):
-            raise InputError(f"{path}: row {number} has {len(row)} numbers; a matrix of {len(rows)} rows needs as many")
-    return np.array(rows)
-
-
-def _plain(path: Path, p: np.ndarray[Any, Any]) -> PreferenceMatrix:
-    return PreferenceMatrix(p, provenance={"file": path.name})
+def _whole(path: Path, file: IO[bytes], most_rankers: int) -> bytes:
+    """Read a pipe to its end: Parquet begins with its last bytes."""
+    most = 200 * most_rankers**2
+    data = file.read(most + 1)
+    if len(data) > most:
+        raise InputError(f"{path}: more bytes than {most_rankers:,} rankers need")
+    return data

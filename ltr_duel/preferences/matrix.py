@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import FloatMatrix, InputError, IntMatrix, unknown_name
+from ltr_duel.core import FloatMatrix, InputError, IntMatrix, frozen, require_whole, shown, unknown_name
+from ltr_duel.preferences.entries import checked_names, square, symmetric
 from ltr_duel.preferences.properties.intervals import IntervalRule, effective_counts, interval
 from ltr_duel.preferences.tally import Tally, wins_and_ties
 
 SUM_TOLERANCE = 1e-9  # how far p + p.T may be from 1
+_MOST_COMPARISONS = 2**53  # of a pair: whole numbers that a float64 holds too
 _ROWS_SHOWN = 12  # in a notebook
 
 
@@ -42,7 +44,8 @@ class PreferenceMatrix:
     Raises
     ------
     InputError
-        If the matrix is not square, has an entry outside 0..1, or ``p + p.T`` differs from 1.
+        If the matrix is not square, has an entry outside 0..1, ``p + p.T`` differs from 1, or names, errors or counts
+        do not fit. The arrays are copied and read-only: a matrix stays what it was when it was checked.
 
     Examples
     --------
@@ -59,13 +62,9 @@ class PreferenceMatrix:
     tally: Tally | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        p = np.ascontiguousarray(self.p, dtype=np.float64)
-        if p.ndim != 2 or p.shape[0] != p.shape[1] or p.shape[0] < 1:
-            raise InputError(f"a preference matrix must be square, not of shape {p.shape}")
+        p = square("p", self.p)
         size = p.shape[0]
-        names = tuple(self.names) or tuple(str(k) for k in range(size))
-        if len(names) != size or len(set(names)) != size:
-            raise InputError(f"a preference matrix of {size} rankers needs {size} different names")
+        names = checked_names(self.names, size)
         bad = ~((p >= 0) & (p <= 1))
         if bad.any():
             i, j = np.argwhere(bad)[0]
@@ -76,16 +75,24 @@ class PreferenceMatrix:
             raise InputError(
                 f"p['{names[i]}', '{names[j]}'] + p['{names[j]}', '{names[i]}'] must be 1, not {p[i, j] + p[j, i]}"
             )
-        for name in ("standard_error", "comparisons"):
-            value = getattr(self, name)
-            value = value if value.size else np.zeros(p.shape, value.dtype)
-            if value.shape != p.shape:
-                raise InputError(f"{name} must have the shape of p, {p.shape}, not {value.shape}")
-            if not (value >= 0).all() or (value != value.T).any():
-                raise InputError(f"{name} must be symmetric and nowhere negative")
+        error = symmetric("standard_error", self.standard_error, size)
+        counts = symmetric("comparisons", self.comparisons, size)
+        if (counts > _MOST_COMPARISONS).any() or (counts % 1).any():
+            raise InputError(f"comparisons must be whole numbers up to {_MOST_COMPARISONS:,}")
+        if not isinstance(self.provenance, Mapping):
+            raise InputError(f"the provenance must be a dict, not {shown(self.provenance)}")
+        if self.tally is not None and not isinstance(self.tally, Tally):
+            raise InputError(f"the tally must be a Tally, not {shown(self.tally)}")
+        own = {
+            "p": frozen(p),
+            "names": names,
+            "standard_error": frozen(error),
+            "comparisons": frozen(counts, np.int64),
+            "provenance": dict(self.provenance),
+            "tally": self.tally.kept(size) if self.tally is not None else None,
+        }
+        for name, value in own.items():
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "p", p)
-        object.__setattr__(self, "names", names)
 
     def __len__(self) -> int:
         return int(self.p.shape[0])
@@ -98,6 +105,8 @@ class PreferenceMatrix:
         InputError
             For a name or position that does not exist.
         """
+        if isinstance(wanted, str) or not isinstance(wanted, Iterable):
+            raise InputError(f"rankers are chosen by a list of names or positions, not by {shown(wanted)}")
         picks = [self.index(one) for one in wanted]
         chosen = np.ix_(picks, picks)
         return PreferenceMatrix(
@@ -115,9 +124,10 @@ class PreferenceMatrix:
             if ranker not in self.names:
                 raise unknown_name("ranker", ranker, self.names)
             return self.names.index(ranker)
-        if not 0 <= ranker < len(self):
-            raise InputError(f"rankers are numbered from 0 to {len(self) - 1}; there is no {ranker}")
-        return int(ranker)
+        place = require_whole("the position of a ranker", ranker)
+        if not 0 <= place < len(self):
+            raise InputError(f"rankers are numbered from 0 to {len(self) - 1}; there is no {shown(place)}")
+        return place
 
     def relabelled(self, names: Mapping[str, str] | Sequence[str]) -> PreferenceMatrix:
         """Return the same matrix with other names: all of them in order, or some as ``{old: new}``."""
@@ -125,7 +135,7 @@ class PreferenceMatrix:
             for old in names:
                 self.index(old)
             names = [names.get(name, name) for name in self.names]
-        return replace(self, names=tuple(names))
+        return replace(self, names=checked_names(names, len(self)))
 
     @property
     def digest(self) -> str:
@@ -146,6 +156,8 @@ class PreferenceMatrix:
     @cached_property
     def _wins_and_ties(self) -> tuple[IntMatrix, IntMatrix] | None:
         reductions = self.provenance.get("variance_reduction", ())
+        if not isinstance(reductions, list | tuple):
+            raise InputError(f"'variance_reduction' in the provenance must be a list, not {shown(reductions)}")
         if self.tally is None or "integrated" in reductions:
             return None
         return wins_and_ties(self.tally, 2 if "stratified" in reductions else 1)
@@ -203,3 +215,14 @@ class PreferenceMatrix:
         cut = f"; the first {len(order)} in Copeland order" if len(order) < len(self) else ""
         table = self.to_frame().iloc[order, order].to_html(float_format="{:.3f}".format, border=0)
         return f"<p>Preferences of {len(self)} rankers, {said}{cut}</p>{table}"
+
+
+def require_matrix(matrix: object) -> None:
+    """Refuse what is no `PreferenceMatrix`.
+
+    Raises
+    ------
+    InputError
+    """
+    if not isinstance(matrix, PreferenceMatrix):
+        raise InputError(f"a PreferenceMatrix is needed, not {shown(matrix)}")

@@ -207,7 +207,7 @@ def synthetic_preferences(name: str) -> PreferenceMatrix:
     >>> len(synthetic_preferences("1good5poor"))
     6
     """
-    if name not in SYNTHETIC:
+    if not isinstance(name, str) or name not in SYNTHETIC:
         raise unknown_name("synthetic preference matrix", name, SYNTHETIC)
     return _about(SYNTHETIC[name](), name=name)
 

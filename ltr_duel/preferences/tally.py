@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatMatrix, IntMatrix
+from ltr_duel.core import FloatMatrix, InputError, IntMatrix, frozen
 
 SCALE = 2.0**32
 MOST_COMPARISONS = 2**30  # for each pair: sums stay far below 2^63
@@ -33,6 +33,31 @@ class Tally(NamedTuple):
     def empty(cls, size: int) -> Tally:
         """Return the tally of no comparisons at all."""
         return cls(*(np.zeros((size, size), np.int64) for _ in cls._fields))
+
+    def kept(self, size: int) -> Tally:
+        """Return the same counts in read-only arrays, checked.
+
+        Raises
+        ------
+        InputError
+            If they cannot be the counts of ``size`` rankers.
+        """
+        arrays = []
+        for name, part in self._asdict().items():
+            array = np.asarray(part)
+            if array.shape != (size, size) or array.dtype.kind not in "iu":
+                raise InputError(f"the counts '{name}' must be whole numbers, one for each pair of {size} rankers")
+            arrays.append(frozen(array, np.int64))
+        tally = Tally(*arrays)
+        if tally.lists.min() < 0 or tally.lists.max() >= 2**31:
+            raise InputError(f"the counts are impossible: a pair has 0 to {2**31 - 1:,} comparisons")
+        most = tally.lists * int(SCALE)
+        least = {"total": -most, "square": np.zeros_like(most), "within": np.zeros_like(most)}
+        for name, low in least.items():
+            part = getattr(tally, name)
+            if (part > most).any() or (part < low).any():
+                raise InputError(f"the counts are impossible: '{name}' is more than that many comparisons can give")
+        return tally
 
     def add(self, first: IntMatrix, second: IntMatrix, counts: IntMatrix) -> None:
         """Add one row (lists, total, square, within) for each pair ``first[n] < second[n]``."""

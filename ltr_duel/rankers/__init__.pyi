@@ -7,9 +7,11 @@ from .measures import measure_by_query as measure_by_query
 from .measures import ndcg as ndcg
 from .models import model_rankers as model_rankers
 from .pooled import Pool as Pool
+from .pooled import pool_named as pool_named
 from .pooled import pool_runs as pool_runs
 from .rankings import Rankings as Rankings
 from .rankings import inverse as inverse
+from .rankings import require_rankings as require_rankings
 from .runs import Run as Run
 from .runs import read_runs as read_runs
 from .runs import run_rankers as run_rankers

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, unknown_name
+from ltr_duel.core import InputError, as_names, checked_seed, shown, unknown_name
 from ltr_duel.data import Dataset, cached_array
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
@@ -68,6 +68,9 @@ def feature_rankers(
     >>> rankings.names, rankings.order.shape == rankings.rank.shape
     (('2', '1'), True)
     """
+    if not isinstance(dataset, Dataset):
+        raise InputError(f"rankers are made for a Dataset, not for {shown(dataset)}")
+    seed = checked_seed(seed)
     columns = _chosen(dataset, features)
     if drop_constant:
         constant = set(constant_features(dataset))
@@ -133,6 +136,7 @@ def constant_features(dataset: Dataset) -> tuple[str, ...]:
 def _chosen(dataset: Dataset, features: Sequence[str] | None) -> list[int]:
     if features is None:
         return list(range(dataset.n_features))
+    features = as_names("features", features)
     for name in features:
         if name not in dataset.feature_names:
             raise unknown_name(f"feature in {dataset.name} called", name, dataset.feature_names)

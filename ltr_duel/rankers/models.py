@@ -68,19 +68,26 @@ def model_rankers(
     if not models:
         raise InputError("there is no model to rank by")
     names = tuple(models)
-    scores = {}
-    for name, model in models.items():
-        fitted = getattr(model, "n_features_in_", dataset.n_features)
-        check_features(f"model '{name}'", int(fitted), dataset)
-        predict = getattr(model, "predict", model)
-        if not callable(predict):
-            raise InputError(
-                f"model '{name}' is a {type(model).__name__}: it has no method predict and cannot be called"
-            )
-        scores[name] = checked_scores(f"model '{name}'", predict(dataset.features), dataset)
+    scores = {name: fitted_scores(name, model, dataset) for name, model in models.items()}
     rankings = rankings_from_scores(dataset, names, lambda k: scores[names[k]].copy(), ties=ties, seed=seed, jobs=jobs)
     about = {name: {"kind": "model", "class": type(model).__name__} for name, model in models.items()}
     return replace(rankings, provenance={**rankings.provenance, "rankers": about})
+
+
+def fitted_scores(name: str, model: Any, dataset: Dataset) -> NDArray[np.float64]:
+    """Return what a fitted model, or a function, predicts for each document; shape (n_docs,).
+
+    Raises
+    ------
+    InputError
+        As `model_rankers`.
+    """
+    fitted = getattr(model, "n_features_in_", dataset.n_features)
+    check_features(f"model '{name}'", int(fitted), dataset)
+    predict = getattr(model, "predict", model)
+    if not callable(predict):
+        raise InputError(f"model '{name}' is a {type(model).__name__}: it has no method predict and cannot be called")
+    return checked_scores(f"model '{name}'", predict(dataset.features), dataset)
 
 
 def model_file(what: str, kind: str) -> Path:

@@ -127,6 +127,37 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
     )
 
 
+def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", reading: bool = False) -> Pool | None:
+    """Pool what ``qrels:FILE`` and the runs among the words of rankers name; None for a path of another kind.
+
+    Parameters
+    ----------
+    path : str
+    words : iterable of str
+        As `rankers_named` takes them.
+    folder : path
+        What the files are relative to.
+    reading : bool
+        Whether options are given of how feature files are read.
+
+    Raises
+    ------
+    InputError
+        For files that cannot be pooled, or if there is no run.
+    """
+    kind, _, file = path.partition(":")
+    if kind != "qrels":
+        return None
+    if reading:
+        raise InputError(f"{path}: judgements are no feature files; options of how those are read do not belong here")
+    runs = [word[word.index("run:") + 4 :] for word in words if word.startswith("run:") or "=run:" in word]
+    if not runs:
+        raise InputError(
+            f"{path}: a corpus of judgements needs runs: --rankers run:FILE, in a spec rankers = ['run:FILE']"
+        )
+    return pool_runs(Path(folder) / file, {run: Path(folder) / run for run in runs})
+
+
 def _run(label: str, given: Any, lines: list[Line], places: dict[str, dict[str, int]], documents: int) -> Run:
     if isinstance(given, str | Path):
         return matched(Path(given), sha256_file(Path(given)), lines, places, documents)
@@ -150,6 +181,7 @@ def _lines(label: str, given: Any) -> Iterator[Line]:
 
 def _judgements(qrels: Any) -> dict[str, dict[str, int]]:
     judged: dict[str, dict[str, int]] = defaultdict(dict)
+    places: dict[tuple[str, str], str] = {}
     for where, query, document, grade in _judged_lines(qrels):
         try:
             number = int(grade)
@@ -158,16 +190,22 @@ def _judgements(qrels: Any) -> dict[str, dict[str, int]]:
         if number > 30:
             raise InputError(f"{where}: the grade must be at most 30, not {number}")
         if document in judged[query]:
-            raise InputError(f"{where}: document {document} is judged a second time for query {query}")
+            first = places[query, document]
+            raise InputError(
+                f"{where}: document {document} is judged a second time for query {query}, first in {first}"
+            )
         judged[query][document] = number
+        places[query, document] = where
     if not judged:
         raise InputError("there is no judgement")
     return dict(judged)
 
 
 def _judged_lines(qrels: Any) -> Iterator[tuple[str, str, str, Any]]:
+    """Yield what to call a line or row, its query, document and grade."""
     if isinstance(qrels, str | Path):
-        for where, words in words_of(Path(qrels)):
+        for number, words in words_of(Path(qrels)):
+            where = f"{qrels}:{number}"
             if len(words) != 4:
                 raise InputError(f"{where}: a judgement has 4 words, '<query> 0 <document> <grade>', not {len(words)}")
             yield where, words[0], words[2], words[3]

@@ -7,14 +7,25 @@ BM25   3  1  9  2            ranker b   ...          ranker b   ...
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, IntVector, MarkMatrix, SmallIntMatrix, SmallIntVector, unknown_name
+from ltr_duel.core import (
+    InputError,
+    IntVector,
+    MarkMatrix,
+    SmallIntMatrix,
+    SmallIntVector,
+    frozen,
+    handed_over,
+    require_whole,
+    shown,
+    unknown_name,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +54,10 @@ class Rankings:
     InputError
         If two rankers have the same name, or there is none.
 
+    Notes
+    -----
+    The arrays are read-only: copies of what was given, unless nobody could write to that.
+
     Examples
     --------
     >>> from ltr_duel.data import make_corpus
@@ -66,6 +81,8 @@ class Rankings:
             raise InputError("two rankers have the same name")
         if not self.names:
             raise InputError("there is no ranker left")
+        for name in ("order", "rank", "relevance", "query_ptr", "tied"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -78,13 +95,15 @@ class Rankings:
         InputError
             For a name that does not exist.
         """
+        if isinstance(wanted, str) or not isinstance(wanted, Iterable):
+            raise InputError(f"rankers are chosen by a list of names or positions, not by {shown(wanted)}")
         picks = [self._position(one) for one in wanted]
         return replace(
             self,
             names=tuple(self.names[k] for k in picks),
-            order=self.order[picks],
-            rank=self.rank[picks],
-            tied=self.tied[picks] if self.tied.size else self.tied,
+            order=handed_over(self.order[picks]),
+            rank=handed_over(self.rank[picks]),
+            tied=handed_over(self.tied[picks]) if self.tied.size else self.tied,
         )
 
     @property
@@ -102,7 +121,21 @@ class Rankings:
             if wanted not in self.names:
                 raise unknown_name("ranker", wanted, self.names)
             return self.names.index(wanted)
-        return int(wanted)
+        place = require_whole("the position of a ranker", wanted)
+        if not 0 <= place < len(self):
+            raise InputError(f"rankers are numbered from 0 to {len(self) - 1}; there is no {shown(place)}")
+        return place
+
+
+def require_rankings(rankings: object) -> None:
+    """Refuse what is no `Rankings`.
+
+    Raises
+    ------
+    InputError
+    """
+    if not isinstance(rankings, Rankings):
+        raise InputError(f"rankings must be Rankings, such as feature_rankers makes, not {shown(rankings)}")
 
 
 def inverse(order: NDArray[np.int16], query_ptr: IntVector) -> NDArray[np.int16]:

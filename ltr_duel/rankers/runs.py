@@ -3,9 +3,10 @@
     qid Q0 docid rank score tag
 
 Documents are matched by query id and document id. As in trec_eval, the score alone gives the order (highest first), the
-rank is not looked at. What a run retrieves that the corpus does not know is counted, reported and left out. A document
-of the corpus that a run does not retrieve comes after all that it does, by the tie rule; so a run that retrieves
-nothing is its tie rule.
+rank is not looked at. The lines of a query stand together: a query that comes back after another one is refused, for
+then two runs, or two retrievals of one query, were written into one file. What a run retrieves that the corpus does not
+know is counted, reported and left out. A document of the corpus that a run does not retrieve comes after all that it
+does, by the tie rule; so a run that retrieves nothing is its tie rule.
 """
 
 from __future__ import annotations
@@ -113,7 +114,8 @@ def read_runs(paths: Sequence[str | Path], dataset: Dataset) -> list[Run]:
     ------
     InputError
         If the corpus has no document ids, a file is missing or damaged, a line does not have six words or a finite
-        score, or a document is retrieved twice for a query; the sentence names file and line.
+        score, a document is retrieved twice for a query, or the lines of a query stand in two places; the sentence
+        names file and line.
 
     Examples
     --------
@@ -233,23 +235,33 @@ def lines_of(path: Path) -> Iterator[Line]:
     Raises
     ------
     InputError
-        If the file is missing or damaged, or a line does not have six words or a finite score.
+        If the file is missing or damaged, a line does not have six words or a finite score, or the lines of a query
+        stand in two places.
     """
-    for where, words in words_of(path):
+    blocks: dict[str, list[int]] = {}  # the first and last line of each query
+    current = ""
+    for number, words in words_of(path):
+        where = f"{path}:{number}"
         if len(words) != 6:
             raise InputError(f"{where}: a line of a run has 6 words, {_SHAPE}, not {len(words)}")
         query, _, document, _, text, _ = words
+        if query != current and query in blocks:
+            first, last = blocks[query]
+            before = f"in line {first}" if first == last else f"in lines {first} to {last}"
+            raise InputError(f"{where}: query {query} was listed before, {before}; the lines of a query stand together")
+        blocks.setdefault(query, [number, number])[1] = number
+        current = query
         score = _number(text)
         if not math.isfinite(score):
             raise InputError(f"{where}: the score must be a finite number, such as 0.25 or 1e-6, not '{text}'")
         yield where, query, document, score
 
 
-def words_of(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield file and number of each line of a text file, plain or gzipped, that is not empty, and its words."""
+def words_of(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of each line of a text file, plain or gzipped, that is not empty, and its words."""
     for number, line in enumerate(_lines(path), 1):
         if words := line.split():
-            yield f"{path}:{number}", words
+            yield number, words
 
 
 def document_rows(dataset: Dataset) -> Places:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, run_tasks, unknown_name
+from ltr_duel.core import InputError, checked_seed, handed_over, run_tasks, unknown_name
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings, inverse
 from ltr_duel.rankers.ties import REDRAWING, TIE_RULES, TieRule, document_keys, tie_breakers
@@ -63,8 +63,9 @@ def rankings_from_scores(
     >>> dataset.relevance[rankings.order[0, : dataset.query_ptr[1]]].tolist()  # of the first query
     [4, 2, 2, 1, 1, 1, 1, 0]
     """
-    if ties not in TIE_RULES:
+    if not isinstance(ties, str) or ties not in TIE_RULES:
         raise unknown_name("tie rule", ties, TIE_RULES)
+    seed = checked_seed(seed)
     if dataset.query_sizes.max() > np.iinfo(np.int16).max:
         largest = int(dataset.query_sizes.argmax())
         raise InputError(
@@ -120,4 +121,4 @@ def _plain(kind: str, shape: tuple[int, ...], dtype: Any, compute: Callable[[NDA
     """Make an array in memory."""
     array = np.empty(shape, dtype)
     compute(array)
-    return array
+    return handed_over(array)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import Component, InputError, Registry, unknown_name
+from ltr_duel.core import Component, InputError, Registry, as_names, checked_seed, shown, unknown_name
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.features import constant_features, feature_rankers
 from ltr_duel.rankers.rankings import Rankings
@@ -125,7 +125,10 @@ def rankers_named(
     >>> rankers_named(corpus, ["features:1,3"]).names == (corpus.feature_names[0], corpus.feature_names[2])
     True
     """
-    parsed = [_parsed(dataset, word) for word in words] or [("", "features", "")]
+    if not isinstance(dataset, Dataset):
+        raise InputError(f"rankers are made for a Dataset, not for {shown(dataset)}")
+    seed = checked_seed(seed)
+    parsed = [_parsed(dataset, word) for word in as_names("rankers", words)] or [("", "features", "")]
     if not dataset.n_features and any(kind == "features" for _, kind, _ in parsed):
         raise InputError(f"{dataset.name} has no features; name other rankers, such as run:bm25.trec.gz")
     if all(kind == "features" and not name for name, kind, _ in parsed):
@@ -157,6 +160,8 @@ def rankers_named(
 def _parsed(dataset: Dataset, word: str) -> tuple[str, str, str]:
     """Split a word into a name, a kind and what stands after the colon."""
     text = word.strip()
+    if not text:
+        raise InputError("an empty word names no ranker; without any word, all features are taken")
     if text in dataset.feature_names:
         return "", "features", text
     named = re.match(r"([^=:,]+)=(.*)", text)

@@ -11,17 +11,28 @@ Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ltr_duel.clicks import ClickModel, click_model
-from ltr_duel.core import InputError, IntVector, Streams, interpreted, require_between, run_tasks, stream
+from ltr_duel.core import (
+    InputError,
+    IntVector,
+    Streams,
+    as_names,
+    checked_seed,
+    interpreted,
+    require_whole,
+    run_tasks,
+    shown,
+    stream,
+)
 from ltr_duel.interleaving import METHODS, Comparer
 from ltr_duel.preferences import PreferenceMatrix, draw_winner_set, estimate_preferences
-from ltr_duel.rankers import Rankings
+from ltr_duel.rankers import Rankings, require_rankings
 from ltr_duel.simulation.repeated import multileave_often
 
 KEYS = ["method", "clicks", "rankers"]
@@ -103,12 +114,18 @@ def measure_distortion(
     >>> frame[["method", "rankers", "repetition"]].values.tolist()
     [['sosm', 3, 0], ['sosm', 3, 1]]
     """
-    for name, count in (("multileavings", multileavings), ("repetitions", repetitions)):
-        require_between(f"the number of {name}", count, 1)
-    for size in sizes:
-        require_between("the number of rankers in a set", size, 2, len(rankings))
-    chosen = list(dict.fromkeys(map(str.strip, methods))) or [one.name for one in METHODS if one.slates]
-    models = [click_model(model, rankings.grades) if isinstance(model, str) else model for model in clicks]
+    require_rankings(rankings)
+    multileavings = require_whole("the number of multileavings", multileavings, 1, 10**9)
+    repetitions = require_whole("the number of repetitions", repetitions, 1, 10**6)
+    seed = checked_seed(seed)
+    if not isinstance(sizes, Iterable):
+        raise InputError(f"sizes of sets are a list of numbers, not {shown(sizes)}")
+    sizes = [require_whole("the number of rankers in a set", size, 2, len(rankings)) for size in sizes]
+    chosen = list(dict.fromkeys(map(str.strip, as_names("methods", methods)))) or [
+        one.name for one in METHODS if one.slates
+    ]
+    given = [clicks] if isinstance(clicks, str) or not isinstance(clicks, Iterable) else clicks
+    models = [click_model(model, rankings.grades) for model in given]
     comparers = {
         (method, model.name): _multileaver(rankings, model, method, top) for model in models for method in chosen
     }

@@ -15,6 +15,7 @@ from ltr_duel.core import (
     IntVector,
     SignMatrix,
     Streams,
+    as_numbers,
     coin,
     implement,
     kernel,
@@ -23,7 +24,7 @@ from ltr_duel.core import (
     unknown_name,
 )
 from ltr_duel.interleaving import METHODS, Comparer, Comparison, Method, compare_pair, compare_slate
-from ltr_duel.rankers import Rankings
+from ltr_duel.rankers import Rankings, require_rankings
 
 TIE_RULES = ("coin", "half")
 
@@ -125,6 +126,7 @@ class Live:
         weights: ArrayLike | None = None,
         top: int = 10,
     ) -> None:
+        require_rankings(rankings)
         for method, able in ((pairs, "pairs"), (slates, "slates")):
             if not getattr(METHODS.configure(method).component, able):
                 kind = "two rankers" if able == "pairs" else "sets of rankers"
@@ -134,7 +136,7 @@ class Live:
             raise InputError("outcome 'expectation' is a number, for estimating matrices; a live duel needs a winner")
         if ties not in TIE_RULES:
             raise unknown_name("rule for ties", ties, TIE_RULES)
-        model = click_model(clicks, rankings.grades) if isinstance(clicks, str) else clicks
+        model = click_model(clicks, rankings.grades)
         self._pairs = Comparer(rankings, model, pairs, outcome, top)
         self._slates = Comparer(rankings, model, slates, "", top)
         self._cumulative = _running_sums(weights, rankings.n_queries)
@@ -160,7 +162,7 @@ class Live:
 def _running_sums(weights: ArrayLike | None, n_queries: int) -> FloatVector:
     if weights is None:
         return np.zeros(0)
-    given = np.asarray(weights, np.float64)
+    given = as_numbers("query weights", weights)
     if given.shape != (n_queries,) or not (given >= 0).all() or not 0 < given.sum() < np.inf:
         raise InputError(
             f"query weights must be {n_queries} numbers, none negative and not all zero, not of shape {given.shape}"

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-import numpy as np
-
 from ltr_duel.bandits import MatrixOracle
+from ltr_duel.core import InputError, as_writable, shown
 from ltr_duel.preferences import PreferenceMatrix
 
 
@@ -56,7 +55,9 @@ class FromMatrix:
     """
 
     def __init__(self, matrix: PreferenceMatrix, *, in_sweeps: bool = False) -> None:
-        self._p = np.ascontiguousarray(matrix.p, dtype=np.float64)
+        if not isinstance(matrix, PreferenceMatrix):
+            raise InputError(f"an oracle of coins needs a PreferenceMatrix, not {shown(matrix)}")
+        self._p = as_writable(matrix.p)  # nobody writes to it
         self.names = matrix.names
         self.in_sweeps = in_sweeps
         self.provenance = {"oracle": "matrix in sweeps" if in_sweeps else "matrix", "matrix": matrix.digest}

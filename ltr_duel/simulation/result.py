@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,15 +22,21 @@ from ltr_duel.core import (
     REPETITION,
     FloatMatrix,
     FloatVector,
+    InputError,
     IntMatrix,
     IntVector,
     T,
+    as_names,
+    as_path,
+    frozen,
     regret_column,
     replacing,
+    replacing_files,
+    shown,
     unknown_name,
 )
 from ltr_duel.preferences import PreferenceMatrix
-from ltr_duel.simulation.regret import DEFAULT_REGRETS, REGRETS, cumulative_regret, loss_per_arm
+from ltr_duel.simulation.regret import DEFAULT_REGRETS, MEASURED, REGRETS, cumulative_regret, loss_per_arm
 from ltr_duel.simulation.statistics import final_rows, identification_time, with_correct
 
 
@@ -121,6 +127,12 @@ class RunResult:
     best: IntMatrix | None = None
     worst: IntMatrix | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("checkpoints", "pulls", "exposure", "recommended", "best", "worst"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, frozen(given))
+
     def regret(self, matrix: PreferenceMatrix, name: str, values: FloatVector | None = None) -> FloatVector:
         """Return the cumulative regret at each checkpoint, shape (C,); NaN where it is not defined.
 
@@ -151,6 +163,11 @@ class Results:
     values : mapping of str to ndarray, shape (K,), optional
         ``utility`` and ``ndcg`` of each arm; where given, the regrets of these names are known too.
 
+    Raises
+    ------
+    InputError
+        If runs and matrix have another number of arms, or there is not a value for each arm.
+
     Examples
     --------
     >>> from ltr_duel.preferences import synthetic_preferences
@@ -166,9 +183,19 @@ class Results:
         matrix: PreferenceMatrix,
         values: Mapping[str, FloatVector] | None = None,
     ) -> None:
-        self.runs = tuple(runs)
+        if not isinstance(matrix, PreferenceMatrix):
+            raise InputError(f"regret is measured by a PreferenceMatrix, not by {shown(matrix)}")
+        self.runs = tuple(runs) if isinstance(runs, Iterable) else (runs,)
+        for run in self.runs:
+            if not isinstance(run, RunResult):
+                raise InputError(f"results are made of a list of RunResult, not of {shown(run)}")
+            if run.pulls.shape[1:] != (len(matrix),):
+                raise InputError(f"the run '{run.label}' has {run.pulls.shape[-1]} arms; the matrix has {len(matrix)}")
         self.matrix = matrix
-        self.values = dict(values or {})
+        measured = {} if values is None else values
+        if not isinstance(measured, Mapping):
+            raise InputError(f"values are given by name, {{'utility': [...]}}, not as {shown(values)}")
+        self.values = {name: _own_values(name, given, len(matrix)) for name, given in measured.items()}
 
     def to_frame(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
         """Return the tidy table, one row for each policy, repetition and checkpoint.
@@ -191,19 +218,22 @@ class Results:
         recommended : str
             The ranker that the policy would choose at t.
         """
-        wanted = tuple(regrets) or (*DEFAULT_REGRETS, *self.values)
+        wanted = tuple(as_names("regrets", regrets)) or (*DEFAULT_REGRETS, *self.values)
         names, parts = np.array(self.matrix.names, dtype=object), []
         for run in self.runs:
             columns: dict[str, Any] = {POLICY: run.label, REPETITION: run.key.repetition, T: run.checkpoints}
             for name in wanted:
                 columns[regret_column(name)] = run.regret(self.matrix, name, self.values.get(name))
             parts.append(pd.DataFrame(columns | {RECOMMENDED: names[run.recommended]}))
+        if not parts:
+            raise InputError("there is no run")
         return pd.concat(parts, ignore_index=True)
 
     def pulls_frame(self) -> pd.DataFrame:
         """Return the pulls: columns policy, repetition, t, arm, pulls, exposure."""
-        parts = []
-        size = len(self.matrix)
+        parts, size = [], len(self.matrix)
+        if not self.runs:
+            raise InputError("there is no run")
         for run in self.runs:
             rows = len(run.checkpoints)
             parts.append(
@@ -260,17 +290,30 @@ class Results:
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the tidy table as text; numbers with all their digits."""
-        with replacing(Path(path)) as temporary:
+        path = as_path("a table", path)
+        with replacing(path) as temporary:
             self.to_frame().to_csv(temporary, index=False, lineterminator="\n")
-        return Path(path)
+        return path
 
     def save(self, folder: str | Path) -> Path:
         """Write results.parquet, pulls.parquet and runs.json: the same bytes whenever and wherever they are made."""
-        folder = Path(folder)
-        for name, frame in (("results", self.to_frame()), ("pulls", self.pulls_frame())):
-            with replacing(folder / f"{name}.parquet") as temporary:
-                pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), temporary)
         runs = [{"digest": run.key.digest, "decisions": run.decisions, **run.key.__dict__} for run in self.runs]
-        with replacing(folder / "runs.json") as temporary:
-            temporary.write_text(json.dumps(runs, indent=1, sort_keys=True))
+        folder = as_path("results", folder)
+        with replacing_files(folder) as temporary:
+            for name, frame in (("results", self.to_frame()), ("pulls", self.pulls_frame())):
+                pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), temporary / f"{name}.parquet")
+            (temporary / "runs.json").write_text(json.dumps(runs, indent=1, sort_keys=True))
         return folder / "results.parquet"
+
+
+def _own_values(name: str, given: object, size: int) -> FloatVector:
+    """Return one number for each arm, in a read-only array."""
+    if name not in MEASURED:
+        raise unknown_name("regret that is measured by values", name, MEASURED)
+    try:
+        values: FloatVector = frozen(given, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be {size} numbers, one for each arm, not {shown(given)}") from None
+    if values.shape != (size,):
+        raise InputError(f"{name} must be {size} numbers, one for each arm, not of shape {values.shape}")
+    return values

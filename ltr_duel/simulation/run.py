@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits import POLICIES, Policy, Run, new_counts
-from ltr_duel.core import Configured, InputError, IntVector, Streams, run_tasks, stream
+from ltr_duel.bandits import POLICIES, Policy, Run, new_recorder
+from ltr_duel.core import (
+    Configured,
+    InputError,
+    IntVector,
+    Streams,
+    checked_jobs,
+    checked_seed,
+    require_whole,
+    run_tasks,
+    shown,
+    stream,
+)
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import FromMatrix, OracleSource
 from ltr_duel.simulation.regret import places
 from ltr_duel.simulation.result import Results, RunKey, RunResult
 
 _LONGEST = 10**15  # pulls of 2 T must fit in 64 bits with room to spare
+_DENSEST = 10_000  # checkpoints per decade
+_MOST_REPETITIONS = 10**6  # all runs are held in memory; an experiment (`ltr_duel.experiment`) writes each to disk
 
 
 def simulate(
@@ -42,6 +55,7 @@ def simulate(
     horizon : int
         Steps, up to 10^15. Where a policy knows that nothing can change, the loop jumps.
     repetitions : int
+        Up to 10^6; see `ltr_duel.experiment` for more.
     seed : int
         Repetition r of every policy meets the same coins, users and queries.
     jobs : int
@@ -73,13 +87,19 @@ def simulate(
     >>> run.checkpoints[-1], run.recommended[-1], run.exposure[-1].sum()
     (np.int64(1000), np.int64(0), np.float64(1000.0))
     """
+    if not isinstance(source, PreferenceMatrix) and not hasattr(source, "open"):
+        raise InputError(f"a PreferenceMatrix or an oracle answers comparisons, not {shown(source)}")
     matrix = source if isinstance(source, PreferenceMatrix) else preferences
     if matrix is None:
         raise InputError("regret of a live simulation is measured by a preference matrix: give preferences=")
+    if not isinstance(matrix, PreferenceMatrix):
+        raise InputError(f"regret is measured by a PreferenceMatrix, not by {shown(matrix)}")
     oracle: OracleSource = FromMatrix(source) if isinstance(source, PreferenceMatrix) else source
     if tuple(oracle.names) != tuple(matrix.names):
         raise InputError("the preference matrix has other rankers, or another order of them, than the oracle")
     given = [policies] if isinstance(policies, str | Policy) else policies
+    if not isinstance(given, Iterable):
+        raise InputError(f"policies are given by name, one or a list of them, not as {shown(policies)}")
     wanted = [POLICIES.configure(one) for one in given]
     if not wanted:
         raise InputError("there is no policy to simulate")
@@ -88,8 +108,9 @@ def simulate(
     for one in wanted:
         check_fits(one, oracle)
     times = checkpoints(horizon, checkpoints_per_decade)
-    if repetitions < 1:
-        raise InputError(f"the number of repetitions must be at least 1, not {repetitions}")
+    horizon, checkpoints_per_decade = int(horizon), int(checkpoints_per_decade)
+    repetitions = require_whole("the number of repetitions", repetitions, 1, _MOST_REPETITIONS)
+    seed, jobs = checked_seed(seed), checked_jobs(jobs)
 
     place = places(matrix)
     tasks = [
@@ -151,7 +172,7 @@ def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
     horizon : int
         The last one, up to 10^15.
     per_decade : int
-        How many there are for each factor of ten.
+        How many there are for each factor of ten, up to 10,000.
 
     Returns
     -------
@@ -168,10 +189,8 @@ def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
     >>> checkpoints(100, per_decade=2)
     array([  1,   3,  10,  32, 100])
     """
-    if not 1 <= horizon <= _LONGEST:
-        raise InputError(f"the horizon must be between 1 and {_LONGEST:.0e} steps, not {horizon}")
-    if per_decade < 1:
-        raise InputError(f"the number of checkpoints per decade must be at least 1, not {per_decade}")
+    horizon = require_whole("the horizon", horizon, 1, _LONGEST)
+    per_decade = require_whole("the number of checkpoints per decade", per_decade, 1, _DENSEST)
     count = math.ceil(math.log10(horizon) * per_decade) + 1
     spaced = np.rint(10 ** np.linspace(0, math.log10(horizon), count)).astype(np.int64)
     return np.unique(np.concatenate([spaced[spaced < horizon], [horizon]]))
@@ -188,7 +207,7 @@ def run_once(
 ) -> RunResult:
     """Run one policy once. ``place`` tells which arm of a slate is the best, see `places`."""
     policy, size = configured.component, len(oracle.names)
-    counts = new_counts(times, size, place)
+    counts = new_recorder(size, times, place)
     run = Run(
         policy,
         configured.params,

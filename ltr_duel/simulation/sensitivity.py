@@ -18,9 +18,21 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.clicks import ClickModel, click_model
-from ltr_duel.core import FloatVector, InputError, IntVector, Streams, interpreted, require_between, run_tasks, stream
+from ltr_duel.core import (
+    FloatVector,
+    InputError,
+    IntVector,
+    Streams,
+    as_names,
+    checked_seed,
+    interpreted,
+    require_between,
+    require_whole,
+    run_tasks,
+    stream,
+)
 from ltr_duel.interleaving import METHODS, Comparer
-from ltr_duel.rankers import Rankings, ndcg
+from ltr_duel.rankers import Rankings, ndcg, require_rankings
 from ltr_duel.simulation.repeated import walk_pairs, walk_slates
 from ltr_duel.simulation.run import checkpoints
 
@@ -91,11 +103,19 @@ def measure_sensitivity(
     >>> frame["impressions"].max(), frame["accuracy"].between(0, 1).all()
     (np.int64(10), np.True_)
     """
-    for name, count in (("pairs", pairs), ("impressions", impressions), ("repetitions", repetitions)):
-        require_between(f"the number of {name}", count, 1)
+    require_rankings(rankings)
+    pairs, impressions, repetitions = (
+        require_whole(f"the number of {name}", count, 1, most)
+        for name, count, most in (
+            ("pairs", pairs, 10**9),
+            ("impressions", impressions, 10**9),
+            ("repetitions", repetitions, 10**6),
+        )
+    )
+    seed = checked_seed(seed)
     require_between("the least difference of NDCG@10", least_gap, 0, 1)
-    model = click_model(clicks, rankings.grades) if isinstance(clicks, str) else clicks
-    chosen = list(dict.fromkeys(map(str.strip, methods))) or METHODS.names()
+    model = click_model(clicks, rankings.grades)
+    chosen = list(dict.fromkeys(map(str.strip, as_names("methods", methods)))) or METHODS.names()
     comparers = {method: Comparer(rankings, model, method, "", top) for method in chosen}
     quality = ndcg(rankings)
     drawn = draw_pairs(quality, pairs, least_gap, seed)

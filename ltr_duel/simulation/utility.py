@@ -33,6 +33,8 @@ from ltr_duel.core import (
     IntVector,
     SignMatrix,
     Streams,
+    as_names,
+    as_numbers,
     coin,
     implement,
     kernel,
@@ -192,15 +194,13 @@ class FromUtilities:
             raise unknown_name("link", link, LINKS)
         if (means is None) == (samples is None):
             raise InputError("an oracle of utilities needs either the means of Bernoulli utilities or samples")
-        table = np.atleast_1d(np.asarray(samples if means is None else means, float))
-        if table.ndim != (2 if means is None else 1) or not table.size:
-            raise InputError("utilities must be one mean for each arm, or one row of samples for each arm")
+        table = as_numbers("samples", samples, 2) if means is None else as_numbers("means", means)
         low, high = {"linear": (0.0, 1.0), "logistic": (-np.inf, np.inf), "natural": (0.0, np.inf)}[link]
         if means is not None:
             low, high = 0.0, 1.0
         self._table = _checked(table, f"a utility under the {link} link" if means is None else "a mean", low, high)
         self._bernoulli, self._link, self._common = means is not None, link, common and means is None
-        self.names = tuple(names) or tuple(str(k) for k in range(len(table)))
+        self.names = _names(names, len(table))
         digest = hashlib.sha256(self._table.tobytes() + str(self._table.shape).encode()).hexdigest()
         self.provenance: dict[str, Any] = {
             "oracle": "utilities",
@@ -257,8 +257,8 @@ class NormalScores:
     """
 
     def __init__(self, means: Sequence[float] | FloatVector, names: Sequence[str] = ()) -> None:
-        self._means = _checked(np.atleast_1d(np.asarray(means, float)), "a mean", -np.inf, np.inf)
-        self.names = tuple(names) or tuple(str(k) for k in range(len(self._means)))
+        self._means = _checked(as_numbers("means", means), "a mean", -np.inf, np.inf)
+        self.names = _names(names, len(self._means))
         digest = hashlib.sha256(self._means.tobytes()).hexdigest()
         self.provenance: dict[str, Any] = {"oracle": "normal scores", "utilities": digest}
 
@@ -271,6 +271,13 @@ class NormalScores:
         p = ndtr((self._means[:, None] - self._means) / sqrt(2))
         p = 0.5 * (p + 1 - p.T)
         return PreferenceMatrix(p, self.names, provenance={"source": self.provenance})
+
+
+def _names(given: Sequence[str], size: int) -> tuple[str, ...]:
+    names = tuple(as_names("names", given)) or tuple(str(k) for k in range(size))
+    if len(set(names)) != len(names) or len(names) != size:
+        raise InputError(f"{size} arms need {size} different names")
+    return names
 
 
 def _link(u: NDArray[np.float64], v: NDArray[np.float64], link: str) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ import pytest
 from ltr_duel.core.errors import InputError
 from ltr_duel.preferences.io import load_preferences, save_preferences
 from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.preferences.published import arxiv
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
 
@@ -26,6 +27,14 @@ def test_extended_is_estimated_at_once(ltr_duel, corpus, tmp_path):
     assert answer.code == 0 and "3 rankers, 500 comparisons for each pair" in answer.out, answer.err
     assert (tmp_path / "grown").read_bytes() == (tmp_path / "once").read_bytes()
     assert not list(tmp_path.glob("*.parts"))
+
+
+def test_partial_results_are_removed_and_nothing_else(ltr_duel, corpus, tmp_path):
+    store = tmp_path / "mine"
+    store.mkdir()
+    (store / "thesis.txt").write_text("years of work")
+    estimate(ltr_duel, corpus, tmp_path / "m", "--comparisons", "300", "--store", store)
+    assert [path.name for path in store.iterdir()] == ["thesis.txt"]
 
 
 def test_shares_meet_in_the_store(ltr_duel, corpus, tmp_path):
@@ -65,8 +74,21 @@ def test_show_says_what_kind_of_preferences_these_are(ltr_duel, tmp_path):
     shown = ltr_duel("prefs", "show", path, "--rows", "2").out
     assert "Condorcet winner: a, P = " in shown and "a total order" in shown and "gamma_btm 1," in shown
     assert "Asymptotic lower bound" in shown and "\nc " not in shown
-    content = json.loads(ltr_duel("prefs", "show", path, "--json", "--properties").out)
+    content = json.loads(ltr_duel("prefs", "show", path, "--json").out)
     assert content["properties"]["copeland_winners"] == ["a"] and content["properties"]["total_order"]
+    assert content["copeland_scores"] == [3, 2, 1, 0] and content["borda_scores"][0] == max(content["borda_scores"])
+    assert content["comparisons"] == [[0] * 4] * 4 and content["wins"] is None
+    assert content["difference_from_paper"] == ""
+
+
+def test_show_knows_the_copy_of_arxivs_matrix_that_is_wrong(ltr_duel, tmp_path):
+    paper = arxiv()
+    copy = paper.p.copy()
+    copy[1, 3], copy[3, 1] = 0.55, 0.45
+    path = save_preferences(PreferenceMatrix(copy), tmp_path / "copy.txt")
+    assert "Table 1 has 0.56 where this has 0.55" in ltr_duel("prefs", "show", path).out
+    right = save_preferences(paper, tmp_path / "right.txt")
+    assert "known copy" not in ltr_duel("prefs", "show", right).out + ltr_duel("prefs", "show", "arxiv").out
 
 
 def test_named_matrices_need_no_file(ltr_duel):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ltr_duel.core import InputError
 from ltr_duel.data import load_dataset
 from ltr_duel.experiment.problems import build_problems
 from ltr_duel.experiment.spec import read_spec
@@ -96,6 +97,22 @@ def test_every_command_takes_the_same_words(ltr_duel, corpus, tmp_path, command)
     assert answer.code == 2 and "no kind of ranker 'runn'; did you mean 'run'" in answer.err
 
 
+def test_the_demo_runs_on_judgements_and_runs(ltr_duel, tmp_path):
+    (tmp_path / "qrels.txt").write_text("1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 d 1\n2 0 e 0\n")
+    (tmp_path / "good.trec").write_text("1 Q0 a 1 3 t\n1 Q0 b 2 2 t\n2 Q0 d 1 1 t\n")
+    (tmp_path / "bad.trec").write_text("1 Q0 c 1 3 t\n1 Q0 b 2 2 t\n2 Q0 e 1 1 t\n")
+    data = ("--data", f"qrels:{tmp_path / 'qrels.txt'}", "--out", tmp_path / "out")
+    runs = ("--rankers", f"run:{tmp_path / 'good.trec'}", "--rankers", f"bad=run:{tmp_path / 'bad.trec'}")
+    answer = ltr_duel(
+        "demo", *data, *runs, "--clicks", "perfect", "--comparisons", 200, "--horizon", 2000, "--repetitions", 2
+    )
+    assert answer.code == 0, answer.err
+    assert "2 queries, 5 documents, no features" in answer.out and "Condorcet winner: run:good" in answer.out
+    assert (tmp_path / "out" / "report.html").is_file()
+    refused = ltr_duel("demo", *data)
+    assert refused.code == 2 and "a corpus of judgements needs runs: --rankers run:FILE" in refused.err
+
+
 def test_a_spec_takes_the_same_words_relative_to_its_folder(corpus, model, tmp_path, monkeypatch):
     monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
     text = (
@@ -105,3 +122,17 @@ def test_a_spec_takes_the_same_words_relative_to_its_folder(corpus, model, tmp_p
     first, second = build_problems(read_spec(tmp_path / "study.toml", text), jobs=1)
     assert first.matrix.names == ("1", "2", "mine") and len(second.rankings) == 3
     assert len(first.matrix.provenance["rankers"]["mine"]["sha256"]) == 64
+
+
+def test_a_spec_takes_judgements_and_runs(tmp_path, monkeypatch):
+    monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
+    (tmp_path / "qrels.txt").write_text("1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 d 1\n2 0 e 0\n")
+    (tmp_path / "good.trec").write_text("1 Q0 a 1 3 t\n1 Q0 b 2 2 t\n2 Q0 d 1 1 t\n")
+    (tmp_path / "bad.trec").write_text("1 Q0 c 1 3 t\n1 Q0 b 2 2 t\n2 Q0 e 1 1 t\n")
+    text = "policies = 'rucb'\nhorizon = 100\n[[corpora]]\npath = 'qrels:qrels.txt'\ncomparisons = 100\n"
+    runs = "rankers = ['run:good.trec', 'bad=run:bad.trec']\n"
+    (problem,) = build_problems(read_spec(tmp_path / "study.toml", text + runs), jobs=1)
+    assert problem.matrix.names == ("run:good", "bad") and problem.matrix.p[0, 1] > 0.5
+    for more, says in (("", "a corpus of judgements needs runs"), (runs + "split = 'test'\n", "are no feature files")):
+        with pytest.raises(InputError, match=says):
+            build_problems(read_spec(tmp_path / "study.toml", text + more), jobs=1)

@@ -116,7 +116,7 @@ def refused(answer, *words):
         (("--horizon", "0"), ["horizon must be between 1", "not 0"]),
         (("--horizon", "many"), ["'many' is not a whole number"]),
         (("--horizon", "1.5"), ["'1.5' is not a whole number"]),
-        (("--repetitions", "0"), ["repetitions must be at least 1, not 0"]),
+        (("--repetitions", "0"), ["repetitions must be between 1 and 1e+06, not 0"]),
         (("--comparisons", "1"), ["comparisons must be at least 2, not 1"]),
         (("--policy", "rubc"), ["no policy 'rubc'", "'rucb'"]),
         (("--policy", "rucb:alpha=0.1"), ["alpha must be at least 0.5, not 0.1"]),

@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+from ltr_duel.experiment import problems
+from ltr_duel.experiment.plan import Shard
+from ltr_duel.experiment.run import make_plan
 from ltr_duel.preferences import load_preferences
 
 SPEC = """
@@ -42,6 +45,7 @@ def test_an_experiment_from_its_file_to_its_tables(ltr_duel, spec, tmp_path):
     words = ("--csv", tmp_path / "t.csv", "--latex", tmp_path / "t.tex", "--plots", tmp_path / "figures")
     answer = ltr_duel("results", out, *words, "--format", "svg")
     assert answer.code == 0 and "rucb" in answer.out, answer.err
+    assert "With 2 repetitions p and effect say next to nothing: p cannot fall below 0.5," in answer.err
     assert (
         (tmp_path / "t.csv")
         .read_text()
@@ -59,6 +63,39 @@ def test_the_dry_run_prints_the_plan_and_writes_nothing(ltr_duel, spec, tmp_path
     assert (
         "4 runs, 2 of them done; 200 duels to do" in ltr_duel("run", spec, "--out", tmp_path / "out", "--dry-run").out
     )
+
+
+CORPUS = """
+policies = "rucb"
+horizon = 100
+repetitions = 5
+[[corpora]]
+synthetic = { queries = 4, documents = 5, features = 4, grades = 2 }
+comparisons = 40
+subsets = { size = 2, count = 3, condorcet = true }
+answers = ["matrix", "live"]
+"""
+
+
+def test_a_dry_run_costs_no_estimation(ltr_duel, tmp_path, monkeypatch):
+    monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
+    spec = tmp_path / "corpus.toml"
+    spec.write_text(CORPUS)
+    with monkeypatch.context() as patch:
+        patch.setattr(problems, "estimate_preferences", None)
+        answer = ltr_duel("run", spec, "--dry-run", "--shard", "1/4")
+    assert answer.code == 0, answer.err
+    assert "6 problems" in answer.out and "8 runs; 800 duels to do" in answer.out
+    assert "before: 1 preference matrices to estimate, 240 comparisons in all" in answer.out
+    make_plan(spec)
+    assert "to estimate" not in ltr_duel("run", spec, "--dry-run").out
+
+
+def test_a_shard_counts_its_runs_without_going_through_them():
+    for of in (1, 2, 3, 7):
+        for number in range(1, of + 1):
+            for end in range(20):
+                assert Shard(number, of).runs_before(end) == sum(k % of == number - 1 for k in range(end))
 
 
 @pytest.mark.parametrize(

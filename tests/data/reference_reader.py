@@ -44,7 +44,7 @@ def read(data: bytes) -> Answer:
         if label != int(label) or not 0 <= label <= 1000:
             bad.add(number)
         if not queries or query != queries[-1]:
-            if query in queries:
+            if query in queries or _holds_a_blank(query):
                 bad.add(number)
             queries.append(query)
         comment = line[match.end(3) :].lstrip(b" \t")
@@ -55,6 +55,19 @@ def read(data: bytes) -> Answer:
     if not rows or not any(values for _, _, values in rows):
         bad.add(0)
     return Answer(rows, bad)
+
+
+def _holds_a_blank(query: bytes) -> bool:
+    """Whether there is a blank that is none in this format: in UTF-8, whose last letter may be cut, or in Latin-1."""
+    for cut in range(4):
+        try:
+            text = query[: len(query) - cut].decode("utf-8")
+        except UnicodeDecodeError as error:
+            if error.reason != "unexpected end of data":
+                break
+        else:
+            return any(ord(c) > 127 and (c.isspace() or c in "\u200b\ufeff") for c in text)
+    return b"\xa0" in query
 
 
 def _values(text: bytes) -> dict[int, np.float32] | None:

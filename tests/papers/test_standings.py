@@ -35,6 +35,12 @@ def test_the_interval_is_that_of_student():
     assert np.isnan(student_interval(pd.Series([10.0]))).all()
 
 
+def test_an_interval_of_regret_does_not_begin_below_zero():
+    ranked = standings(table(a=[10, 30], b=[-10, 90])).set_index("policy")
+    assert ranked.loc["a", "low"] == 0 and ranked.loc["a", "high"] > 100
+    assert ranked.loc["b", "low"] < -500  # what was negative may be
+
+
 def test_runs_are_compared_pairwise():
     # Luck that both share does not hide a difference that is the same in every run ...
     apart = standings(table(a=[10, 20, 30], b=[11, 21.1, 31]))

@@ -89,8 +89,8 @@ def test_a_foreign_parquet_file_and_a_missing_one_are_refused(tmp_path):
 
 
 def test_pickled_arrays_are_never_unpickled(tmp_path):
-    np.save(tmp_path / "evil.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(InputError, match="not a preference matrix"):
+    np.save(tmp_path / "evil.npy", np.array([[{"a": 1}]], dtype=object), allow_pickle=True)
+    with pytest.raises(InputError, match="p must be real numbers, not object"):
         load_preferences(tmp_path / "evil.npy")
 
 

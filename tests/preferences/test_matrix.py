@@ -103,7 +103,7 @@ def test_subsets_and_other_names():
     few = matrix[["D", 0]]
     assert few.names == ("D", "A") and few.p[1, 0] == ARXIV[0, 3]
     assert matrix.relabelled({"A": "best"}).condorcet_winner == "best"
-    assert matrix.relabelled("UVWXYZ").names == tuple("UVWXYZ")
+    assert matrix.relabelled(tuple("UVWXYZ")).names == tuple("UVWXYZ")
     for wanted, sentence in (([6], "numbered from 0 to 5; there is no 6"), (["G"], "no ranker 'G'")):
         with pytest.raises(InputError, match=sentence):
             matrix[wanted]

@@ -11,7 +11,7 @@ from ir_measures import AP, ERR, RR, P, R, nDCG
 from scipy import stats
 
 from ltr_duel.core import InputError, holm
-from ltr_duel.data import load_dataset, make_corpus
+from ltr_duel.data import make_corpus
 from ltr_duel.rankers import evaluate_rankers, feature_rankers, measure_by_query
 from tests.conftest import make_rankings, random_rankings
 
@@ -28,6 +28,7 @@ THEIRS = {
     "R@10": R @ 10,
     "R@1": R @ 1,
 }
+FIVE_DIGITS = 5.0e-6 + 1e-12  # gdeval, which counts ERR for ir-measures, prints no more of a query
 
 
 def as_trec(rankings, ranker):
@@ -71,12 +72,6 @@ def test_ir_measures_agrees_with_ties_and_queries_without_relevant_documents():
     assert_equal_to_theirs(feature_rankers(corpus), range(4))
 
 
-def test_ir_measures_agrees_on_mq2008(real_data):
-    rankings = feature_rankers(load_dataset(real_data / "MQ2008" / "Fold1", split="test"))
-    assert (np.add.reduceat(rankings.relevance, rankings.query_ptr[:-1]) == 0).any()
-    assert_equal_to_theirs(rankings, [0, 4, 20, 45])
-
-
 def test_err_is_that_of_its_paper_and_of_gdeval():
     rankings = random_rankings(2, 12, 14, seed=5)
     for ranker in range(2):
@@ -86,7 +81,7 @@ def test_err_is_that_of_its_paper_and_of_gdeval():
         ]
         assert ours == pytest.approx([plain_err(one, 10) for one in grades], abs=1e-12)
         theirs = {one.query_id: one.value for one in ir_measures.iter_calc([ERR @ 10], *as_trec(rankings, ranker))}
-        assert ours == pytest.approx([theirs[str(q)] for q in range(12)], abs=6e-6)  # it prints five digits
+        assert ours == pytest.approx([theirs[str(q)] for q in range(12)], rel=0, abs=FIVE_DIGITS)
 
 
 def test_err_of_higher_grades_stays_a_probability():
@@ -123,6 +118,7 @@ def test_equal_rankers_differ_with_p_one_and_a_single_query_has_no_interval():
     [
         (["NDCG"], "write a cut-off from 1 to 100,000, as in 'NDCG@10'"),
         (["P@0"], "write a cut-off"),
+        (["P@100001"], "write a cut-off"),
         (["MPA"], "no measure 'MPA'; did you mean 'MAP'"),
         (["MAP", "map"], "each once"),
         ([], "there is no measure"),

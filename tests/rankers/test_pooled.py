@@ -71,6 +71,12 @@ def test_documents_are_pooled_and_what_is_not_judged_has_grade_0(files):
     assert estimate_preferences(rankings, clicks="perfect", comparisons=100).names == ("bm25", "dense")
 
 
+@pytest.mark.parametrize("highest, grades", [(1, 2), (2, 3), (3, 5), (4, 5), (6, 7)])
+def test_a_corpus_has_two_three_or_five_grades_where_that_is_enough(files, highest, grades):
+    (files / "qrels.txt").write_text(f"1 0 a {highest}\n1 0 b 0\n")
+    assert pool_runs(files / "qrels.txt", {"dense": files / "dense.trec"}).dataset.grades == grades
+
+
 def test_the_depth_limits_what_comes_from_each_run(files):
     pool = pool_runs(files / "qrels.txt", {"bm25": files / "bm25.trec.gz"}, depth=1)
     assert pool.dataset.doc_ids.tolist() == ["a", "b", "e", "a", "c"] and pool.unjudged == 0
@@ -120,7 +126,12 @@ def test_judgements_and_runs_are_a_corpus_on_the_command_line(files, capsys):
     [
         ("1 0 a\n", {"r": frame(BM25)}, "a judgement has 4 words"),
         ("1 0 a high\n", {"r": frame(BM25)}, "the grade must be a whole number, not 'high'"),
-        ("1 0 a 1\n1 0 a 1\n", {"r": frame(BM25)}, "qrels.txt:2: document a is judged a second time for query 1"),
+        (
+            "1 0 a 1\n1 0 a 1\n",
+            {"r": frame(BM25)},
+            r"qrels.txt:2: document a is judged a second time for query 1, first in .*qrels.txt:1$",
+        ),
+        ("1 0 a 1\n2 0 a 1\n1 0 a 0\n", {"r": frame(BM25)}, r"qrels.txt:3: .* for query 1, first in .*qrels.txt:1$"),
         ("", {"r": frame(BM25)}, "there is no judgement"),
         ("7 0 a 1\n", {"r": frame(BM25)}, "no query has both a judgement and a document"),
         (QRELS, {}, "there is no run"),
@@ -133,6 +144,12 @@ def test_what_cannot_be_pooled_is_refused(tmp_path, qrels, runs, complaint):
     (tmp_path / "qrels.txt").write_text(qrels)
     with pytest.raises(InputError, match=complaint):
         pool_runs(tmp_path / "qrels.txt", runs)
+
+
+def test_judgements_of_a_query_may_stand_in_two_places(files):
+    (files / "split.txt").write_text("1 0 a 2\n2 0 a 1\n2 0 c -2\n1 0 b 0\n1 0 e 1\n3 0 a 1\n")
+    whole, split = (pool_runs(files / name, {"bm25": files / "bm25.trec.gz"}) for name in ("qrels.txt", "split.txt"))
+    assert whole.dataset.sha256 == split.dataset.sha256
 
 
 def test_a_corpus_without_features_asks_for_rankers(files):

@@ -6,10 +6,12 @@ import gzip
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.data.dataset import Dataset
+from ltr_duel.rankers.pooled import pool_runs
 from ltr_duel.rankers.runs import read_runs, run_rankers
 
 
@@ -68,7 +70,7 @@ def test_a_run_that_retrieves_nothing_is_its_tie_rule(tmp_path, dataset):
 
 
 def test_unknown_queries_and_documents_are_counted_and_reported(tmp_path, dataset):
-    text = FULL + "q1 Q0 zzz 5 1 mine\nq1 Q0 e 6 1 mine\nq7 Q0 a 1 1 mine\nq7 Q0 b 2 1 mine\nq8 Q0 a 1 1 mine\n"
+    text = "q1 Q0 zzz 5 1 mine\nq1 Q0 e 6 1 mine\n" + FULL + "q7 Q0 a 1 1 mine\nq7 Q0 b 2 1 mine\nq8 Q0 a 1 1 mine\n"
     (run,) = read_runs([written(tmp_path, text)], dataset)
     assert (run.unknown_queries, run.unknown_documents, run.retrieved) == (2, 2, 7)
     assert run.report.endswith(
@@ -93,6 +95,27 @@ def test_malformed_lines_are_refused_by_file_and_line(tmp_path, dataset, line, c
     path = written(tmp_path, f"q1 Q0 c 1 9.5 tag\n{line}\n")
     with pytest.raises(InputError, match=complaint):
         read_runs([path], dataset)
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint"),
+    [
+        ("q1 Q0 a\nq1 Q0 b\n\nWT04-2 Q0 b\nq1 Q0 c\n", ":5: query q1 was listed before, in lines 1 to 2;"),
+        ("q1 Q0 a\nq1 Q0 b\n\nWT04-2 Q0 b\nq1 Q0 a\n", ":5: query q1 was listed before, in lines 1 to 2;"),
+        ("strange Q0 a\nq1 Q0 a\nstrange Q0 b\n", ":3: query strange was listed before, in line 1;"),
+    ],
+)
+@pytest.mark.parametrize("name", ["mine.run", "mine.run.gz"])
+def test_a_query_that_is_listed_in_two_places_is_refused(tmp_path, dataset, name, lines, complaint):
+    path = written(tmp_path, "".join(f"{line} 1 2.5 t\n" if line else "\n" for line in lines.splitlines()), name)
+    for read in (lambda: read_runs([path], dataset), lambda: pool_runs(frame_of_judgements(), {"mine": path})):
+        with pytest.raises(InputError, match=complaint) as refused:
+            read()
+        assert str(refused.value).startswith(str(path)) and "\n" not in str(refused.value)
+
+
+def frame_of_judgements():
+    return pd.DataFrame({"qid": ["q1"], "docno": ["a"], "label": [1]})
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path, dataset):

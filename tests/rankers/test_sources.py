@@ -13,12 +13,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from sklearn.datasets import load_svmlight_file
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Ridge
 
 from ltr_duel.core import InputError, load_plugin, sha256_file
 from ltr_duel.data import load_dataset, make_corpus
 from ltr_duel.rankers import RANKER_KINDS, feature_rankers, model_rankers, rankers_named, rankings_from_scores
+from ltr_duel.rankers.models import fitted_scores
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +57,8 @@ def assert_orders(rankings, ranker, dataset, scores):
     assert (rankings[[ranker]].order == expected.order).all()
 
 
-def check_models(dataset, folder):
+def check_models(dataset, features, folder):
+    """Check orders, and scores against what each library predicts from features that something else may have read."""
     booster = lightgbm_model(dataset, folder / "model.txt")
     trees = xgboost_model(dataset, folder / "model.json")
     trees.save_model(folder / "model.ubj")
@@ -66,37 +69,51 @@ def check_models(dataset, folder):
     assert_orders(rankings, "lightgbm:model", dataset, booster.predict(dataset.features))
     assert_orders(rankings, "xgboost:model", dataset, own)
     assert_orders(rankings, "ubj", dataset, own)
-    opened = {
-        word: RANKER_KINDS[kind].open(dataset, str(folder / word))[0].scores()
-        for word, kind in (("model.txt", "lightgbm"), ("model.ubj", "xgboost"))
-    }
-    assert (opened["model.txt"] == booster.predict(dataset.features)).all()
-    assert (opened["model.ubj"] == own).all()
     fitted = model_rankers(dataset, {"ridge": ridge, "booster": booster})
     assert_orders(fitted, "ridge", dataset, ridge.predict(dataset.features))
     assert_orders(fitted, "booster", dataset, booster.predict(dataset.features))
+    forest = RandomForestRegressor(5, max_depth=6, random_state=0).fit(features, dataset.relevance)
+    own = trees.predict(xgboost.DMatrix(features))
+    for kind, name, expected in (
+        ("lightgbm", "model.txt", booster.predict(features)),
+        ("xgboost", "model.json", own),
+        ("xgboost", "model.ubj", own),
+    ):
+        (ranker,) = RANKER_KINDS[kind].open(dataset, str(folder / name))
+        assert np.unique(expected).size > 20
+        assert np.array_equal(ranker.scores(), expected.astype(np.float64)), name
+    assert np.array_equal(fitted_scores("forest", forest, dataset), forest.predict(features))
+    assert np.array_equal(fitted_scores("ridge", ridge, dataset), ridge.predict(dataset.features).astype(np.float64))
 
 
 def test_predictions_are_those_of_the_libraries(corpus, tmp_path):
-    check_models(corpus, tmp_path)
+    check_models(corpus, corpus.features.astype(np.float64), tmp_path)
 
 
 @pytest.mark.parametrize("name", ["MQ2008/Fold1", "MSLR_excerpt/Fold1"])
 def test_predictions_on_real_corpora_are_those_of_the_libraries(real_data, tmp_path, name):
-    check_models(load_dataset(real_data / name), tmp_path)
+    path = real_data / name / "test.txt.gz"
+    dataset = load_dataset(path)
+    sparse, grades = load_svmlight_file(str(path), n_features=dataset.n_features)
+    assert (grades == dataset.relevance).all()
+    check_models(dataset, sparse.toarray(), tmp_path)
 
 
 def test_an_onnx_model_ranks_as_the_library_it_came_from(corpus, tmp_path):
     skl2onnx = pytest.importorskip("skl2onnx")
     pytest.importorskip("onnxruntime")
     forest = RandomForestRegressor(5, max_depth=4, random_state=0).fit(corpus.features, corpus.relevance)
-    model = skl2onnx.to_onnx(forest, corpus.features[:1])
+    model = skl2onnx.to_onnx(forest, corpus.features[:1], target_opset=17)  # what any supported runtime reads
     (tmp_path / "forest.onnx").write_bytes(model.SerializeToString())
     (ranker,) = RANKER_KINDS["onnx"].open(corpus, str(tmp_path / "forest.onnx"))
     assert ranker.scores() == pytest.approx(forest.predict(corpus.features), abs=1e-5)
     narrow = replace(corpus, features=corpus.features[:, :4], feature_names=corpus.feature_names[:4])
     with pytest.raises(InputError, match="was trained on 6 features; synthetic has 4"):
         rankers_named(narrow, [f"onnx:{tmp_path / 'forest.onnx'}"])
+    model.opset_import[0].version = 99
+    (tmp_path / "newer.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(InputError, match=r"newer.onnx: written in a newer version of ONNX than onnxruntime \d"):
+        rankers_named(corpus, [f"onnx:{tmp_path / 'newer.onnx'}"])
     content = (tmp_path / "forest.onnx").read_bytes()
     (tmp_path / "cut.onnx").write_bytes(content[: len(content) // 2])
     with pytest.raises(InputError, match="not an ONNX model"):
@@ -203,6 +220,7 @@ def test_a_library_that_is_missing_is_named_with_the_command(corpus, tmp_path, m
     ("text", "complaint"),
     [
         ("1 Q0 d0 1 2.5 t\n1 Q0 d0 2 1.5 t\n", "bad.run:2: document d0 is retrieved a second time for query 1"),
+        ("1 Q0 d0 1 2 t\n2 Q0 d12 1 2 t\n1 Q0 d1 1 2 t\n", "bad.run:3: query 1 was listed before, in line 1;"),
         ("1 Q0 d0 1 nan t\n", "bad.run:1: the score must be a finite number"),
         ("1 Q0 nobody 1 2 t\n", "none of its 1 lines is about a document of synthetic"),
         ("", "the run is empty"),

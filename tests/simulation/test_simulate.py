@@ -13,7 +13,7 @@ import pytest
 
 from ltr_duel.bandits.loop import Run
 from ltr_duel.bandits.policy import POLICIES as ALL_POLICIES
-from ltr_duel.bandits.recorder import new_counts
+from ltr_duel.bandits.recorder import new_recorder
 from ltr_duel.core.errors import InputError
 from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.result import RunKey
@@ -32,7 +32,7 @@ def digest(folder: Path) -> str:
 
 def run(policy, matrix, times, *, jump):
     """Run a policy once, and return what was counted, and the run."""
-    given, counts = ALL_POLICIES.configure(policy), new_counts(times, len(matrix))
+    given, counts = ALL_POLICIES.configure(policy), new_recorder(len(matrix), times)
     key = RunKey({}, given.component.name, given.params._asdict(), int(times[-1]), 0, 5)
     oracle = FromMatrix(matrix).open()
     run = Run(given.component, given.params, len(matrix), oracle, run_streams(key), counts)
@@ -152,8 +152,8 @@ def test_checkpoints_are_log_spaced_and_end_at_the_horizon():
 def test_numbers_out_of_range_are_refused_before_anything_runs():
     matrix = bradley_terry(3)
     for sentence, arguments in {
-        "the horizon must be between 1 and 1e\\+15 steps, not 0": {"horizon": 0},
-        "the number of repetitions must be at least 1, not 0": {"repetitions": 0},
+        "the horizon must be between 1 and 1e\\+15, not 0": {"horizon": 0},
+        "the number of repetitions must be between 1 and 1e\\+06, not 0": {"repetitions": 0},
         "no policy 'rubc'; did you mean 'rucb'": {"policies": "rubc"},
         "a policy is named twice": {"policies": ["rucb", "rucb"]},
         "there is no policy": {"policies": []},

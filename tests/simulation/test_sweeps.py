@@ -12,7 +12,7 @@ from scipy import stats
 from ltr_duel.bandits.loop import run_sweeps
 from ltr_duel.bandits.policies.beat_the_mean_sweeps import SweepState, sweep_arrays
 from ltr_duel.bandits.policy import NEVER, POLICIES
-from ltr_duel.bandits.recorder import new_counts
+from ltr_duel.bandits.recorder import new_recorder
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.random import stream
 from ltr_duel.experiment.results import StudyResults
@@ -128,7 +128,7 @@ def test_beat_the_mean_in_sweeps_has_the_enumerated_law(matrix, factor, enough, 
     streams = run_streams(RunKey({}, "", {}, 1, 0, 7))
     for _ in range(runs):
         state = SweepState(*sweep_arrays(size, {"enough": enough, "factor": factor, "level": 1.0}))
-        counted, met = new_counts(np.array(times), size), np.zeros((size, size), np.int64)
+        counted, met = new_recorder(size, times), np.zeros((size, size), np.int64)
         run_sweeps(state, params, oracle, streams, counted, 1, times[-1], True, met)
         seen = np.column_stack([counted.pulls, counted.best, counted.recommended])
         counts[tuple(met.ravel().tolist()), tuple(tuple(row) for row in seen.tolist())] += 1

@@ -166,25 +166,25 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 def find_fewest(state: State) -> None:
     """Lines 7 and 8: bring n*, the arms that have so few duels, and c* up to date."""
     now = state.now[0]
-    now.fewest = state.n[state.active[0]]
-    for arm in state.active[: now.n_active]:
-        now.fewest = min(now.fewest, state.n[arm])
-    now.n_waiting = 0
-    for arm in state.active[: now.n_active]:
-        if state.n[arm] == now.fewest:
-            state.waiting[now.n_waiting] = arm
-            now.n_waiting += 1
-    now.radius = now.factor * sqrt(now.level / now.fewest) if now.fewest > 0 else 1.0
+    active, fewest, waiting = state.active[: now.n_active], state.n[state.active[0]], 0
+    for arm in active:
+        fewest = min(fewest, state.n[arm])
+    for arm in active:
+        if state.n[arm] == fewest:
+            state.waiting[waiting] = arm
+            waiting += 1
+    now.fewest, now.n_waiting = fewest, waiting
+    now.radius = now.factor * sqrt(now.level / fewest) if fewest > 0 else 1.0
 
 
 @kernel
 def find_range(state: State) -> None:
     """Look up the smallest and the largest mean."""
-    now = state.now[0]
-    now.low, now.high = inf, -inf
+    now, low, high = state.now[0], inf, -inf
     for arm in state.active[: now.n_active]:
-        now.low = min(now.low, state.mean[arm])
-        now.high = max(now.high, state.mean[arm])
+        low = min(low, state.mean[arm])
+        high = max(high, state.mean[arm])
+    now.low, now.high = low, high
 
 
 @kernel

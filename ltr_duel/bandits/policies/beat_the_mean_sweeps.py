@@ -126,11 +126,11 @@ def draw_near(state: SweepState, rng: Generator) -> None:
     """Draw the open outcomes of all arms that may be the best or the worst before they have two duels more."""
     now, drawn = state.now[0], True
     while drawn:
-        now.worst, now.top = inf, -inf
+        worst, top = inf, -inf
         for b in state.active[: now.n_active]:
-            now.worst = min(now.worst, (state.n[b] + 1 - state.drawn[b, LOST]) / (state.n[b] + 1))
-            now.top = max(now.top, state.drawn[b, WON] / (state.n[b] + 1))
-        drawn = False
+            worst = min(worst, (state.n[b] + 1 - state.drawn[b, LOST]) / (state.n[b] + 1))
+            top = max(top, state.drawn[b, WON] / (state.n[b] + 1))
+        now.worst, now.top, drawn = worst, top, False
         for b in state.active[: now.n_active]:
             if is_open(state, b) and is_near(state, b):
                 draw_outcomes(state, b, rng)
@@ -179,12 +179,12 @@ def serve(state: SweepState, room: int, p: FloatMatrix, met: IntMatrix, rng: Gen
 @kernel
 def find_range(state: SweepState) -> None:
     """Look up the smallest and the largest mean; an arm with open outcomes has neither."""
-    now = state.now[0]
-    now.low, now.high = inf, -inf
+    now, low, high = state.now[0], inf, -inf
     for b in state.active[: now.n_active]:
         if not is_open(state, b):
-            now.low = min(now.low, mean(state, b))
-            now.high = max(now.high, mean(state, b))
+            low = min(low, mean(state, b))
+            high = max(high, mean(state, b))
+    now.low, now.high = low, high
 
 
 @kernel

@@ -72,7 +72,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     if arms_left(batches) == 1:
         return batches.arms[0], batches.arms[0]
     arms = batches.arms[batches.ends[m] : batches.ends[m + 1]]
-    first = tournament_winner(state, arms, rng)
+    first = tournament_winner(state.prefer, state.score, arms, rng)
     return first, likely_loser(state.wins, arms, first, rng)
 
 
@@ -88,14 +88,14 @@ def join_next(batches: Batches, m: int) -> int:
 
 
 @kernel
-def tournament_winner(state: State, arms: IntVector, rng: Generator) -> int:
+def tournament_winner(prefer: FloatMatrix, score: IntVector, arms: IntVector, rng: Generator) -> int:
     """Sample theta_ij for all pairs of these arms; return the arm with the most of them above 1/2."""
-    score = state.score[: arms.shape[0]]
+    score = score[: arms.shape[0]]
     for a in range(arms.shape[0]):
         score[a] = 0
     for a in range(arms.shape[0]):
         for b in range(a + 1, arms.shape[0]):
-            if beats(state.prefer, arms[a], arms[b], rng):
+            if beats(prefer, arms[a], arms[b], rng):
                 score[a] += 1
             else:
                 score[b] += 1

@@ -223,11 +223,15 @@ def last_step_alone(state: State, t: int) -> int:
     now = state.now[0]
     if now.rounds > 0 or now.n_current != 1:
         return t
-    alone, nearest = state.lists.current[0], inf
-    for k in range(state.evidence.shape[0]):
-        if k != alone:
-            nearest = min(nearest, state.evidence[k])
-    return max(t, last_step_before(nearest - state.evidence[alone] - now.slack))
+    alone, evidence = state.lists.current[0], state.evidence
+    nearest = min(smallest_or_inf(evidence[:alone]), smallest_or_inf(evidence[alone + 1 :]))
+    return max(t, last_step_before(nearest - evidence[alone] - now.slack))
+
+
+@kernel
+def smallest_or_inf(values: FloatVector) -> float:
+    """Return the smallest of some numbers, infinity if there are none."""
+    return smallest(values) if values.shape[0] > 0 else inf
 
 
 register(

@@ -7,6 +7,11 @@ D_j) / (2 d(p_ij, 1/2)) times ln T.
 `rmed2` needs no horizon: before a pass it plays every pair that has met less than alpha ln ln t times. Only when that
 level passes an integer can there be such a pair, so it looks for them then alone. `rmed2fh` knows the horizon: it
 plays every pair alpha ln ln T times at first, and then fixes the opponents for good. A step costs O(K).
+
+Of rivals that are equally cheap the first by number is taken, not one at random; the public programs
+(jkomiyama/duelingbanditlib by its authors, HuasenWu/DuelingBandits) do so too. Two estimated costs are equal only by
+chance, or when both gaps are 0. The authors' program also raises a numerator below 0.01 to 0.01; here, as in the
+paper, it is taken as it is, even if it is negative.
 """
 
 from __future__ import annotations
@@ -68,7 +73,10 @@ def select(state: Rmed2State, params: Params, t: int, rng: Generator) -> tuple[i
         return now.first, now.second
     first = state.lists.current[now.place]
     winner = likely_winner(state.evidence, rng)
-    return first, opponent(state.wins, state.share, first, winner, cheapest_rival(state, first, winner), t, rng)
+    rival = cheapest_rival(state.wins, state.share, state.terms, first, winner)
+    if meets_rival(state.wins, state.share, first, winner, rival, t):
+        return first, rival
+    return first, strongest_opponent(state.share, first, winner, rng)
 
 
 def fixed_select(state: FixedState, params: Params, t: int, rng: Generator) -> tuple[int, int]:
@@ -80,7 +88,9 @@ def fixed_select(state: FixedState, params: Params, t: int, rng: Generator) -> t
         fix_rivals(state, rng)
     first = state.lists.current[now.place]
     winner = likely_winner(state.evidence, rng)
-    return first, opponent(state.wins, state.share, first, winner, state.rival[first], t, rng)
+    if meets_rival(state.wins, state.share, first, winner, state.rival[first], t):
+        return first, state.rival[first]
+    return first, strongest_opponent(state.share, first, winner, rng)
 
 
 @kernel
@@ -89,7 +99,7 @@ def fix_rivals(state: State, rng: Generator) -> None:
     state.now[0].unset = 0
     winner = likely_winner(state.evidence, rng)
     for k in range(state.rival.shape[0]):
-        state.rival[k] = cheapest_rival(state, k, winner)
+        state.rival[k] = cheapest_rival(state.wins, state.share, state.terms, k, winner)
 
 
 @kernel
@@ -128,32 +138,34 @@ def find_neglected(state: State, alpha: float, t: int) -> bool:
 
 
 @kernel
-def cheapest_rival(state: State, arm: int, winner: int) -> int:
+def cheapest_rival(wins: IntMatrix, share: FloatMatrix, terms: FloatMatrix, arm: int, winner: int) -> int:
     """Return b_l: least (D_l + D_j) / d+(phat_lj, 1/2), D being gaps to i*; -1 if the arm loses to none."""
     best, rival = inf, -1
-    own = state.share[winner, arm] - 0.5 if winner != arm else 0.0
-    for j in range(state.share.shape[0]):
-        if state.terms[arm, j] > 0.0:
-            gap = state.share[winner, j] - 0.5 if winner != j else 0.0
-            cost = (own + gap) * (state.wins[arm, j] + state.wins[j, arm]) / state.terms[arm, j]
+    own = share[winner, arm] - 0.5 if winner != arm else 0.0
+    for j in range(share.shape[0]):
+        if terms[arm, j] > 0.0:
+            gap = share[winner, j] - 0.5 if winner != j else 0.0
+            cost = (own + gap) * (wins[arm, j] + wins[j, arm]) / terms[arm, j]
             if cost < best:
                 best, rival = cost, j
     return rival
 
 
 @kernel
-def opponent(wins: IntMatrix, share: FloatMatrix, arm: int, winner: int, rival: int, t: int, rng: Generator) -> int:
-    """Return the cheapest rival, as long as the arm has met i* often enough; else RMED1's choice."""
-    if rival >= 0 and share[arm, rival] <= 0.5 and t >= 3:
-        met_winner = wins[arm, winner] + wins[winner, arm]
-        if met_winner * log(log(t)) >= wins[arm, rival] + wins[rival, arm]:
-            return rival
-    return strongest_opponent(share, arm, winner, rng)
+def meets_rival(wins: IntMatrix, share: FloatMatrix, arm: int, winner: int, rival: int, t: int) -> bool:
+    """Tell whether the arm meets its cheapest rival: as long as it has met i* often enough; else it is RMED1's turn."""
+    if rival < 0 or share[arm, rival] > 0.5 or t < 3:
+        return False
+    met_winner = wins[arm, winner] + wins[winner, arm]
+    return met_winner * log(log(t)) >= wins[arm, rival] + wins[rival, arm]
 
 
 def idle_until(state: Rmed2State, params: Params, t: int) -> int:
     """As RMED1, and no pair is due before the level passes the next integer."""
-    return max(t, min(last_step_alone(state, t), last_step_at_level(params.alpha, level_at(params.alpha, t))))
+    alone = last_step_alone(state, t)
+    if alone <= t:
+        return t
+    return max(t, min(alone, last_step_at_level(params.alpha, level_at(params.alpha, t))))
 
 
 @kernel

@@ -16,9 +16,10 @@ from ltr_duel.core import progress_wanted
 from ltr_duel.data.corpora.corpus import CORPORA
 from ltr_duel.data.text.chunks import Chunk, FileDigest, Pool, read_chunks
 from ltr_duel.data.text.dialects import dialect_named, read_sidecar, recognise_dialect
+from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.parse import Parsed, Room, Rules, parse_chunk
 from ltr_duel.data.text.parse_errors import parse_error
-from ltr_duel.data.text.scan import DONE, IN_SIDECAR
+from ltr_duel.data.text.scan import DONE, IN_SIDECAR, Grammar
 from ltr_duel.data.text.tokens import LINE_FEED, RETURN
 
 MOST_ERRORS = 20
@@ -34,20 +35,21 @@ class FileReport(NamedTuple):
     errors: tuple[str, ...]  # one sentence for each line that breaks the format, the first ones only
 
 
-def check_file(file: Path, dialect: str | None = None, *, decimals: bool = False) -> FileReport:
+def check_file(file: Path, options: ReadOptions | None = None) -> FileReport:
     """Read a whole file, continue after bad lines, and compare its digests with the published ones.
 
-    The dialect is recognised if not given; ``decimals`` says whether labels may have some. Raises `InputError` if the
-    file cannot be read at all.
+    What the options allow is no fault, and NULL never is. Raises `InputError` if the file cannot be read at all.
     """
-    chosen = dialect_named(dialect) if dialect else recognise_dialect(file)
-    decimals = decimals or chosen.name == "imat2009"
-    rules = Rules(chosen.place, True, chosen.features)
-    digests = _Digests(file)
-    seen = _Seen(file, dense=chosen.name in ("letor", "letor-agg", "mslr"))
+    options = options or ReadOptions()
+    chosen = dialect_named(options.dialect) if options.dialect else recognise_dialect(file)
+    decimals = options.labels != "grades" or chosen.name == "imat2009"
+    grammar = Grammar(chosen.place, True, options.first_id, options.repeated == "last")
+    rules = Rules(grammar, options.features or chosen.features)
+    digests = _Digests(file, options.limit_bytes)
+    seen = _Seen(file, dense=chosen.name in ("letor", "letor-agg", "mslr"), first_id=options.first_id)
     lines = 0
     with tqdm(unit="B", unit_scale=True, desc="check", disable=not progress_wanted()) as bar:
-        for chunk in read_chunks(file, digests.raw):
+        for chunk in read_chunks(file, digests.raw, limit=options.limit_bytes):
             digests.update(chunk)
             for parsed, before in _pieces(chunk, rules, lines):
                 seen.add(parsed, before, queries=chosen.place != IN_SIDECAR, decimals=decimals)
@@ -60,12 +62,13 @@ def check_file(file: Path, dialect: str | None = None, *, decimals: bool = False
 class _Seen:
     """What has been found in a file so far."""
 
-    def __init__(self, file: Path, *, dense: bool) -> None:
+    def __init__(self, file: Path, *, dense: bool, first_id: int) -> None:
         self.documents = 0
         self.queries: set[bytes] = set()
         self.errors: list[str] = []
         self._file = file
         self._dense = dense
+        self._first_id = first_id
         self._width = 0
         self._last_query = b""
 
@@ -83,12 +86,12 @@ class _Seen:
             for row in np.flatnonzero(parsed.labels != np.floor(parsed.labels))[:MOST_ERRORS].tolist():
                 self._note(numbers[row], f"label {parsed.labels[row]:g} is not a whole number")
         if self._dense and len(numbers):
-            last = parsed.lines.last_id
+            last = parsed.lines.width
             self._width = self._width or int(last[0])
             for row in np.flatnonzero(last != self._width)[:MOST_ERRORS].tolist():
                 self._note(numbers[row], f"the last feature is {last[row]}, on the first line it is {self._width}")
         if parsed.state.code != DONE and len(self.errors) < MOST_ERRORS:
-            self.errors.append(str(parse_error(self._file, parsed.text, lines_before, parsed.state)))
+            self.errors.append(str(parse_error(self._file, parsed.text, lines_before, parsed.state, self._first_id)))
 
     def _note(self, line: int, what: str) -> None:
         if len(self.errors) < MOST_ERRORS:
@@ -120,7 +123,7 @@ def count_problems(reports: Sequence[FileReport], corpus: str | None = None) -> 
     whole = len(reports) in (3, 5) and all(report.known_as for report in reports) and len(names) == 1
     if corpus is None and not whole:
         return []
-    known = CORPORA[corpus or names.pop()]
+    known = CORPORA[names.pop() if corpus is None else corpus]
     sums = {
         "queries": (sum(report.queries for report in reports), known.queries),
         "documents": (sum(report.documents for report in reports), known.documents),
@@ -160,7 +163,8 @@ def _pieces(chunk: Chunk, rules: Rules, lines_before: int) -> Iterator[tuple[Par
 class _Digests:
     """The digests under which a file may have been published: of its bytes, or of its text with either line end."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, limit: int | None) -> None:
+        self._limit = limit
         self.raw = FileDigest()
         self._file = file
         self._text = hashlib.sha256()
@@ -189,7 +193,7 @@ class _Digests:
         with self._file.open("rb") as source:
             while data := source.read(2**20):
                 raw.update(data)
-        for chunk in read_chunks(self._file):
+        for chunk in read_chunks(self._file, limit=self._limit):
             data = _as_written(chunk)
             text.update(data)
             unix.update(data.replace(b"\r\n", b"\n"))

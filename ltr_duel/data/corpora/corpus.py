@@ -7,7 +7,7 @@ allows it; ``obtain`` says what is left to do by hand.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
@@ -57,8 +57,8 @@ class Corpus(Component):
         The page with the terms, which the user must accept.
     obtain : str
         What to do by hand where it cannot be downloaded; the beginning of a sentence.
-    fill, labels
-        How ``NULL`` and labels with decimals are read unless the user says otherwise, see `ReadOptions`.
+    fill, labels, unlabelled, repeated, first_id
+        How it is read unless the user says otherwise, see `ReadOptions`.
     queries, documents : int, optional
         Of the whole corpus, each document once, where published.
     folds : int
@@ -75,8 +75,8 @@ class Corpus(Component):
     >>> corpus = CORPORA["mq2008"]
     >>> corpus.features, corpus.queries
     (46, 784)
-    >>> corpus.reading(fill="min")
-    ReadOptions(dialect='letor', features=46, fill='min', labels='grades', unlabelled='refuse')
+    >>> corpus.reading(fill="min").chosen
+    {'dialect': 'letor', 'features': 46, 'fill': 'min'}
     """
 
     title: str
@@ -88,6 +88,9 @@ class Corpus(Component):
     obtain: str = field(repr=False)
     fill: float | str | None = field(default=None, repr=False)
     labels: str = field(default="grades", repr=False)
+    unlabelled: str = field(default="refuse", repr=False)
+    repeated: str = field(default="refuse", repr=False)
+    first_id: int = field(default=1, repr=False)
     queries: int | None = None
     documents: int | None = None
     folds: int = field(default=1, repr=False)
@@ -102,14 +105,17 @@ class Corpus(Component):
         InputError
             If a given value is not legal.
         """
-        declared = ReadOptions(self.dialect, self.features, self.fill, self.labels)
-        return replace(declared, **{key: value for key, value in given.items() if value is not None})
+        declared = {one.name: getattr(self, one.name) for one in fields(ReadOptions) if one.name != "limit"}
+        return ReadOptions(**declared | {key: value for key, value in given.items() if value is not None})
+
+    def grades_read(self, reading: ReadOptions) -> int | None:
+        """Return the number of grades when it is read so; None if labels become grades in another way than declared."""
+        return self.grades if reading.labels == self.labels else None
 
     @property
     def reading_choices(self) -> str:
         """The declared choices that change numbers, as a user would write them; mostly none."""
-        labels = f"--labels {self.labels}" if self.labels != "grades" else ""
-        return " ".join(filter(None, (labels, f"--fill {self.fill}" if self.fill is not None else "")))
+        return self.reading().as_typed
 
     def facts(self) -> dict[str, str]:
         """Return what a reader wants to know, by the words of a table's head."""

@@ -78,11 +78,12 @@ class _Downloader:
                 trouble = "the transfer was interrupted"
             except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
                 trouble = f"no connection ({type(error).__name__})"
-        raise _UselessAddressError(f"{trouble}, {ATTEMPTS} times; what was received is kept, run this again to resume")
+        kept = "; what was received is kept, run this again to resume" if self._received() else ""
+        raise _UselessAddressError(f"{trouble}, {ATTEMPTS} times{kept}")
 
     def _transfer(self, url: str) -> bool:
         """Get the rest of the file; return whether it is complete."""
-        have = self._part.stat().st_size if self._part.is_file() else 0
+        have = self._received()
         headers = {"Accept-Encoding": "identity"}
         tag = self._tag_file().read_text().strip() if self._tag_file().is_file() else ""
         if have and tag.startswith(url + "\n"):
@@ -135,6 +136,10 @@ class _Downloader:
         total = have + int(length) if length else None
         if self._archive.size and total and total != self._archive.size:
             raise _UselessAddressError(f"the file there has {total:,} bytes, the published one {self._archive.size:,}")
+
+    def _received(self) -> int:
+        """Return how many bytes are here."""
+        return self._part.stat().st_size if self._part.is_file() else 0
 
     def _tag_file(self) -> Path:
         return self._part.with_name(self._part.name + ".from")

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, sha256_file
 from ltr_duel.data.corpora.check import check_file, expected_digests
 from ltr_duel.data.corpora.corpus import Archive, Corpus
 from ltr_duel.data.corpora.download import download
-from ltr_duel.data.corpora.unpack import unpack
+from ltr_duel.data.corpora.unpack import MOST_BYTES, unpack
 from ltr_duel.data.store.convert import convert
-from ltr_duel.data.store.folders import feature_files
+from ltr_duel.data.store.folders import default_name, feature_files
+from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.reading import Naming
+
+_UNPACKED = "unpacked-"  # what the name of a folder with an unpacked archive begins with
 
 
 @dataclass(frozen=True)
@@ -31,16 +37,23 @@ class FetchOptions:
         Where the archive and what is unpacked from it are kept; default: ``corpora/<name>``.
     urls : tuple of str
         Other addresses of the archive, tried first.
+    split, fold
+        What to convert of it, see `load_dataset`; all by default.
+    reading : mapping
+        Options of `ReadOptions` that the user gave; they go before what the corpus declares.
     """
 
     accept_terms: bool = False
     archive: Path | None = None
     folder: Path | None = None
     urls: tuple[str, ...] = ()
+    split: str | None = None
+    fold: int | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
 
 def fetch(corpus: Corpus, options: FetchOptions, report: Callable[[str], object] = print) -> Path:
-    """Get a corpus and convert it. What an earlier call has downloaded or unpacked is used.
+    """Get a corpus and convert it. What an earlier call has downloaded, or unpacked from the same archive, is used.
 
     Parameters
     ----------
@@ -59,23 +72,64 @@ def fetch(corpus: Corpus, options: FetchOptions, report: Callable[[str], object]
     Raises
     ------
     InputError
-        If the terms are not accepted, or a step fails.
+        If the terms are not accepted, a reading option is not legal, or a step fails.
     """
     report(f"{corpus.title}\n  licence  {corpus.licence}\n  terms    {corpus.terms_url}")
     if not options.accept_terms:
         raise InputError("read the terms above; if you accept them, run this again with --accept-terms")
+    reading, split, fold = corpus.reading(**options.reading), options.split, options.fold
     folder = options.folder or Path("corpora") / corpus.name
-    unpacked = folder / "unpacked"
-    if not unpacked.is_dir():
-        archive = _archive(corpus, options, folder)
-        report(f"unpack   {archive}")
-        unpack(archive, unpacked)
-    part = locate(unpacked, corpus)
-    for file in feature_files(part):
-        report(f"check    {file}: {_checked(file, corpus)}")
-    converted = convert(part, corpus.reading(), naming=Naming(corpus.name, corpus.grades, None, corpus.name))
-    report(f"convert  {converted}{corpus.reading_choices and ', read with ' + corpus.reading_choices}")
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: this is a file, and a folder for the archive and its files is needed")
+    with _left_as_it_was(folder):
+        part = locate(_unpacked(corpus, options, folder, report), corpus)
+    for file in feature_files(part, split, fold):
+        report(f"check    {file}: {_checked(file, corpus, reading)}")
+    name = default_name(Path(corpus.name), split, fold) if split or fold else corpus.name
+    naming = Naming(name, corpus.grades_read(reading), None, corpus.name)
+    converted = convert(part, reading, naming=naming, split=split, fold=fold)
+    how = reading.as_typed
+    report(f"convert  {converted}{how and ', read with ' + how}")
     return converted
+
+
+@contextmanager
+def _left_as_it_was(folder: Path) -> Iterator[None]:
+    """On failure remove the folder, if it was made meanwhile and nothing came into it."""
+    was_there = folder.exists()
+    try:
+        yield
+    except BaseException:
+        if not was_there:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+
+
+def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Callable[[str], object]) -> Path:
+    """Return the folder with what the archive holds; it is named by the archive's digest.
+
+    Without an archive of the user's, what was unpacked before is used. Only what came from one archive is kept: the
+    last one that held a corpus.
+    """
+    before = sorted(folder.glob(f"{_UNPACKED}*"))
+    if options.archive is None and len(before) == 1:
+        return before[0]
+    archive = _archive(corpus, options, folder)
+    unpacked = folder / f"{_UNPACKED}{sha256_file(archive)[:16]}"
+    if not unpacked.is_dir():
+        report(f"unpack   {archive}")
+        limit = corpus.reading(**options.reading).limit_bytes
+        unpack(archive, unpacked, limit=MOST_BYTES if limit is None else limit)
+        try:
+            locate(unpacked, corpus)
+        except InputError as error:
+            shutil.rmtree(unpacked)
+            raise InputError(f"{archive}: {error}") from None
+    for other in before:
+        if other != unpacked:
+            shutil.rmtree(other)
+    return unpacked
 
 
 def locate(folder: Path, corpus: Corpus) -> Path:
@@ -84,7 +138,7 @@ def locate(folder: Path, corpus: Corpus) -> Path:
     Raises
     ------
     InputError
-        If there is none.
+        If there is none; the sentence lacks the name of the archive.
     """
     declared = folder / corpus.main_part
     inside = sorted((p for p in folder.rglob("*") if p.is_dir()), key=lambda p: (len(p.parts), p))
@@ -95,7 +149,7 @@ def locate(folder: Path, corpus: Corpus) -> Path:
         except InputError:
             continue
         return place
-    raise InputError(f"{folder}: no feature files in it; is this the archive of {corpus.title}?")
+    raise InputError(f"no feature files in it; is this the archive of {corpus.title}?")
 
 
 def _archive(corpus: Corpus, options: FetchOptions, folder: Path) -> Path:
@@ -125,9 +179,9 @@ def _check_digest(file: Path, archive: Archive | None) -> None:
         raise InputError(f"{file}: its {kind} is {found}, the published one is {expected}; get it again")
 
 
-def _checked(file: Path, corpus: Corpus) -> str:
+def _checked(file: Path, corpus: Corpus, reading: ReadOptions) -> str:
     """Check a feature file; return what it is."""
-    found = check_file(file, corpus.dialect, decimals=corpus.labels != "grades")
+    found = check_file(file, reading)
     if not found.known_as:
         expected = expected_digests(file, corpus.name)
         if any(digest.startswith("sha256:") for digest in expected):  # these corpora exist in one version only

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import lzma
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ from typing import IO
 from tqdm import tqdm
 
 from ltr_duel.core import InputError, progress_wanted, replacing_folder
-from ltr_duel.data.text.chunks import refuse_web_page
+from ltr_duel.data.text.chunks import BYTE_ORDER_MARK, gigabytes, refuse_web_page
 
 MOST_BYTES = 100 * 10**9
 _PIECE = 2**20
@@ -28,6 +29,9 @@ _UNRAR = {
     "7z": "x -y -bd -o{folder} {archive}",
     "bsdtar": "-x -f {archive} -C {folder}",
 }
+
+
+_DAMAGED = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, RuntimeError)
 
 
 def unpack(archive: Path, folder: Path, *, limit: int = MOST_BYTES) -> Path:
@@ -58,11 +62,11 @@ def unpack(archive: Path, folder: Path, *, limit: int = MOST_BYTES) -> Path:
                 _write(archive, _zip_members(archive), temporary, limit)
             elif tarfile.is_tarfile(archive):
                 _write(archive, _tar_members(archive), temporary, limit)
-            elif head[:1].isdigit() or head.startswith((b"-", b"#")):
+            elif _is_text(archive, head):
                 shutil.copyfile(archive, temporary / archive.name)
             else:
                 raise InputError(f"{archive}: this is neither zip, tar nor rar, or it is cut short; get it again")
-        except (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, RuntimeError) as error:
+        except _DAMAGED as error:
             raise InputError(f"{archive}: the archive is damaged or cut short ({error}); get it again") from None
     return folder
 
@@ -97,8 +101,7 @@ def _write(archive: Path, members: Iterator[tuple[str, IO[bytes]]], folder: Path
                 what = f"member '{name}' would be written outside the folder"
                 raise InputError(f"{archive}: {what}; this archive cannot be trusted")
             target = folder / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("xb") as out:
+            with _opened(archive, name, target) as out:
                 while piece := source.read(_PIECE):
                     written += len(piece)
                     _refuse_excess(archive, written, limit)
@@ -108,9 +111,32 @@ def _write(archive: Path, members: Iterator[tuple[str, IO[bytes]]], folder: Path
         raise InputError(f"{archive}: there is nothing in it")
 
 
+def _opened(archive: Path, member: str, target: Path) -> IO[bytes]:
+    """Open the file for a member of the archive, which must be new."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return target.open("xb")
+    except (FileExistsError, NotADirectoryError, IsADirectoryError):
+        what = f"member '{member}' would be written over another one"
+        raise InputError(f"{archive}: {what}; this archive cannot be trusted") from None
+    except OSError as error:
+        raise InputError(f"{archive}: member '{member[:60]}' cannot be written: {error.strerror}") from None
+
+
+def _is_text(archive: Path, head: bytes) -> bool:
+    """Whether a file with this beginning is feature text, plain or gzipped."""
+    if head.startswith(b"\x1f\x8b"):
+        with gzip.open(archive) as opened:
+            head = opened.read(512)
+    head = head.removeprefix(BYTE_ORDER_MARK)
+    return head[:1].isdigit() or head.startswith((b"-", b"#"))
+
+
 def _refuse_excess(archive: Path, size: int, limit: int) -> None:
     if size > limit:
-        raise InputError(f"{archive}: unpacks to more than {limit:,} bytes; raise the limit if that is right")
+        raise InputError(
+            f"{archive}: unpacks to more than {gigabytes(limit)}; --limit GB allows more, if that is right"
+        )
 
 
 def _unpack_rar(archive: Path, folder: Path, limit: int) -> None:

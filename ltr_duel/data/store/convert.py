@@ -77,8 +77,8 @@ def convert(
     """
     path = Path(path)
     options = options or ReadOptions()
-    naming = naming or Naming(default_name(path, split, fold))
     files = feature_files(path, split, fold)
+    naming = naming or Naming(default_name(path, split, fold))
     workers = checked_jobs(jobs)
     size = _chunk_bytes(workers, memory)
     total = sum(file.stat().st_size for file in files)
@@ -90,7 +90,7 @@ def convert(
     ):
         documents = 0
         for file in files:
-            for chunk in chunks.read_chunks(file, digest, chunks.ChunkSize(size)):
+            for chunk in chunks.read_chunks(file, digest, chunks.ChunkSize(size), options.limit_bytes):
                 documents += count_documents(chunk.text)
             digest.end_file()
         folder = corpus_folder(naming.name, content_key(files, digest.hexdigest(), options))
@@ -98,7 +98,7 @@ def convert(
             remember_digest(files, digest.hexdigest())
             return folder
         with replacing_folder(folder) as temporary:
-            buffer = FileBuffer(temporary / FEATURES, documents)
+            buffer = FileBuffer(temporary / FEATURES, documents, options.limit_bytes)
             try:
                 dataset, part_starts = read_files(files, options, buffer, naming, again, workers, size)
             except OSError as error:
@@ -112,7 +112,7 @@ def convert(
                 dataset,
                 {
                     "corpus": naming.corpus,
-                    "options": dataclasses.asdict(options),
+                    "options": _kept(options),
                     "parts": [
                         {"file": str(file.resolve()), "first_query": first, "sha256": sha256}
                         for file, first, sha256 in zip(files, part_starts, digest.files, strict=True)
@@ -146,8 +146,13 @@ def content_key(files: Sequence[Path], digest: str, options: ReadOptions) -> dic
         "sizes": [file.stat().st_size for file in files],
         "sidecars": hashlib.sha256(b"\0".join(sidecars)).hexdigest() if sidecars else None,
         "format": FORMAT,
-        **dataclasses.asdict(options),
+        **_kept(options),
     }
+
+
+def _kept(options: ReadOptions) -> dict[str, object]:
+    """Return the options that a converted corpus depends on: all but the limit."""
+    return {key: value for key, value in dataclasses.asdict(options).items() if key != "limit"}
 
 
 def _chunk_bytes(workers: int, memory: int | None) -> int:

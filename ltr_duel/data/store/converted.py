@@ -20,15 +20,22 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, handed_over
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.text.chunks import joined_digest
+from ltr_duel.data.text.options import ReadOptions
+from ltr_duel.data.text.reading import identity
 
 Kind = TypeVar("Kind", bound=np.generic)
 
-FORMAT = 1  # a reader of another format refuses the folder, and converting makes a new one
+FORMAT = 2  # a reader of another format refuses the folder, and converting makes a new one
 
 FEATURES = "features.npy"
+# What `corpus.json` holds beside other facts, and of which type.
+_FACTS = {
+    "name": str, "grades": int, "sha256": str, "lower_is_better": bool, "feature_names": list, "queries": int,
+    "documents": int, "features": int, "options": dict, "parts": list,
+}  # fmt: skip
 _META, _DOCUMENTS, _QUERIES = "corpus.json", "documents.arrow", "queries.arrow"
 
 
@@ -49,7 +56,10 @@ def is_converted(path: Path) -> bool:
     >>> is_converted(Path("no such folder"))
     False
     """
-    return (path / _META).is_file()
+    try:
+        return (path / _META).is_file()
+    except OSError:  # a name too long, a folder that may not be looked into
+        return False
 
 
 def write_tables(folder: Path, dataset: Dataset, provenance: dict[str, Any]) -> None:
@@ -76,10 +86,14 @@ def read_meta(folder: Path) -> dict[str, Any]:
     """Return what ``corpus.json`` says; raise `InputError` if it is damaged or of another format."""
     try:
         meta: dict[str, Any] = json.loads((folder / _META).read_bytes())
-    except (ValueError, OSError):
+        other = meta["format"] if meta["format"] != FORMAT else None
+    except (ValueError, OSError, KeyError, TypeError, RecursionError):
         raise InputError(f"{folder}: {_META} cannot be read; convert the corpus again") from None
-    if meta.get("format") != FORMAT:
-        raise InputError(f"{folder}: made by another version (format {meta.get('format')}); convert the corpus again")
+    if other is not None:
+        raise InputError(f"{folder}: made by another version (format {str(other)[:20]}); convert the corpus again")
+    for key, kind in _FACTS.items():
+        if not isinstance(meta.get(key), kind):
+            raise InputError(f"{folder}: {_META} is damaged, as it has no proper '{key}'; convert the corpus again")
     return meta
 
 
@@ -112,15 +126,17 @@ def open_converted(folder: Path) -> Dataset:
         features = np.asarray(np.load(folder / FEATURES, mmap_mode="r", allow_pickle=False))
         documents = _read_arrow(folder / _DOCUMENTS)
         queries = _read_arrow(folder / _QUERIES)
-    except (OSError, ValueError) as error:
+        query_ptr = np.append(queries["first_row"], meta["documents"]).astype(np.int64, casting="safe")
+        relevance, query_ids = documents["relevance"], queries["id"]
+    except (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, MemoryError) as error:
         raise InputError(f"{folder}: a file is missing or damaged ({error}); convert the corpus again") from None
     if features.shape != (meta["documents"], meta["features"]) or features.dtype != np.float32:
         raise InputError(f"{folder}: {FEATURES} has another shape than {_META} says; convert the corpus again")
     return Dataset(
         features=features,
-        relevance=documents["relevance"],
-        query_ptr=np.append(queries["first_row"], np.int64(meta["documents"])),
-        query_ids=queries["id"],
+        relevance=relevance,
+        query_ptr=query_ptr,
+        query_ids=query_ids,
         doc_ids=documents.get("id"),
         name=meta["name"],
         grades=meta["grades"],
@@ -138,7 +154,8 @@ def open_parts(folder: Path, files: Sequence[Path], name: str) -> Dataset:
     stand side by side in it, else a copy.
     """
     whole = open_converted(folder)
-    parts: list[dict[str, Any]] = read_meta(folder)["parts"]
+    meta = read_meta(folder)
+    parts: list[dict[str, Any]] = meta["parts"]
     starts = [part["first_query"] for part in parts] + [whole.n_queries]
     place = {part["file"]: number for number, part in enumerate(parts)}
     numbers = [place[str(file.resolve())] for file in files]
@@ -147,14 +164,14 @@ def open_parts(folder: Path, files: Sequence[Path], name: str) -> Dataset:
     sizes = np.concatenate([np.diff(whole.query_ptr[a : b + 1]) for a, b in queries])
     return replace(
         whole,
-        features=_rows(whole.features, rows),
+        features=handed_over(_rows(whole.features, rows)),
         relevance=_taken(whole.relevance, rows),
         query_ptr=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         query_ids=_taken(whole.query_ids, queries),
         doc_ids=None if whole.doc_ids is None else _taken(whole.doc_ids, rows),
         comments=None if whole.comments is None else _taken(whole.comments, rows),
         name=name,
-        sha256=joined_digest([parts[n]["sha256"] for n in numbers]),
+        sha256=identity(joined_digest([parts[n]["sha256"] for n in numbers]), ReadOptions(**meta["options"]).digested),
     )
 
 

@@ -59,14 +59,20 @@ def feature_files(path: Path, split: str | None = None, fold: int | None = None)
     """
     if split is not None and split not in PARTS:
         raise unknown_name("split", split, PARTS)
-    if not path.exists() and path.parent.is_dir() and _by_prefix(path):
+    try:
+        exists = path.exists()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    if not exists and path.parent.is_dir() and _by_prefix(path):
         return [file for part, file in _by_prefix(path).items() if split in (None, part)]
-    if not path.exists():
+    if not exists:
         raise InputError(f"{path}: there is no such file or folder")
     if path.is_file():
         if split is not None or fold is not None:
             raise InputError(f"{path}: a split or a fold can be chosen from a folder, this is one file")
         return [path]
+    if not path.is_dir():
+        raise InputError(f"{path}: this is neither a file nor a folder; save what comes from it in a file")
     if any((path / f"Fold{k}").is_dir() for k in FOLDS):
         return _of_folds(path, split, fold)
     if fold is not None:
@@ -76,6 +82,14 @@ def feature_files(path: Path, split: str | None = None, fold: int | None = None)
         wanted = f"no '{split}' part" if split else "no feature file"
         raise InputError(f"{path}: {wanted} in this folder; looked for {_LOOKED_FOR}")
     return files
+
+
+def is_pipe(path: Path) -> bool:
+    """Whether this is a named pipe, or what a shell puts in place of ``<(...)``."""
+    try:
+        return path.is_fifo()
+    except OSError:  # a name too long, a folder that may not be looked into
+        return False
 
 
 def default_name(path: Path, split: str | None = None, fold: int | None = None) -> str:

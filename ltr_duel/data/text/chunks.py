@@ -26,6 +26,9 @@ from ltr_duel.core import InputError
 
 CHUNK_BYTES = 2 * 2**20  # text of a chunk; small enough that text and numbers stay in a core's cache
 LONGEST_LINE = 64 * 2**20
+MOST_UNPACKED = 10**9  # bytes of text in a gzipped file, unless it is less than this many times the file:
+MOST_TIMES = 100  # feature text comes to 3 to 30 times
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8; some editors and spreadsheets begin files with it
 
 _GZIP = b"\x1f\x8b"
 _OTHERS = {
@@ -36,6 +39,8 @@ _OTHERS = {
     b"\xfd7zXZ": "an xz file",
     b"PAR1": "a Parquet file",
     b"ARROW1": "an Arrow file",
+    b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
 }
 _MOST_WAITING = 4  # pieces that wait for the digest
 
@@ -54,15 +59,19 @@ class ChunkSize:
     bytes: int = CHUNK_BYTES
 
 
-def read_chunks(path: Path, digest: FileDigest | None = None, size: ChunkSize | None = None) -> Iterator[Chunk]:
-    """Yield the lines of a file, plain or gzipped (recognised by its first bytes).
+def read_chunks(
+    path: Path, digest: FileDigest | None = None, size: ChunkSize | None = None, limit: int | None = None
+) -> Iterator[Chunk]:
+    """Yield the lines of a file, plain or gzipped (recognised by its first bytes); a byte order mark is left out.
 
     The bytes as they lie on disk go through ``digest``. A line that is longer than ``size`` makes its chunk longer.
+    ``limit`` is how many bytes a gzipped file may unpack to; by default `MOST_UNPACKED`, or `MOST_TIMES` its size.
 
     Raises
     ------
     InputError
-        If the file is missing, empty, a directory, an archive or a web page, or its gzip stream is damaged.
+        If the file is missing, empty, a directory, an archive or a web page, or its gzip stream is damaged or
+        unpacks to more than the limit.
     """
     try:
         with path.open("rb") as raw:
@@ -70,7 +79,7 @@ def read_chunks(path: Path, digest: FileDigest | None = None, size: ChunkSize | 
             raw.seek(0)
             source: io.BufferedIOBase = _Hashed(raw, digest) if digest else raw
             if raw.peek(2)[:2] == _GZIP:
-                source = gzip.GzipFile(fileobj=source, mode="rb")
+                source = _Limited(path, gzip.GzipFile(fileobj=source, mode="rb"), limit)
             yield from _whole_lines(path, source, size or ChunkSize())
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{path}: the gzip stream is damaged or cut short ({error}); get the file again") from None
@@ -78,6 +87,8 @@ def read_chunks(path: Path, digest: FileDigest | None = None, size: ChunkSize | 
         raise InputError(f"{path}: there is no such file") from None
     except IsADirectoryError:
         raise InputError(f"{path}: this is a directory, a feature file is needed") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def estimate_text_bytes(files: Iterable[Path]) -> int:
@@ -87,7 +98,7 @@ def estimate_text_bytes(files: Iterable[Path]) -> int:
 
 def refuse_web_page(path: Path, head: bytes) -> None:
     """Refuse what a failed download often leaves: an HTML page under the name of the file."""
-    if head.lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
+    if head.removeprefix(BYTE_ORDER_MARK).lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
         raise InputError(f"{path}: this is a web page, not data; the download failed, repeat it")
 
 
@@ -96,12 +107,13 @@ def _refuse_other_formats(path: Path, head: bytes) -> None:
         raise InputError(f"{path}: the file is empty; a feature file has lines such as '0 qid:1 1:0.5 2:3'")
     for magic, what in _OTHERS.items():
         if head.startswith(magic):
-            raise InputError(f"{path}: this is {what}, not feature text; unpack it first")
+            advice = "save it as UTF-8" if what.startswith("text") else "unpack it first"
+            raise InputError(f"{path}: this is {what}, not feature text; {advice}")
     refuse_web_page(path, head)
 
 
 def _whole_lines(path: Path, source: io.BufferedIOBase, size: ChunkSize) -> Iterator[Chunk]:
-    rest, pool = np.empty(0, dtype=np.uint8), Pool()
+    rest, pool = np.frombuffer(source.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK), np.uint8), Pool()
     while True:
         text = pool.empty((len(rest) + size.bytes + 1,), np.uint8)
         text[: len(rest)] = rest
@@ -129,6 +141,39 @@ def _last_line_end(text: NDArray[np.uint8], end: int) -> int:
         if found >= 0 or start == 0:
             return start + found + 1 if found >= 0 else 0
         window *= 8
+
+
+class _Limited(io.BufferedIOBase):
+    """The text in a gzipped file, up to a limit: a few megabytes can unpack to more than any disk holds."""
+
+    def __init__(self, path: Path, unpacked: gzip.GzipFile, limit: int | None) -> None:
+        self._path = path
+        self._unpacked = unpacked
+        self._limit = max(MOST_UNPACKED, MOST_TIMES * path.stat().st_size) if limit is None else limit
+        self._read = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return self._counted(self._unpacked.read(size))
+
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]  # any buffer is one
+        return self._counted(self._unpacked.readinto(buffer))
+
+    def _counted(self, data: Any) -> Any:
+        """Count bytes, or a number of them."""
+        self._read += data if isinstance(data, int) else len(data)
+        if self._read > self._limit:
+            raise InputError(
+                f"{self._path}: unpacks to more than {gigabytes(self._limit)}; --limit GB allows more, if that is right"
+            )
+        return data
+
+
+def gigabytes(size: int) -> str:
+    """Return a number of bytes for people."""
+    return f"{size / 1e9:,.3g} GB" if size < 1e12 else f"{size / 1e9:,.0f} GB"
 
 
 class _Hashed(io.BufferedIOBase):

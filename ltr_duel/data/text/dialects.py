@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ltr_duel.core import InputError, unknown_name
 from ltr_duel.data.corpora.feature_names import RANK_LISTS
-from ltr_duel.data.text.chunks import ChunkSize, read_chunks
+from ltr_duel.data.text.chunks import BYTE_ORDER_MARK, ChunkSize, read_chunks
 from ltr_duel.data.text.scan import IN_COMMENT, IN_SIDECAR, IN_TOKEN
 
 
@@ -100,7 +100,7 @@ def read_sidecar(file: Path) -> list[int]:
     if sidecar is None:
         raise InputError(f"{file}: no line has a query, and there is no file {file.name}.query with their sizes")
     sizes = []
-    for number, line in enumerate(sidecar.read_bytes().splitlines(), start=1):
+    for number, line in enumerate(sidecar.read_bytes().removeprefix(BYTE_ORDER_MARK).splitlines(), start=1):
         word = line.strip()
         if word:
             if not word.isdigit() or int(word) < 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import mmap
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
@@ -12,13 +13,29 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import kernel
+from ltr_duel.core import InputError, kernel
+from ltr_duel.data.text.chunks import gigabytes
 
 Copy = Callable[[], None]
 
 
 def nothing_to_copy() -> None:
     """Copy nothing."""
+
+
+def refuse_excess(rows: int, columns: int, most: int) -> None:
+    """Refuse a matrix of float32 of more than so many bytes, before there is one.
+
+    Raises
+    ------
+    InputError
+        With the size, and what to do.
+    """
+    if 4 * rows * columns > most:
+        raise InputError(
+            f"{rows:,} documents or more with {columns:,} features need {gigabytes(4 * rows * columns)}, and"
+            f" {gigabytes(most)} may be used; --limit GB allows more, if that is right"
+        )
 
 
 class FeatureBuffer(Protocol):
@@ -45,13 +62,17 @@ class MemoryBuffer:
     ----------
     text_bytes : int
         About how much text will come.
+    most : int, optional
+        Bytes that the matrix may have; by default three quarters of the memory of the machine.
     """
 
     _LOOK_AT = 2**20  # bytes of text before the estimate
+    _MOST_WAITING = 2**28  # bytes of numbers
     _SLACK = 1.06
 
-    def __init__(self, text_bytes: int) -> None:
+    def __init__(self, text_bytes: int, most: int | None = None) -> None:
         self._expected = text_bytes
+        self._most = _memory() * 3 // 4 if most is None else most
         self._seen = 0
         self._rows = 0
         self._waiting: list[tuple[NDArray[np.float32], int]] = []  # blocks without a place yet, and their first rows
@@ -65,9 +86,12 @@ class MemoryBuffer:
         self._seen += text_bytes
         self._waiting.append((block, self._rows))
         self._rows += len(block)
-        if self._seen < self._LOOK_AT:
+        refuse_excess(self._rows, block.shape[1], self._most)
+        if self._seen < self._LOOK_AT and 4 * self._rows * block.shape[1] < self._MOST_WAITING:
             return nothing_to_copy
-        return self._place(int(self._SLACK * self._expected / self._seen * self._rows))
+        expected = self._expected / self._seen * self._rows
+        refuse_excess(int(expected / 2), block.shape[1], self._most)  # half: of gzipped text the estimate is rough
+        return self._place(int(self._SLACK * expected))
 
     def matrix(self, columns: int) -> NDArray[np.float32]:
         """Return the rows."""
@@ -99,16 +123,32 @@ class MemoryBuffer:
         old = self._columns
         if begins > self._begins:
             self._before.append((old, self._begins, begins))
-        self._columns = np.zeros((max(columns, old.shape[0]), max(rows, old.shape[1])), dtype=np.float32)
+        columns = max(columns, old.shape[0])
+        refuse_excess(self._rows, columns, self._most)
+        rows = max(self._rows, min(max(rows, old.shape[1]), self._most // (4 * max(columns, 1))))
+        try:
+            self._columns = np.zeros((columns, rows), dtype=np.float32)
+        except MemoryError:
+            need = f"{rows:,} documents with {columns:,} features need {gigabytes(4 * rows * columns)}"
+            raise InputError(f"{need}, which are not free") from None
         self._begins = begins
 
 
 class FileBuffer:
-    """Writes each block to its place in a column-major ``.npy`` file; the number of rows is known before."""
+    """Writes each block to its place in a column-major ``.npy`` file; the number of rows is known before.
+
+    Parameters
+    ----------
+    path : Path
+    rows : int
+    most : int, optional
+        Bytes that the file may have; by default what is free on the disk.
+    """
 
     _HEADER = 128  # bytes of the header of a matrix
 
-    def __init__(self, path: Path, rows: int) -> None:
+    def __init__(self, path: Path, rows: int, most: int | None = None) -> None:
+        self._most = shutil.disk_usage(path.parent).free if most is None else most
         self._path = path
         self._rows = rows
         self._written = 0
@@ -116,6 +156,7 @@ class FileBuffer:
 
     def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
         """Give the rows their place in the file; the part of each column is contiguous."""
+        refuse_excess(self._rows, block.shape[1], self._most)
         first = self._written
         self._written += len(block)
 
@@ -129,6 +170,7 @@ class FileBuffer:
 
     def matrix(self, columns: int) -> NDArray[np.float32]:
         """Write the header and return the file as a memory map that may be changed."""
+        refuse_excess(self._rows, columns, self._most)
         header = io.BytesIO()
         layout = {"descr": "<f4", "fortran_order": True, "shape": (int(self._rows), int(columns))}
         np.lib.format.write_array_header_1_0(header, layout)
@@ -170,6 +212,11 @@ def release_pages(array: NDArray[np.float32]) -> None:
         base = base.base
     if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         base.madvise(mmap.MADV_DONTNEED)
+
+
+def _memory() -> int:
+    """Return the bytes of memory of this machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _write_all(file: int, data: memoryview, offset: int) -> None:

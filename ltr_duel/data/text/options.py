@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from ltr_duel.core import InputError, require_between, unknown_name
 
 FILLS = ("min", "last", "nan")
 LABELS = ("grades", "round", "distinct")
 UNLABELLED = ("refuse", "zero")
+REPEATED = ("refuse", "last")
+_READ_ALIKE = ("dialect", "features", "limit")  # what changes no number of a column that is there
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read feature files; part of the key of everything that is converted with it.
+    """How to read feature files; what changes a number is part of the key of all that is made of them.
 
     Parameters
     ----------
@@ -22,7 +26,8 @@ class ReadOptions:
         How the files are written: svmlight, letor, letor-agg, mslr, yahoo, imat2009, istella or lightgbm. None:
         recognised from the first line.
     features : int, optional
-        Number of columns; a higher id is an error. None: the dialect's, or the highest id seen.
+        Number of columns, 1 to 1,000,000; a higher id is an error. None: the dialect's, or the highest id seen, which
+        may be 10,000: a higher one is taken for damage.
     fill : float or {"min", "last", "nan"}, optional
         What ``NULL`` becomes. ``"min"``: the least value of the column in that query, as in the official LETOR
         "min" files (0 for BM25 and log BM25 of OHSUMED). ``"last"``, for rank lists: one more than the largest rank in
@@ -32,6 +37,14 @@ class ReadOptions:
         the label among all different ones.
     unlabelled : {"refuse", "zero"}
         What label -1, which marks an unlabelled document, is: an error or grade 0.
+    repeated : {"refuse", "last"}
+        What a feature that is given twice on a line is: an error, or its last value.
+    first_id : {1, 0}
+        The id of the first feature. With 0 the columns are called ``"0"``, ``"1"``, ... as in the file.
+    limit : float, optional
+        Gigabytes (10^9 bytes), above 0, that the text of a gzipped file may come to, and that the numbers may take.
+        None: text of 1 GB, or of 100 times the file if that is more; numbers of three quarters of the machine's
+        memory, or of the free disk where they are converted.
 
     Raises
     ------
@@ -52,6 +65,9 @@ class ReadOptions:
     fill: float | str | None = None
     labels: str = "grades"
     unlabelled: str = "refuse"
+    repeated: str = "refuse"
+    first_id: int = 1
+    limit: float | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.fill, str) and self.fill not in FILLS:
@@ -64,6 +80,36 @@ class ReadOptions:
             raise unknown_name("way to treat unlabelled documents", self.unlabelled, UNLABELLED)
         if self.features is not None:
             require_between("features", self.features, 1, 1_000_000)
+        if self.repeated not in REPEATED:
+            raise unknown_name("way to read repeated features", self.repeated, REPEATED)
+        if self.first_id not in (0, 1):
+            raise InputError(f"the id of the first feature must be 0 or 1, not {self.first_id}")
+        if self.limit is not None and not 0 < self.limit < math.inf:
+            raise InputError(f"the limit must be a number of gigabytes above 0, not {self.limit}")
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The options that are not the default."""
+        return {
+            one.name: getattr(self, one.name)
+            for one in dataclasses.fields(self)
+            if getattr(self, one.name) != one.default
+        }
+
+    @property
+    def digested(self) -> dict[str, Any]:
+        """The choices that change numbers: what a corpus is, beside the bytes of its files."""
+        return {key: value for key, value in self.chosen.items() if key not in _READ_ALIKE}
+
+    @property
+    def as_typed(self) -> str:
+        """The choices that change numbers, as one would type them."""
+        return " ".join(f"--{key.replace('_', '-')} {value}" for key, value in self.digested.items())
+
+    @property
+    def limit_bytes(self) -> int | None:
+        """The limit in bytes."""
+        return None if self.limit is None else int(self.limit * 1e9)
 
 
 def fill_from_text(text: str | None) -> float | str | None:

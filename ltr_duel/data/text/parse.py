@@ -21,8 +21,7 @@ _DOCUMENT = re.compile(rb"\s*docid\s*=\s*(\S+)")
 class Rules(NamedTuple):
     """How to read a file: what the dialect and the user's options come to."""
 
-    place: int = scan.IN_TOKEN  # where the query is written
-    null_allowed: bool = False
+    grammar: scan.Grammar = scan.Grammar()
     features: int | None = None  # declared number of columns
 
 
@@ -44,7 +43,7 @@ class Parsed(NamedTuple):
     new: NDArray[np.bool_]  # (rows,): the query differs from the row before; True in row 0
     comments: NDArray[np.bytes_] | None  # (rows,), None where no line has one
     documents: NDArray[np.bytes_] | None  # (rows,), None where no comment has one
-    width: int  # highest feature id
+    width: int  # columns up to the last one that is used
     state: np.record  # one of `scan.STATE`
 
     def queries(self) -> Iterator[tuple[int, int, bytes]]:
@@ -62,7 +61,8 @@ def parse_chunk(chunk: Chunk, room: Room, rules: Rules, pool: Pool) -> Parsed:
     ``room`` is a guess; a bad one costs time, nothing else. The memory of the features comes from ``pool``.
     """
     text = chunk.text
-    limit = rules.features or MOST_FEATURES
+    first_id = rules.grammar.first_id
+    limit = (rules.features or MOST_FEATURES) - 1 + first_id  # the highest id
     columns = rules.features or max(room.columns, 1)
     rows_wanted = int(len(text) / room.bytes_per_row * 1.05) + 16
     doubts = 64
@@ -75,13 +75,13 @@ def parse_chunk(chunk: Chunk, room: Room, rules: Rules, pool: Pool) -> Parsed:
             doubts=np.recarray(doubts, dtype=scan.DOUBT),
             state=np.zeros(1, dtype=scan.STATE).view(np.recarray),
         )
-        rows = scan.scan_lines(text, rules.place, rules.null_allowed, block)
+        rows = scan.scan_lines(text, rules.grammar, block)
         state = block.state[0]
         if state.code == scan.NEED_ROOM:
             doubts = 8 * doubts if state.doubts == doubts else doubts
             rows_wanted = rows + int((len(text) - state.at) / max(state.at / max(rows, 1), 4.0) * 1.2) + 64
-        elif state.code == scan.ID_TOO_LARGE and columns < state.feature <= limit:
-            columns = min(limit, max(int(state.feature), 2 * columns + 64))
+        elif state.code == scan.ID_TOO_LARGE and state.feature <= limit:
+            columns = min(limit, max(int(state.feature), 2 * columns + 64)) + 1 - first_id
         else:
             break
     if state.code == scan.ID_TOO_LARGE:
@@ -89,7 +89,7 @@ def parse_chunk(chunk: Chunk, room: Room, rules: Rules, pool: Pool) -> Parsed:
 
     lines = block.lines[:rows]
     _settle(text, block)
-    if rules.place == scan.IN_COMMENT:
+    if rules.grammar.place == scan.IN_COMMENT:
         missing = scan.query_from_comment(text, lines)
         if missing < rows:
             state.code, state.at = scan.NO_COMMENT, lines[missing].start
@@ -120,12 +120,14 @@ def _settle(text: NDArray[np.uint8], block: scan.Block) -> None:
     """Let Python round the numbers whose float32 was not certain."""
     state = block.state[0]
     for row, column, at in block.doubts[: state.doubts].tolist():
+        if column == scan.REPLACED:
+            continue
         end = at
         while int(text[end]) not in b" \t\r\n#":
             end += 1
         value = float(text[at:end].tobytes())
         if abs(value) >= LARGEST:
-            state.code, state.at, state.feature = scan.LARGE_VALUE, at, column + 1
+            state.code, state.at = scan.LARGE_VALUE, at
             return
         if column == scan.LABEL:
             block.labels[row] = np.float32(value)

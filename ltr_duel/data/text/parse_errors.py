@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ _NUMBER = "such as 3, 0.25 or 1e-6"
 _LARGE = "'{token}' is too large for a float32; legal is up to 3.4028234e38"
 
 # Refinements of the scanner's codes, told apart by the text.
-_MISSING_QUERY, _NEGATIVE_ID, _NOT_FINITE = -1, -2, -3
+_MISSING_QUERY, _NEGATIVE_ID, _NOT_FINITE, _STRANGE_BLANK = -1, -2, -3, -4
 
 _SENTENCES = {
     scan.BAD_LABEL: f"the line starts with '{{token}}'; a grade {_NUMBER} must stand there",
@@ -25,9 +26,14 @@ _SENTENCES = {
         "'{token}' is not '<id>:<value>'; a line is '<grade> qid:<query> <id>:<value> <id>:<value> ... # comment'"
     ),
     _NEGATIVE_ID: "negative feature id in '{token}'; ids start at 1",
-    scan.BAD_ID: "feature id 0 in '{token}'; ids start at 1",
-    scan.ID_TOO_LARGE: "feature id in '{token}' is too large; legal ids are 1..{feature}",
-    scan.ID_TWICE: "feature {feature} occurs twice on this line; each id may occur once",
+    scan.BAD_ID: "feature id 0 in '{token}'; ids start at 1; --first-id 0 reads ids that start at 0",
+    scan.ID_TOO_LARGE: (
+        "feature id in '{token}' is too large; legal ids are {first}..{feature}; --features N allows more"
+    ),
+    scan.ID_TWICE: (
+        "feature {feature} occurs twice on this line; each id may occur once; --repeated last takes the last value"
+    ),
+    _STRANGE_BLANK: "{blank} in '{token}' is no separator; a space or a tab must stand there",
     scan.BAD_VALUE: (
         f"feature value '{{token}}' in '{{feature}}:{{token}}' is not a number {_NUMBER} (NULL is accepted with --fill)"
     ),
@@ -42,27 +48,53 @@ _SENTENCES = {
 }
 
 
-def parse_error(path: Path, text: NDArray[np.uint8], lines_before: int, state: np.record) -> InputError:
+def parse_error(
+    path: Path, text: NDArray[np.uint8], lines_before: int, state: np.record, first_id: int = 1
+) -> InputError:
     """Return the error for the place in a chunk where the scanner stopped, ``lines_before`` lines into the file."""
     code, at = int(state.code), int(state.at)
-    token = _token(text, at)
+    word = _word(text, at)
+    token, blank = readable(word), strange_blank(word)
     if 0 in text[at : at + len(token) + 1]:
         code = scan.NUL_BYTE
+    elif blank and code != scan.ID_TWICE:
+        code = _STRANGE_BLANK
     elif code == scan.NO_QUERY and not token:
         code = _MISSING_QUERY
     elif code == scan.BAD_TOKEN and token.startswith("-") and ":" in token:
         code = _NEGATIVE_ID
     elif code == scan.BAD_VALUE and token.lower().lstrip("+-").startswith(("nan", "inf")):
         code = _NOT_FINITE
-    sentence = _SENTENCES[code].format(token=token, feature=int(state.feature))
+    sentence = _SENTENCES[code].format(token=token, feature=int(state.feature), first=first_id, blank=blank)
     before = text[:at].tobytes()
     line, column = lines_before + before.count(b"\n") + 1, at - before.rfind(b"\n")
     return InputError(f"{path}:{line}:{column}: {sentence}")
 
 
-def _token(text: NDArray[np.uint8], at: int) -> str:
-    """Return what stands at a position up to the next blank, readable and not too long."""
+def _word(text: NDArray[np.uint8], at: int) -> bytes:
+    """Return what stands at a position up to the next blank, or its beginning."""
     parts = text[at : at + 60].tobytes().split(None, 1) if int(text[at]) not in b" \t\r\n" else []
-    word = parts[0].decode("utf-8", "replace") if parts else ""
-    shown = "".join(c if c.isprintable() else "?" for c in word)
+    return parts[0] if parts else b""
+
+
+def readable(word: bytes) -> str:
+    """Return a word of a file for a sentence: printable and not too long."""
+    shown = "".join(c if c.isprintable() else "?" for c in word.decode("utf-8", "replace"))
     return shown if len(shown) <= 40 else shown[:37] + "..."
+
+
+def strange_blank(word: bytes) -> str:
+    """Return the name of a blank in a word that is none in this format, such as a no-break space; else ""."""
+    if word.isascii():
+        return ""
+    try:
+        text = word.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.reason != "unexpected end of data":  # Latin-1
+            return "a no-break space (U+00A0)" if b"\xa0" in word else ""
+        text = word[: error.start].decode("utf-8")
+    found = next((c for c in text if not c.isascii() and (c.isspace() or c in "\u200b\ufeff")), "")
+    if not found:
+        return ""
+    name = unicodedata.name(found, "control character").lower()
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name} (U+{ord(found):04X})"

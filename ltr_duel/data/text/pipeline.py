@@ -33,6 +33,7 @@ def parse_file(
     columns: int = 1,
     digest: FileDigest | None = None,
     chunk_bytes: int = 0,
+    limit: int | None = None,
 ) -> None:
     """Hand over the parsed chunks of a file, one at a time and in order.
 
@@ -48,11 +49,13 @@ def parse_file(
         A guess of the number of columns.
     chunk_bytes : int
         Text to take at a time; 0: the default.
+    limit : int, optional
+        See `read_chunks`.
     """
-    room = Room(columns)
+    room = Room(rules.features or columns)
     most = chunk_bytes or CHUNK_BYTES
-    size = ChunkSize(min(most, _FIRST_BYTES))
-    chunks = read_chunks(file, digest, size)
+    size = ChunkSize(min(_fitting(room, most), _FIRST_BYTES))
+    chunks = read_chunks(file, digest, size, limit)
     memory = Pool()
     for chunk in chunks:
         parsed = parse_chunk(chunk, room, rules, memory)
@@ -136,11 +139,11 @@ def _better(room: Room, parsed: Parsed) -> Room:
     if not rows:
         return room
     columns = max(room.columns, parsed.width)
-    if columns > room.columns and np.any(parsed.lines.last_id != parsed.width):
+    if columns > room.columns and np.any(parsed.lines.width != parsed.width):
         columns += columns // 16 + 4
     return Room(columns, len(parsed.text) / rows)
 
 
 def _fitting(room: Room, most: int) -> int:
     """Return how much text gives a matrix of about the same size: sparse lines become many more bytes than they are."""
-    return max(4096, min(most, int(most * room.bytes_per_row / (4 * max(room.columns, 1)))))
+    return max(256, min(most, int(most * room.bytes_per_row / (4 * max(room.columns, 1)))))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, digest_of, handed_over
 from ltr_duel.data.corpora.feature_names import OHSUMED_WITHOUT_MINIMUM, is_ohsumed, known_names
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.text import scan
@@ -18,7 +18,7 @@ from ltr_duel.data.text.dialects import Dialect, dialect_named, read_sidecar, re
 from ltr_duel.data.text.feature_buffers import Copy, FeatureBuffer, nothing_to_copy
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.parse import Parsed, Rules
-from ltr_duel.data.text.parse_errors import parse_error
+from ltr_duel.data.text.parse_errors import parse_error, readable, strange_blank
 from ltr_duel.data.text.pipeline import parse_file
 from ltr_duel.data.text.values import as_grades, check_labels, fill_missing, usual_grades
 
@@ -60,12 +60,22 @@ def read_files(
     """
     dialect = dialect_named(options.dialect) if options.dialect else recognise_dialect(files[0])
     declared = options.features or dialect.features
-    rules = Rules(dialect.place, options.fill is not None, declared)
+    grammar = scan.Grammar(dialect.place, options.fill is not None, options.first_id, options.repeated == "last")
+    rules = Rules(grammar, declared)
     assembly = _Assembly(options, buffer)
     for file in files:
         assembly.start_file(file, read_sidecar(file) if dialect.place == scan.IN_SIDECAR else None)
         guess = assembly.width
-        parse_file(file, rules, assembly.add, jobs=jobs, columns=guess, digest=digest, chunk_bytes=chunk_bytes)
+        parse_file(
+            file,
+            rules,
+            assembly.add,
+            jobs=jobs,
+            columns=guess,
+            digest=digest,
+            chunk_bytes=chunk_bytes,
+            limit=options.limit_bytes,
+        )
         assembly.end_file()
         digest.end_file()
     columns = declared or assembly.width
@@ -112,11 +122,11 @@ class _Assembly:
             self._add_queries(parsed)
         state = parsed.state
         if state.code != scan.DONE:
-            raise parse_error(self._file, parsed.text, self._lines, state)
+            raise parse_error(self._file, parsed.text, self._lines, state, self._options.first_id)
         rows, copy = len(parsed.labels), nothing_to_copy
         if rows:
             last = parsed.lines[-1]
-            shape = int(last.last_id), bool(last.comment_end > last.comment)
+            shape = int(last.width), bool(last.comment_end > last.comment)
             if not parsed.finished and shape != self._last_shape:
                 raise InputError(
                     f"{self._file}:{self._lines + state.lines}: the last line has no line end and is not as long as the"
@@ -163,18 +173,31 @@ class _Assembly:
         )
         relevance = as_grades(np.concatenate(self._labels), self._options)
         return Dataset(
-            features=matrix,
+            features=handed_over(matrix),
             relevance=relevance,
             query_ptr=query_ptr,
             query_ids=_decoded(np.array(list(self._queries))),
-            doc_ids=documents,
+            doc_ids=documents if documents is None else handed_over(documents),
             name=naming.name,
             grades=naming.grades or usual_grades(int(relevance.max())),
-            sha256=digest.hexdigest(),
-            feature_names=tuple(naming.feature_names) if naming.feature_names else known_names(matrix, first),
+            sha256=identity(digest.hexdigest(), self._options.digested),
+            feature_names=tuple(naming.feature_names or self._names(matrix, first)),
             lower_is_better=dialect.lower_is_better,
             comments=_text_or_none(self._comments),
         )
+
+    def _names(self, matrix: NDArray[np.float32], first_document: str) -> Sequence[str]:
+        if self._options.first_id == 0:  # no corpus that is known by its columns is written like that
+            return [str(column) for column in range(matrix.shape[1])]
+        return known_names(matrix, first_document)
+
+    def _again(self, query: str, where: str, began: str) -> InputError:
+        """Return the error for a query that was there before."""
+        if began.startswith(f"{self._file}:"):
+            advice = "the lines of a query must stand together"
+        else:
+            advice = "a query must be in one part; if ids start anew in each part, read one of them (--split train)"
+        return InputError(f"{where}: query '{query}' appears again, it began at {began}; {advice}")
 
     def _add_queries(self, parsed: Parsed) -> None:
         for row, number, query in parsed.queries():
@@ -182,13 +205,19 @@ class _Assembly:
                 continue
             where = f"{self._file}:{self._lines + number}"
             if query in self._queries:
+                raise self._again(readable(query), where, self._queries[query])
+            if blank := strange_blank(query):
                 raise InputError(
-                    f"{where}: query '{query.decode('utf-8', 'replace')}' appears again, it began at"
-                    f" {self._queries[query]}; the lines of a query must stand together, in one part"
+                    f"{where}: {blank} in 'qid:{readable(query)}' is no separator; a space or a tab must stand there"
                 )
             self._queries[query] = where
             self._query_starts.append(self._rows + row)
             self._last_query = query
+
+
+def identity(digest: str, choices: Mapping[str, object]) -> str:
+    """Return what tells a corpus from others: the digest of its bytes, and the choices in reading if there were."""
+    return digest_of([digest, choices]) if choices else digest
 
 
 def _text_or_none(pieces: list[NDArray[np.bytes_]]) -> NDArray[np.str_] | None:

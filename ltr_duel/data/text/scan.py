@@ -38,7 +38,7 @@ DONE, BAD_LABEL, LARGE_LABEL, NO_QUERY, BAD_TOKEN, BAD_ID, ID_TOO_LARGE, ID_TWIC
 NUL_BYTE, STRAY_RETURN, NULL_VALUE, NEED_ROOM, NO_COMMENT = range(10, 15)
 
 STOPPED = 0  # in place of a position; no part of a line ends at 0
-LABEL = -1  # in place of a column
+LABEL, REPLACED = -1, -2  # in place of a column: of a label, of a number that is given again later
 LONG_ID = 10**9  # stands for every id of more than nine digits
 
 # Where the query of a line is written.
@@ -46,16 +46,25 @@ IN_TOKEN, IN_COMMENT, IN_SIDECAR = range(3)
 
 _Q, _I, _D = b"qid"
 
-# A line with a document: positions in the text, the last feature id, and the number of the line from 1 on.
-_FIELDS = ("start", "query", "query_end", "comment", "comment_end", "last_id", "number")
+# A line with a document: positions in the text, the columns up to its last feature, and its number from 1 on.
+_FIELDS = ("start", "query", "query_end", "comment", "comment_end", "width", "number")
 LINE = np.dtype([(name, np.int32) for name in _FIELDS])
-# A number left to Python: where it goes (the column may be LABEL), and where it is written.
+# A number left to Python: where it goes (the column may be LABEL or REPLACED), and where it is written.
 DOUBT = np.dtype([("row", np.int32), ("column", np.int32), ("at", np.int32)])
 # Where the scanner is: why and where it stopped, the feature there, how many doubts and lines there were.
 STATE = np.dtype([(name, np.int64) for name in ("code", "at", "feature", "doubts", "lines")])
 
 
 Records = Any  # a record array; its fields have no static types
+
+
+class Grammar(NamedTuple):
+    """What lines may look like."""
+
+    place: int = IN_TOKEN  # where the query is written
+    null_allowed: bool = False  # whether ``NULL`` is a value; it becomes NaN
+    first_id: int = 1  # of a feature: 1 or 0
+    repeated: bool = False  # whether a feature may be given again on a line; the last value counts
 
 
 class Block(NamedTuple):
@@ -70,17 +79,14 @@ class Block(NamedTuple):
 
 
 @kernel
-def scan_lines(text, place, null_allowed, block):
+def scan_lines(text, grammar, block):
     """Parse ``text`` into ``block``; return the number of rows. Why it stopped is in ``block.state``.
 
     Parameters
     ----------
     text : ndarray of uint8
         Whole lines; the last byte is a line feed.
-    place : int
-        IN_TOKEN, IN_COMMENT or IN_SIDECAR: where the query is written.
-    null_allowed : bool
-        Whether ``NULL`` is a value (it becomes NaN).
+    grammar : Grammar
     block : Block
         ``last_row`` and ``state`` are zero. Where it is too small, the scanner stops with NEED_ROOM.
     """
@@ -109,9 +115,9 @@ def scan_lines(text, place, null_allowed, block):
         line.number = number
         at = scan_label(text, at, row, block)
         if at != STOPPED:
-            at = scan_query(text, at, place, line, block)
+            at = scan_query(text, at, grammar, line, block)
         if at != STOPPED:
-            at = scan_features(text, at, row, null_allowed, line, block)
+            at = scan_features(text, at, row, grammar, line, block)
         if at != STOPPED:
             at = scan_comment(text, at, line, block)
         if at == STOPPED:
@@ -137,7 +143,7 @@ def scan_label(text, at, row, block):
 
 
 @inlined
-def scan_query(text, at, place, line, block):
+def scan_query(text, at, grammar, line, block):
     """Find the query: ``qid:`` and any word."""
     line.query = 0
     line.query_end = 0
@@ -149,17 +155,18 @@ def scan_query(text, at, place, line, block):
         line.query_end = at
         if at == line.query or not ends_token(text[at]):
             return stop(block, NO_QUERY, at, 0)
-    elif place == IN_TOKEN:
+    elif grammar.place == IN_TOKEN:
         return stop(block, NO_QUERY, at, 0)
     return at
 
 
 @kernel
-def scan_features(text, at, row, null_allowed, line, block):
+def scan_features(text, at, row, grammar, line, block):
     """Read every ``<id>:<value>``, up to the first byte that cannot begin one."""
     features, last_row = block.features, block.last_row
     columns = features.shape[1]
-    feature = 0
+    first_id = grammar.first_id
+    column = -1
     stamp = row + 1
     while True:
         byte = text[at]
@@ -167,24 +174,25 @@ def scan_features(text, at, row, null_allowed, line, block):
             at += 1
             continue
         if not ZERO <= byte <= NINE:
-            line.last_id = feature
+            line.width = column + 1
             return at
         feature, value, end = usual_token(text, at)
-        if 0 < feature <= columns and last_row[feature - 1] != stamp:
-            last_row[feature - 1] = stamp
-            features[row, feature - 1] = value
+        column = feature - first_id
+        if 0 <= column < columns and last_row[column] != stamp:
+            last_row[column] = stamp
+            features[row, column] = value
             at = end
             continue
-        feature, value, end = any_token(text, at, row, null_allowed, block)
+        column, value, end = any_token(text, at, row, grammar, block)
         if end == STOPPED:
             return end
-        features[row, feature - 1] = value
+        features[row, column] = value
         at = end
 
 
 @kernel
-def any_token(text, at, row, null_allowed, block):
-    """Read one ``<id>:<value>`` of whatever form; return id, value and the position after it, or STOPPED."""
+def any_token(text, at, row, grammar, block):
+    """Read one ``<id>:<value>`` of whatever form; return column, value and the position after it, or STOPPED."""
     start = at
     feature = 0
     while ZERO <= text[at] <= NINE:
@@ -194,30 +202,33 @@ def any_token(text, at, row, null_allowed, block):
         return 0, 0.0, stop(block, BAD_TOKEN, start, 0)
     if at - start > 9:
         feature = LONG_ID
-    if feature > len(block.last_row):
+    column = feature - grammar.first_id
+    if column >= len(block.last_row):
         return 0, 0.0, stop(block, ID_TOO_LARGE, start, feature)
-    if feature == 0:
+    if column < 0:
         return 0, 0.0, stop(block, BAD_ID, start, 0)
-    if block.last_row[feature - 1] == row + 1:
-        return 0, 0.0, stop(block, ID_TWICE, start, feature)
-    block.last_row[feature - 1] = row + 1
+    if block.last_row[column] == row + 1:
+        if not grammar.repeated:
+            return 0, 0.0, stop(block, ID_TWICE, start, feature)
+        replace_doubts(block, row, column)
+    block.last_row[column] = row + 1
     at += 1
     value, end, code = parse_number(text, at)
     if code == UNSURE:
-        if not leave_to_python(block, row, feature - 1, at):
+        if not leave_to_python(block, row, column, at):
             return 0, 0.0, stop(block, NEED_ROOM, at, 0)
     elif code == TOO_LARGE:
         return 0, 0.0, stop(block, LARGE_VALUE, at, feature)
     elif code != EXACT:
         if not is_null(text, at):
             return 0, 0.0, stop(block, BAD_VALUE, at, feature)
-        if not null_allowed:
+        if not grammar.null_allowed:
             return 0, 0.0, stop(block, NULL_VALUE, at, feature)
         end = at + len(NULL)
         value = np.nan
     if not ends_token(text[end]):
         return 0, 0.0, stop(block, BAD_VALUE, at, feature)
-    return feature, value, end
+    return column, value, end
 
 
 @inlined
@@ -270,6 +281,16 @@ def leave_to_python(block, row, column, at):
     doubt.at = at
     state.doubts += 1
     return True
+
+
+@kernel
+def replace_doubts(block, row, column):
+    """Forget what was left to Python of a number that is given again on the same line."""
+    k = block.state[0].doubts - 1
+    while k >= 0 and block.doubts[k].row == row:
+        if block.doubts[k].column == column:
+            block.doubts[k].column = REPLACED
+        k -= 1
 
 
 @kernel

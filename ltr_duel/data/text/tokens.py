@@ -49,14 +49,14 @@ def usual_token(text, at):
     """Read ``<id>:<value>`` of the usual form at once; return id, value and the position after the space.
 
     Usual is: up to seven digits, a colon, perhaps a sign, up to seven digits, perhaps a point and up to seven more, a
-    space, all within 32 bytes. For any other token the id is 0. ``text[at]`` is a digit.
+    space, all within 32 bytes. For any other token the id is -1. ``text[at]`` is a digit.
 
     There is no branch that depends on how many digits there are, and where the next token starts is found by one
     comparison of 32 bytes with a space, not from the number: so the processor begins the next token while it still
     computes this one.
     """
     if at + _REACH > len(text):
-        return 0, 0.0, at
+        return -1, 0.0, at
     spaces = space_mask(text, at)
     feature, width = digits_of(load_word(text, at))
     start = at + width + 1
@@ -71,7 +71,7 @@ def usual_token(text, at):
     end += fraction
     few = width < 8 and digits < 8 and fraction < 8 and digits + fraction > 0
     if not (few and colon and spaces & -spaces == 1 << (end - at)):
-        return 0, 0.0, at
+        return -1, 0.0, at
     value = float(integer * INTEGER_POWERS[fraction] + part) / POWERS[ZERO_POWER + fraction]
     if negative:
         value = -value

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import kernel, replacing
+from ltr_duel.core import InputError, as_writable, kernel, replacing, shown
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.text.tokens import COLON, LINE_FEED, MINUS, NULL, POINT, POWERS, SPACE, ZERO, ZERO_POWER
 
@@ -64,6 +64,8 @@ def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) 
     ...     load_dataset(file)
     <Dataset corpus: 2 queries, 7 documents, 4 features, grades 0..4>
     """
+    if not isinstance(dataset, Dataset) or not isinstance(path, str | Path):
+        raise InputError(f"a Dataset is written to a path, not {shown(dataset)} to {shown(path)}")
     path = Path(path)
     with replacing(path) as temporary, temporary.open("wb") as raw:
         if path.suffix == ".gz":
@@ -83,6 +85,7 @@ def _write(dataset: Dataset, out: SupportsWrite, sparse: bool) -> None:
 
 def _lines(dataset: Dataset, first: int, last: int, sparse: bool) -> Iterator[memoryview | bytes]:
     """Yield the text of some rows."""
+    features = as_writable(dataset.features)
     query = np.searchsorted(dataset.query_ptr, np.arange(first, last), side="right") - 1
     grades = dataset.relevance[first:last].tolist()
     heads = [f"{g} qid:{q}".encode() for g, q in zip(grades, dataset.query_ids[query].tolist(), strict=True)]
@@ -96,7 +99,7 @@ def _lines(dataset: Dataset, first: int, last: int, sparse: bool) -> Iterator[me
     start = first
     while start < last:
         skip = start - first
-        at, row = print_rows(dataset.features, start, last, *_joined(heads[skip:]), *_joined(tails[skip:]), sparse, out)
+        at, row = print_rows(features, start, last, *_joined(heads[skip:]), *_joined(tails[skip:]), sparse, out)
         yield out[:at].data
         if row < last:  # Python prints this one
             yield heads[row - first] + _python_row(dataset.features[row], sparse) + tails[row - first] + b"\n"

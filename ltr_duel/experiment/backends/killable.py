@@ -99,6 +99,7 @@ def main() -> None:
         try:
             run = PreparedRun(task)
             run.compile()
+            environment()  # known from here on: looking at sources and git is no part of a run's time
         except InputError as error:
             pipe.send(str(error))
             continue

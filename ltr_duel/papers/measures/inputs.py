@@ -18,7 +18,7 @@ def load_corpus(found: Found, *, jobs: int) -> Dataset:
         If what was found is no corpus.
     """
     if "path" in found.entry:
-        return load_dataset(found.entry["path"], jobs=jobs)
+        return load_dataset(found.entry["path"], jobs=jobs, **found.reading)
     if "synthetic" in found.entry:
         return make_corpus(**found.entry["synthetic"])
     raise InputError("this measure needs a corpus: a feature file, a folder of them, or the shape of a surrogate")

@@ -62,7 +62,7 @@ def measure(
     if "path" not in found.entry or "file" not in found.entry:
         raise InputError("this measure needs both the feature files of NP2004 and the published matrix of its rankers")
     published = load_preferences(found.entry["file"]).p
-    dataset = load_dataset(found.entry["path"], jobs=jobs)
+    dataset = load_dataset(found.entry["path"], jobs=jobs, **found.reading)
     if dataset.n_features != len(published):
         raise InputError(
             f"{found.entry['path']} has {dataset.n_features} features; the published matrix is of {len(published)}"

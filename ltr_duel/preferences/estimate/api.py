@@ -5,20 +5,21 @@ pairs x blocks --cut--> pieces --all workers--> whole-number counts --add up--> 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ltr_duel.clicks import ClickModel
-from ltr_duel.core import InputError, IntVector, require_between
+from ltr_duel.core import InputError, IntVector, checked_jobs, require_between, require_whole, shown
 from ltr_duel.preferences.estimate.blocks import BLOCK
 from ltr_duel.preferences.estimate.sampling import PairSampler, PieceStore, Share
 from ltr_duel.preferences.estimate.settings import Settings, make_settings
 from ltr_duel.preferences.estimate.until_winner import search_winner
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.tally import Tally
-from ltr_duel.rankers import Rankings
+from ltr_duel.rankers import Rankings, require_rankings
 
 MOST_IN_A_SEARCH = 4_000_000  # comparisons of a pair after which a search gives up: identical rankers never part
 
@@ -102,7 +103,7 @@ def estimate_preferences(
     np.int64(100)
     """
     settings = make_settings(rankings, clicks, method, outcome, top, seed, variance_reduction)
-    settings.check_count(comparisons)
+    comparisons = settings.checked_count(comparisons)
     sampler = _sampler(settings, jobs, store, share)
     tally = Tally.empty(len(rankings))
     return _grown(settings, sampler, tally, comparisons, against, target_error, until_winner, at_most)
@@ -155,6 +156,9 @@ def extend_preferences(
     >>> extend_preferences(matrix, rankings, comparisons=200).comparisons[0, 1]
     np.int64(200)
     """
+    if not isinstance(matrix, PreferenceMatrix):
+        raise InputError(f"comparisons are added to a PreferenceMatrix, not to {shown(matrix)}")
+    require_rankings(rankings)
     about = matrix.provenance
     if matrix.tally is None:
         raise InputError("this matrix has no counts to add to: it was not estimated here")
@@ -169,7 +173,7 @@ def extend_preferences(
                 f"the matrix was estimated with {key} = {about.get(key)}, not {value}; they must not be mixed"
             )
     if comparisons:
-        settings.check_count(comparisons)
+        comparisons = settings.checked_count(comparisons)
     sampler = _sampler(settings, jobs, store, None)
     against = about.get("against")
     tally = Tally(*(part.copy() for part in matrix.tally))
@@ -178,7 +182,14 @@ def extend_preferences(
 
 
 def _settings_of(matrix: PreferenceMatrix, rankings: Rankings, clicks: ClickModel | None) -> Settings:
-    """Rebuild the settings of a matrix from its provenance."""
+    """Rebuild the settings of a matrix from its provenance, which may come from any file."""
+    try:
+        return _rebuilt_settings(matrix, rankings, clicks)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"the provenance of the matrix does not say how it was estimated ({error})") from None
+
+
+def _rebuilt_settings(matrix: PreferenceMatrix, rankings: Rankings, clicks: ClickModel | None) -> Settings:
     about = matrix.provenance
     if matrix.names != rankings.names:
         raise InputError("the matrix and the rankings hold different rankers, or the same in another order")
@@ -217,7 +228,7 @@ def _grown(
     if until_winner is not None:
         require_between("the confidence", until_winner, 0.5, 0.999999)
     if target_error is not None or until_winner is not None:
-        settings.check_count(at_most)
+        at_most = settings.checked_count(at_most)
     if until_winner is not None and against is not None:
         raise InputError("the Condorcet winner cannot be found from comparisons with one ranker alone")
     first, second = _pairs(settings, against)
@@ -263,5 +274,14 @@ def _reach_error(
 
 
 def _sampler(settings: Settings, jobs: int, store: str | Path | None, share: tuple[int, int] | None) -> PairSampler:
+    if store is not None and not isinstance(store, str | os.PathLike):
+        raise InputError(f"the store must be the path of a folder, not {shown(store)}")
     place = PieceStore(Path(store), settings.digest) if store is not None else None
-    return PairSampler(settings, jobs, place, Share(share[0] - 1, share[1]) if share else None)
+    part = None
+    if share is not None:
+        if not isinstance(share, tuple | list) or len(share) != 2:
+            raise InputError(f"a share of the work is two numbers, such as (2, 5), not {shown(share)}")
+        of = require_whole("the number of shares", share[1], 1, 10**9)
+        part = Share(require_whole("the number of a share", share[0], 1, of) - 1, of)
+    checked_jobs(jobs)
+    return PairSampler(settings, jobs, place, part)

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import InputError, IntMatrix, IntVector, replacing, run_tasks
+from ltr_duel.core import InputError, IntMatrix, IntVector, cause, replacing, require_folder_place, run_tasks
 from ltr_duel.preferences.estimate.antithetic import Antithetic
 from ltr_duel.preferences.estimate.blocks import Piece, Played, Worker, count_piece
 from ltr_duel.preferences.estimate.integrated import Integrated, open_tree
 from ltr_duel.preferences.estimate.settings import Settings
-from ltr_duel.preferences.tally import MOST_COMPARISONS, Tally
+from ltr_duel.preferences.tally import Tally
 
 _COMPARISONS_IN_A_PIECE = 400_000  # a fraction of a second: progress moves, Ctrl-C is heard, a kill costs little
 
@@ -69,10 +69,14 @@ class PieceStore:
         ------
         InputError
         """
+        require_folder_place(self._folder, self._root)
+
+    def prepare(self) -> None:
+        """Make the folder."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{self._root}: cannot be written: {error.strerror}") from None
+            raise InputError(f"{self._root}: cannot be written: {cause(error)}") from None
 
     def _path(self, piece: Piece) -> Path:
         digest = hashlib.sha256()
@@ -103,8 +107,6 @@ class PairSampler:
         self._store = store
         self._share = share or Share()
         self._local = threading.local()
-        if self._share.of < 1 or not 0 <= self._share.number < self._share.of:
-            raise InputError(f"share {self._share.number + 1} of {self._share.of} does not exist")
         if self._share.of > 1 and store is None:
             raise InputError("a share of the work needs a store, where the shares meet")
         if store is not None:
@@ -112,9 +114,9 @@ class PairSampler:
 
     def add(self, tally: Tally, first: IntVector, second: IntVector, upto: IntVector) -> None:
         """Make comparisons of pairs ``first[n] < second[n]`` until each pair has ``upto[n]``; add them to ``tally``."""
+        if self._store:
+            self._store.prepare()
         begin = tally.lists[first, second]
-        if upto.size and upto.max() > MOST_COMPARISONS:
-            raise InputError(f"at most {MOST_COMPARISONS:,} comparisons of a pair are possible, not {upto.max():,}")
         more = upto > begin
         pieces = list(_pieces(first[more], second[more], begin[more], upto[more]))
         ours = pieces[self._share.number :: self._share.of]

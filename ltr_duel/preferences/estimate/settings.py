@@ -6,18 +6,18 @@ import functools
 import hashlib
 import importlib.metadata
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
 from ltr_duel.clicks import ClickModel, click_model
-from ltr_duel.core import InputError, unknown_name
+from ltr_duel.core import InputError, checked_seed, require_between, require_whole, shown, unknown_name
 from ltr_duel.interleaving import METHODS, Comparer
 from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.preferences.tally import Tally, errors_of, preferences_of
-from ltr_duel.rankers import REDRAWING, Rankings
+from ltr_duel.preferences.tally import MOST_COMPARISONS, Tally, errors_of, preferences_of
+from ltr_duel.rankers import REDRAWING, Rankings, require_rankings
 
 Reduction = Literal["common", "stratified", "integrated", "antithetic"]
 REDUCTIONS: dict[str, str] = {
@@ -113,15 +113,20 @@ class Settings:
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
-    def check_count(self, comparisons: int) -> None:
-        """Refuse a number of comparisons that cannot be made."""
-        if comparisons < 2:
-            raise InputError(f"the number of comparisons must be at least 2, not {comparisons}")
+    def checked_count(self, comparisons: int) -> int:
+        """Return a number of comparisons that can be made; refuse any other."""
+        comparisons = require_whole("the number of comparisons", comparisons)
+        require_between("the number of comparisons", comparisons, 2)
+        if comparisons > MOST_COMPARISONS:
+            raise InputError(
+                f"at most {MOST_COMPARISONS:,} comparisons of a pair are possible, not {shown(comparisons)}"
+            )
         if comparisons % self.lists_of_a_unit:
             raise InputError(
                 f"with the variance reduction {', '.join(self.reductions)} comparisons come in groups of"
                 f" {self.lists_of_a_unit}; their number must be a multiple of that, not {comparisons}"
             )
+        return comparisons
 
     def matrix(self, tally: Tally, comparisons: dict[str, Any]) -> PreferenceMatrix:
         """Return the matrix that a tally says, with what ``comparisons`` says of its size in the provenance."""
@@ -142,12 +147,18 @@ def make_settings(
     variance_reduction: Sequence[str],
 ) -> Settings:
     """Check the choices of a user and put them together."""
-    model = click_model(clicks, rankings.grades) if isinstance(clicks, str) else clicks
+    require_rankings(rankings)
+    model = click_model(clicks, rankings.grades)
     if len(rankings) < 2:
         raise InputError(f"preferences need at least two rankers; there is {len(rankings)} ('{rankings.names[0]}')")
     comparer = Comparer(rankings, model, method, outcome, top)
     require_pairs(comparer)
-    return Settings(comparer, seed, tuple(sorted(set(variance_reduction))))  # type: ignore[arg-type]  # names were checked
+    if isinstance(variance_reduction, str):
+        variance_reduction = (variance_reduction,)
+    if not isinstance(variance_reduction, Iterable) or not all(isinstance(one, str) for one in variance_reduction):
+        raise InputError(f"variance reductions are a list of names: {', '.join(REDUCTIONS)}")
+    reductions = tuple(sorted(set(variance_reduction)))
+    return Settings(comparer, checked_seed(seed), reductions)  # type: ignore[arg-type]  # names are checked there
 
 
 def require_pairs(comparer: Comparer) -> None:

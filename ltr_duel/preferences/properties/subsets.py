@@ -17,8 +17,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import FloatVector, InputError, IntMatrix, IntVector, require_between, stream
-from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.core import FloatVector, InputError, IntMatrix, IntVector, require_between, require_whole, stream
+from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
 
 BoolMatrix = NDArray[np.bool_]
 _NUMBERS_AT_ONCE = 20_000_000
@@ -120,7 +120,8 @@ def random_condorcet_subset(matrix: PreferenceMatrix, size: int, seed: int = 0) 
     >>> random_condorcet_subset(synthetic_preferences("cyclic"), 3, seed=1).condorcet_winner
     '0'
     """
-    require_between("the size of the subset", size, 1, len(matrix))
+    require_matrix(matrix)
+    size = require_whole("the size of the subset", size, 1, len(matrix))
     picks = draw_winner_set(matrix, size, stream(seed, "subset", size))
     if not picks.size:
         raise InputError(f"no subset of {size} rankers has a Condorcet winner")

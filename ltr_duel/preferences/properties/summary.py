@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
 from ltr_duel.preferences.properties.bounds import gaps, lower_bound, multiduel_bound
 from ltr_duel.preferences.properties.confidence import borda_confidence, condorcet_confidence, copeland_confidence
 from ltr_duel.preferences.properties.subsets import condorcet_shares
@@ -108,6 +108,7 @@ def matrix_properties(matrix: PreferenceMatrix) -> Properties:
     >>> about.condorcet_winner, about.total_order, about.cyclic_triples
     ('0', True, 0)
     """
+    require_matrix(matrix)
     weights = von_neumann_winner(matrix)
     gap, triangle = gaps_table(matrix), triangle_violations(matrix)
     strong, triples = strong_violations(matrix)

@@ -20,7 +20,13 @@ def open_onnx(dataset: Dataset, what: str) -> list[Ranker]:
     try:
         session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime's own classes, one for each way to fail
-        raise InputError(f"{path}: not an ONNX model ({str(error).splitlines()[0]})") from None
+        reason = str(error).splitlines()[0]
+        if "opset" in reason.lower():
+            raise InputError(
+                f"{path}: written in a newer version of ONNX than onnxruntime {runtime.__version__} reads; write it"
+                " with a lower opset, or install a newer onnxruntime"
+            ) from None
+        raise InputError(f"{path}: not an ONNX model ({reason})") from None
     inputs = session.get_inputs()
     if len(inputs) != 1 or len(inputs[0].shape) != 2:
         raise InputError(f"{path}: takes {len(inputs)} inputs; one matrix of features is needed")

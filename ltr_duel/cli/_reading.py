@@ -1,0 +1,73 @@
+"""How the feature files of a corpus are read: the same options for every command that reads one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from ltr_duel.cli._options import COUNT
+
+if TYPE_CHECKING:
+    from ltr_duel.data import Dataset, ReadOptions
+
+
+class Reading(NamedTuple):
+    """What the user said of how a corpus is read."""
+
+    split: str | None
+    fold: int | None
+    given: dict[str, Any]  # options of `ReadOptions`, only those that were given
+
+    @property
+    def options(self) -> ReadOptions:
+        """All options, where nothing else declares some."""
+        from ltr_duel.data import ReadOptions
+
+        return ReadOptions(**self.given)
+
+    def load(self, path: Path) -> Dataset:
+        """Read the corpus at a path."""
+        from ltr_duel.data import load_dataset
+
+        return load_dataset(path, split=self.split, fold=self.fold, **self.given)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the user said anything."""
+        return bool(self.given) or self.split is not None or self.fold is not None
+
+
+_READING = (
+    click.option("--split", help="Only this part of a folder: train, vali or test."),
+    click.option("--fold", type=COUNT, help="Only this fold of a folder with Fold1 to Fold5."),
+    click.option("--dialect", help="How the files are written; recognised if not given."),
+    click.option("--features", type=COUNT, metavar="N", help="Number of features; a higher id is an error."),
+    click.option("--first-id", type=COUNT, metavar="0|1", help="Id of the first feature: 1 (the default) or 0."),
+    click.option("--repeated", help="A feature given twice on a line: refuse (the default), or last."),
+    click.option("--fill", help="What NULL becomes: min, last (rank lists), nan or a number."),
+    click.option("--labels", help="Labels that are no whole numbers: round or distinct."),
+    click.option("--unlabelled", help="Label -1: refuse (the default), or zero for grade 0."),
+    click.option("--limit", type=float, metavar="GB", help="Most that gzipped text, or the numbers, may come to."),
+)
+_READ_KEYS = ("dialect", "features", "first_id", "repeated", "fill", "labels", "unlabelled", "limit")
+
+
+def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how feature files are read; the command gets them as one `Reading`, ``reading``."""
+
+    @functools.wraps(function)
+    def with_reading(*args: Any, split: str | None, fold: int | None, **given: Any) -> Any:
+        from ltr_duel.data import fill_from_text
+
+        how = {key: given.pop(key) for key in _READ_KEYS}
+        how["fill"] = fill_from_text(how["fill"])
+        reading = Reading(split, fold, {key: value for key, value in how.items() if value is not None})
+        return function(*args, reading=reading, **given)
+
+    for option in reversed(_READING):
+        option(with_reading)
+    return with_reading

@@ -1,0 +1,65 @@
+"""SIGTERM, by which batch systems and `kill` end a process, ends a command as Ctrl-C does: tidily, and resumably."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+# Unless they are ignored, or somebody else listens to them.
+_LISTENED_TO: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+_heard: list[int] = []
+_AGAIN = 0.1  # seconds
+
+
+@contextmanager
+def interrupts_heard() -> Iterator[None]:
+    """Raise KeyboardInterrupt where the main thread is when SIGINT or SIGTERM comes; remember which it was.
+
+    Where the main thread is in a callback of a compiler's, Python prints the error and goes on: the signal is then sent
+    once more.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    mine = [number for number, usual in _LISTENED_TO.items() if signal.getsignal(number) == usual]
+    hook, again = sys.unraisablehook, list[threading.Timer]()
+
+    def swallowed(about: sys.UnraisableHookArgs) -> None:
+        if isinstance(about.exc_value, KeyboardInterrupt):
+            again.append(threading.Timer(_AGAIN, os.kill, (os.getpid(), _heard[-1] if _heard else signal.SIGINT)))
+            again[-1].start()
+        else:
+            hook(about)
+
+    for number in mine:
+        signal.signal(number, _hear)
+    sys.unraisablehook = swallowed
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook
+        for timer in again:
+            timer.cancel()
+        for number in mine:
+            signal.signal(number, _LISTENED_TO[number])
+
+
+def was_interrupted() -> bool:
+    """Whether such a signal has come: an error that is met then may be a consequence of it."""
+    return bool(_heard)
+
+
+def interrupted() -> tuple[int, str]:
+    """Return the exit code of an interrupted command, and the word for it."""
+    return (143, "terminated") if signal.SIGTERM in _heard else (130, "interrupted")
+
+
+def _hear(number: int, frame: FrameType | None) -> None:
+    _heard.append(number)
+    raise KeyboardInterrupt

@@ -1,0 +1,57 @@
+"""What Python callers give: turned into the type that is meant, or refused in one sentence."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core.errors import InputError, shown
+
+
+def as_path(what: str, path: Any) -> Path:
+    """Return a path; refuse what is none.
+
+    Raises
+    ------
+    InputError
+        For what is neither text nor a path, and for text with a null character.
+    """
+    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+        raise InputError(f"{what} must be the path of a file or folder, not {shown(path)}")
+    return Path(path)
+
+
+def as_names(what: str, names: Any) -> list[str]:
+    """Return a list of names, whether it was given as such or as a single one; refuse anything else.
+
+    Raises
+    ------
+    InputError
+    """
+    given = [names] if isinstance(names, str) else names
+    for name in given if isinstance(given, Iterable) else [given]:
+        if not isinstance(name, str):
+            raise InputError(f"{what} must be a list of names, not {shown(name)}")
+    return list(given)
+
+
+def as_numbers(what: str, values: Any, axes: int = 1) -> NDArray[np.float64]:
+    """Return real numbers as an array of so many axes; refuse anything else.
+
+    Raises
+    ------
+    InputError
+    """
+    try:
+        numbers = np.asarray(values)
+    except ValueError:
+        raise InputError(f"{what} must be numbers in rows of one length, not {shown(values)}") from None
+    if numbers.dtype.kind not in "fiu" or numbers.ndim != axes or not numbers.size:
+        kind = "a list of numbers" if axes == 1 else "rows of numbers"
+        raise InputError(f"{what} must be {kind}, not {numbers.dtype} of shape {numbers.shape}")
+    return np.asarray(numbers, np.float64)

@@ -1,0 +1,157 @@
+"""Plain squares of numbers as preference matrices: text with or without names, and ``.npy``.
+
+Nothing larger than was allowed is ever held in memory: text is read line by line, and what an ``.npy`` file claims to
+be is compared with the limit before anything is allocated.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core import InputError
+from ltr_duel.preferences.matrix import PreferenceMatrix
+
+NPY = b"\x93NUMPY"
+GZIP = b"\x1f\x8b"
+_CHARACTERS = 100  # of a number or a name in text
+_CSV_HEADS = (",", '"",')
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+
+
+def read_npy(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceMatrix:
+    """Read an array."""
+    version = np.lib.format.read_magic(file)
+    if version not in _HEADERS:
+        raise InputError(f"{path}: an .npy file of version {version}; those that are read are 1.0 and 2.0")
+    try:
+        shape, columns_first, kind = _HEADERS[version](file)
+    except Exception as error:  # numpy evaluates the header: tokenizer, parser and others have errors of their own
+        raise InputError(f"{path}: the header of an .npy file is damaged ({type(error).__name__})") from None
+    if len(shape) != 2 or shape[0] != shape[1] or shape[0] < 1:
+        raise InputError(f"{path}: a preference matrix must be square, not of shape {shape}")
+    if kind.kind not in "fiu":
+        raise InputError(f"{path}: p must be real numbers, not {kind}")
+    require_few(path, shape[0], most_rankers)
+    wanted = shape[0] ** 2 * kind.itemsize
+    data = file.read(wanted)
+    if len(data) < wanted:
+        raise InputError(f"{path}: is cut short: {shape[0]} x {shape[1]} numbers need {wanted:,} bytes")
+    p = np.frombuffer(data, kind).reshape(shape, order="F" if columns_first else "C")
+    return PreferenceMatrix(p, provenance=_about(path))
+
+
+def read_text(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceMatrix:
+    """Read rows of numbers parted by white space or commas, or a table with names; also packed by gzip."""
+    lines = _lines(path, file, most_rankers)
+    number, first = next(lines, (1, ""))
+    if first.startswith(_CSV_HEADS):
+        return _from_csv(path, first, lines, most_rankers)
+    rows = _Rows(path, most_rankers)
+    rows.add(number, first)
+    for number, line in lines:
+        rows.add(number, line)
+    return PreferenceMatrix(rows.square(), provenance=_about(path))
+
+
+def require_few(path: Path, rankers: int, most: int) -> None:
+    """Refuse a matrix that is larger than the reader allows.
+
+    Raises
+    ------
+    InputError
+    """
+    if rankers > most:
+        raise InputError(
+            f"{path}: a matrix of {rankers:,} rankers is larger than is read: {most:,};"
+            " --most-rankers, or most_rankers= in Python, raises this limit"
+        )
+
+
+class _Rows:
+    """Rows of numbers as they come; a single number in front of several rows is their number."""
+
+    def __init__(self, path: Path, most: int) -> None:
+        self._path, self._most = path, most
+        self._size = 0
+        self._rows: list[NDArray[np.float64]] = []
+
+    def add(self, number: int, line: str) -> None:
+        parts = line.replace(",", " ").split()
+        if not parts:
+            return
+        try:
+            values = np.array([float(part) for part in parts])
+        except ValueError:
+            raise InputError(f"{self._path}:{number}: '{line.strip()[:40]}' is not a row of numbers") from None
+        if len(self._rows) == 1 and len(self._rows[0]) == 1 and not self._size:
+            self._size = self._stated(self._rows.pop()[0], len(values))
+        self._rows.append(values)
+        require_few(self._path, max(len(values), len(self._rows)), self._most)
+
+    def _stated(self, size: float, columns: int) -> int:
+        if size != columns:
+            raise InputError(f"{self._path}: row 1 has 1 numbers; a matrix whose next row has {columns} needs as many")
+        return int(size)
+
+    def square(self) -> NDArray[np.float64]:
+        size = self._size or len(self._rows)
+        for number, row in enumerate(self._rows, 1):
+            if len(row) != size:
+                raise InputError(
+                    f"{self._path}: row {number} has {len(row)} numbers; a matrix of {size} rows needs as many"
+                )
+        if len(self._rows) != size:
+            raise InputError(f"{self._path}: {len(self._rows)} rows; a matrix of {size} columns needs as many")
+        if not size:
+            raise InputError(f"{self._path}: there is no number; a preference matrix must be square")
+        return np.stack(self._rows)
+
+
+def _from_csv(path: Path, head: str, lines: Iterator[tuple[int, str]], most: int) -> PreferenceMatrix:
+    """Read a table with the names in its first row and first column."""
+    try:
+        _, *names = next(csv.reader([head]))
+        require_few(path, len(names), most)
+        rows = _Rows(path, most)
+        for place, (number, line) in enumerate((number, line) for number, line in lines if line.strip()):
+            row = next(csv.reader([line]))
+            if row[:1] != names[place : place + 1]:
+                raise InputError(f"{path}:{number}: the first column must repeat the names of the first row")
+            if len(row) != len(names) + 1:
+                raise InputError(f"{path}:{number}: {len(row) - 1} numbers for {len(names)} names")
+            rows.add(number, ",".join(row[1:]))
+    except csv.Error as error:
+        raise InputError(f"{path}: not a table of names and numbers ({error})") from None
+    return PreferenceMatrix(rows.square(), tuple(names), provenance=_about(path))
+
+
+def _lines(path: Path, file: IO[bytes], most_rankers: int) -> Iterator[tuple[int, str]]:
+    """Yield numbered lines; a longer one, or more of them, than the largest matrix needs is refused, not held."""
+    longest = (most_rankers + 1) * _CHARACTERS
+    source: Any = gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == GZIP else file  # type: ignore[attr-defined]
+    for number in range(1, 2 * most_rankers + 11):
+        line = source.readline(longest + 1)
+        if not line:
+            return
+        if len(line) > longest:
+            raise InputError(
+                f"{path}:{number}: this line is longer than a row of {most_rankers:,} numbers;"
+                " --most-rankers, or most_rankers= in Python, raises this limit"
+            )
+        try:
+            yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}: not a preference matrix ({error})") from None
+    require_few(path, number, most_rankers)
+
+
+def _about(path: Path) -> dict[str, str]:
+    return {"file": os.fsencode(path.name).decode(errors="replace")}

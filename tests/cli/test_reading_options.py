@@ -1,0 +1,136 @@
+"""Every command that reads a corpus takes the same reading options, and they reach the reader."""
+
+from __future__ import annotations
+
+import pytest
+
+from ltr_duel.cli.main import cli
+from ltr_duel.core import InputError
+from ltr_duel.experiment.problems import build_problems
+from ltr_duel.experiment.spec import read_spec
+from ltr_duel.preferences import load_preferences
+
+OPTIONS = {
+    "--split", "--fold", "--dialect", "--features", "--first-id", "--repeated", "--fill", "--labels", "--unlabelled",
+    "--limit",
+}  # fmt: skip
+READERS = {
+    "data info", "data convert", "data check", "data fetch", "prefs estimate", "prefs extend", "simulate", "demo",
+    "distortion", "sensitivity", "rankers evaluate",
+}  # fmt: skip
+
+NULLS = "".join(
+    f"{grade} qid:{query} 1:{'NULL' if grade == 1 else grade + query} 2:{document} 3:{grade} 3:{5 - grade}\n"
+    for query in (1, 2, 3)
+    for document, grade in enumerate((0, 2, 1, 0.5))
+)
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def odd(tmp_path):
+    """Write a folder that no command can read without four options, and return them too."""
+    (tmp_path / "odd").mkdir()
+    for part in ("train", "test"):
+        (tmp_path / "odd" / f"{part}.txt").write_text(NULLS)
+    return (
+        tmp_path / "odd",
+        ("--fill", "min", "--labels", "round", "--repeated", "last", "--split", "test"),
+    )
+
+
+def commands(group, before=""):
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
+        yield from commands(command, f"{name} ") if hasattr(command, "list_commands") else [(before + name, command)]
+
+
+def test_every_command_that_reads_a_corpus_takes_all_of_them():
+    taken = {name: {word for one in command.params for word in one.opts} & OPTIONS for name, command in commands(cli)}
+    assert {name: words for name, words in taken.items() if words} == dict.fromkeys(READERS, OPTIONS)
+
+
+@pytest.mark.parametrize("words", [("info",), ("convert", "--jobs", 1), ("check",)], ids=lambda words: words[0])
+def test_the_data_commands_read_as_they_are_told(ltr_duel, odd, words):
+    path, options = odd
+    command, *more = words
+    assert ltr_duel("data", command, path, *more).code != 0
+    answer = ltr_duel("data", command, path, *more, *options)
+    assert answer.code == 0, answer.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("prefs", "estimate", "PATH", "--out", "o.parquet"),
+        ("rankers", "evaluate", "PATH"),
+        ("simulate", "--live", "PATH", "--policy", "random"),
+        ("demo", "--data", "PATH"),
+        ("sensitivity", "PATH"),
+        ("distortion", "PATH"),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_the_options_reach_the_reader(ltr_duel, odd, monkeypatch, words):
+    def reader(path, **options):
+        seen.update(options, path=path)
+        raise InputError("seen")
+
+    seen = {}
+    monkeypatch.setattr("ltr_duel.data.load_dataset", reader)
+    path, options = odd
+    answer = ltr_duel(*(path if word == "PATH" else word for word in words), *options, "--limit", 2, "--first-id", 0)
+    assert answer.err == "ltr-duel: seen\n"
+    given = {"fill": "min", "labels": "round", "repeated": "last", "limit": 2.0, "first_id": 0}
+    assert seen == {"path": path, "split": "test", "fold": None, **given}
+
+
+def test_an_estimate_is_extended_on_the_corpus_as_it_was_read(ltr_duel, odd, tmp_path):
+    path, options = odd
+    out = tmp_path / "o.parquet"
+    assert ltr_duel("prefs", "estimate", path, "--comparisons", 20, "--out", out, *options).code == 0
+    other = ltr_duel("prefs", "extend", out, path, "--comparisons", 40, *options, "--fill", "0")
+    assert other.code == 2 and "not the corpus that" in other.err and "or read in another way" in other.err
+    assert ltr_duel("prefs", "extend", out, path, "--comparisons", 40, *options).code == 0
+    assert load_preferences(out).comparisons.max() == 40
+
+
+def test_a_specification_takes_the_same_keys(odd, tmp_path):
+    spec = """
+    policies = ["random"]
+    corpora = [{ path = "odd", comparisons = 20 }]
+    utilities = [{ path = "odd", name = "means", size = 3 }]
+    """
+    with pytest.raises(InputError, match=r"corpora\[0\]: .*--repeated last"):
+        build_problems(read_spec(tmp_path / "e.toml", spec), jobs=1)
+    keys = 'path = "odd", fill = "min", labels = "round", repeated = "last", split = "test", features = 4, limit = 1'
+    spec = spec.replace('path = "odd"', keys)
+    problems = build_problems(read_spec(tmp_path / "e.toml", spec), jobs=1)
+    assert [len(problem.matrix) for problem in problems] == [3, 3]
+
+
+@pytest.mark.parametrize(
+    "keys, what",
+    [
+        ('path = "a", fill = "mean"', r"corpora\[0\]: no fill 'mean'"),
+        ('path = "a", first_id = 3', r"corpora\[0\]\.first_id: the value must be between 0 and 1, not 3"),
+        ('path = "a", labels = "rounded"', "did you mean 'round'"),
+        ("synthetic = {}, fill = 0", r"corpora\[0\]: 'fill' goes with 'path'"),
+        ('synthetic = {}, split = "train"', r"corpora\[0\]: 'split' goes with 'path'"),
+    ],
+)
+def test_a_specification_refuses_options_that_are_not_legal(keys, what):
+    with pytest.raises(InputError, match=what):
+        read_spec("e.toml", f'policies = ["random"]\ncorpora = [{{ {keys} }}]')
+
+
+def test_options_that_nothing_is_read_with_are_refused(ltr_duel, tmp_path):
+    assert "go with --data" in ltr_duel("demo", "--fill", "min", "--out", tmp_path / "d").err
+    assert "go with --live" in ltr_duel("simulate", "m.csv", "--policy", "random", "--fill", "0").err
+    refused = ltr_duel("rankers", "evaluate", "qrels:q", "--rankers", "run:r", "--split", "train")
+    assert "judgements are no feature files" in refused.err
+    assert not (tmp_path / "d").exists()

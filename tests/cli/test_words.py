@@ -1,0 +1,59 @@
+"""The shell completes what can be typed, and the README's two ways in are one experiment."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.shell_completion import ShellComplete
+
+from ltr_duel.cli.main import cli
+from ltr_duel.preferences.io import load_preferences
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+
+
+@pytest.mark.parametrize(
+    ("typed", "begun", "completed"),
+    [
+        ("", "simu", ["simulate"]),
+        ("prefs", "ext", ["extend"]),
+        ("simulate --policy", "rucb", ["rucb", "rucb_icml"]),
+        ("demo --policy", "md", ["mdb"]),
+        ("policies", "rc", ["rcs"]),
+        ("methods", "sos", ["sosm"]),
+        ("prefs estimate corpus --method", "bal", ["balanced"]),
+        ("simulate --slates", "sos", ["sosm"]),
+        ("sensitivity corpus --clicks", "alm", ["almost_random"]),
+        ("distortion corpus --clicks", "perfect,alm", ["perfect,almost_random"]),
+        ("results folder --band", "q", ["quantiles"]),
+    ],
+)
+def test_the_shell_completes(typed, begun, completed):
+    shell = ShellComplete(cli, {}, "ltr-duel", "_LTR_DUEL_COMPLETE")
+    assert [one.value for one in shell.get_completions(typed.split(), begun)] == completed
+
+
+def test_python_and_command_line_of_the_readme_are_the_same_experiment(ltr_duel, corpus, tmp_path, monkeypatch, capsys):
+    """And the first number that Python prints is a mean."""
+    monkeypatch.chdir(tmp_path)
+    text = README.read_text(encoding="utf-8").replace("MQ2008/Fold1", str(corpus)).replace("1_000_000", "1_000")
+    text = re.sub("repetitions([= ])10", r"repetitions\g<1>2", text.replace("1e6", "1e3"))
+    python = re.search(r"```python\n(.*?)```", text, re.DOTALL)[1]
+    names = {}
+    exec(python, names)  # the text of the README is the subject
+    printed = capsys.readouterr().out
+    for command in re.findall(r"^ltr-duel (prefs estimate .* --out mq2008.parquet|simulate .*)$", text, re.MULTILINE):
+        answer = ltr_duel(*shlex.split(command, comments=True))
+        assert answer.code == 0, answer.err
+    matrix, typed = load_preferences("mq2008.parquet"), pd.read_parquet("runs/mq2008/results.parquet")
+    assert matrix.names == names["matrix"].names and np.array_equal(matrix.p, names["matrix"].p)
+    written = names["results"].to_frame()
+    assert list(typed["policy"]) == list(written["policy"])
+    assert np.array_equal(typed["regret_average"], written["regret_average"])
+    mean = names["results"].summary()["mean"][0]
+    assert f"{mean:.6f}" in printed and matrix.condorcet_winner in printed

@@ -1,0 +1,138 @@
+"""Places to write to: a full disk, devices, links, folders; nothing is left behind, and nothing else is replaced."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ltr_duel.analysis import plot_preferences, save_figure, save_study
+from ltr_duel.core import InputError
+from ltr_duel.core.files import replacing, replacing_files, replacing_folder
+from ltr_duel.preferences import arxiv, load_preferences, save_preferences
+from ltr_duel.simulation import simulate
+
+
+def full_disk(*args: object, **options: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def everything(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*"))
+
+
+@pytest.fixture(scope="module")
+def results():
+    return simulate(arxiv(), "random", horizon=10, repetitions=1, jobs=1, compiled=False)
+
+
+@pytest.mark.parametrize("name", ["m.parquet", "m.csv", "m.npy", "new/folder/m.csv"])
+def test_a_full_disk_leaves_nothing_of_a_matrix(tmp_path, monkeypatch, name):
+    monkeypatch.setattr("ltr_duel.core.files.Path.replace", full_disk)
+    with pytest.raises(InputError, match=rf"{name}: cannot be written: No space left on device"):
+        save_preferences(arxiv(), tmp_path / name)
+    assert everything(tmp_path) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs a device that is always full")
+def test_a_disk_that_is_full_while_writing_is_said(tmp_path):
+    said = pytest.raises(InputError, match="a: cannot be written: No space left on device")
+    with said, replacing(tmp_path / "a") as temporary:
+        temporary.unlink()
+        temporary.symlink_to("/dev/full")
+        temporary.write_bytes(b"x" * 100_000)
+    assert everything(tmp_path) == []
+
+
+def test_a_full_disk_leaves_nothing_of_a_picture(tmp_path, monkeypatch):
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", full_disk)
+    with pytest.raises(InputError, match=r"a\.png: cannot be written: No space left on device"):
+        save_figure(plot_preferences(arxiv()), tmp_path / "new" / "a.png")
+    assert everything(tmp_path) == []
+
+
+def test_a_full_disk_leaves_nothing_of_results(tmp_path, monkeypatch, results):
+    for write in ("pyarrow.parquet.write_table", "pathlib.Path.write_text"):
+        with monkeypatch.context() as patched:
+            patched.setattr(write, full_disk)
+            with pytest.raises(InputError, match="new: cannot be written: No space left on device"):
+                results.save(tmp_path / "new")
+        assert everything(tmp_path) == []
+
+
+def test_a_full_disk_leaves_nothing_of_a_study(tmp_path, monkeypatch, results):
+    monkeypatch.setattr("ltr_duel.analysis.report.save_figure", full_disk)
+    with pytest.raises(InputError, match="new: cannot be written: No space left on device"):
+        save_study(results, tmp_path / "new", title="x")
+    assert everything(tmp_path) == []
+
+
+def test_an_error_without_a_number_is_said(tmp_path):
+    said = pytest.raises(InputError, match="a: cannot be written: 22500 requested and 496 written")
+    with said, replacing(tmp_path / "a"):
+        raise OSError("22500 requested and 496 written")
+
+
+def test_an_error_of_another_file_is_not_said_of_this_one(tmp_path):
+    with pytest.raises(FileNotFoundError, match="elsewhere"), replacing(tmp_path / "a"):
+        (tmp_path / "elsewhere").read_text()
+    assert everything(tmp_path) == []
+
+
+def test_folders_that_are_there_stay(tmp_path):
+    (tmp_path / "there").mkdir()
+    with pytest.raises(ZeroDivisionError), replacing(tmp_path / "there" / "new" / "a"):
+        raise ZeroDivisionError
+    assert everything(tmp_path) == ["there"]
+
+
+@pytest.mark.parametrize("write", [replacing, replacing_files, replacing_folder])
+def test_an_interrupt_leaves_nothing(tmp_path, write):
+    with pytest.raises(KeyboardInterrupt), write(tmp_path / "new" / "a") as temporary:
+        (temporary / "part" if temporary.is_dir() else temporary).write_text("half")
+        raise KeyboardInterrupt
+    assert everything(tmp_path) == []
+
+
+def test_a_pipe_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for link in ("pipe", "link"):
+        with pytest.raises(InputError, match="cannot be written: there is a pipe, not a file"):
+            save_preferences(arxiv(), tmp_path / link)
+        if link == "pipe":
+            (tmp_path / "link").symlink_to("pipe")
+    assert (tmp_path / "pipe").is_fifo() and (tmp_path / "link").is_symlink()
+
+
+def test_a_device_is_not_replaced(tmp_path):
+    (tmp_path / "null").symlink_to("/dev/null")
+    with pytest.raises(InputError, match="cannot be written: there is a device, not a file"):
+        save_preferences(arxiv(), tmp_path / "null")
+    assert (tmp_path / "null").is_symlink()
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "link.csv").symlink_to("real.csv")
+    save_preferences(arxiv(), tmp_path / "link.csv")
+    assert (tmp_path / "link.csv").is_symlink() and (tmp_path / "real.csv").is_file()
+    assert load_preferences(tmp_path / "link.csv").names == arxiv().names
+
+
+def test_a_name_as_long_as_the_system_allows_is_written(tmp_path):
+    path = tmp_path / ("n" * 251 + ".csv")
+    assert load_preferences(save_preferences(arxiv(), path)).condorcet_winner == "A"
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".npy"])
+def test_a_pipe_is_read(tmp_path, ending):
+    content = save_preferences(arxiv(), tmp_path / f"m{ending}").read_bytes()
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[content])
+    writer.start()
+    read = load_preferences(tmp_path / "pipe")
+    writer.join()
+    assert np.abs(read.p - arxiv().p).max() < 1e-15

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.core import InputError
+from ltr_duel.logs.credit import Creditor
 from ltr_duel.logs.distinct import Distinct
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.table import ragged
@@ -35,6 +36,8 @@ class LogFacts(NamedTuple):
     clicks: int
     clicked: int  # impressions with a click
     forms: dict[str, int]  # what credit rests on -> impressions; 'nothing' where it is not there
+    rankers: tuple[str, ...]  # that are credited
+    method: str  # by which, with the outcome rule; empty where there is no credit
     columns: tuple[str, ...]  # those with a value in some row
     other_columns: tuple[str, ...]  # those that are not read
     bad: int  # lines that cannot be used
@@ -75,7 +78,14 @@ def describe_log(log: ClickLog) -> LogFacts:
     columns: dict[str, None] = {}
     rows, clicks, clicked = 0, 0, 0
     times, lengths = [np.inf, -np.inf], [np.iinfo(np.int64).max, 0]
-    for batch in log.batches():
+    creditor = Creditor(needed=False)
+    for checked in log.batches():
+        _, wrong = creditor(checked)
+        good = np.ones(checked.table.num_rows, np.bool_)
+        for row in sorted(wrong):
+            log.bad.add(int(checked.lines[row]), wrong[row])
+            good[row] = False
+        batch = checked.kept(good)
         table, n = batch.table, batch.table.num_rows
         if n == 0:
             continue
@@ -114,6 +124,8 @@ def describe_log(log: ClickLog) -> LogFacts:
         clicks,
         clicked,
         {form: count for form, count in forms.items() if count},
+        tuple(creditor.names),
+        f"{creditor.method} ({creditor.outcome})" if creditor.method else "",
         tuple(columns),
         log.other_columns,
         log.bad.count,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.logs.hashing import hash_texts
+from ltr_duel.logs.hashing import HashVector, hash_texts
 
 _BITS, _GROUPS = 24, 1 << 16
 
@@ -24,15 +24,15 @@ class Distinct:
         self._seen = np.zeros(1 << _BITS, np.bool_)
         self._counts = np.zeros(_GROUPS, np.int64)
         self._names: dict[int, str] = {}  # group -> the text that was frequent in a batch
-        self.rows = 0  # with a text
 
-    def add(self, column: Any) -> None:
-        """Count the texts of a column; those that are null do not count."""
-        column = column.drop_null()
+    def add(self, column: Any, hashes: HashVector | None = None) -> None:
+        """Count the texts of a column, whose hashes may be known; those that are null do not count."""
+        hashes = hash_texts(column) if hashes is None else hashes
+        if column.null_count:
+            known = column.is_valid().to_numpy(zero_copy_only=False)
+            column, hashes = column.drop_null(), hashes[known]
         if len(column) == 0:
             return
-        hashes = hash_texts(column)
-        self.rows += len(column)
         self._seen[(hashes >> np.uint64(64 - _BITS)).astype(np.int64)] = True
         groups = (hashes & np.uint64(_GROUPS - 1)).astype(np.int64)
         counts = np.bincount(groups, minlength=_GROUPS)

@@ -24,7 +24,8 @@ _ROWS: dict[str, Callable[[Path], Iterator[Found]]] = {
     "csv": rows_of_csv,
     "yandex": rows_of_sessions,
 }
-_TEXT_ROWS, _PARQUET_ROWS = 1 << 13, 1 << 18
+_TEXT_ROWS, _PARQUET_ROWS = 1 << 13, 1 << 17
+_VALUES = 1 << 23  # of a batch, those in lists counted one by one: rows with long rankings come in smaller batches
 Part = tuple[Impressions, dict[int, str]]  # a batch, and lines that are none of its rows with what is wrong with them
 
 
@@ -71,6 +72,24 @@ class LogFile:
     def __init__(self, path: Path, kind: str) -> None:
         self.path, self.kind = path, kind
         self.strange: dict[str, None] = {}  # columns that are none of the table's, in the order in which they are met
+
+    def has(self, column: str) -> bool:
+        """Whether rows can have that column.
+
+        Raises
+        ------
+        InputError
+            If the file is no Parquet, though it should be.
+        """
+        if self.kind != "parquet":
+            return True
+        try:
+            return column in pq.read_schema(self.path).names
+        except (pa.ArrowException, OSError) as error:
+            raise self._damaged(error) from None
+
+    def _damaged(self, error: Exception) -> InputError:
+        return InputError(f"{self.path}: no Parquet file, or not all of one ({str(error).splitlines()[0]})")
 
     def parts(self, columns: Collection[str]) -> Iterator[Part]:
         """Yield the file in batches with those of the columns that it has.
@@ -119,14 +138,15 @@ class LogFile:
                         raise InputError(f"{self.path}: the log has no column '{name}'")
                 names = [name for name in LOG_COLUMNS if name in columns and name in have]
                 first = 1
-                for batch in file.iter_batches(_PARQUET_ROWS, columns=names):
-                    lines = np.arange(first, first + batch.num_rows)
-                    arrays = [self._cast(name, batch) for name in names]
-                    yield Impressions(pa.RecordBatch.from_arrays(arrays, names), lines), {}
-                    first += batch.num_rows
+                at_once = _rows_at_once(file.metadata)
+                for group in range(file.num_row_groups):  # one by one: a reader keeps what it read of those before
+                    for batch in file.iter_batches(at_once, row_groups=[group], columns=names):
+                        lines = np.arange(first, first + batch.num_rows)
+                        arrays = [self._cast(name, batch) for name in names]
+                        yield Impressions(pa.RecordBatch.from_arrays(arrays, names), lines), {}
+                        first += batch.num_rows
         except (pa.ArrowException, OSError) as error:
-            reason = str(error).splitlines()[0]
-            raise InputError(f"{self.path}: no Parquet file, or not all of one ({reason})") from None
+            raise self._damaged(error) from None
 
     def _cast(self, name: str, batch: Any) -> Any:
         column, kind = batch.column(name), LOG_COLUMNS[name].kind
@@ -140,6 +160,15 @@ class LogFile:
             return pc.cast(column, kind)
         except pa.ArrowException:
             raise InputError(f"{self.path}: column '{name}' is {column.type}, which is no {kind}") from None
+
+
+def _rows_at_once(about: Any) -> int:
+    """Return how many rows of a Parquet file are read at once, so that the memory is about the same for all files."""
+    if about.num_row_groups == 0 or about.row_group(0).num_rows == 0:
+        return _PARQUET_ROWS
+    group = about.row_group(0)
+    values = sum(group.column(k).num_values for k in range(group.num_columns))
+    return max(256, min(_PARQUET_ROWS, _VALUES * group.num_rows // max(values, 1)))
 
 
 def _by_row(name: str, batch: Any) -> Any:

@@ -1,7 +1,7 @@
 """Texts as 64-bit numbers: the same text is the same number, in every process and on every machine.
 
-For counting users in fixed memory, and for seeing which rows say the same. Only shifts and exclusive ors are used: each
-step can be undone, so nothing is lost in texts of up to eight bytes, and compiled and plain Python give the same bits.
+For counting users in fixed memory, and for seeing which rows say the same. Each step can be undone, so nothing is lost
+in texts of up to eight bytes; there is no sum or product that could overflow, so that plain Python gives the same bits.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def hash_rows(hashes: HashVector, ptr: IntVector) -> HashVector:
 
 @kernel
 def mix(h: np.uint64) -> np.uint64:
-    """Shuffle the bits (one round of Marsaglia's generator, which can be undone)."""
+    """Shuffle the bits: the upper half decides which of the lower are turned, then a round of Marsaglia's generator."""
+    h ^= (h >> np.uint64(32)) & (h >> np.uint64(45))
     h ^= h << np.uint64(13)
     h ^= h >> np.uint64(7)
     h ^= h << np.uint64(17)
@@ -52,7 +53,7 @@ def mix_bytes(ptr: IntVector, data: NDArray[np.uint8], out: HashVector) -> None:
         h = out[r]
         for k in range(ptr[r], ptr[r + 1]):
             h = mix(h ^ np.uint64(data[k]))
-        out[r] = mix(mix(mix(h)))
+        out[r] = mix(mix(mix(mix(h))))
 
 
 @kernel

@@ -63,6 +63,10 @@ class ClickLog:
         """Columns, met so far, that are none of a log's and are not read."""
         return tuple(self._file.strange)
 
+    def has(self, column: str) -> bool:
+        """Whether rows can have that column: in Parquet those of the file, elsewhere any."""
+        return self._file.has(column)
+
     def batches(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Iterator[Impressions]:
         """Yield the rows that can be used, some thousand at a time, in the order of the file.
 

@@ -27,7 +27,7 @@ def log_lines(facts: LogFacts) -> list[str]:
 
     Examples
     --------
-    >>> facts = LogFacts("jsonl", 2, 0, 60, 1, 0, "", 0, (3, 3), 1, 1, {"owners": 2}, ("query",), (), 0, ())
+    >>> facts = LogFacts("jsonl", 2, 0, 60, 1, 0, "", 0, (3, 3), 1, 1, {"owners": 2}, (), "", ("query",), (), 0, ())
     >>> log_lines(facts)[0]
     '2 impressions from 1970-01-01 00:00:00 to 1970-01-01 00:01:00 (jsonl)'
     """
@@ -49,6 +49,8 @@ def log_lines(facts: LogFacts) -> list[str]:
         lines.append("no users: every impression counts as a user of its own")
     for form, count in facts.forms.items():
         lines.append(f"credit of {count:,} impressions rests on {_RESTS[form]}")
+    if facts.rankers:
+        lines.append(f"{len(facts.rankers)} rankers, by {facts.method}: {', '.join(facts.rankers)}")
     lines.append(f"columns: {', '.join(facts.columns)}")
     if facts.other_columns:
         lines.append(f"not read: {', '.join(facts.other_columns)}")

@@ -12,7 +12,8 @@ and the second one
     SessionID  TimePassed  C  SERPID  URLID
 
 A query action is an impression. A click goes to the last impression of its session that shows the document, in the
-second contest to that of its number; clicks on other documents (advertisements, later pages) are left out. Times are those of the contest: units since the beginning of the session. They tell the order of clicks, not of sessions.
+second contest to that of its number; clicks on other documents (advertisements, later pages) are left out. There is
+no time of day: all impressions have time 0.
 """
 
 from __future__ import annotations

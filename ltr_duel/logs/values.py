@@ -39,7 +39,9 @@ class RowChecks:
         if "shown" in have:
             lengths = _shown(have["shown"], wrong)
         if "owners" in have and "rankers" in have:
-            known = ~have["owners"].is_null().to_numpy(zero_copy_only=False)
+            known = have["owners"].is_valid().to_numpy(zero_copy_only=False)
+            for r in np.flatnonzero(known & have["rankers"].is_null().to_numpy(zero_copy_only=False)):
+                wrong.setdefault(int(r), "'rankers' is missing")
             _owners(have["owners"], have["rankers"], known, lengths if "shown" in have else None, wrong)
             if "shown" not in have:
                 lengths = np.where(known, np.diff(ragged(have["owners"])[1]), lengths)

@@ -6,12 +6,15 @@ import csv
 import gzip
 import json
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ltr_duel.core import InputError
-from ltr_duel.logs import LOG_COLUMNS, ClickLog, describe_log, log_lines, write_log
+from ltr_duel.core import InputError, interpreted
+from ltr_duel.logs import LOG_COLUMNS, ClickLog, describe_log, hashing, log_lines, write_log
+from ltr_duel.logs.distinct import Distinct
+from ltr_duel.logs.hashing import hash_texts
 
 ROW = {
     "impression": "i1",
@@ -196,6 +199,31 @@ def test_yandex_sessions_of_both_contests(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("texts", ["{}", "user-{:08d}", "{:x}@example.org"])
+def test_different_texts_are_counted_and_hashed_evenly(texts):
+    """Names that people really use are in a row, which a poor hash turns into patterns."""
+    names = [texts.format(7 * k) for k in range(200_000)]
+    counted = Distinct()
+    for part in (names[:150_000], names[50_000:], names[:1]):
+        counted.add(pa.array(part))
+    assert abs(counted.number - 200_000) < 400
+    hashes = hash_texts(pa.array(names))
+    assert len(np.unique(hashes)) == 200_000
+    for shift in (0, 20, 52):
+        groups = np.bincount(((hashes >> np.uint64(shift)) & np.uint64(4095)).astype(int), minlength=4096)
+        assert 0.8 < groups.var() / groups.mean() < 1.2  # as if thrown at random
+
+
+def test_compiled_and_plain_hashes_are_the_same(monkeypatch):
+    compiled = {text: hash_texts(pa.array([text]))[0] for text in ("a", "user 17", "ü" * 20)}
+    monkeypatch.setattr(hashing, "mix", interpreted(hashing.mix))
+    for text, expected in compiled.items():
+        data = np.frombuffer(text.encode(), np.uint8)
+        plain = np.full(1, hashing._START)
+        interpreted(hashing.mix_bytes)(np.array([0, len(data)]), data, plain)
+        assert plain[0] == expected
+
+
 def test_check_says_what_is_in_a_log(tmp_path):
     rows = [{"user": "greedy" if k % 2 else k, "time": k, "clicks": [1, 2][: k % 3]} for k in range(60)]
     facts = describe_log(ClickLog(json_log(tmp_path, *rows, {"time": 0}), skip_bad=None))
@@ -204,5 +232,9 @@ def test_check_says_what_is_in_a_log(tmp_path):
     text = "\n".join(log_lines(facts))
     assert "user 'greedy' has 30 of the impressions (50%)" in text
     assert "1 lines cannot be used:" in text and ":61: the time goes back" in text
+    row = {"rankers": ["a", "b"], "owners": [0, 1]}
+    facts = describe_log(ClickLog(json_log(tmp_path, row, row | {"method": "balanced"}, {}), skip_bad=None))
+    assert (facts.rankers, facts.method, facts.impressions) == (("a", "b"), "team_draft (credit)", 2)
+    assert ":2: owners are no credit by 'balanced'" in facts.sentences[0]
     with pytest.raises(InputError, match=r"no impression that can be used; .*:1: no JSON"):
         describe_log(ClickLog(json_log(tmp_path, "{"), skip_bad=None))

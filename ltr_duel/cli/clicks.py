@@ -1,22 +1,126 @@
-"""``ltr-duel clicks``: the click models."""
+"""``ltr-duel clicks``: the click models; those of real users, fitted to a log."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from ltr_duel.cli._options import plugin_option, print_catalogue
+from ltr_duel.cli._options import COUNT, plugin_option, print_catalogue, print_table
 from ltr_duel.cli._words import click_model_names
 
 
-@click.command()
+class _ListByDefault(click.Group):
+    """A group whose command may be left out: then names follow, to be listed."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put ``list`` in front of what is no command and no call for help."""
+        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_ListByDefault)
+def command() -> None:
+    """List the click models, or only those named; fit them to a click log; compare tables.
+
+    'clicks [NAME]...' lists click and stop probabilities of each grade. Parameters are written after the name, for
+    example navigational:position_bias=0.5; the file of a model that was fitted is as good as a name.
+    """
+
+
+@command.command("list")
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=click_model_names)
 @click.option("--bibtex", is_flag=True, help="Print what to cite, instead.")
 @plugin_option
-def command(names: tuple[str, ...], bibtex: bool) -> None:
-    """List the click models, or only those named: click and stop probabilities of each grade.
-
-    Parameters are written after the name, for example navigational:position_bias=0.5.
-    """
+def listed(names: tuple[str, ...], bibtex: bool) -> None:
+    """List the click models, or only those named: click and stop probabilities of each grade."""
     from ltr_duel.clicks import CLICK_MODELS
 
     print_catalogue(CLICK_MODELS, names, bibtex=bibtex)
+
+
+@command.command()
+@click.argument("file", metavar="LOG", type=click.Path(path_type=Path))
+@click.option("--format", "kind", default="", help="jsonl, csv, parquet or yandex, if the name does not say.")
+@click.option("--skip-bad", type=COUNT, default=0, show_default=True, help="Bad lines to pass over, and count.")
+@click.option("--model", "models", multiple=True, help="Model to fit; repeatable.  [default: all]")
+@click.option(
+    "--by", default="auto", help="document or grade: what has parameters.  [default: grade where all are known]"
+)
+@click.option("--train", type=float, default=0.75, show_default=True, help="First share of the sessions, to fit to.")
+@click.option("--iterations", type=COUNT, default=1000, show_default=True, help="Steps of EM at most.")
+@click.option("--tolerance", type=float, default=1e-9, show_default=True, help="Gain of a session that ends it.")
+@click.option("--smoothing", type=float, default=1.0, show_default=True, help="Successes and failures added.")
+@click.option("--updates", default="exact", show_default=True, help="exact, or pyclick to meet its figures.")
+@click.option("--out", type=click.Path(path_type=Path), help="Table of the best to write (.json), for --clicks.")
+def fit(
+    file: Path,
+    kind: str,
+    skip_bad: int,
+    models: tuple[str, ...],
+    by: str,
+    train: float,
+    iterations: int,
+    tolerance: float,
+    smoothing: float,
+    updates: str,
+    out: Path | None,
+) -> None:
+    """Fit click models to the sessions of LOG, judge them by sessions held out, and name the best.
+
+    Models: pbm, cascade, dcm, dbn, sdbn, ubm, ccm, and table, which is what simulations use.
+    """
+    from ltr_duel.clicks import (
+        best_fit,
+        check_clicks_path,
+        fit_click_models,
+        fit_lines,
+        fits_table,
+        places_table,
+        save_clicks,
+    )
+    from ltr_duel.core import InputError
+    from ltr_duel.logs import ClickLog, sessions_in_log
+
+    if out is not None:
+        check_clicks_path(out)
+    log = ClickLog(file, format=kind, skip_bad=skip_bad)
+    sessions = sessions_in_log(log, by)
+    if out is not None and not sessions.graded:
+        raise InputError(f"{out} cannot be written: a table for simulations needs grades on every row of {file}")
+    fits = fit_click_models(
+        sessions,
+        models,
+        train=train,
+        iterations=iterations,
+        tolerance=tolerance,
+        smoothing=smoothing,
+        updates=updates,
+    )
+    if log.bad.count:
+        click.echo(f"{log.bad.count:,} bad lines passed over")
+    for line in fit_lines(sessions, fits):
+        click.echo(line)
+    click.echo()
+    print_table(fits_table(fits))
+    click.echo()
+    print_table(places_table(fits))
+    best = best_fit(fits)
+    click.echo(f"\nbest: {best.form.name}")
+    for line in best.lines():
+        click.echo(f"  {line}")
+    if out is not None:
+        best = best_fit(fits, table=True)
+        save_clicks(best, out, source=str(file))
+        click.echo(f"{out}: {best.form.name}")
+
+
+@command.command()
+@click.argument("names", nargs=-1, required=True, metavar="FILE|NAME...")
+@plugin_option
+def compare(names: tuple[str, ...]) -> None:
+    """Show fitted models (.json) beside others, by default perfect, navigational and informational."""
+    from ltr_duel.clicks import models_table
+
+    print_table(models_table(names))

@@ -1,6 +1,7 @@
 """Click models: a grade becomes a probability to click, and to stop after the click.
 
-Nothing here knows rankers or lists beyond "these documents, in this order".
+Models of given probabilities, for simulation; and models that are fitted to sessions of real users. Nothing here knows
+rankers or lists beyond "these documents, in this order".
 """
 
 import lazy_loader
@@ -11,8 +12,15 @@ __all__ = [
     "CLICK_MODELS",
     "ClickFamily",
     "ClickModel",
+    "FittedClicks",
+    "Sessions",
+    "best_fit",
     "check_click_model",
     "click_model",
+    "fit_click_models",
+    "fit_clicks",
+    "models_table",
+    "save_clicks",
     "simulate_clicks",
     "users_of",
 ]

@@ -1,4 +1,17 @@
 from .check import check_click_model as check_click_model
+from .fit.api import TABLES as TABLES
+from .fit.api import FittedClicks as FittedClicks
+from .fit.api import fit_clicks as fit_clicks
+from .fit.compare import best_fit as best_fit
+from .fit.compare import fit_click_models as fit_click_models
+from .fit.compare import fit_lines as fit_lines
+from .fit.compare import fits_table as fits_table
+from .fit.compare import models_table as models_table
+from .fit.compare import places_table as places_table
+from .fit.file import check_clicks_path as check_clicks_path
+from .fit.file import save_clicks as save_clicks
+from .fit.forms import FORMS as FORMS
+from .fit.sessions import Sessions as Sessions
 from .model import CLICK_MODELS as CLICK_MODELS
 from .model import ClickFamily as ClickFamily
 from .model import ClickModel as ClickModel

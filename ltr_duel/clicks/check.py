@@ -47,7 +47,8 @@ def check_click_model(model: str | ClickFamily) -> None:
             raise InputError(f"{said}: its table for {grades} grades holds {plain.grades}")
         if list(p_click) != sorted(p_click):
             raise InputError(f"{said}, {grades} grades: a better document is clicked less: {p_click}")
-        for changed in (plain, ClickModel("", p_click, p_stop, stop_on="examine", position_bias=0.5)):
+        own = ClickModel("", p_click, p_stop, p_leave=family.p_leave, p_notice=family.p_notice)
+        for changed in (plain, own, ClickModel("", p_click, p_stop, stop_on="examine", position_bias=0.5)):
             _check_rates(said, changed)
 
 

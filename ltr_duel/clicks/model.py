@@ -49,6 +49,12 @@ class ClickModel:
     position_bias : float
         Users notice the document at place k = 1, 2, ... with probability ``k ** -position_bias``; what is not
         noticed is not clicked. 0, the default, for users who notice everything.
+    p_leave : tuple of float
+        Probability to end the session after an examined document of each grade that was not clicked, where that is
+        neither 0 nor `p_stop`, as ``stop_on`` says; empty otherwise.
+    p_notice : tuple of float
+        Probability to notice each place from the top, beside ``position_bias``; places further down are noticed like
+        the last one. Empty for 1.
 
     Raises
     ------
@@ -67,6 +73,8 @@ class ClickModel:
     p_stop: tuple[float, ...]
     stop_on: Literal["click", "examine"] = "click"
     position_bias: float = 0.0
+    p_leave: tuple[float, ...] = ()
+    p_notice: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.p_click) != len(self.p_stop) or not self.p_click:
@@ -74,9 +82,19 @@ class ClickModel:
                 f"click model '{self.name}' needs one click and one stop probability for each grade,"
                 f" not {len(self.p_click)} and {len(self.p_stop)}"
             )
-        for kind, values in (("click", self.p_click), ("stop", self.p_stop)):
+        if self.p_leave and len(self.p_leave) != len(self.p_click):
+            raise InputError(
+                f"click model '{self.name}' needs one probability to leave for each grade, not {len(self.p_leave)}"
+            )
+        if self.p_leave and self.stop_on == "examine":
+            raise InputError(
+                f"click model '{self.name}' has probabilities to leave of its own: stop_on must be 'click'"
+            )
+        for kind, values in (("click", self.p_click), ("stop", self.p_stop), ("leave", self.p_leave)):
             for grade, value in enumerate(values):
                 require_between(f"click model '{self.name}': {kind} probability of grade {grade}", value, 0, 1)
+        for place, value in enumerate(self.p_notice, 1):
+            require_between(f"click model '{self.name}': probability to notice place {place}", value, 0, 1)
         if self.stop_on not in STOP_RULES:
             raise unknown_name("stop rule", self.stop_on, STOP_RULES)
         require_between(f"click model '{self.name}': position bias", self.position_bias, 0)
@@ -88,7 +106,10 @@ class ClickModel:
 
     def attention(self, length: int) -> FloatVector:
         """Return the probability that each place of a list is noticed; shape (length,)."""
-        return np.arange(1.0, length + 1) ** -self.position_bias
+        decay = np.arange(1.0, length + 1) ** -self.position_bias
+        if not self.p_notice:
+            return decay
+        return decay * np.array(self.p_notice)[np.minimum(np.arange(length), len(self.p_notice) - 1)]
 
     def examination(self, grades: list[int]) -> FloatVector:
         """Return the probability that each document of a list is reached, in closed form.
@@ -106,6 +127,8 @@ class ClickModel:
         p_click = self.attention(len(grades)) * [self.p_click[g] for g in grades]
         p_stop = np.array([self.p_stop[g] for g in grades])
         go_on = 1 - (p_click if self.stop_on == "click" else 1.0) * p_stop
+        if self.p_leave:
+            go_on -= (1 - p_click) * [self.p_leave[g] for g in grades]
         return np.concatenate([[1.0], np.cumprod(go_on)[:-1]])
 
 
@@ -126,6 +149,8 @@ class ClickFamily(Component):
         As of every component (`ltr_duel.core.Component`).
     tables : dict
         For each number of grades that it is defined for, the click and the stop probability of each grade.
+    p_leave, p_notice : tuple of float
+        As of `ClickModel`; for users whose table has one number of grades.
 
     Examples
     --------
@@ -140,6 +165,8 @@ class ClickFamily(Component):
         default_factory=lambda: {"position_bias": (0, None)}, repr=False
     )
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"stop_on": STOP_RULES}, repr=False)
+    p_leave: tuple[float, ...] = field(default=(), repr=False)
+    p_notice: tuple[float, ...] = field(default=(), repr=False)
 
     def facts(self) -> dict[str, str]:
         """Return what a reader wants to know, by the words of a table's head."""
@@ -158,7 +185,10 @@ class ClickFamily(Component):
 
 
 CLICK_MODELS: Registry[ClickFamily] = Registry(
-    "click model", "ltr_duel.clicks.models", check="ltr_duel.clicks.check:check_click_model"
+    "click model",
+    "ltr_duel.clicks.models",
+    check="ltr_duel.clicks.check:check_click_model",
+    files=(".json", "ltr_duel.clicks.fit.file:read_family"),
 )
 
 
@@ -168,7 +198,8 @@ def click_model(text: str | ClickFamily | ClickModel, grades: int) -> ClickModel
     Parameters
     ----------
     text : str, ClickFamily or ClickModel
-        A name, with parameters if wanted: ``"navigational:position_bias=0.5"``, ``"perfect:stop_on=examine"``.
+        A name, with parameters if wanted: ``"navigational:position_bias=0.5"``, ``"perfect:stop_on=examine"``; or the
+        file of a model that was fitted to a log, ``"users.json"``.
     grades : int
         Relevance grades of the corpus, 0 included.
 
@@ -198,7 +229,8 @@ def click_model(text: str | ClickFamily | ClickModel, grades: int) -> ClickModel
             f"click model '{family.name}' is defined for {known} grades;"
             f" this corpus has {grades} (0..{grades - 1}): {others}"
         )
-    return ClickModel(label, *family.tables[grades], **params._asdict())
+    p_click, p_stop = family.tables[grades]
+    return ClickModel(label, p_click, p_stop, p_leave=family.p_leave, p_notice=family.p_notice, **params._asdict())
 
 
 class Users(NamedTuple):
@@ -229,6 +261,8 @@ def users_of(model: ClickModel, top: int) -> Users:
     """
     p_stop = np.asarray(model.p_stop, np.float64)
     p_leave = p_stop if model.stop_on == "examine" else np.zeros_like(p_stop)
+    if model.p_leave:
+        p_leave = np.asarray(model.p_leave, np.float64)
     return Users(np.asarray(model.p_click, np.float64), p_stop, p_leave, model.attention(top))
 
 

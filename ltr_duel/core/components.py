@@ -18,6 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from ltr_duel.core.digest import sha256_file
 from ltr_duel.core.errors import InputError, shown, unknown_name
 from ltr_duel.core.references import Reference, reference_of
 
@@ -123,6 +124,10 @@ class Registry(Generic[Item]):
     check : str
         Where the function lies that tests whether an item keeps the contract of its kind:
         ``"ltr_duel.bandits.check:check_policy"``.
+    files : tuple of str, optional
+        A suffix, and where the function lies that makes a component of a file: users may then type the name of such a
+        file instead of that of a component. Its label ends with a digest of the file, ``users.json#1f0c8a93``, and
+        stands for that content only.
 
     Examples
     --------
@@ -131,11 +136,19 @@ class Registry(Generic[Item]):
     (True, 'navigational')
     """
 
-    def __init__(self, kind: str, package: str, bind: Callable[[Item], None] | None = None, check: str = "") -> None:
+    def __init__(
+        self,
+        kind: str,
+        package: str,
+        bind: Callable[[Item], None] | None = None,
+        check: str = "",
+        files: tuple[str, str] | None = None,
+    ) -> None:
         self.kind = kind
         self._package = package
         self._bind = bind or (lambda item: None)
         self._check = check
+        self._files = files
         self._items: dict[str, Item] = {}
         self._complete = False
         REGISTRIES.append(self)
@@ -207,7 +220,13 @@ class Registry(Generic[Item]):
             return Configured(text.name, text, self._checked(text.name, text, text.params()))
         label = "".join(text.split())
         name, _, rest = label.partition(":")
-        item = self[name]
+        path, _, digest = text.partition(":")[0].strip().partition("#")
+        if self._files and path.endswith(self._files[0]):
+            item = self._from_file(path, digest)
+            name = item.name
+            label = f"{name}:{rest}" if rest else name
+        else:
+            item = self[name]
         defaults = item.params()._asdict()
         given: dict[str, Any] = {}
         for part in filter(None, rest.split(",")):
@@ -220,6 +239,20 @@ class Registry(Generic[Item]):
                 raise InputError(f"{self.kind} '{label}': '{key}' needs a value, as in '{name}:{key}={defaults[key]}'")
             given[key] = self._converted(label, key, value, defaults[key])
         return Configured(label, item, self._checked(label, item, item.params(**given)))
+
+    def _from_file(self, path: str, digest: str) -> Item:
+        """Make a component of a file; if a digest is given, of a file with that content."""
+        assert self._files is not None
+        try:
+            found = sha256_file(Path(path))[:8]
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise InputError(f"{path}: {why}; a {self.kind} is a name or such a file") from None
+        if digest and digest != found:
+            raise InputError(f"{path} is not the file that was meant: its digest is {found}, not {digest}")
+        made: Item = pkgutil.resolve_name(self._files[1])(Path(path), f"{path}#{found}")
+        self._bind(made)
+        return made
 
     def _converted(self, label: str, key: str, value: str, default: Any) -> Any:
         """Read a value as the type of its default."""

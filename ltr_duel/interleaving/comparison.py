@@ -148,6 +148,11 @@ class Comparer:
             "p_stop": list(self.clicks.p_stop),
             "stop_on": self.clicks.stop_on,
             "position_bias": self.clicks.position_bias,
+            **{
+                key: list(of)
+                for key, of in (("p_leave", self.clicks.p_leave), ("p_notice", self.clicks.p_notice))
+                if of
+            },
             "method": method.name,
             "method_parameters": params._asdict(),
             "outcome": self.outcome,

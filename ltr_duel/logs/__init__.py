@@ -20,6 +20,7 @@ __all__ = [
     "plan_impressions",
     "plot_comparison",
     "save_comparison",
+    "sessions_in_log",
     "simulate_log",
     "stopping_decisions",
     "weigh_outcomes",

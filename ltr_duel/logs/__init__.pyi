@@ -1,3 +1,4 @@
+from .clicked import sessions_in_log as sessions_in_log
 from .clusters import Means as Means
 from .compare import LogComparison as LogComparison
 from .compare import compare_log as compare_log

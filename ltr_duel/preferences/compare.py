@@ -15,8 +15,8 @@ from ltr_duel.preferences.tally import Tally, errors_of, preferences_of
 
 # What makes two matrices estimates of the same thing.
 _LAW = (
-    "corpus_sha256", "clicks", "p_click", "p_stop", "stop_on", "position_bias", "method", "method_parameters",
-    "outcome", "top", "ties", "tie_seed",
+    "corpus_sha256", "clicks", "p_click", "p_stop", "stop_on", "position_bias", "p_leave", "p_notice", "method",
+    "method_parameters", "outcome", "top", "ties", "tie_seed",
 )  # fmt: skip
 
 

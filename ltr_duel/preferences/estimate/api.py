@@ -200,6 +200,8 @@ def _rebuilt_settings(matrix: PreferenceMatrix, rankings: Rankings, clicks: Clic
         tuple(about["p_stop"]),
         stop_on=about.get("stop_on", "click"),
         position_bias=about.get("position_bias", 0.0),
+        p_leave=tuple(about.get("p_leave", ())),
+        p_notice=tuple(about.get("p_notice", ())),
     )
     return make_settings(
         rankings,

@@ -1,0 +1,105 @@
+"""Fitting click models: sessions a second of each, and beside PyClick (github.com/markovi/PyClick) if it is installed.
+
+Both fit the same simulated sessions by the same rules: the first three quarters, 50 iterations, all parameters one
+success and one failure ahead; then the log-likelihood and perplexity of the rest are computed. ``LTR_DUEL_SESSIONS``
+may name a session log of Yandex's format to take instead, for example PyClick's sample.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.timing import table
+from ltr_duel.clicks import FORMS, Sessions, fit_clicks
+from ltr_duel.logs import ClickLog, sessions_in_log
+from tests.reference.fitted_clicks import Truth, drawn
+
+_THEIRS = {"pbm": "PBM", "cascade": "CM", "dcm": "DCM", "dbn": "DBN", "sdbn": "SDBN", "ubm": "UBM", "ccm": "CCM"}
+_SESSIONS = {"PBM": 4000, "UBM": 4000, "DBN": 200, "CCM": 200}  # where theirs takes long
+_ALL = 40_000
+
+
+def simulated(n: int) -> Sessions:
+    """Draw sessions of ten places: 40 queries of 20 documents, each with three lists."""
+    rng = np.random.default_rng(0)
+    lists = np.array([rng.permutation(20)[:10] + 20 * query for query in range(40) for _ in range(3)])
+    truth = Truth(rng.uniform(0.02, 0.6, 800), rng.uniform(0.1, 0.7, 800), shared=[0.9])
+    sessions = drawn("dbn", truth, lists, n, rng)
+    return sessions._replace(query=sessions.query // 3, graded=False)
+
+
+def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
+    began = time.thread_time()
+    result = work()
+    return time.thread_time() - began, result
+
+
+def theirs(sessions: Sessions, name: str) -> tuple[float, float, float]:
+    """Return the seconds, log-likelihood and perplexity of PyClick."""
+    evaluation = importlib.import_module("pyclick.click_models.Evaluation")
+    results = importlib.import_module("pyclick.search_session.SearchResult")
+    searches = importlib.import_module("pyclick.search_session.SearchSession")
+    parts = []
+    for part in sessions.split(0.75):
+        made = []
+        for s, query in enumerate(part.query):
+            one = searches.SearchSession(str(query))
+            inside = slice(part.ptr[s], part.ptr[s + 1])
+            items, clicks = part.item[inside].tolist(), part.click[inside].tolist()
+            one.web_results = [results.SearchResult(str(i), int(c)) for i, c in zip(items, clicks, strict=True)]
+            made.append(one)
+        parts.append(made)
+    model = getattr(importlib.import_module(f"pyclick.click_models.{name}"), name)()
+
+    def work() -> tuple[float, float]:
+        model.train(parts[0])
+        likelihood = evaluation.LogLikelihood().evaluate(model, parts[1])
+        return likelihood, evaluation.Perplexity().evaluate(model, parts[1])[0]
+
+    spent, (likelihood, perplexity) = seconds(work)
+    return spent, likelihood, perplexity
+
+
+def ours(sessions: Sessions, name: str, **settings: Any) -> tuple[float, float, float]:
+    """Return the seconds, log-likelihood and perplexity of this package."""
+    first, rest = sessions.split(0.75)
+    fit_clicks(first.kept(np.arange(first.number) < 20), name, **settings)  # compile
+    spent, found = min(
+        (seconds(lambda: fit_clicks(first, name, held_out=rest, **settings)) for _ in range(3)), key=lambda one: one[0]
+    )
+    return spent, found.test.log_likelihood, found.test.perplexity
+
+
+def main() -> None:
+    path = os.environ.get("LTR_DUEL_SESSIONS")
+    sessions = sessions_in_log(ClickLog(path, format="yandex")) if path else simulated(_ALL)
+    sessions = sessions.kept(np.arange(sessions.number) < _ALL)
+    source = path or "simulated"
+    try:
+        importlib.import_module("pyclick")
+    except ImportError:
+        print("PyClick is not installed: no figures beside ours (pip install git+https://github.com/markovi/PyClick)\n")
+    else:
+        rows = []
+        for name, other in _THEIRS.items():
+            part = sessions.kept(np.arange(sessions.number) < _SESSIONS.get(other, _ALL))
+            slow, their_likelihood, their_perplexity = theirs(part, other)
+            fast, likelihood, perplexity = ours(part, name, updates="pyclick", iterations=50)
+            figures = [f"{value:.6f}" for value in (their_likelihood, likelihood, their_perplexity, perplexity)]
+            rows.append([name, f"{part.number:,}", *figures, f"{slow:.2f}", f"{fast:.4f}", f"{slow / fast:,.0f}"])
+        head = ["model", "sessions", "log-likelihood", "ours", "perplexity", "ours", "seconds", "ours", "times faster"]
+        table(f"PyClick and ours with its updates ({source}; held-out figures)", head, rows)
+        print()
+    rows = []
+    sessions = sessions if path else simulated(100_000)
+    for name in FORMS:
+        spent, likelihood, perplexity = ours(sessions, name)
+        rows.append([name, f"{likelihood:.6f}", f"{perplexity:.6f}", f"{spent:.2f}"])
+    head = ["model", "log-likelihood", "perplexity", "seconds"]
+    table(f"Maximum likelihood ({source}, {sessions.number:,} sessions; held-out figures)", head, rows)

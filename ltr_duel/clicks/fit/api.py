@@ -1,0 +1,212 @@
+"""Fit click models to sessions, and take a table for simulations from one: `fit_clicks`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.clicks.fit.em import UPDATES, Fit, fit_by_em
+from ltr_duel.clicks.fit.errors import standard_errors
+from ltr_duel.clicks.fit.evaluate import Score, score
+from ltr_duel.clicks.fit.forms import FORMS, Form
+from ltr_duel.clicks.fit.sessions import Sessions, check_sessions
+from ltr_duel.clicks.model import ClickModel
+from ltr_duel.core import FloatVector, InputError, require_between, unknown_name
+
+_LISTED = 20  # values in words
+
+
+class Estimates(NamedTuple):
+    """Some parameters with their standard errors (nan where the sessions do not tell)."""
+
+    values: FloatVector
+    errors: FloatVector
+
+
+@dataclass(frozen=True)
+class FittedClicks:
+    """A click model that was fitted to sessions.
+
+    Parameters
+    ----------
+    form : Form
+        Which model.
+    fit : Fit
+        Its parameters.
+    errors : ndarray of float64
+        Standard errors of ``fit.theta``, sessions being independent; nan where nothing is known.
+    graded : bool
+        Whether items are relevance grades.
+    train, test : Score
+        Figures on the sessions it was fitted to, and on those held out (None where none are).
+
+    Examples
+    --------
+    >>> "sdbn" in FORMS
+    True
+    """
+
+    form: Form
+    fit: Fit
+    errors: FloatVector
+    graded: bool
+    train: Score
+    test: Score | None
+
+    @property
+    def blocks(self) -> dict[str, Estimates]:
+        """The parameters by what they mean: of items, of places, shared by all."""
+        layout, form = self.fit.layout, self.form
+        cuts = {"attraction": (0, layout.satisfaction)}
+        if form.satisfies:
+            cuts["satisfaction"] = (layout.satisfaction, layout.place)
+        if form.by_place:
+            cuts[form.by_place] = (layout.place, layout.shared)
+        for n, name in enumerate(form.shared):
+            cuts[name] = (layout.shared + n, layout.shared + n + 1)
+        return {name: Estimates(self.fit.theta[a:b], self.errors[a:b]) for name, (a, b) in cuts.items()}
+
+    @property
+    def has_table(self) -> bool:
+        """Whether there are click and stop probabilities by grade, and attention by place alone."""
+        return self.graded and self.form.by_place in ("", "attention")
+
+    def lines(self) -> Iterator[str]:
+        """Yield the parameters in words: value and standard error by grade, by place, or shared."""
+        for name, (values, errors) in self.blocks.items():
+            if len(values) > _LISTED or (not self.graded and name in ("attraction", "satisfaction")):
+                yield f"{name}: {len(values):,} values, mean {values.mean():.3f}"
+                continue
+            cells = [
+                f"{value:.3f}" if np.isnan(error) else f"{value:.3f} ± {error:.3f}"
+                for value, error in zip(values, errors, strict=True)
+            ]
+            of = "by grade " if name in ("attraction", "satisfaction") else "by place " if len(values) > 1 else ""
+            yield f"{name} {of}".strip() + ": " + ", ".join(cells)
+
+    def model(self, name: str = "fitted") -> ClickModel:
+        """Return the model as simulations take it.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        ClickModel
+
+        Raises
+        ------
+        InputError
+            If items are documents, or the form has no such table.
+        """
+        if not self.graded:
+            raise InputError(f"{self.form.name} was fitted by document: a table for simulations needs relevance grades")
+        if not self.has_table:
+            raise InputError(
+                f"{self.form.name} cannot be written as a table of grades and places:"
+                f" '{self.form.by_place}' depends on more; take {', '.join(TABLES)}"
+            )
+        blocks = {name: np.clip(one.values, 0.0, None) for name, one in self.blocks.items()}
+        click, notice = blocks["attraction"], blocks.get("attention", np.ones(1))
+        click, notice = click * max(1.0, notice.max()), notice / max(1.0, notice.max())
+        stop, leave = np.zeros_like(click), np.zeros_like(click)
+        if self.form.name == "cascade":
+            stop[:] = 1.0
+        elif self.form.name == "ccm":
+            after_skip, irrelevant, relevant = (blocks[key][0] for key in self.form.shared)
+            stop, leave = 1 - ((1 - click) * irrelevant + click * relevant), leave + 1 - after_skip
+        elif self.form.satisfies:
+            going_on = blocks.get("going on", np.ones(1))[0]
+            stop, leave = 1 - going_on * (1 - blocks["satisfaction"]), leave + 1 - going_on
+
+        def numbers(values: FloatVector) -> tuple[float, ...]:
+            return tuple(np.clip(values, 0.0, 1.0).tolist())
+
+        return ClickModel(
+            name,
+            numbers(click),
+            numbers(stop),
+            p_leave=numbers(leave) if leave.any() else (),
+            p_notice=numbers(notice) if "attention" in blocks else (),
+        )
+
+
+TABLES = tuple(name for name, form in FORMS.items() if form.by_place in ("", "attention"))
+
+
+def fit_clicks(
+    sessions: Sessions,
+    model: str,
+    *,
+    held_out: Sessions | None = None,
+    iterations: int = 1000,
+    tolerance: float = 1e-9,
+    smoothing: float = 1.0,
+    updates: str = "exact",
+) -> FittedClicks:
+    """Fit one click model by expectation maximisation.
+
+    Parameters
+    ----------
+    sessions : Sessions
+        What users were shown and what they clicked.
+    model : {"pbm", "cascade", "dcm", "dbn", "sdbn", "ubm", "ccm", "table"}
+        Position-based, cascade, dependent, dynamic Bayesian network and its simple form, user browsing, click chain;
+        ``table`` is the simple DBN with attention by place, which is the model of `ClickModel`.
+    held_out : Sessions, optional
+        Sessions to judge it by.
+    iterations : int
+        At most so many steps; all probabilities begin at 0.5.
+    tolerance : float
+        End when a step gains less log-likelihood for each session.
+    smoothing : float
+        So many observations of a success, and as many of a failure, are added for each parameter: the mode under a
+        Beta(1 + smoothing, 1 + smoothing) prior. 0 for plain maximum likelihood.
+    updates : {"exact", "pyclick"}
+        Maximum likelihood, or the rules of the library PyClick, all iterations, to meet its figures.
+
+    Returns
+    -------
+    FittedClicks
+
+    Raises
+    ------
+    InputError
+        If there is no such model or rule, a setting is out of its range, or nothing can be learned from the sessions.
+
+    Examples
+    --------
+    >>> ptr, item = np.arange(0, 202, 2), np.tile([1, 0], 100)
+    >>> click = np.tile([True, False], 100)
+    >>> sessions = Sessions(ptr, item, click, np.zeros(100, np.int64), 2, True)
+    >>> fit_clicks(sessions, "cascade").model().p_click[1] > 0.98
+    True
+    """
+    if model not in FORMS:
+        raise unknown_name("click model to fit", model, FORMS)
+    if updates not in UPDATES:
+        raise unknown_name("rule of updates", updates, UPDATES)
+    if updates == "pyclick" and model == "table":
+        raise InputError("PyClick has no model 'table': fit it with exact updates")
+    require_between("iterations", iterations, 1, 1_000_000)
+    require_between("tolerance", tolerance, 0, 1)
+    require_between("smoothing", smoothing, 0, 1_000_000)
+    check_sessions(sessions)
+    if held_out is not None and held_out.number and held_out.places > sessions.places:
+        raise InputError(
+            f"a list that is held out has {held_out.places} places, the longest to fit has {sessions.places}"
+        )
+    form = FORMS[model]
+    fit = fit_by_em(form, sessions, iterations, tolerance, smoothing, updates)
+    exact = updates == "exact"
+    errors = standard_errors(form, fit, sessions) if exact else np.full(fit.layout.size, np.nan)
+    figures = [
+        score(form.code, fit.theta, fit.layout, some, not exact) if some is not None and some.number else None
+        for some in (sessions, held_out)
+    ]
+    assert figures[0] is not None
+    return FittedClicks(form, fit, errors, sessions.graded, figures[0], figures[1])

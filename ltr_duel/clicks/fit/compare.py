@@ -1,0 +1,182 @@
+"""Several fitted models beside each other: which one foresees held-out sessions best, and what users do by each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+
+from ltr_duel.clicks.fit.api import TABLES, FittedClicks, fit_clicks
+from ltr_duel.clicks.fit.forms import FORMS
+from ltr_duel.clicks.fit.sessions import Sessions, check_sessions
+from ltr_duel.clicks.model import CLICK_MODELS, ClickModel, click_model, users_of
+from ltr_duel.core import InputError, require_between, unknown_name
+
+_BESIDE = ("perfect", "navigational", "informational")
+_PLACES = 10  # shown of a table
+
+
+def fit_click_models(
+    sessions: Sessions, models: Sequence[str] = (), *, train: float = 0.75, updates: str = "exact", **settings: Any
+) -> list[FittedClicks]:
+    """Fit several click models to the first sessions, and judge them by the others.
+
+    Parameters
+    ----------
+    sessions : Sessions
+    models : sequence of str
+        By default all.
+    train : float
+        Share of the sessions to fit to, above 0. Of the rest, those count whose query occurs in the first.
+    updates : str
+    **settings
+        As of `fit_clicks`.
+
+    Returns
+    -------
+    list of FittedClicks
+
+    Raises
+    ------
+    InputError
+        As of `fit_clicks`; or if no session is left to judge by.
+
+    Examples
+    --------
+    >>> click = np.tile([True, False, False, True], 50)
+    >>> zeros = np.zeros(200, np.int64)
+    >>> sessions = Sessions(np.arange(0, 202, 2), zeros, click, zeros[:100], 1, True)
+    >>> best_fit(fit_click_models(sessions, ["pbm", "cascade"])).form.name
+    'cascade'
+    """
+    for name in models:
+        if name not in FORMS:
+            raise unknown_name("click model to fit", name, FORMS)
+    require_between("the share to fit to", train, 0.001, 1)
+    check_sessions(sessions)
+    first, rest = sessions.split(train)
+    if train < 1 and not rest.number:
+        raise InputError(
+            f"no session is left to judge by: {sessions.number:,} sessions, {first.number:,} of them to fit to,"
+            " and none of the others has a query of these; --train 1 judges by none"
+        )
+    names = dict.fromkeys(models or [name for name in FORMS if updates == "exact" or name != "table"])
+    return [fit_clicks(first, name, held_out=rest, updates=updates, **settings) for name in names]
+
+
+def best_fit(fits: Sequence[FittedClicks], *, table: bool = False) -> FittedClicks:
+    """Return the model with the best log-likelihood on held-out sessions (on those it was fitted to, if none are).
+
+    Parameters
+    ----------
+    fits : sequence of FittedClicks
+    table : bool
+        Only among those that simulations can use.
+
+    Returns
+    -------
+    FittedClicks
+
+    Raises
+    ------
+    InputError
+        If there is none.
+
+    Examples
+    --------
+    >>> best_fit([], table=True)
+    Traceback (most recent call last):
+    ...
+    ltr_duel.core.errors.InputError: no fitted model has a table of grades and places; fit pbm, cascade, dbn, sdbn, ...
+    """
+    among = [one for one in fits if one.has_table or not table]
+    if not among:
+        if fits and not fits[0].graded:
+            raise InputError("models fitted by document have no table for simulations: a log with grades is needed")
+        raise InputError(f"no fitted model has a table of grades and places; fit {', '.join(TABLES)}")
+    return max(among, key=lambda one: (one.test or one.train).log_likelihood)
+
+
+def fit_lines(sessions: Sessions, fits: Sequence[FittedClicks]) -> Iterator[str]:
+    """Yield what models were fitted to and judged by, in words."""
+    one = fits[0]
+    items = f"{sessions.items:,} relevance grades" if sessions.graded else f"{sessions.items:,} documents of queries"
+    yield f"{sessions.number:,} sessions, {sessions.click.sum():,} clicks, up to {sessions.places} places, {items}"
+    held_out = f"; {one.test.sessions:,} held out" if one.test else "; none held out"
+    yield f"fitted to {one.train.sessions:,}{held_out}"
+
+
+def fits_table(fits: Sequence[FittedClicks]) -> pd.DataFrame:
+    """Return a table of text: each model's size, log-likelihood and perplexity."""
+    rows = []
+    for one in fits:
+        held = one.test
+        rows.append(
+            {
+                "model": one.form.name,
+                "parameters": f"{one.fit.layout.size:,}",
+                "iterations": f"{one.fit.iterations:,}",
+                "log-likelihood": f"{one.train.log_likelihood:.4f}",
+                "held out": f"{held.log_likelihood:.4f}" if held else "",
+                "perplexity": f"{one.train.perplexity:.4f}",
+                "held-out perplexity": f"{held.perplexity:.4f}" if held else "",
+                "source": one.form.cite,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def places_table(fits: Sequence[FittedClicks]) -> pd.DataFrame:
+    """Return a table of text: the held-out perplexity of each place."""
+    rows = []
+    for one in fits:
+        by_place = (one.test or one.train).by_place[:_PLACES]
+        rows.append({"perplexity at": one.form.name, **{str(k): f"{value:.3f}" for k, value in enumerate(by_place, 1)}})
+    return pd.DataFrame(rows)
+
+
+def models_table(names: Sequence[str]) -> pd.DataFrame:
+    """Return a table of text: what users do by each click model.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Files of fitted models, or names. Beside them stand perfect, navigational and informational.
+
+    Returns
+    -------
+    DataFrame
+
+    Raises
+    ------
+    InputError
+        If there is no such model or file.
+
+    Examples
+    --------
+    >>> models_table(["cascade"]).columns.tolist()
+    ['', 'cascade', 'perfect', 'navigational', 'informational']
+    """
+    chosen = [CLICK_MODELS.configure(name) for name in dict.fromkeys((*names, *_BESIDE))]
+    grades = max(chosen[0].component.tables)
+    models = {one.label: click_model(one.label, grades) for one in chosen if grades in one.component.tables}
+    longest = min(_PLACES, max((len(model.p_notice) for model in models.values()), default=0) or _PLACES)
+    columns = {one.label: _column(models[one.label], longest) if one.label in models else {} for one in chosen}
+    rows = [row for row in columns[chosen[0].label] if any(columns[label].get(row) for label in columns)]
+    table = {"": rows} | {
+        label: [f"{column[row]:.3f}" if row in column else "" for row in rows] for label, column in columns.items()
+    }
+    return pd.DataFrame(table)
+
+
+def _column(model: ClickModel, places: int) -> dict[str, float]:
+    """Return the probabilities of a model by what they mean."""
+    users = users_of(model, places)
+    tables = {
+        "click, grade {}": (users.p_click, 0),
+        "stop after a click, grade {}": (users.p_stop, 0),
+        "stop without a click, grade {}": (users.p_leave, 0),
+        "attention, place {}": (users.attention, 1),
+    }
+    return {name.format(n): value for name, (values, first) in tables.items() for n, value in enumerate(values, first)}

@@ -1,0 +1,117 @@
+"""How well a fitted model foresees sessions that it has not seen."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.clicks.fit.forms import CASCADE, UBM, Layout
+from ltr_duel.clicks.fit.sessions import Sessions
+from ltr_duel.clicks.fit.walk import SMALL, TINY, step
+from ltr_duel.core import FloatVector, IntVector, kernel
+
+
+class Score(NamedTuple):
+    """Figures on held-out sessions.
+
+    Parameters
+    ----------
+    log_likelihood : float
+        The mean over sessions of the mean over places of log Pr(click or not | clicks above).
+    perplexity : float
+        The mean over places of `by_place`; 1 for an oracle, 2 for a coin.
+    by_place : ndarray of float64, shape (places,)
+        2 to the mean of -log2 Pr(click or not), not knowing the clicks above, for each place.
+    sessions : int
+    """
+
+    log_likelihood: float
+    perplexity: float
+    by_place: FloatVector
+    sessions: int
+
+
+def score(code: int, theta: FloatVector, layout: Layout, sessions: Sessions, published: bool) -> Score:
+    """Return the figures of a model; with ``published``, as PyClick counts what the cascade holds impossible."""
+    bits, shown = np.zeros(layout.places), np.zeros(layout.places)
+    product = np.ones(layout.places)
+    chances = np.empty(layout.places)
+    likelihood = add_likelihoods(
+        code, theta, layout, published, sessions.item, sessions.click, sessions.ptr, chances, product, bits, shown
+    )
+    bits -= np.log2(product)
+    by_place = 2 ** (bits[shown > 0] / shown[shown > 0])
+    return Score(likelihood / sessions.number, float(by_place.mean()), by_place, sessions.number)
+
+
+@kernel
+def add_likelihoods(
+    code: int,
+    theta: FloatVector,
+    layout: Layout,
+    published: bool,
+    item: IntVector,
+    click: NDArray[np.bool_],
+    ptr: IntVector,
+    chances: FloatVector,
+    product: FloatVector,
+    bits: FloatVector,
+    shown: FloatVector,
+) -> float:
+    """Add the bits of each place; return the sum over sessions of the mean log-likelihood of a place."""
+    whole = 0.0  # logarithms cost more than all the rest, so they are taken of products
+    for s in range(ptr.shape[0] - 1):
+        start, n = ptr[s], ptr[s + 1] - ptr[s]
+        reached, last, mean, together = 1.0, -1, 0.0, 1.0
+        for k in range(n):
+            attract, notice, after_click, after_skip = step(code, theta, layout, item[start + k], k, last)
+            p = reached * attract * notice
+            if published and code == CASCADE and last >= 0:
+                together *= TINY
+            elif click[start + k]:
+                together *= max(p, TINY)
+            else:
+                together *= 1.0 - p
+            if click[start + k]:
+                reached, last = after_click, k
+            elif published and code == CASCADE:
+                reached *= 1.0 - attract  # as PyClick has it: not given that nothing was clicked above
+            else:
+                reached *= (1.0 - attract * notice) * after_skip / (1.0 - p)
+            if together < SMALL:
+                mean += np.log(together)
+                together = 1.0
+        whole += (mean + np.log(together)) / n
+        click_chances(code, theta, layout, item, start, n, chances)
+        for k in range(n):
+            p = chances[k] if click[start + k] else 1.0 - chances[k]
+            product[k] *= max(p, TINY * TINY)
+            if product[k] < SMALL:
+                bits[k] -= np.log2(product[k])
+                product[k] = 1.0
+            shown[k] += 1.0
+    return whole
+
+
+@kernel
+def click_chances(
+    code: int, theta: FloatVector, layout: Layout, item: IntVector, start: int, n: int, chances: FloatVector
+) -> None:
+    """Write the probability to click each place, whatever was clicked above."""
+    if code == UBM:
+        for k in range(n):
+            chances[k] = 0.0
+        for last in range(-1, n):  # the click before: its probability times that of none between
+            between = 1.0 if last < 0 else chances[last]
+            for k in range(last + 1, n):
+                attract, notice, _, _ = step(code, theta, layout, item[start + k], k, last)
+                chances[k] += between * attract * notice
+                between *= 1.0 - attract * notice
+        return
+    reached = 1.0
+    for k in range(n):
+        attract, notice, after_click, after_skip = step(code, theta, layout, item[start + k], k, -1)
+        chances[k] = reached * attract * notice
+        reached *= attract * notice * after_click + (1.0 - attract * notice) * after_skip

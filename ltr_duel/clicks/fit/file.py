@@ -1,0 +1,136 @@
+"""The file of a fitted click model: JSON, written by `save_clicks`, read wherever a click model is named."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ltr_duel.clicks.fit.api import FittedClicks
+from ltr_duel.clicks.model import ClickFamily, ClickModel
+from ltr_duel.core import InputError, replacing
+
+FORMAT = "ltr-duel click model 1"
+_LARGEST = 1 << 22  # bytes
+_TABLES = ("click", "stop", "leave", "attention")
+
+
+def save_clicks(fitted: FittedClicks, path: str | Path, *, source: str = "") -> None:
+    """Write the table of a fitted click model, for ``--clicks``.
+
+    Parameters
+    ----------
+    fitted : FittedClicks
+    path : path
+        Ending with ``.json``.
+    source : str
+        What it was fitted to; kept in the file.
+
+    Raises
+    ------
+    InputError
+        If the model has no table by grade, the name does not end with .json, or the file cannot be written.
+
+    Examples
+    --------
+    >>> save_clicks(None, "users.txt")
+    Traceback (most recent call last):
+    ...
+    ltr_duel.core.errors.InputError: users.txt: the name of a click model's file ends with .json
+    """
+    path = Path(path)
+    check_clicks_path(path)
+    model = fitted.model(path.name)
+    about: dict[str, Any] = {
+        "format": FORMAT,
+        "model": fitted.form.name,
+        "source": source,
+        "click": model.p_click,
+        "stop": model.p_stop,
+        "leave": model.p_leave,
+        "attention": model.p_notice,
+        "errors": {
+            name: [None if math.isnan(error) else error for error in one.errors] for name, one in fitted.blocks.items()
+        },
+        "train": _figures(fitted.train),
+        "held_out": _figures(fitted.test),
+    }
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(about, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def check_clicks_path(path: Path) -> None:
+    """Refuse a name that would not be read again as that of a click model's file.
+
+    Raises
+    ------
+    InputError
+        If it does not end with .json, or holds a character that parts a click model's parameters.
+    """
+    if path.suffix != ".json":
+        raise InputError(f"{path}: the name of a click model's file ends with .json")
+    if set(str(path)) & set(":#"):
+        raise InputError(f"{path}: the name of a click model's file may not hold ':' or '#'")
+
+
+def _figures(score: Any) -> dict[str, Any] | None:
+    if score is None:
+        return None
+    return {
+        "sessions": score.sessions,
+        "log_likelihood": score.log_likelihood,
+        "perplexity": score.perplexity,
+        "perplexity_by_place": np.asarray(score.by_place).tolist(),
+    }
+
+
+def read_family(path: Path, name: str) -> ClickFamily:
+    """Read the file of a fitted click model as a component of that name.
+
+    Raises
+    ------
+    InputError
+        If it is not such a file, or its numbers are no probabilities.
+    """
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise InputError(f"{path}: too large for the file of a click model ({_LARGEST >> 20} MB at most)")
+        about = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{path}: not the JSON file of a click model, or cut short") from None
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise InputError(f"{path}: not the file of a click model: 'format' must be '{FORMAT}'")
+    tables = {key: _probabilities(path, key, about.get(key, [])) for key in _TABLES}
+    click, stop = tables["click"], tables["stop"]
+    if len(click) < 2:
+        raise InputError(f"{path}: 'click' must hold a probability for each of 2 or more grades")
+    if not all(tables["attention"] or (1.0,)):
+        raise InputError(f"{path}: 'attention' must be above 0 at each place")
+    try:
+        ClickModel(name, click, stop, p_leave=tables["leave"], p_notice=tables["attention"])
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return ClickFamily(
+        name=name,
+        tables={len(click): (click, stop)},
+        p_leave=tables["leave"],
+        p_notice=tables["attention"],
+        where=f"fitted: {about.get('model')} to {about.get('source')}",
+    )
+
+
+def _probabilities(path: Path, key: str, values: Any) -> tuple[float, ...]:
+    """Read a list of probabilities."""
+    if not isinstance(values, list) or len(values) > 1001:
+        raise InputError(f"{path}: '{key}' must be a list of at most 1,001 probabilities")
+    for place, value in enumerate(values, 1):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise InputError(
+                f"{path}: number {place} of '{key}' must be a probability between 0 and 1, not {value!r}"[:300]
+            )
+    return tuple(map(float, values))

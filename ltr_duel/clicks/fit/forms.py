@@ -1,0 +1,70 @@
+"""The click models that can be fitted, and where their parameters lie in one vector.
+
+The vector holds the attractiveness of each item (a query's document, or a relevance grade), then the satisfaction of
+each item, what depends on places, and what all places share; a model has some of them.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+PBM: Final = 0
+CASCADE: Final = 1
+DCM: Final = 2
+DBN: Final = 3
+SDBN: Final = 4
+UBM: Final = 5
+CCM: Final = 6
+TABLE: Final = 7
+
+
+class Form(NamedTuple):
+    """One click model: its number in kernels, its blocks of parameters, its source."""
+
+    name: str
+    code: int
+    satisfies: bool  # a probability for each item to be satisfied after a click
+    by_place: str  # what depends on the place: "", "attention", "attention, last click" or "going on"
+    shared: tuple[str, ...]
+    cite: str
+
+
+FORMS: Final = {
+    form.name: form
+    for form in (
+        Form("pbm", PBM, False, "attention", (), "Craswell et al., WSDM 2008"),
+        Form("cascade", CASCADE, False, "", (), "Craswell et al., WSDM 2008"),
+        Form("dcm", DCM, False, "going on", (), "Guo, Liu, Wang, WSDM 2009"),
+        Form("dbn", DBN, True, "", ("going on",), "Chapelle and Zhang, WWW 2009"),
+        Form("sdbn", SDBN, True, "", (), "Chapelle and Zhang, WWW 2009"),
+        Form("ubm", UBM, False, "attention, last click", (), "Dupret and Piwowarski, SIGIR 2008"),
+        Form(
+            "ccm",
+            CCM,
+            False,
+            "",
+            ("going on, no click", "going on, irrelevant click", "going on, relevant click"),
+            "Guo et al., WWW 2009",
+        ),
+        Form("table", TABLE, True, "attention", (), "sdbn with attention by place"),
+    )
+}
+
+
+class Layout(NamedTuple):
+    """Where the blocks of a parameter vector begin; the first one, attractiveness, at 0."""
+
+    satisfaction: int
+    place: int
+    shared: int
+    size: int
+    places: int  # of the longest list
+
+
+def layout_of(form: Form, items: int, places: int) -> Layout:
+    """Return the layout for that many items, and lists of up to so many places."""
+    satisfaction = items
+    place = satisfaction + items * form.satisfies
+    cells = {"": 0, "attention, last click": places * places}.get(form.by_place, places)
+    shared = place + cells
+    return Layout(satisfaction, place, shared, shared + len(form.shared), places)

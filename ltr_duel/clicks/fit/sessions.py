@@ -1,0 +1,109 @@
+"""Sessions as arrays: lists that were shown, what each place held, and what was clicked."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core import FloatVector, InputError, IntVector
+
+_MOST_PLACES = 1000
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Sessions(NamedTuple):
+    """Lists that were shown, with their clicks.
+
+    Session s holds the places ``ptr[s]`` to ``ptr[s + 1] - 1``.
+
+    Parameters
+    ----------
+    ptr : ndarray of int64, shape (sessions + 1,)
+    item : ndarray of int64, shape (places of all sessions,)
+        What stood there: the number of a query's document, or a relevance grade; below ``items``.
+    click : ndarray of bool, shape (places of all sessions,)
+    query : ndarray of int64, shape (sessions,)
+        Number of the query.
+    items : int
+    graded : bool
+        Whether items are relevance grades.
+
+    Examples
+    --------
+    >>> sessions = Sessions(np.array([0, 2]), np.array([0, 1]), np.array([False, True]), np.array([0]), 2, True)
+    >>> sessions.number, sessions.places
+    (1, 2)
+    """
+
+    ptr: IntVector
+    item: IntVector
+    click: NDArray[np.bool_]
+    query: IntVector
+    items: int
+    graded: bool
+
+    @property
+    def number(self) -> int:
+        """How many sessions there are."""
+        return len(self.ptr) - 1
+
+    @property
+    def places(self) -> int:
+        """Length of the longest list."""
+        return int(np.diff(self.ptr).max(initial=0))
+
+    def kept(self, chosen: NDArray[np.bool_]) -> Sessions:
+        """Return the marked sessions."""
+        sizes = np.diff(self.ptr)
+        inside = np.repeat(chosen, sizes)
+        ptr = np.concatenate([[0], np.cumsum(sizes[chosen])]).astype(np.int64)
+        return self._replace(ptr=ptr, item=self.item[inside], click=self.click[inside], query=self.query[chosen])
+
+    def grouped(self) -> tuple[Sessions, FloatVector]:
+        """Return the different sessions (same items, same clicks), and how often each occurs; the query is lost."""
+        sizes = np.diff(self.ptr)
+        keys = sizes.astype(np.uint64)
+        code = (2 * self.item + self.click).astype(np.uint64)
+        for k in range(self.places):
+            longer = sizes > k
+            mixed = (keys[longer] ^ code[self.ptr[:-1][longer] + k]) * _ODD
+            keys[longer] = mixed ^ (mixed >> np.uint64(29))
+        _, first, inverse, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+        twin = np.repeat(self.ptr[:-1][first][inverse] - self.ptr[:-1], sizes) + np.arange(len(code))
+        if (sizes[first][inverse] != sizes).any() or (code[np.minimum(twin, len(code) - 1)] != code).any():
+            return self, np.ones(self.number)  # two sessions have the same key by chance
+        chosen = np.zeros(self.number, np.bool_)
+        chosen[first] = True
+        return self.kept(chosen), counts[np.argsort(first)].astype(np.float64)
+
+    def split(self, share: float) -> tuple[Sessions, Sessions]:
+        """Return the first share of the sessions, and of the others those with a query that occurs in the first."""
+        first = np.arange(self.number) < int(self.number * share)
+        known = np.isin(self.query, self.query[first])
+        return self.kept(first), self.kept(~first & known)
+
+
+def check_sessions(sessions: Sessions) -> None:
+    """Refuse sessions that nothing can be learned from, or whose arrays do not fit together.
+
+    Raises
+    ------
+    InputError
+        With one sentence.
+    """
+    ptr, item, click, query, items, _ = sessions
+    fit = len(ptr) >= 1 and ptr[0] == 0 and ptr[-1] == len(item) == len(click) and len(query) == len(ptr) - 1
+    if not fit or (np.diff(ptr) < 1).any():
+        raise InputError("sessions: the arrays do not fit together, or a list is empty")
+    if sessions.number == 0:
+        raise InputError("there is no session to fit click models to")
+    if item.min() < 0 or item.max() >= items:
+        raise InputError(f"sessions: an item is not in 0..{items - 1}")
+    if sessions.places > _MOST_PLACES:
+        raise InputError(f"a list of {sessions.places:,} places is too long to fit click models to ({_MOST_PLACES:,})")
+    if not click.any():
+        raise InputError("no session has a click: click models cannot be fitted")
+    if sessions.places == 1:
+        raise InputError("every list holds one document: nothing is known of places or of what users do after a click")

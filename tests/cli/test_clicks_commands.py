@@ -1,0 +1,60 @@
+"""The commands of fitted click models: from a log to a file that ``--clicks`` takes."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ltr_duel.clicks import CLICK_MODELS
+from tests.logs.test_clicked import log_of, row
+from tests.reference.fitted_clicks import Truth, drawn
+
+TRUTH = Truth([0.1, 0.5, 0.9], [0.1, 0.4, 0.8])
+
+
+def users_log(folder, n=3000):
+    rng = np.random.default_rng(0)
+    sessions = drawn("sdbn", TRUTH, rng.integers(0, 3, (20, 5)), n, rng)
+    grades, clicks = sessions.item.reshape(n, 5).tolist(), sessions.click.reshape(n, 5)
+    rows = [
+        row(s, f"q{query}", [f"d{k}" for k in range(5)], (np.flatnonzero(clicks[s]) + 1).tolist(), grades=grades[s])
+        for s, query in enumerate(sessions.query)
+    ]
+    return log_of(folder, rows)
+
+
+def test_a_fitted_file_goes_from_the_log_to_clicks(ltr_duel, corpus, tmp_path):
+    path, out = users_log(tmp_path), tmp_path / "users.json"
+    code, said, wrong = ltr_duel("clicks", "fit", path, "--model", "sdbn", "--model", "pbm", "--out", out)
+    assert code == 0 and not wrong and "best: sdbn" in said and "satisfaction by grade: " in said
+    assert json.loads(out.read_text())["held_out"]["sessions"] == 750
+    code, said, wrong = ltr_duel("clicks", "compare", out)
+    assert code == 0 and "navigational" in said and "click, grade 2" in said
+    words = ["prefs", "estimate", corpus, "--rankers", "features:1,2", "--comparisons", 200, "--clicks", out]
+    code, said, wrong = ltr_duel(*words, "--out", tmp_path / "m.parquet")
+    assert code == 0, wrong
+    about = ltr_duel("prefs", "show", tmp_path / "m.parquet").out
+    assert f"clicks: {out}#" in about
+    code, said, wrong = ltr_duel("clicks", "navigational")
+    assert code == 0 and said.startswith("navigational") and "informational" not in said
+    assert ltr_duel("clicks").out.count("stops, by grade") == len(CLICK_MODELS.names())
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["--model", "pmb"], "no click model to fit 'pmb'; did you mean 'pbm'"),
+        (["--by", "documents"], "no kind of items 'documents'; did you mean 'document'"),
+        (["--out", "users.txt"], "ends with .json"),
+        (["--out", "us:ers.json"], "may not hold ':'"),
+        (["--by", "document", "--out", "users.json"], "needs grades on every row"),
+        (["--train", "2"], "share to fit to must be between"),
+        (["--updates", "em"], "no rule of updates 'em'"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence(ltr_duel, words, said, tmp_path):
+    path = log_of(tmp_path, [row(n, "q", ["a", "b"], [1], grades=[1, 0]) for n in range(8)])
+    code, printed, wrong = ltr_duel("clicks", "fit", path, *words)
+    assert code == 2 and not printed and said in wrong and wrong.count("\n") == 1

@@ -1,0 +1,288 @@
+"""Fitted click models: EM against enumeration, known parameters, PyClick's figures, files for --clicks, refusals."""
+
+from __future__ import annotations
+
+import json
+from math import log, log2
+
+import numpy as np
+import pytest
+
+from ltr_duel.clicks.check import check_click_model
+from ltr_duel.clicks.fit.api import TABLES, fit_clicks
+from ltr_duel.clicks.fit.compare import best_fit, fit_click_models, models_table
+from ltr_duel.clicks.fit.em import fit_by_em
+from ltr_duel.clicks.fit.file import FORMAT, save_clicks
+from ltr_duel.clicks.fit.forms import FORMS
+from ltr_duel.clicks.fit.sessions import Sessions
+from ltr_duel.clicks.fit.walk import session_entries
+from ltr_duel.clicks.model import CLICK_MODELS, click_model
+from ltr_duel.core.errors import InputError
+from ltr_duel.core.jit import interpreted
+from ltr_duel.core.random import stream
+from tests.reference.fitted_clicks import Truth, attention_key, drawn, em, made_log, worlds
+
+ATTRACT = [0.15, 0.4, 0.8]
+ATTENTION = [1.0, 0.85, 0.7, 0.5, 0.4, 0.3]
+ATTENTION_AFTER = [1.0 if (k, last) == (0, 5) else 0.9 - 0.1 * k + 0.02 * last for k in range(6) for last in range(6)]
+TRUTHS = {
+    "pbm": Truth(ATTRACT, place=ATTENTION),
+    "cascade": Truth(ATTRACT),
+    "dcm": Truth(ATTRACT, place=[0.9, 0.8, 0.6, 0.5, 0.4, 0.5]),
+    "dbn": Truth(ATTRACT, [0.2, 0.5, 0.7], shared=[0.85]),
+    "sdbn": Truth(ATTRACT, [0.2, 0.5, 0.7]),
+    "ubm": Truth(ATTRACT, place=ATTENTION_AFTER),
+    "ccm": Truth(ATTRACT, shared=[0.9, 0.8, 0.4]),
+    "table": Truth(ATTRACT, [0.2, 0.5, 0.7], ATTENTION),
+}
+# PyClick (commit 98e7e46, Python 3.11) on `made_log`: 300 sessions to train, 100 to test, 50 iterations.
+PYCLICK = {
+    "pbm": (-0.36999186, 1.45651506),
+    "cascade": (-7.87704503, 1.48836013),
+    "dcm": (-0.37221550, 1.45329438),
+    "dbn": (-0.36770436, 1.45353803),
+    "sdbn": (-0.37585913, 1.45438103),
+    "ubm": (-0.36206180, 1.45464279),
+    "ccm": (-0.36667812, 1.45850784),
+}
+
+
+def lists_of(places, n, seed=0):
+    return stream(seed, "lists").integers(0, 3, (n, places))
+
+
+def as_sessions(pairs):
+    ptr = np.concatenate([[0], np.cumsum([len(items) for items, _ in pairs])])
+    item = np.array([i for items, _ in pairs for i in items])
+    click = np.array([bool(c) for _, clicks in pairs for c in clicks])
+    return Sessions(ptr, item, click, np.zeros(len(pairs), np.int64), 3, True)
+
+
+def few_sessions(form, places=4):
+    sessions = drawn(form, TRUTHS[form], lists_of(6, 12), 40, stream(1, form))
+    pairs = []
+    for s, start in enumerate(sessions.ptr[:-1]):
+        n = places - s % 3  # lists of several lengths
+        pairs.append((sessions.item[start : start + n].tolist(), sessions.click[start : start + n].tolist()))
+    return pairs
+
+
+def in_layout(form, theta, layout, places):
+    """Return the reference's parameters as a vector."""
+    vector = np.full(layout.size, 0.5)
+    begins = {"attract": 0, "satisfy": layout.satisfaction, "place": layout.place, "shared": layout.shared}
+    for (kind, number), value in theta.items():
+        vector[begins[kind] + number] = value
+    return vector
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_em_equals_enumeration_of_all_that_could_have_happened(form):
+    pairs = few_sessions(form)
+    fit = fit_by_em(FORMS[form], as_sessions(pairs), 4, 0.0, 1.0, "exact")
+    wanted = in_layout(form, em(form, pairs, 4, 4), fit.layout, 4)
+    if fit.reference >= 0:
+        attention = wanted[fit.reference]
+        wanted[fit.layout.place : fit.layout.shared] /= attention
+        wanted[: fit.layout.satisfaction] *= attention
+    assert fit.theta == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_log_likelihood_and_perplexity_equal_enumeration(form):
+    pairs = few_sessions(form)
+    found = fit_clicks(as_sessions(pairs), form, iterations=3)
+    theta, layout = found.fit.theta, found.fit.layout
+    begins = {"attract": 0, "satisfy": layout.satisfaction, "place": layout.place, "shared": layout.shared}
+    likelihood, bits, shown = 0.0, np.zeros(4), np.zeros(4)
+    for items, clicks in pairs:
+        all_of_them = list(worlds(form, lambda kind, n: theta[begins[kind] + n], items, 4))
+        likelihood += log(sum(p for p, said, _ in all_of_them if said == tuple(clicks))) / len(items)
+        for k, click in enumerate(clicks):
+            chance = sum(p for p, said, _ in all_of_them if said[k])
+            bits[k] -= log2(chance if click else 1 - chance)
+            shown[k] += 1
+    assert found.train.log_likelihood == pytest.approx(likelihood / len(pairs), abs=1e-12)
+    assert found.train.by_place == pytest.approx(2 ** (bits / shown), abs=1e-12)
+    assert found.train.perplexity == pytest.approx((2 ** (bits / shown)).mean(), abs=1e-12)
+
+
+def truth_in(found, truth):
+    return np.concatenate([np.array(part, float) for part in truth])
+
+
+def errors_in_standard(form, n, seed):
+    """Return (estimate - truth) / error of all parameters that have an error, and the errors."""
+    sessions = drawn(form, TRUTHS[form], lists_of(6, 20), n, stream(seed, form))
+    found = fit_clicks(sessions, form, smoothing=1.0, tolerance=1e-10, iterations=3000)
+    known = ~np.isnan(found.errors)
+    assert known[:3].all() and known.sum() >= len(found.fit.theta) - 22  # the cells of ubm that cannot occur
+    return (found.fit.theta - truth_in(found, TRUTHS[form]))[known] / found.errors[known], found.errors[known]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_parameters_of_a_hundred_thousand_sessions_are_recovered(form):
+    z, errors = errors_in_standard(form, 100_000, 2)
+    assert np.abs(z).max() < 4 and (np.abs(z) < 1.96).mean() >= 0.75
+    assert np.median(errors) < 0.02
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("form", FORMS)
+def test_intervals_cover(form):
+    z = np.concatenate([errors_in_standard(form, 20_000, seed)[0] for seed in range(60)])
+    assert 0.92 < (np.abs(z) < 1.96).mean() < 0.98
+
+
+def pyclick_sessions():
+    rows = list(made_log())
+    numbers = {}
+    item = np.array([numbers.setdefault((q, d), len(numbers)) for q, documents, _ in rows for d in documents])
+    click = np.array([c for _, _, clicks in rows for c in clicks], np.bool_)
+    query = np.array([q for q, _, _ in rows])
+    return Sessions(np.arange(0, 10 * len(rows) + 1, 10), item, click, query, len(numbers), False)
+
+
+@pytest.mark.parametrize("form", PYCLICK)
+def test_pyclicks_figures_are_met_with_its_updates(form):
+    sessions = pyclick_sessions()
+    (found,) = fit_click_models(sessions, [form], updates="pyclick", iterations=50)
+    assert (found.test.log_likelihood, found.test.perplexity) == pytest.approx(PYCLICK[form], abs=1e-6)
+
+
+@pytest.mark.parametrize("form", [form for form in PYCLICK if form not in ("cascade", "pbm", "ubm")])
+def test_exact_updates_are_more_likely_than_those_of_pyclick(form):
+    sessions = pyclick_sessions()
+    exact, theirs = (fit_clicks(sessions, form, updates=rule, smoothing=0.1) for rule in ("exact", "pyclick"))
+    assert exact.train.log_likelihood > theirs.train.log_likelihood + 1e-3
+
+
+def test_sessions_that_say_the_same_are_counted_once():
+    sessions = drawn("sdbn", TRUTHS["sdbn"], lists_of(6, 3), 500, stream(3, "twins"))
+    different, weight = sessions.grouped()
+    assert different.number < 150 and weight.sum() == 500
+    rows = np.concatenate([sessions.item.reshape(500, 6), sessions.click.reshape(500, 6)], axis=1)
+    wanted, counts = np.unique(rows, axis=0, return_counts=True)
+    found = np.concatenate([different.item.reshape(-1, 6), different.click.reshape(-1, 6)], axis=1)
+    order = np.lexsort(found.T[::-1])
+    assert (found[order] == wanted).all() and (weight[order] == counts).all()
+
+
+def test_kernels_say_the_same_interpreted():
+    from ltr_duel.clicks.fit.forms import layout_of
+    from ltr_duel.clicks.fit.walk import work_for
+
+    sessions = drawn("ccm", TRUTHS["ccm"], lists_of(6, 3), 5, stream(4, "same"))
+    for form in FORMS.values():
+        layout = layout_of(form, 3, 6)
+        theta = stream(5, form.name).random(layout.size)
+        results = []
+        for entries in (session_entries, interpreted(session_entries)):
+            work = work_for(6)
+            said = [
+                entries(form.code, theta, layout, sessions.item, sessions.click, a, a + 6, work)
+                for a in sessions.ptr[:-1]
+            ]
+            results.append((said, [part.copy()[: said[-1][0]] for part in work[2:]]))
+        assert np.allclose(results[0][0], results[1][0], rtol=1e-12)
+        assert all(np.allclose(a, b, rtol=1e-12) for a, b in zip(results[0][1], results[1][1], strict=True))
+
+
+@pytest.mark.parametrize("form", TABLES)
+def test_a_file_is_as_good_as_a_name(form, tmp_path):
+    sessions = drawn(form, TRUTHS[form], lists_of(6, 20), 20_000, stream(6, form))
+    found = fit_clicks(sessions, form)
+    path = tmp_path / "users.json"
+    save_clicks(found, path, source="a log")
+    model = click_model(f"{path}:position_bias=0.5", 3)
+    assert model.position_bias == 0.5 and model.name.startswith(f"{path}#")
+    model = click_model(str(path), 3)
+    check_click_model(str(path))
+    shown = [2, 0, 1, 1, 0, 2]
+    expected = model.examination(shown) * model.attention(6) * [model.p_click[g] for g in shown]
+    truth = drawn(form, TRUTHS[form], [shown], 20_000, stream(7, form)).click.reshape(-1, 6).mean(axis=0)
+    assert expected == pytest.approx(truth, abs=0.02)
+    label = CLICK_MODELS.configure(str(path)).label
+    assert CLICK_MODELS.configure(label).label == label
+    path.write_text(path.read_text().replace("a log", "another"))
+    with pytest.raises(InputError, match="is not the file that was meant"):
+        CLICK_MODELS.configure(label)
+
+
+def test_the_best_is_that_of_the_users():
+    lists = lists_of(6, 20)
+    for form in ("pbm", "sdbn", "ubm"):
+        fits = fit_click_models(drawn(form, TRUTHS[form], lists, 20_000, stream(8, form)), ["pbm", "sdbn", "ubm"])
+        assert best_fit(fits).form.name in ((form, "ubm") if form == "pbm" else (form,))
+
+
+GOOD = {"format": FORMAT, "model": "sdbn", "source": "x", "click": [0.1, 0.9], "stop": [0.2, 0.5]}
+FORGED = [
+    ("", "not the JSON file"),
+    ('{"format":', "not the JSON file"),
+    ("[" * 100_000, "not the JSON file"),
+    ("[]", "'format' must be"),
+    (json.dumps(GOOD | {"format": "other"}), "'format' must be"),
+    (json.dumps(GOOD | {"click": [0.1, 1.9]}), "number 2 of 'click' must be a probability between 0 and 1, not 1.9"),
+    (json.dumps(GOOD | {"click": [0.1, True]}), "number 2 of 'click' must be"),
+    (json.dumps(GOOD | {"click": [0.1, float("nan")]}), "number 2 of 'click' must be"),
+    (json.dumps(GOOD | {"click": {"0": 1}}), "'click' must be a list"),
+    (json.dumps(GOOD | {"click": [0.1]}), "'click' must hold a probability for each of 2 or more grades"),
+    (json.dumps(GOOD | {"stop": [0.1]}), "needs one click and one stop probability for each grade, not 2 and 1"),
+    (json.dumps(GOOD | {"leave": [0.1]}), "needs one probability to leave for each grade, not 1"),
+    (json.dumps(GOOD | {"attention": [1, 0]}), "'attention' must be above 0"),
+]
+
+
+@pytest.mark.parametrize("text, said", FORGED)
+def test_forged_files_are_refused(text, said, tmp_path):
+    path = tmp_path / "users.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=said) as caught:
+        click_model(str(path), 2)
+    assert "\n" not in str(caught.value) and "users.json" in str(caught.value)
+
+
+def test_models_are_shown_beside_each_other(tmp_path):
+    path = tmp_path / "users.json"
+    path.write_text(json.dumps(GOOD | {"leave": [0.3, 0.3], "attention": [1, 0.5]}))
+    shown = models_table([str(path)])
+    assert shown.columns.tolist()[2:] == ["perfect", "navigational", "informational"]
+    values = shown.set_index("").iloc[:, 0]
+    assert values["click, grade 1"] == "0.900" and values["stop without a click, grade 0"] == "0.300"
+    assert values["attention, place 2"] == "0.500"
+    with pytest.raises(InputError, match=r"no.json: No such file"):
+        models_table(["no.json"])
+
+
+def refused(sessions, said, **settings):
+    with pytest.raises(InputError, match=said):
+        fit_click_models(sessions, **settings)
+
+
+def test_what_nothing_can_be_learned_from_is_refused():
+    sessions = as_sessions([([0, 1], [False, True])] * 8)
+    refused(as_sessions([([0, 1], [False, False])] * 8), "no session has a click")
+    refused(as_sessions([([0], [True])] * 8), "every list holds one document")
+    refused(sessions.kept(np.zeros(8, np.bool_)), "there is no session")
+    refused(sessions, "no click model to fit 'pmb'; did you mean 'pbm'", models=["pmb"])
+    refused(sessions, "no rule of updates 'em'", updates="em")
+    refused(sessions, "PyClick has no model 'table'", updates="pyclick", models=["table"])
+    refused(sessions, "smoothing must be between 0", smoothing=-1.0)
+    refused(sessions, "iterations must be between 1", iterations=0)
+    refused(sessions, "share to fit to must be between", train=0.0)
+    refused(sessions._replace(query=np.arange(8)), "no session is left to judge by")
+    refused(sessions._replace(items=1), r"an item is not in 0\.\.0")
+    assert fit_click_models(sessions, ["dcm"], train=1.0)[0].test is None
+    documents = fit_click_models(sessions._replace(graded=False), ["sdbn"])
+    with pytest.raises(InputError, match="a log with grades is needed"):
+        best_fit(documents, table=True)
+    with pytest.raises(InputError, match="cannot be written as a table"):
+        fit_click_models(sessions, ["ubm"])[0].model()
+
+
+def test_nothing_observed_leaves_parameters_at_a_half_without_an_error():
+    sessions = as_sessions([([0, 1], [True, False]), ([1, 0], [False, True])] * 20)
+    found = fit_clicks(sessions, "sdbn", smoothing=0.0)
+    assert found.fit.theta[2] == 0.5 and np.isnan(found.errors[2])
+    assert attention_key("ubm", 2, -1, 5) == 14

@@ -1,0 +1,155 @@
+"""Click models the slow way: sessions drawn event by event, EM by enumeration of all that could have happened."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.clicks.fit.sessions import Sessions
+
+
+class Truth(NamedTuple):
+    """Parameters of a model by name; what a model has not is empty."""
+
+    attract: Sequence[float]
+    satisfy: Sequence[float] = ()
+    place: Sequence[float] = ()
+    shared: Sequence[float] = ()
+
+
+def attention_key(form, k, last, places):
+    return k * places + (last if last >= 0 else places - 1) if form == "ubm" else k
+
+
+def worlds(form, value, items, places, k=0, last=-1):
+    """Yield (probability, clicks, events) of all that can happen from place k on; events are (parameter, came true)."""
+    if k == len(items):
+        yield 1.0, (), ()
+        return
+    i, end = items[k], k == len(items) - 1
+
+    def tossed(key):
+        p = value(*key)
+        return ((p, ((key, True),)), (1 - p, ((key, False),)))
+
+    noticing = [(1.0, ())]
+    if form in ("pbm", "ubm", "table"):
+        noticing = tossed(("place", attention_key(form, k, last, places)))
+    for p_notice, noticed in noticing:
+        for p_attract, attracted in tossed(("attract", i)):
+            click = all(true for _, true in (*noticed, *attracted))
+            for p_on, events, on in after(form, tossed, i, k, click, end):
+                here = p_notice * p_attract * p_on
+                if on:
+                    for p, clicks, later in worlds(form, value, items, places, k + 1, k if click else last):
+                        yield here * p, (click, *clicks), (*noticed, *attracted, *events, *later)
+                else:
+                    yield here, (click,) + (False,) * (len(items) - k - 1), (*noticed, *attracted, *events)
+
+
+def after(form, tossed, i, k, click, end):
+    """Yield (probability, events, whether the user goes on)."""
+    if form == "cascade":
+        yield 1.0, (), not click
+    elif end or (not click and form not in ("dbn", "ccm")) or form in ("pbm", "ubm"):
+        yield 1.0, (), True
+    elif form == "dcm":
+        for p, events in tossed(("place", k)):
+            yield p, events, events[0][1]
+    elif form in ("sdbn", "table"):
+        for p, events in tossed(("satisfy", i)):
+            yield p, events, not events[0][1]
+    elif form == "dbn":
+        for p, events in tossed(("satisfy", i)) if click else ((1.0, ()),):
+            if events and events[0][1]:
+                yield p, events, False
+            else:
+                for p_on, going in tossed(("shared", 0)):
+                    yield p * p_on, events + going, going[0][1]
+    elif not click:
+        for p, events in tossed(("shared", 0)):
+            yield p, events, events[0][1]
+    else:
+        for p, events in tossed(("attract", i)):
+            for p_on, going in tossed(("shared", 2 if events[0][1] else 1)):
+                yield p * p_on, events + going, going[0][1]
+
+
+def em(form, sessions, places, steps, smoothing=1.0):
+    """Return the parameters after so many steps, by (kind, number); sessions are (items, clicks)."""
+    theta = defaultdict(lambda: 0.5)
+    for _ in range(steps):
+        true, asked = defaultdict(float), defaultdict(float)
+        for items, clicks in sessions:
+            fitting = [
+                (p, events)
+                for p, said, events in worlds(form, lambda *key, theta=theta: theta[key], items, places)
+                if said == tuple(clicks)
+            ]
+            whole = sum(p for p, _ in fitting)
+            for p, events in fitting:
+                for key, came in events:
+                    true[key] += p / whole * came
+                    asked[key] += p / whole
+        theta = defaultdict(lambda: 0.5, {key: (true[key] + smoothing) / (asked[key] + 2 * smoothing) for key in asked})
+    return theta
+
+
+def drawn(form, truth, lists, n, rng):
+    """Draw sessions: each shows one of the lists of grades, shape (lists, places)."""
+    chosen = rng.integers(0, len(lists), n)
+    item = np.asarray(lists)[chosen]
+    places = item.shape[1]
+    attract, satisfy, place, shared = (np.array(part) for part in truth)
+    click = np.zeros(item.shape, np.bool_)
+    there, last = np.ones(n, np.bool_), np.full(n, -1)
+    for k in range(places):
+        i = item[:, k]
+        click[:, k] = there & (rng.random(n) < attract[i])
+        if form in ("pbm", "table"):
+            click[:, k] &= rng.random(n) < place[k]
+        elif form == "ubm":
+            click[:, k] &= rng.random(n) < place[k * places + np.where(last >= 0, last, places - 1)]
+        c = click[:, k]
+        last[c] = k
+        if form == "cascade":
+            there &= ~c
+        elif form == "dcm":
+            there &= ~c | (rng.random(n) < place[k])
+        elif form in ("sdbn", "table", "dbn"):
+            there &= ~c | (rng.random(n) >= satisfy[i])
+        if form == "dbn":
+            there &= rng.random(n) < shared[0]
+        elif form == "ccm":
+            on = np.where(rng.random(n) < attract[i], shared[2], shared[1])
+            there &= rng.random(n) < np.where(c, on, shared[0])
+    ptr = np.arange(0, n * places + 1, places)
+    return Sessions(ptr, item.ravel(), click.ravel(), chosen, len(truth.attract), True)
+
+
+def made_log(n=400):
+    """Yield (query, documents, clicks) of sessions of ten places, made of whole numbers alone: the same everywhere."""
+    state = 12345
+
+    def below(m):
+        nonlocal state
+        state = (state * 1103515245 + 12345) % 2**31
+        return (state >> 8) % m
+
+    for _ in range(n):
+        query = below(5)
+        documents = list(range(14))
+        for k in range(10):
+            other = k + below(14 - k)
+            documents[k], documents[other] = documents[other], documents[k]
+        clicks, going = [], True
+        for document in documents[:10]:
+            clicks.append(int(going and below(100) < 8 + (7 * document + 3 * query) % 40))
+            if clicks[-1]:
+                going = below(100) < 55
+            elif going:
+                going = below(100) < 93
+        yield query, documents[:10], clicks

@@ -104,7 +104,9 @@ def run_tests(tests: Sequence[str], replaced: OneModule | None = None, until_fir
 
 def _be_the_child(tests: Sequence[str], replaced: OneModule | None, output: int) -> None:
     """Run pytest and leave; never returns."""
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))  # at once both, and it would be killed without a word
+    resource.setrlimit(
+        resource.RLIMIT_CPU, (SECONDS, SECONDS + 5)
+    )  # at once both, and it would be killed without a word
     os.dup2(output, 1)
     os.dup2(output, 2)
     code = 99

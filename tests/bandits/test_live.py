@@ -64,7 +64,7 @@ def test_asking_twice_gives_the_same_arms():
     "use, sentence",
     [
         (lambda: LivePolicy("savage", 3), "horizon of savage must be at least 1"),
-        (lambda: LivePolicy("rucb", 0), "number of arms must be at least 1"),
+        (lambda: LivePolicy("rucb", 0), "number of arms must be between 1 and"),
         (lambda: LivePolicy("rucb", 3).tell(1), "call ask"),
         (lambda: LivePolicy.restore("rucb", {"t": np.array([1])}), "no snapshot of policy 'rucb'"),
     ],

@@ -11,7 +11,7 @@ from ltr_duel.clicks.model import ClickModel
 from ltr_duel.core.random import stream
 from ltr_duel.interleaving.comparison import Comparer, credit_slate, draw_slate
 from ltr_duel.interleaving.methods.sosm import points_by_rank
-from tests.conftest import make_rankings
+from tests.conftest import make_rankings, random_rankings
 from tests.reference.interleaving import sosm_scores, team_draft_lists
 
 ORDERS = [(0, 1, 2, 3, 4), (0, 3, 1, 2, 4), (0, 4, 3, 2, 1), (0, 3, 1, 2, 4)]  # a common prefix, and twins
@@ -36,6 +36,14 @@ def test_lists_are_drawn_as_team_draft_enumerates_them(size, top):
     assert chi < freedom + 6 * np.sqrt(2 * freedom)
 
 
+@pytest.mark.parametrize("method", ["sosm", "team_draft"])
+def test_a_list_holds_the_documents_of_its_own_query(method):
+    c = Comparer(random_rankings(3, 3, 5, grades=2), CLICK_ALL, method=method, top=9).open()
+    for query in range(3):
+        assert draw_slate(c.method, c.lists, query, np.arange(3), 3, c.page, stream(1, "one")) == 5
+        assert sorted(c.page.shown[:5].tolist()) == list(range(5))
+
+
 def test_winners_follow_the_scores_of_the_shown_documents_alone():
     c, rng, n = opened(ORDERS, 4), np.random.default_rng(7), 4
     slate, won = np.array([2, 0, 3, 1]), np.zeros((4, 4), np.int8)
@@ -57,7 +65,9 @@ def test_points_are_exact_up_to_ten_documents():
 
 
 def test_points_of_a_long_page_cannot_overflow():
+    assert points_by_rank(1, 2.5).tolist() == [0, 2**62]
     points = points_by_rank(1000, 3.0)
+    assert len(points) == 1001
     assert (np.diff(points[1:]) < 0).all() and sum(map(int, points)) < 2**63
 
 

@@ -48,6 +48,7 @@ EQUIVALENT = {  # (page, the changed line): why nobody can tell
         "preferences/estimate/sampling",
         'stop = int(np.searchsorted(before, before[start] + _COMPARISONS_IN_A_PIECE, side="right")) - 2',
     ): PIECES,
+    ("preferences/io", "head = file.peek(7)[:6]"): "the number is a hint, of which buffered files make no use",
     (
         "preferences/properties/confidence",
         "draws = max(100, min(draws, _MOST_NUMBERS * max(1, int(doubtful.sum()))))",

@@ -37,7 +37,6 @@ def table() -> pd.DataFrame:
 
 SAMPLES = {
     "regret": (runs(lower_bound=8.0), {}),
-    "accuracy": (runs(), {}),
     "regret_and_accuracy": (runs(separate=("savage",)), {}),
     "size": (runs([(f"made K={k}", k) for k in (5, 50, 500)]).assign(study=1), {}),
     "gamma": (pd.concat([runs([(f"g{g}", 50)], gamma=g, source="surrogate") for g in (1.0, 1.5)]), {}),
@@ -131,7 +130,7 @@ def test_regret_stands_above_accuracy():
 
 
 def test_where_there_is_no_winner_accuracy_says_so():
-    figure = DRAWINGS["accuracy"](runs(correct=np.nan), about())
+    figure = DRAWINGS["regret_and_accuracy"](runs(correct=np.nan), about())
     assert "no Condorcet winner" in texts(figure)
 
 

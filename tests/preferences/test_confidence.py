@@ -97,6 +97,16 @@ def test_other_winners_are_as_likely_as_in_drawn_matrices():
     assert borda_confidence(bradley_terry(3)) == {"0": 1}
 
 
+def test_what_is_unknown_counts_as_an_error_of_one_half():
+    """Ranker 0 beats 1 in 0.6 of comparisons for certain; nobody has compared them with ranker 2."""
+    p, error = np.full((3, 3), 0.5), np.zeros((3, 3))
+    p[0, 1], p[1, 0] = 0.6, 0.4
+    error[2, :2] = error[:2, 2] = np.inf
+    x, y = np.random.default_rng(1).normal(0.5, 0.5, (2, 100_000))
+    first = ((0.6 + x > 0.4 + y) & (0.6 + x > 2 - x - y)).mean()
+    assert borda_confidence(PreferenceMatrix(p, (), error), 40_000)["0"] == pytest.approx(first, abs=0.015)
+
+
 @pytest.mark.parametrize("queries", [5, 3, 2])
 def test_the_error_of_stratified_queries_is_that_of_a_two_stage_sample(queries):
     pairs = np.array([(1.0, 0.5), (0.0, -0.5), (-1.0, 0.0)])  # two outcomes for each of three units

@@ -84,6 +84,8 @@ def test_a_foreign_parquet_file_and_a_missing_one_are_refused(tmp_path):
     pq.write_table(pa.table({"x": [1]}), tmp_path / "other.parquet")
     with pytest.raises(InputError, match="a Parquet file, but not a preference matrix"):
         load_preferences(tmp_path / "other.parquet")
+    with pytest.raises(InputError, match=r"number of rankers must be between 1 and 1e\+06, not"):
+        load_preferences(tmp_path / "none", most_rankers=10**6 + 1)
     with pytest.raises(InputError, match="no such file; a preference matrix is made by"):
         load_preferences(tmp_path / "missing.parquet")
 

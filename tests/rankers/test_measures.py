@@ -102,6 +102,7 @@ def test_the_evaluation_is_means_intervals_and_corrected_paired_tests():
     for row in mine.itertuples():
         interval = stats.t.interval(0.95, 39, values[row.ranker].mean(), stats.sem(values[row.ranker]))
         assert (row.low, row.high) == pytest.approx(interval)
+        assert row.difference == pytest.approx(values[row.ranker].mean() - values[best].mean())
 
 
 def test_equal_rankers_differ_with_p_one_and_a_single_query_has_no_interval():

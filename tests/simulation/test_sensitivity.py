@@ -117,7 +117,7 @@ def test_the_table_is_the_median_over_pairs_of_the_first_checkpoint_from_which_o
 def test_bad_choices_are_refused_in_one_sentence():
     for wrong, complaint in (
         ({"methods": ["sosn"]}, "did you mean 'sosm'"),
-        ({"pairs": 0}, "number of pairs must be between 1 and"),
+        ({"pairs": 0}, r"number of pairs must be between 1 and 1e\+09, not 0"),
         ({"least_gap": -1}, "must be between 0 and 1, not -1"),
     ):
         with pytest.raises(InputError, match=complaint):

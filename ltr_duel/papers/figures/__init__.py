@@ -18,10 +18,9 @@ from ltr_duel.papers.figures.curves import curves
 from ltr_duel.papers.figures.frontier import frontier
 from ltr_duel.papers.figures.size import gamma, size
 from ltr_duel.papers.figures.table import table
-from ltr_duel.papers.figures.times import accuracy, regret, regret_and_accuracy
+from ltr_duel.papers.figures.times import regret, regret_and_accuracy
 
 DRAWINGS: dict[str, Callable[..., Figure]] = {
-    "accuracy": accuracy,
     "curves": curves,
     "frontier": frontier,
     "gamma": gamma,

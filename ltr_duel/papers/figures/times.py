@@ -55,32 +55,6 @@ def regret(
     return finish(figure, figure.axes, about, runs_line(frame, spread))
 
 
-def accuracy(
-    frame: pd.DataFrame,
-    about: Mapping[str, Any],
-    *,
-    panel: str = col.PROBLEM,
-    titles: Sequence[str] = (),
-    columns: int | None = None,
-    start: float = 100,
-) -> Figure:
-    """Draw the share of runs that name the Condorcet winner against steps.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Columns policy, horizon, repetition, t, correct.
-    about, panel, titles, columns, start
-        As for ``regret``.
-    """
-    parts = split(frame, about, panel, titles)
-    figure, axes = grid(len(parts), columns=columns)
-    for ax, part in zip(axes.flat, parts, strict=False):
-        head(plot_accuracy(part.rows, ax, start=start, legend=False), part)
-    outer_labels(axes, len(parts))
-    return finish(figure, figure.axes, about, runs_line(frame, "none"))
-
-
 def regret_and_accuracy(
     frame: pd.DataFrame,
     about: Mapping[str, Any],

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from ltr_duel.core import HORIZON, POLICY, PROBLEM, regret_column, regret_label
+from ltr_duel.core import HORIZON, POLICY, PROBLEM, regret_column, regret_label, require_type
 from ltr_duel.simulation import Results
 
 _SPECIAL = {
@@ -36,6 +36,7 @@ def policies_table(results: Results) -> pd.DataFrame:
     >>> list(policies_table(simulate(arxiv(), "rucb", horizon=100, repetitions=1)))
     ['policy', 'regret', 'runs that name the winner', 'median identification time']
     """
+    require_type("results", results, Results)
     frame = results.final()
     decided = bool(results.matrix.condorcet_winner)
     table = pd.DataFrame({POLICY: frame[POLICY]})

@@ -206,11 +206,13 @@ class Registry(Generic[Item]):
             self._bind(text)
             return Configured(text.name, text, self._checked(text.name, text, text.params()))
         label = "".join(text.split())
-        name, _, rest = label.partition(":")
+        name, colon, rest = label.partition(":")
         item = self[name]
         defaults = item.params()._asdict()
         given: dict[str, Any] = {}
-        for part in filter(None, rest.split(",")):
+        for part in rest.split(",") if colon else ():
+            if not part:
+                raise InputError(f"{self.kind} '{label}': a parameter such as 'key=value' is missing after ':' or ','")
             key, equals, value = part.partition("=")
             if key not in defaults:
                 raise unknown_name(f"parameter of {self.kind} {name} called", key, defaults)

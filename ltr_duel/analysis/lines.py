@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ltr_duel.analysis.style import MARKERS, look_of, require_table
-from ltr_duel.core import LOWER_BOUND, POLICY, T
+from ltr_duel.core import LOWER_BOUND, POLICY, InputError, T, shown
 from ltr_duel.preferences import lower_bound
 from ltr_duel.simulation import SPREADS, Results, averaged, comparable_rows, with_correct
 
@@ -80,6 +80,8 @@ def draw_over_time(
     rows = comparable_rows(frame)
     rows = rows[rows[T] >= min(start, float(rows[T].max()) / 10)]
     table = averaged(rows, [POLICY, T], column, spread)
+    if log not in ("xy", "x", "y", ""):
+        raise InputError(f"log names the logarithmic axes, 'xy', 'x', 'y' or '', not {shown(log)}")
     if "y" in log:
         table = table[table["mean"] > 0]
     separate = set(rows.loc[rows["separate"], POLICY].unique())

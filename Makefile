@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-long bench lint check tables clean
+.PHONY: demo test test-long mutants bench lint check tables clean
 
 demo: $(READY)  ## Run the main job on a synthetic corpus; results in demo/
 	$(BIN)/ltr-duel demo --out demo
@@ -14,6 +14,9 @@ test: $(READY)  ## Run all tests but the long ones
 
 test-long: $(READY)  ## Run the tests that take minutes
 	$(BIN)/python -m pytest -m long
+
+mutants: $(READY)  ## Change 200 lines, one at a time, and see that a test fails; about half an hour
+	$(BIN)/python -m tests.mutants
 
 bench: $(READY)  ## Print the speed tables
 	$(BIN)/python -m benchmarks

@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from ltr_duel.papers import figure, measured, real, study, surrogate, utilities
+from ltr_duel.papers import another, figure, measured, real, study, surrogate, utilities
 
-from .problems import MSLR, MSLR_MATRIX, YANDEX, YLR1, YLR1_LARGER, YLR2
+from .problems import MSLR, MSLR_EXCERPT, MSLR_MATRIX, YANDEX, YLR1, YLR1_LARGER, YLR2
 
 PAIRWISE = ["rmed1", "rucb", "merge_rucb"]
 ALL = ["mdb", *PAIRWISE]
@@ -87,8 +87,8 @@ def multi_dueling_table_3():
     few, note = {"queries": 200, "features": 150}, "a synthetic corpus of {} rankers, of 150 at quick scale".format
     mslr = [
         real("mslr-web30k", "MSLR-WEB30K/Fold1"),
-        real("mslr-web10k", note="MSLR-WEB10K stands in for MSLR-WEB30K"),
-        real("MSLR_sample/WEB30K_Fold1_vali_head18q.txt.gz", note="an excerpt of 18 queries of MSLR-WEB30K"),
+        another("mslr-web10k", note="MSLR-WEB10K stands in for MSLR-WEB30K"),
+        MSLR_EXCERPT,
         shape(
             documents=60,
             features=136,

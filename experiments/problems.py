@@ -1,6 +1,6 @@
 """The data of the papers, declared once: where a corpus or matrix may lie, and what replaces one that is missing."""
 
-from ltr_duel.papers import corpus, matrix, published, real, surrogate, utilities
+from ltr_duel.papers import another, corpus, excerpt, matrix, published, real, surrogate, utilities
 
 NP2004_MATRIX = "preference_matrices/wolfenfeld_PMat_64.npy"  # published with Wolfenfeld's code, without names
 MSLR_PERFECT_MATRIX = "preference_matrices/MergeDTS_MSLR-Perfect.txt"
@@ -9,6 +9,7 @@ MSLR_NAVIGATIONAL_MATRIX = "preference_matrices/MergeDTS_MSLR-Nabigational.txt" 
 MSLR_SURROGATE = surrogate(queries=500, documents=60, features=148, grades=5)
 NP2004_SURROGATE = surrogate(queries=75, documents=100, features=70, grades=2)
 MQ2007_SURROGATE = surrogate(queries=336, documents=41, features=46, grades=3)
+MSLR_EXCERPT = excerpt("MSLR_excerpt/Fold1", note="36 queries of MSLR-WEB30K")
 
 
 def yahoo_surrogate(features, seed, quick_features):
@@ -19,8 +20,9 @@ def yahoo_surrogate(features, seed, quick_features):
 
 MSLR = corpus(
     "MSLR",
-    real("mslr-web10k", "MSLR-WEB10K/Fold1"),
-    real("mslr-web30k", "MSLR-WEB30K/Fold1", note="MSLR-WEB30K"),
+    real("mslr-web30k", "MSLR-WEB30K/Fold1"),
+    another("mslr-web10k", "MSLR-WEB10K/Fold1", note="MSLR-WEB10K stands in for MSLR-WEB30K"),
+    MSLR_EXCERPT,
     MSLR_SURROGATE,
 )
 YLR1 = corpus("YLR1", real("yahoo-set1", "Yahoo/set1"), yahoo_surrogate(565, 1, quick_features=109))
@@ -35,20 +37,20 @@ MSLR_MATRIX = matrix(published(MSLR_NAVIGATIONAL_MATRIX), name="MSLR matrix", op
 NP2004 = corpus(
     "NP2004",
     published(NP2004_MATRIX),
-    real("NP2004/Fold1", ties="redraw_at_inference", note="30 of the 75 queries"),
+    excerpt("NP2004/Fold1", ties="redraw_at_inference", note="some of the 75 queries of NP2004"),
     NP2004_SURROGATE,
     clicks="informational",
 )
 MQ2007 = corpus(
     "MQ2007",
     real("MQ2007/Fold1"),
-    real("MQ2008/Fold1", name="MQ2008 for MQ2007", note="MQ2008 stands in for MQ2007"),
+    another("MQ2008/Fold1", name="MQ2008 for MQ2007", note="MQ2008 stands in for MQ2007"),
     MQ2007_SURROGATE,
     drop_constant=False,
 )
 MQ2007_FEATURES = utilities(
     real("MQ2007/Fold1/test.txt"),
-    real("MQ2008/Fold1/test.txt", name="MQ2008 for MQ2007", note="MQ2008 stands in for MQ2007"),
+    another("MQ2008/Fold1/test.txt", name="MQ2008 for MQ2007", note="MQ2008 stands in for MQ2007"),
     MQ2007_SURROGATE,
     name="MQ2007",
     model="linear",
@@ -58,7 +60,7 @@ SIXTY_FOUR_ARMS = matrix(published(NP2004_MATRIX), name="64 arms", optional=True
 _SAME_MATRIX = "very probably the paper's own matrix, its rankers in another order"
 NP2004_FOR_MEASURES = [
     published(NP2004_MATRIX, note=_SAME_MATRIX),
-    real("NP2004/Fold1"),
+    excerpt("NP2004/Fold1", note="some of the 75 queries of NP2004"),
     surrogate(
         queries=75,
         documents=200,
@@ -67,4 +69,18 @@ NP2004_FOR_MEASURES = [
         name="NP2004 surrogate",
         note="64 rankers on a synthetic corpus with two grades",
     ),
+]
+
+REAL_CORPORA = [  # all that the catalogue has, each if it is there, whole or in part
+    corpus(name, *sources, optional=True)
+    for name, *sources in (
+        ("NP2004", excerpt("NP2004/Fold1", ties="redraw_at_inference", note="some of the 75 queries of NP2004")),
+        ("MQ2007", real("MQ2007/Fold1")),
+        ("MQ2008", real("MQ2008/Fold1")),
+        ("OHSUMED", real("OHSUMED/Fold1")),
+        ("MSLR", MSLR.sources[0], MSLR_EXCERPT),
+        ("YLR1", YLR1.sources[0]),
+        ("YLR2", YLR2.sources[0]),
+        ("Yandex", YANDEX.sources[0]),
+    )
 ]

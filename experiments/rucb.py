@@ -57,7 +57,7 @@ def rucb_figure_4():
     matrix; 100 runs; RUCB with alpha .51 in one go, the others anew for each horizon from 10^3 to 4.5 10^6.
 
     Note: The 64-arm matrix that was published with Wolfenfeld's code comes first: its gamma is the 47.3 that the paper
-    prints, so it very probably is the paper's own; the feature files hold 30 of the 75 queries of NP2004.
+    prints, so it very probably is the paper's own; the feature files at hand may hold only some of the 75 queries.
 
     Note: The paper's subsets of 16 and 32 are not known; others are drawn here.
 

@@ -22,7 +22,10 @@ from .style import BOUND_COLOUR as BOUND_COLOUR
 from .style import COLOURS as COLOURS
 from .style import DASHES as DASHES
 from .style import Look as Look
+from .style import legend_beside as legend_beside
 from .style import look_of as look_of
+from .style import png_bytes as png_bytes
+from .style import prepared_axes as prepared_axes
 from .style import save_figure as save_figure
 from .tables import ENOUGH_RUNS as ENOUGH_RUNS
 from .tables import few_runs_sentence as few_runs_sentence

@@ -72,21 +72,20 @@ def plain_text(function: Callable[..., Any], instead: dict[str, Any] | None = No
     return FunctionType(text.__code__, names, text.__name__, text.__defaults__, text.__closure__)
 
 
-def compile_loop(policy: Policy, loop: Callable[..., Any], args: tuple[Any, ...]) -> None:
-    """Compile a loop for these arguments, if it is to be compiled and is not yet.
+def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) -> int:
+    """Run a loop, which is compiled at its first call for such arguments if it is to be.
 
     Raises
     ------
     PolicyError
         If one of the policy's functions cannot be compiled: which one, where, and what the compiler missed.
     """
-    if not isinstance(loop, Dispatcher):
-        return
     try:
-        loop.compile(tuple(map(loop.typeof_pyval, args)))
-    except Exception as error:
-        _blame(policy, args[0], args[1])
-        raise error
+        return loop(*args)
+    except Exception:
+        if isinstance(loop, Dispatcher):  # no kernel raises: it could not be compiled
+            _blame(policy, args[0], args[1])
+        raise
 
 
 def _blame(policy: Policy, state: Any, params: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ltr_duel.bandits.compiling import compile_loop, loop_for
+from ltr_duel.bandits.compiling import loop_for, run_loop
 from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
 from ltr_duel.bandits.policy import Policy, idle_until, recommend, select, select_slate, sweep, update, update_slate
 from ltr_duel.bandits.recorder import (
@@ -234,8 +234,7 @@ class Run:
             If the policy cannot be compiled.
         """
         args = (*self._fixed, self.t + 1, stop, jump, *self._scratch)
-        compile_loop(self._policy, self._loop, args)
-        self.decisions += self._loop(*args)
+        self.decisions += run_loop(self._policy, self._loop, args)
         self.t = stop
 
     @property

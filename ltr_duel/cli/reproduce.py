@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from ltr_duel.papers import Figure, Made
 
 _CLAIMS = "claims.toml"
+_RELIABILITY = "reliability"  # also the name of the file it is written to
+_AFTERWARDS = ("claims", _RELIABILITY)  # names that are no figures
 _WIDTH = 100  # columns of --list
-_STANDINGS = "state_of_the_art"  # the figure that has a page of its own
+_STANDINGS = ("state_of_the_art", "real_corpora")  # the figures that have pages of their own
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="NAME...|all|claims")
+@click.argument("names", nargs=-1, metavar="NAME...|all|claims|reliability")
 @click.option("--scale", default="quick", show_default=True, help="quick (minutes for all) or paper (as printed).")
 @click.option(
     "--data",
@@ -50,7 +52,8 @@ def command(
     """Make figures and tables of the papers again, check the papers' claims, and write a report of both.
 
     ``reproduce all`` makes every figure, ``reproduce claims`` prints the ledger of claims for the figures that are
-    in the folder. Exit code: 0 all is done; 1 some figures could not be made; 2 bad input; 130 interrupted.
+    in the folder, ``reproduce reliability`` tries the claims' criteria in simulated worlds (minutes). Exit code: 0 all
+    is done; 1 some figures could not be made; 2 bad input; 130 interrupted.
     """
     from ltr_duel.core import unknown_name
     from ltr_duel.papers import SCALES, figures_folder, ledger_text, list_figures
@@ -63,13 +66,15 @@ def command(
     if scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
     for name in names:
-        if name not in (*figures, "all", "claims"):
-            raise unknown_name("figure", name, [*figures, "all", "claims"])
+        if name not in (*figures, "all", *_AFTERWARDS):
+            raise unknown_name("figure", name, [*figures, "all", *_AFTERWARDS])
     if not names or out is None:
         raise click.UsageError("name figures (or all, or claims) and give --out DIR; --list shows what there is")
     only_writer(out)
-    wanted = list(figures) if "all" in names else [name for name in dict.fromkeys(names) if name != "claims"]
+    wanted = list(figures) if "all" in names else [name for name in dict.fromkeys(names) if name not in _AFTERWARDS]
     failed = _make([figures[name] for name in wanted], out, scale, data, jobs)
+    if _RELIABILITY in names:
+        _try_criteria(folder, out)
     ledger = _finish(folder, out, list(figures))
     if "claims" in names:
         click.echo(ledger_text(ledger), nl=False)
@@ -114,6 +119,23 @@ def _draw(made: Made) -> None:
         save_figure(figure, made.folder / f"figure.{suffix}")
 
 
+def _try_criteria(folder: Path, out: Path) -> None:
+    """Write how reliable the criteria of the claims are, for all figures that are in OUT."""
+    from ltr_duel.core import replacing
+    from ltr_duel.papers import read_claims, read_made, reliability_markdown, try_criteria
+
+    made = read_made(out)
+    frames = {name: one.frame for name, one in made.items()}
+    tried = try_criteria(read_claims(folder / _CLAIMS), frames, {name: one.about for name, one in made.items()})
+    texts = {"csv": tried.to_csv(index=False, lineterminator="\n"), "md": reliability_markdown(tried)}
+    for suffix, text in texts.items():
+        with replacing(out / f"{_RELIABILITY}.{suffix}") as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    click.echo(
+        f"{out / _RELIABILITY}.md: {int(tried['reliable'].sum())} of {len(tried)} criteria are reliable", err=True
+    )
+
+
 def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
     """Check the claims on all figures that are in OUT, and write the ledger and the report."""
     from ltr_duel.core import replacing
@@ -123,6 +145,7 @@ def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
         circumstances,
         read_claims,
         read_made,
+        read_tried,
         reproduction_page,
         save_ledger,
         state_of_the_art_markdown,
@@ -132,7 +155,7 @@ def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
     frames = {name: one.frame for name, one in made.items()}
     abouts = {name: one.about for name, one in made.items()}
     claims = read_claims(folder / _CLAIMS) if (folder / _CLAIMS).is_file() else []
-    ledger = check_claims(claims, frames, abouts)
+    ledger = check_claims(claims, frames, abouts, read_tried(out / f"{_RELIABILITY}.csv"))
     save_ledger(ledger, abouts, out)
     for one in made.values():
         if not (one.folder / "figure.png").is_file():  # an interrupt came between the table and its picture
@@ -141,10 +164,13 @@ def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
     pages = [Reproduced(one.about, one.frame, (one.folder / "figure.png").read_bytes()) for one in shown]
     with replacing(out / "report.html") as temporary:
         temporary.write_text(reproduction_page(pages, ledger, title="The papers, reproduced"), encoding="utf-8")
-    if _STANDINGS in made:
-        text = state_of_the_art_markdown(frames[_STANDINGS], circumstances({_STANDINGS: abouts[_STANDINGS]}))
-        with replacing(out / f"{_STANDINGS}.md") as temporary:
-            temporary.write_text(text, encoding="utf-8")
+    for name in _STANDINGS:
+        if name in made:
+            column = abouts[name]["figure"].get("options", {}).get("column", "regret_average")
+            title = name.replace("_", " ").capitalize()
+            text = state_of_the_art_markdown(frames[name], circumstances({name: abouts[name]}), title, column)
+            with replacing(out / f"{name}.md") as temporary:
+                temporary.write_text(text, encoding="utf-8")
     click.echo(f"{out / 'report.html'}: {len(pages)} figures, {len(ledger)} claims", err=True)
     return ledger
 

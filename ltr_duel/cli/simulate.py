@@ -8,7 +8,9 @@ import click
 
 from ltr_duel.cli._options import (
     COUNT,
+    OUT_FILE,
     OUT_FOLDER,
+    ROWS,
     corpus_at,
     jobs_option,
     most_rankers_option,
@@ -68,6 +70,8 @@ from ltr_duel.cli._words import click_model_names, method_names, policy_names
     show_default=True,
     help="The folder to write to.",
 )
+@click.option("--log", type=OUT_FILE, help="With --live: the click log of the first run.")
+@click.option("--users", type=ROWS, default=0, help="With --log: so many users return, each with queries of his own.")
 def command(
     file: Path | None,
     live: Path | None,
@@ -85,8 +89,12 @@ def command(
     jobs: int,
     most_rankers: int,
     out: Path,
+    log: Path | None,
+    users: int,
 ) -> None:
     """Run policies against the preference matrix in FILE, and plot their regret.
+
+    With --log the impressions of the first repetition (of the only policy) become a click log, for 'ltr-duel logs'.
 
     With --live CORPUS each comparison is a query, a list that is shown, and a simulated user who clicks. Regret is
     measured by the matrix in FILE; without it, by one that is estimated first from the same users.
@@ -103,6 +111,10 @@ def command(
         raise InputError("give the FILE of a preference matrix, or --live with a corpus")
     if words and live is None:
         raise InputError("--rankers goes with --live; the rankers of a matrix are those in FILE")
+    if log is not None and (live is None or len(policies) != 1 or "all" in policies):
+        raise InputError("--log goes with --live and one policy")
+    if users and log is None:
+        raise InputError("--users goes with --log")
     if reading.is_given and live is None:
         raise InputError("options of how feature files are read go with --live; there are none in a matrix")
     only_writer(out)
@@ -130,6 +142,14 @@ def command(
     with replacing_files(out) as temporary:
         results.save(temporary)
         save_figure(plot_regret(results), temporary / "regret.png")
+    if log is not None:
+        from ltr_duel.logs import simulate_log
+
+        written = simulate_log(
+            log, rankings, clicks, policy=policies[0], pairs=method, slates=slates, top=top, horizon=horizon,
+            users=users, seed=seed,
+        )  # fmt: skip
+        click.echo(f"{log}: {written:,} impressions")
     click.echo(winner_sentence(matrix))
     print_table(policies_table(results))
     click.echo(f"{out / 'results.parquet'}, {out / 'pulls.parquet'}, {out / 'regret.png'}")

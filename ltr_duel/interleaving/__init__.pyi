@@ -10,6 +10,7 @@ from .method import MethodError as MethodError
 from .method import Shown as Shown
 from .method import Size as Size
 from .method import credit_pair as credit_pair
+from .method import credit_slate as credit_slate
 from .method import draw_pair as draw_pair
 from .method import draw_slate as draw_slate
 from .methods.probabilistic import OUTCOMES as OUTCOMES

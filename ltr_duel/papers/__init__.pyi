@@ -1,8 +1,10 @@
 from .claims import check_claims as check_claims
-from .claims import read_claims as read_claims
+from .claims_file import read_claims as read_claims
 from .declaration import SCALES as SCALES
 from .declaration import Figure as Figure
+from .declaration import another as another
 from .declaration import corpus as corpus
+from .declaration import excerpt as excerpt
 from .declaration import figure as figure
 from .declaration import matrix as matrix
 from .declaration import measured as measured
@@ -18,10 +20,13 @@ from .figures import draw_figure as draw_figure
 from .find_data import NoDataError as NoDataError
 from .ledger import circumstances as circumstances
 from .ledger import ledger_text as ledger_text
+from .ledger import reliability_markdown as reliability_markdown
 from .ledger import save_ledger as save_ledger
 from .pages import Reproduced as Reproduced
 from .pages import reproduction_page as reproduction_page
 from .pages import state_of_the_art_markdown as state_of_the_art_markdown
+from .reliability import read_tried as read_tried
+from .reliability import try_criteria as try_criteria
 from .reproduce import Made as Made
 from .reproduce import make_figure as make_figure
 from .reproduce import read_made as read_made

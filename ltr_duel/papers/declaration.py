@@ -17,7 +17,8 @@ from ltr_duel.experiment import duration
 from ltr_duel.papers.bibliography import PAPERS
 
 SCALES = ("quick", "paper")
-SOURCES = ("real data", "published matrix", "surrogate", "made by a rule", "as in the paper")
+ORIGINAL = ("real data", "published matrix", "as in the paper")  # what can decide a claim about a corpus
+SOURCES = ("real data", "published matrix", "excerpt", "another corpus", "surrogate", "made by a rule", ORIGINAL[-1])
 Keys = Mapping[str, Any]
 _NONE: Keys = {}
 
@@ -64,6 +65,16 @@ def real(*paths: str, file: str = "", note: str = "", **settings: Any) -> Source
     return Source("real data", paths, file, note, settings=settings)
 
 
+def excerpt(*paths: str, note: str, **settings: Any) -> Source:
+    """Name the places of a part of a corpus; the note says which part."""
+    return Source("excerpt", paths, note=note, settings=settings)
+
+
+def another(*paths: str, note: str, **settings: Any) -> Source:
+    """Name the places of a real corpus that stands in for another one; the note says which."""
+    return Source("another corpus", paths, note=note, settings=settings)
+
+
 def published(file: str = "", note: str = "") -> Source:
     """Name the file of a published matrix; without a file, one that is part of this package."""
     return Source("published matrix", file=file, note=note)
@@ -87,9 +98,9 @@ class Problem(_Settings):
         return dataclasses.replace(self, settings={**self.settings, **settings}, quick={**self.quick, **quick})
 
 
-def corpus(name: str, *sources: Source, quick: Keys = _NONE, **settings: Any) -> Problem:
+def corpus(name: str, *sources: Source, optional: bool = False, quick: Keys = _NONE, **settings: Any) -> Problem:
     """Declare the rankers of a corpus. A published matrix among the sources takes the place of an estimate."""
-    return Problem("corpora", sources, settings={"name": name, **settings}, quick=quick)
+    return Problem("corpora", sources, optional, settings={"name": name, **settings}, quick=quick)
 
 
 def matrix(*sources: Source, optional: bool = False, quick: Keys = _NONE, **settings: Any) -> Problem:

@@ -14,32 +14,42 @@ import pandas as pd
 from ltr_duel.analysis import markdown_table
 from ltr_duel.core import replacing
 from ltr_duel.papers.bibliography import paper_title
-from ltr_duel.papers.verdicts import VERDICTS
+from ltr_duel.papers.verdicts import JUDGED, NOT_MADE, VERDICTS
 
 _MOST_PANELS = 6  # that a line can hold
+_VERDICT = max(map(len, VERDICTS)) + 1  # width of a column
 
 
 def ledger_text(ledger: pd.DataFrame, width: int = 100) -> str:
-    """Write the ledger for a terminal: for each claim its verdict and statement, then its numbers and the reason."""
+    """Write the ledger for a terminal: for each claim its verdict and statement, then its numbers and the reason.
+
+    Claims about figures that were not made are only counted.
+    """
     lines = []
-    for paper, rows in ledger.groupby("paper", sort=False):
+    for paper, rows in ledger[ledger["verdict"] != NOT_MADE].groupby("paper", sort=False):
         lines += [paper_title(str(paper)), ""]
         for row in rows.to_dict("records"):
-            head = f"{row['verdict']:<14}{row['says']} [{row['where']}]"
-            details = [f"{row['measure']}: {_brief(row)}; claimed: {row['criterion']}"]
-            details += [row["reason"]] if row["reason"] else []
+            head = f"{row['verdict']:<{_VERDICT}}{row['says']} [{row['where']}]"
+            details = [f"{row['measure']}: {_brief(row)}; claimed: {row['criterion']}", *_remarks(row)]
             details += [f"{row['figure']}, {row['source'] or 'no data'}, {row['scale'] or 'not run'} ({row['claim']})"]
-            lines += textwrap.wrap(head, width, subsequent_indent=" " * 14)
+            lines += textwrap.wrap(head, width, subsequent_indent=" " * _VERDICT)
             for detail in details:
-                lines += textwrap.wrap(detail, width, initial_indent=" " * 14, subsequent_indent=" " * 16)
+                lines += textwrap.wrap(
+                    detail, width, initial_indent=" " * _VERDICT, subsequent_indent=" " * (_VERDICT + 2)
+                )
         lines.append("")
     return "\n".join([*lines, ledger_sentence(ledger)]) + "\n"
 
 
 def ledger_sentence(ledger: pd.DataFrame) -> str:
-    """Count the verdicts."""
-    counts = [f"{one} {(ledger['verdict'] == one).sum()}" for one in VERDICTS]
-    return f"{len(ledger)} claims: {', '.join(counts)}."
+    """Count the verdicts on the figures that were made, and how many claims are about others."""
+    made = ledger[ledger["verdict"] != NOT_MADE] if len(ledger) else ledger
+    counts = {one: int((made["verdict"] == one).sum()) for one in VERDICTS} if len(made) else {}
+    named = ", ".join(f"{one} {count}" for one, count in counts.items() if count)
+    words = f"{len(made)} claim{'s' * (len(made) != 1)}, {sum(counts.get(one, 0) for one in JUDGED)} judged"
+    words += f": {named}." if named else "."
+    more = len(ledger) - len(made)
+    return f"{words} About figures that were not made: {more}." if more else words
 
 
 def ledger_json(ledger: pd.DataFrame) -> str:
@@ -81,13 +91,36 @@ def ledger_markdown(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]
                 "where": row["where"],
                 "measured": f"{row['measure']}: {_brief(row)}",
                 "claimed": row["criterion"],
-                "verdict": f"**{row['verdict']}**" + (f" ({row['reason']})" if row["reason"] else ""),
+                "verdict": ". ".join([f"**{row['verdict']}**", *_remarks(row)]),
                 "figure, data, scale": ", ".join(filter(None, (row["figure"], row["source"], row["scale"]))),
             }
             for row in rows.to_dict("records")
         ]
         lines += [f"### {paper_title(str(paper))}", "", markdown_table(pd.DataFrame(cells)), ""]
     return "\n".join(lines)
+
+
+def _remarks(row: Mapping[Hashable, Any]) -> list[str]:
+    """Return why the verdict is not better, what is special about the claim, and how reliable its criterion is."""
+    return [str(row[key]) for key in ("reason", "note", "reliability") if row.get(key)]
+
+
+def reliability_markdown(tried: pd.DataFrame) -> str:
+    """Write how often each criterion was wrong in simulated worlds as a table in Markdown."""
+    cells = [
+        {
+            "claim": row["says"],
+            "criterion": row["criterion"],
+            "panels": row["panels"],
+            "runs": row["runs"] or "cells",
+            "false, called true": f"{row['called']} of {row['worlds']}",
+            "true, found": f"{row['found']} of {row['worlds']}",
+            "": "" if row["reliable"] else "these data cannot tell",
+            "scale": row["scale"],
+        }
+        for row in tried.to_dict("records")
+    ]
+    return markdown_table(pd.DataFrame(cells)) + "\n"
 
 
 def _brief(row: Mapping[Hashable, Any]) -> str:

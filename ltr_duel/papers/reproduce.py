@@ -25,7 +25,7 @@ from ltr_duel.core import InputError, replacing, unknown_name
 from ltr_duel.experiment import Backend, Plan, StudyResults, environment, make_plan, run_experiment
 from ltr_duel.papers.declaration import SCALES, Figure
 from ltr_duel.papers.expand import expand
-from ltr_duel.papers.find_data import first_present
+from ltr_duel.papers.find_data import NoDataError, first_present
 from ltr_duel.preferences import lower_bound
 
 _Work = tuple[pd.DataFrame, dict[str, Any], int]  # the table; sources, runs and horizon; how many runs were done now
@@ -157,6 +157,8 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
             )
         plans.append(plan)
         planned, new = planned + report.planned, new + report.done
+    if not plans:
+        raise NoDataError(f"{figure.name}: none of its data is in {root or 'the cache'}; name their folder with --data")
     origins = {
         problem.name: {"source": problem.facts["source"], "note": problem.facts.get("note", "")}
         for plan in plans

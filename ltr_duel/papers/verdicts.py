@@ -1,28 +1,36 @@
 """From numbers to a verdict. This is the only place where one is made.
 
 A criterion is a range. In each panel the measured interval lies wholly inside it ("yes"), wholly outside ("no"), or
-across an end ("open": more repetitions would tell). A panel that could not be measured is open, too. A claim may have a
-second, weaker criterion (``partly``): where the answer would be no, but the interval lies wholly within the weaker
-range, it is "weaker". So "three times better" is not refuted by "twice better". Then a claim
+across an end ("open"). A claim may have a second, weaker criterion (``partly``): where the answer would be no, but the
+interval lies wholly within the weaker range, it is "weaker". So "three times better" is not refuted by "twice better".
+Then a claim
 
 - `holds`, if all panels say yes;
-- `does not hold`, if more than half of the panels say no;
-- `holds in part` otherwise, and the ledger names the panels that say yes.
+- `holds weakly`, if all say yes or weaker;
+- `does not hold`, if all say no;
+- is `mixed`, if some panels say no and others do not; the ledger names them;
+- is `undecided` otherwise: no panel says no, but an interval crosses an end.
 
-`needs data` is the verdict where the figure was not made, where no panel could be measured, where the claim is about
-real data and a panel comes from a surrogate or an excerpt, or where it needs the printed horizon and runs were shorter.
+Four words say that there is no judgement, and why: `not made`, the figure was not made; `incomplete`, a panel that the
+claim is about is not there or could not be measured; `needs data`, it is about a corpus, and a panel comes from a
+surrogate, an excerpt or another corpus; `needs the printed scale`, runs were shorter than printed. What was measured is
+shown all the same.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from ltr_duel.papers.checks import Reading
 
-HOLDS, IN_PART, FAILS, NEEDS_DATA = "holds", "holds in part", "does not hold", "needs data"
-VERDICTS = (HOLDS, IN_PART, FAILS, NEEDS_DATA)
+HOLDS, WEAKLY, MIXED = "holds", "holds weakly", "mixed"
+UNDECIDED, FAILS = "undecided", "does not hold"
+INCOMPLETE, NEEDS_DATA, NEEDS_SCALE = "incomplete", "needs data", "needs the printed scale"
+NOT_MADE = "not made"
+JUDGED = (HOLDS, WEAKLY, MIXED, UNDECIDED, FAILS)
+VERDICTS = (*JUDGED, INCOMPLETE, NEEDS_DATA, NEEDS_SCALE, NOT_MADE)
 
 
 class Criterion(NamedTuple):
@@ -52,10 +60,8 @@ class Criterion(NamedTuple):
         return min(reading.value - self.at_least, self.at_most - reading.value)
 
 
-def answer(reading: Reading | None, criterion: Criterion, partly: Criterion | None = None) -> str:
+def answer(reading: Reading, criterion: Criterion, partly: Criterion | None = None) -> str:
     """Say "yes", "no", "weaker" or "open" for one panel."""
-    if reading is None:
-        return "open"
     if criterion.contains(reading):
         return "yes"
     if not criterion.excludes(reading):
@@ -63,11 +69,14 @@ def answer(reading: Reading | None, criterion: Criterion, partly: Criterion | No
     return "weaker" if partly is not None and partly.contains(reading) else "no"
 
 
-def verdict(answers: Sequence[str]) -> str:
+def verdict(answers: Collection[str]) -> str:
     """Combine the answers of all panels."""
-    if all(one == "yes" for one in answers):
-        return HOLDS
-    return FAILS if 2 * answers.count("no") > len(answers) else IN_PART
+    found = set(answers)
+    if "no" in found:
+        return FAILS if found == {"no"} else MIXED
+    if "open" in found:
+        return UNDECIDED
+    return WEAKLY if "weaker" in found else HOLDS
 
 
 def hardest(readings: Mapping[str, Reading], criterion: Criterion) -> Reading:

@@ -11,6 +11,7 @@ from .result import RunResult as RunResult
 from .run import check_fits as check_fits
 from .run import checkpoints as checkpoints
 from .run import run_once as run_once
+from .run import run_streams as run_streams
 from .run import simulate as simulate
 from .sensitivity import measure_sensitivity as measure_sensitivity
 from .sensitivity import sensitivity_table as sensitivity_table

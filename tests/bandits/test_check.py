@@ -87,6 +87,10 @@ class ListState(NamedTuple):
     wins: list
 
 
+class OneArray(NamedTuple):
+    wins: np.ndarray
+
+
 def fond_of_the_first(state, params, t, rng):
     if rng.random() < 0.15:
         return 0, 0
@@ -94,7 +98,18 @@ def fond_of_the_first(state, params, t, rng):
     return int(rng.random() * n_arms), int(rng.random() * n_arms)
 
 
+def sure_of_the_first_two(state, params, t, rng):
+    """For 40 steps the law of the pulls does not vary at all."""
+    n_arms = state.wins.shape[0]
+    if t > 40:
+        return int(rng.random() * n_arms), int(rng.random() * n_arms)
+    return (0, min(1, n_arms - 1)) if rng.random() < 0.5 else (min(1, n_arms - 1), 0)
+
+
 BROKEN = {
+    "init returns NoneType": {
+        "init": lambda n_arms, horizon, params: OneArray(np.zeros(n_arms)) if n_arms > 1 else None
+    },
     "not an array": {"init": lambda n_arms, horizon, params: ListState([0] * n_arms)},
     "uses an arm": {"select": lambda state, params, t, rng: (0, state.wins.shape[0])},
     "jumps too far": {
@@ -109,6 +124,7 @@ BROKEN = {
     "finds the winner": {"recommend": lambda state, params: np.argmin(state.wins)},
     "by their number": {"select": fond_of_the_first},
     "or where it comes from": {"where": ""},
+    "2000.0 standard errors": {"select": sure_of_the_first_two},
 }
 
 

@@ -12,6 +12,7 @@ from ltr_duel.bandits.state import arrays_in, with_arrays
 from ltr_duel.core.jit import interpreted
 from ltr_duel.core.random import stream
 from tests.bandits.matrices import bradley_terry
+from tests.bandits.test_choices import STATES, state_after
 from tests.reference.bandits.thompson import DoubleThompson, DoubleThompsonPlus, MergeDts, Rcs
 from tests.reference.bandits.walk import walk
 
@@ -24,21 +25,21 @@ LITERAL = {
 K = 4
 
 
-def fast_choices(text, state, t, draws, seed):
+def fast_choices(text, state, t, draws, seed, n_arms=K):
     """Count the pairs that `select` chooses in one state."""
     _, policy, params = POLICIES.configure(text)
-    rng, counts = stream(seed, "fast"), np.zeros((K, K))
+    rng, counts = stream(seed, "fast"), np.zeros((n_arms, n_arms))
     select = interpreted(policy.select)
     for _ in range(draws):
         counts[select(with_arrays(state, dict(arrays_in(state))), params, t, rng)] += 1
     return counts
 
 
-def literal_choices(text, state, t, draws, seed):
+def literal_choices(text, state, t, draws, seed, n_arms=K):
     """Count the pairs that the literal policy chooses in the same state."""
     _, _, params = POLICIES.configure(text)
-    counts = np.zeros((K, K))
-    literal = LITERAL[text](K, params, 0, stream(seed, "literal"))
+    counts = np.zeros((n_arms, n_arms))
+    literal = LITERAL[text](n_arms, params, 0, stream(seed, "literal"))
     for _ in range(draws):
         literal.w = getattr(state, "known", state).wins.copy()
         literal.chosen = getattr(state, "chosen", np.zeros(0)).copy()
@@ -68,6 +69,15 @@ def test_choices_have_the_literal_law(text, steps):
     draws = 1500
     fast = fast_choices(text, state, steps + 1, draws, seed=1)
     assert_same_law(fast, literal_choices(text, state, steps + 1, draws, seed=2), level=1e-4)
+
+
+@pytest.mark.parametrize("name", STATES)
+@pytest.mark.parametrize("text", LITERAL)
+def test_choices_have_the_literal_law_where_winners_and_losers_are_known(text, name):
+    wins = STATES[name]
+    state, draws = state_after(text, wins)[2], 1500
+    fast = fast_choices(text, state, 5, draws, seed=3, n_arms=len(wins))
+    assert_same_law(fast, literal_choices(text, state, 5, draws, seed=4, n_arms=len(wins)), level=1e-5)
 
 
 @pytest.mark.long

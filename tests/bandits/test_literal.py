@@ -76,6 +76,16 @@ def test_fast_policy_walks_the_literal_path_through_all_merges(text):
     assert_same_path(text, bradley_terry(13, spread=40), 2000, seed=7)
 
 
+@pytest.mark.parametrize("text", ["ecw_rmed", "ecw_rmed:alpha=1,beta=0.001", "ccb"])
+def test_fast_policy_walks_the_literal_path_around_a_known_circle(text):
+    assert_same_path(text, cycle(3, p=0.9), 600, seed=8)
+
+
+@pytest.mark.parametrize("text", ["scb"])
+def test_fast_policy_walks_the_literal_path_where_known_pairs_decide(text):
+    assert_same_path(text, bradley_terry(20, spread=60), 8000, seed=9)
+
+
 @pytest.mark.parametrize("text", ["rucb", "mdb"])
 def test_fast_policy_walks_the_literal_path_for_50000_steps(text):
     assert_same_path(text, bradley_terry(5), 50_000, seed=5)

@@ -303,6 +303,33 @@ def test_optimized_multileave_gives_all_rankers_the_same_credit_at_every_depth()
     assert p @ weighted.var(axis=0) <= weighted.var(axis=0).max()
 
 
+def test_optimized_multileave_has_the_least_variance_of_scores_weighted_by_the_inverse_place():
+    """Schuth et al. 2014: minimise sum_l p_l sum_j (sum_i delta_j(l_i) / i - mu_l)^2 among the fair probabilities."""
+    from scipy.optimize import linprog
+
+    from ltr_duel.interleaving.methods.optimized_multileave import solve
+
+    orders = [(0, 1, 2, 3, 4, 5), (2, 5, 0, 3, 4, 1)]
+    credits = np.array([[1 / (order.index(d) + 1) for d in range(6)] for order in orders])
+    lists = [(0, 1, 2), (0, 2, 1), (0, 2, 5), (2, 0, 1), (2, 0, 5), (2, 5, 0)]  # all that there are
+
+    def variance(shown, weight):
+        scores = [sum(credits[j, d] * weight(i) for i, d in enumerate(shown, start=1)) for j in range(2)]
+        return sum((score - np.mean(scores)) ** 2 for score in scores)
+
+    def least(weight):
+        cost = [variance(shown, weight) for shown in lists]
+        fair = [[sum(credits[0, d] - credits[1, d] for d in shown[:k]) for shown in lists] for k in (1, 2, 3)]
+        return np.array(cost), linprog(cost, A_eq=[*fair, [1] * len(lists)], b_eq=[0, 0, 0, 1])
+
+    cost, best = least(lambda i: 1 / i)
+    choice = solve(np.array(lists), credits, rough=False)
+    assert choice.feasible
+    p = np.diff(choice.cumulative, prepend=0)
+    assert p @ cost == pytest.approx(best.fun, abs=1e-9)
+    assert least(lambda i: 1.0)[1].x @ cost > best.fun + 0.1, "the weights matter on these lists"
+
+
 def test_roughly_optimized_never_fails_and_is_exact_where_that_costs_nothing():
     c = opened([CASES[5][0]] * 3, "roughly_optimized", 4)  # twins: every list is fair
     choice = c.method.choice(c.lists, 0, np.arange(3))

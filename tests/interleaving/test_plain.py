@@ -468,6 +468,7 @@ def changed(**values):
         (changed(method="os.system"), "no comparison method 'os.system'"),
         (changed(method="team_draft"), "no outcome rule of team_draft"),
         (changed(method="optimized:" + "x" * 300), "at most 200 characters"),
+        (changed(method="optimized:" + "x" * 191), "at most 200 characters"),
         (changed(method=1), "must be texts"),
         (changed(outcome="marginal_bernoulli"), "notes 1 numbers in 'kept'"),
         (changed(kept=[0.5]), "notes 0 numbers in 'kept'"),

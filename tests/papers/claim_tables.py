@@ -57,12 +57,8 @@ def frames_for(claim, truth, source="real data"):
 
 
 def panel_facts(claim):
-    """Yield the facts of each panel: what the claim's rows let through, and two values of each panel column."""
-    columns = {key: satisfying(one) for key, one in claim.rows.items()}
-    spare = {"rankers": [50, 200], "problem": ["one", "two"], "family": ["equal", "normal"]}
-    for key in claim.panels:
-        columns.setdefault(key, spare.get(key, ["perfect", "informational"]))
-    columns = {key: one if key in claim.panels else one[:1] for key, one in columns.items()}
+    """Yield the facts of each panel: what the claim's rows let through, and the values that each panel must have."""
+    columns = {key: satisfying(one)[:1] for key, one in claim.rows.items()} | claim.panels
     for values in product(*columns.values()):
         yield dict(zip(columns, values, strict=True))
 
@@ -137,7 +133,7 @@ def along(claim, heights, points):
 
 
 def growth(claim, number, truth):
-    points = np.array([1.0, 1.3, 1.7, 2.0]) if claim.settings["along"] == "gamma" else np.array([10, 20, 50, 100])
+    points = np.array([1.4, 1.5, 1.7, 2.0]) if claim.settings["along"] == "gamma" else np.array([10, 20, 50, 100])
     return along(claim, 100 * points**number, points)
 
 
@@ -145,11 +141,6 @@ def transition(claim, number, truth):
     points = np.round(np.arange(1.0, 2.01, 0.1), 1)
     turn = number if truth else 1.75
     return along(claim, np.where(points < turn, 100, 1000), points)
-
-
-def after_peak(claim, number, truth):
-    points = np.array([1.0, 1.3, 1.5, 2.0])
-    return along(claim, 1000 * np.array([0.1, 1.0, 0.99, number if truth else 1.5]), points)
 
 
 def time_ratio(claim, number, truth):
@@ -204,7 +195,7 @@ def reached(claim, number, truth):
 BUILDERS = {
     one.__name__: one
     for one in (
-        ratio, spread, place, late, growth, transition, after_peak, time_ratio,
+        ratio, spread, place, late, growth, transition, time_ratio,
         value, against_printed, cell_ratio, valley, reached,
     )
 }  # fmt: skip

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from ltr_duel.papers.checks import MEASURES
-from ltr_duel.papers.checks.measure import Group, Missing, format_value, in_words, mean, reading, resampled
+from ltr_duel.papers.checks.measure import Group, Missing, Sample, format_value, in_words, means, reading
 from ltr_duel.papers.checks.rows import is_policy, select
 from tests.papers.claim_tables import jittered, runs
 
@@ -61,7 +61,7 @@ def test_fixed_problems_are_kept_and_drawn_ones_are_drawn():
     """Two problems, at 0 and 10, of four runs each, that differ by 1 at most: an error of 10 or of 1."""
     values = np.array([0, 1, 0, 1, 10, 11, 10, 11.0])[:, None]
     problem = np.repeat([0, 1], 4)
-    fixed, drawn = (resampled([Group(values, problem, one)], mean)[0][1:, 0] for one in (False, True))
+    fixed, drawn = (means(Sample((Group(values, problem, one),)))[1:, 0] for one in (False, True))
     assert fixed.min() >= 5 and fixed.max() <= 6
     assert sorted(set(drawn)) == [0.5, 5.5, 10.5]
     assert (Group(values, problem, False).units, Group(values, problem, True).units) == (7, 2)
@@ -70,7 +70,7 @@ def test_fixed_problems_are_kept_and_drawn_ones_are_drawn():
 def test_the_interval_has_the_width_of_students_t():
     """For means of normal numbers the bootstrap must come near the textbook's interval, with 8 runs too."""
     values = np.random.default_rng(1).normal(10, 1, (8, 1))
-    found = reading(resampled([one_problem(values)], mean)[0][:, 0], 8)
+    found = reading(means(Sample((one_problem(values),)))[:, 0], 8)
     half = 2.3646 * values.std(ddof=1) / np.sqrt(8)  # t quantile for 7 degrees of freedom
     assert found.high - found.low == pytest.approx(2 * half, rel=0.2)
 
@@ -79,7 +79,7 @@ def test_intervals_cover_as_often_as_they_say():
     rng = np.random.default_rng(2)
     hits = 0
     for _ in range(200):
-        found = reading(resampled([one_problem(rng.exponential(1, (10, 1)))], mean)[0][:, 0], 10)
+        found = reading(means(Sample((one_problem(rng.exponential(1, (10, 1))),)))[:, 0], 10)
         hits += found.low <= 1 <= found.high
     assert 0.87 <= hits / 200 <= 0.995
 

@@ -10,15 +10,30 @@ import pytest
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.papers.checks.measure import Reading
-from ltr_duel.papers.claims import Claim, _briefly, check_claims, read_claims
+from ltr_duel.papers.claims import _briefly, check_claims
+from ltr_duel.papers.claims_file import Claim, read_claims
 from ltr_duel.papers.ledger import ledger_json, ledger_markdown, ledger_text, save_ledger
-from ltr_duel.papers.verdicts import FAILS, HOLDS, IN_PART, NEEDS_DATA, Criterion, answer, hardest, verdict
+from ltr_duel.papers.verdicts import (
+    FAILS,
+    HOLDS,
+    INCOMPLETE,
+    MIXED,
+    NEEDS_DATA,
+    NEEDS_SCALE,
+    NOT_MADE,
+    UNDECIDED,
+    WEAKLY,
+    Criterion,
+    answer,
+    hardest,
+    verdict,
+)
 from tests.papers.claim_tables import jittered, runs
 
 FIVE = Criterion(at_least=5)
 CLAIM = Claim(
     "a", "rucb", "Figure 4", "five | times less", ("rucb_figure_4",), "ratio", FIVE,
-    panels=("problem",), settings={"of": "savage", "to": "rucb"},
+    panels={"problem": ["small"]}, settings={"of": "savage", "to": "rucb"},
 )  # fmt: skip
 
 
@@ -54,14 +69,14 @@ def test_the_weaker_criterion_softens_a_no_and_nothing_else():
     assert answer(Reading(3, 2.5, 4), FIVE, weaker) == "weaker"
     assert answer(Reading(2, 1.5, 4), FIVE, weaker) == "no"
     assert answer(Reading(5, 1, 6), FIVE, weaker) == "open"
-    assert answer(None, FIVE, weaker) == "open"
 
 
 @pytest.mark.parametrize(
     "answers, expected",
     [
-        (["yes", "yes"], HOLDS), (["yes", "open"], IN_PART), (["yes", "no"], IN_PART), (["open"], IN_PART),
-        (["weaker"], IN_PART), (["no"], FAILS), (["no", "no", "yes"], FAILS), (["no", "no", "yes", "open"], IN_PART),
+        (["yes", "yes"], HOLDS), (["weaker"], WEAKLY), (["yes", "weaker"], WEAKLY), (["open"], UNDECIDED),
+        (["yes", "open"], UNDECIDED), (["weaker", "open"], UNDECIDED), (["no"], FAILS), (["no", "no"], FAILS),
+        (["yes", "no"], MIXED), (["no", "no", "yes"], MIXED), (["no", "open"], MIXED), (["weaker", "no"], MIXED),
     ],
 )  # fmt: skip
 def test_the_verdict_follows_the_panels(answers, expected):
@@ -75,25 +90,25 @@ def test_the_ledger_shows_the_panel_furthest_from_the_claim():
 
 def test_the_panels_where_a_claim_holds_are_named():
     row = judge(table(small=8.0, large=3.0))
-    assert row.verdict == IN_PART
+    assert row.verdict == MIXED
     assert row.reason == "holds: small; does not hold: large"
     assert row.measured == pytest.approx(3, rel=1e-9) and row.low < 3 < row.high
 
 
 def test_an_interval_across_the_end_decides_nothing():
     row = judge(table(small=5.0))
-    assert row.low < 5 < row.high and row.verdict == IN_PART and row.reason == "undecided: small"
+    assert row.low < 5 < row.high and (row.verdict, row.reason) == (UNDECIDED, "")
 
 
-def test_without_a_policy_a_claim_needs_data():
+def test_without_a_policy_a_claim_is_incomplete():
     frame = table(small=8.0)
     row = judge(frame[frame["policy"] == "savage"])
-    assert row.verdict == NEEDS_DATA and "rucb" in row.reason and np.isnan(row.measured)
+    assert row.verdict == INCOMPLETE and "rucb" in row.reason and np.isnan(row.measured)
 
 
-def test_without_a_column_a_claim_needs_data():
-    assert judge(table(small=8.0).drop(columns="regret_average")).verdict == NEEDS_DATA
-    assert judge(table(small=8.0).drop(columns="problem")).verdict == NEEDS_DATA
+def test_without_a_column_a_claim_is_incomplete():
+    assert judge(table(small=8.0).drop(columns="regret_average")).verdict == INCOMPLETE
+    assert judge(table(small=8.0).drop(columns="problem")).verdict == INCOMPLETE
 
 
 def test_regret_without_a_winner_is_no_evidence():
@@ -103,7 +118,23 @@ def test_regret_without_a_winner_is_no_evidence():
 def test_a_panel_that_cannot_be_measured_keeps_a_claim_from_holding():
     frame = table(small=8.0, large=8.0)
     row = judge(frame[(frame["problem"] == "small") | (frame["policy"] == "savage")])
-    assert row.verdict == IN_PART and "large: there are no rows with policy rucb" in row.reason
+    assert (row.verdict, row.panels[:6]) == (INCOMPLETE, "small:")
+    assert row.reason == "large: there are no rows with policy rucb"
+
+
+def test_a_panel_that_must_be_there_is_missed():
+    row = judge(table(small=8.0), Claim(**(vars(CLAIM) | {"panels": {"problem": ["large", "small"]}})))
+    assert (row.verdict, row.reason) == (INCOMPLETE, "large: there are no rows with problem large")
+    assert row.measured == pytest.approx(8)
+
+
+def test_every_combination_of_panels_must_be_there():
+    """Sizes besides those that must be there count, and then for every family."""
+    parts = [table(small=8.0).assign(family=family, rankers=size) for family, size in (("a", 5), ("a", 9), ("b", 5))]
+    panels = {"family": ["a", "b"], "rankers": [5]}
+    row = judge(pd.concat(parts), Claim(**(vars(CLAIM) | {"panels": panels})))
+    assert (row.verdict, row.reason) == (INCOMPLETE, "family b, rankers 9: there are no rows with rankers 9")
+    assert judge(pd.concat(parts[::2]), Claim(**(vars(CLAIM) | {"panels": panels}))).verdict == HOLDS
 
 
 def test_runs_of_different_length_are_not_compared():
@@ -134,27 +165,27 @@ def test_one_surrogate_among_the_problems_is_too_many():
     claim = Claim(**(vars(CLAIM) | {"needs": ("real data",)}))
     frame = table(small=8.0, large=8.0)
     frame["source"] = np.where(frame["problem"] == "small", "real data", "surrogate")
-    assert judge(frame, claim).reason == "a surrogate cannot decide this (large)"
-    together = Claim(**(vars(claim) | {"panels": ()}))
-    assert judge(frame, together).reason == "a surrogate cannot decide this"
+    assert judge(frame, claim).reason == "surrogate (large): cannot decide this"
+    together = Claim(**(vars(claim) | {"panels": {}}))
+    assert judge(frame, together).reason == "surrogate: cannot decide this"
 
 
 def test_one_figure_with_shorter_runs_is_too_many():
     claim = Claim(**(vars(CLAIM) | {"needs": ("paper scale",), "figure": ("one", "two")}))
     frames = {"one": table(small=8.0), "two": table(large=8.0)}
-    for scales, expected in ((("paper", "quick"), NEEDS_DATA), (("paper", "paper"), HOLDS)):
+    for scales, expected in ((("paper", "quick"), NEEDS_SCALE), (("paper", "paper"), HOLDS)):
         abouts = {name: {"scale": scale} for name, scale in zip(frames, scales, strict=True)}
         assert check_claims([claim], frames, abouts).iloc[0].verdict == expected
 
 
-def test_an_excerpt_of_a_corpus_is_no_evidence_for_the_corpus():
-    about = {"sources": [{"problem": "small", "source": "real data", "note": "an excerpt of 18 queries"}]}
-    claim = Claim(**(vars(CLAIM) | {"needs": ("real data",)}))
-    real = table(small=8.0).assign(source="real data")
-    assert judge(real, claim).verdict == HOLDS
-    row = judge(real, claim, about)
-    assert (row.verdict, row.reason) == (NEEDS_DATA, "an excerpt of 18 queries cannot decide this")
-    assert row.measured == pytest.approx(8)
+@pytest.mark.parametrize("kind", ["excerpt", "another corpus", "surrogate", "made by a rule"])
+def test_only_the_corpus_itself_is_evidence_about_it(kind):
+    claim = Claim(**(vars(CLAIM) | {"needs": ("real data", "paper scale")}))
+    assert judge(table(small=8.0).assign(source="real data"), claim, {"scale": "paper"}).verdict == HOLDS
+    row = judge(table(small=8.0).assign(source=kind), claim, {"scale": "paper"})
+    assert (row.verdict, row.reason) == (NEEDS_DATA, f"{kind} (small): cannot decide this")
+    assert row.measured == pytest.approx(8), "the number is shown beside"
+    assert judge(table(small=8.0), claim, {"scale": "quick"}).verdict == NEEDS_DATA, "more runs would not help"
 
 
 def test_pairs_have_less_error_than_strangers():
@@ -196,6 +227,7 @@ criterion = { at_least = 5 }
         (GOOD.replace('"rucb"\nw', '"rubc"\nw'), "did you mean 'rucb'"),
         (GOOD + GOOD, "two claims are called 'a'"),
         (GOOD + "needs = 'luck'", "no need 'luck'"),
+        (GOOD + "panels = ['rankers']", "panels: write { rankers ="),
         ("[rucb.figure_4.a]\nverdict = 'holds'", "no key 'verdict'"),
         ("[[claim", "not TOML"),
     ],
@@ -209,7 +241,7 @@ def test_a_file_with_a_mistake_is_refused(tmp_path, text, message):
 def test_a_file_is_read(tmp_path):
     (tmp_path / "claims.toml").write_text(GOOD)
     (claim,) = read_claims(tmp_path / "claims.toml")
-    assert claim.figure == ("rucb_figure_4",) and claim.criterion == FIVE and claim.panels == ()
+    assert claim.figure == ("rucb_figure_4",) and claim.criterion == FIVE and claim.panels == {}
 
 
 def test_what_claims_share_stands_once(tmp_path):
@@ -251,14 +283,14 @@ def test_the_ledger_is_written_for_people_and_programs(tmp_path):
     frames = {"rucb_figure_4": table(small=8.0, large=3.0)}
     ledger = check_claims([CLAIM, Claim(**(vars(CLAIM) | {"id": "b", "figure": ("none",)}))], frames, about)
     text = ledger_text(ledger)
-    assert "holds in part five | times less [Figure 4]" in text and "small: 8 (" in text
-    assert "2 claims: holds 0, holds in part 1, does not hold 0, needs data 1." in text
+    assert "five | times less [Figure 4]" in text and "small: 8 (" in text and "none" not in text
+    assert "1 claim, 1 judged: mixed 1. About figures that were not made: 1." in text
     page = ledger_markdown(ledger, about)
     assert "five \\| times less" in page and "two cores" in page and "2026-11-21" in page and "2 minutes" in page
     rows = json.loads(ledger_json(ledger))
     assert rows[0]["measured"] == pytest.approx(3) and rows[1]["measured"] is None
     save_ledger(ledger, about, tmp_path)
-    assert pd.read_csv(tmp_path / "claims.csv")["verdict"].tolist() == [IN_PART, NEEDS_DATA]
+    assert pd.read_csv(tmp_path / "claims.csv")["verdict"].tolist() == [MIXED, NOT_MADE]
     assert (tmp_path / "claims.json").read_text(encoding="utf-8") == ledger_json(ledger)
     assert (tmp_path / "claims.md").read_text(encoding="utf-8") == page
 

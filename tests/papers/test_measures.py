@@ -90,7 +90,10 @@ def test_gammas_of_the_published_rankers(real_data):
     for size in (16, 32):
         part = table[table["rankers"] == size]
         assert (part["printed"].dropna() == {16: 4.85, 32: 11.6}[size]).all()
-        quantiles = part["value"].iloc[1:]
+        quantiles, btm = (
+            part.loc[part["item"].str.startswith(f"gamma_{one} quantile"), "value"] for one in ("rucb", "btm")
+        )
+        assert len(btm) == 5 and (btm.to_numpy() < quantiles.to_numpy()).all() and btm.min() >= 1
         assert len(quantiles) == 5 and quantiles.is_monotonic_increasing and (part["standard_error"] >= 0).all()
 
 

@@ -42,8 +42,11 @@ def ledger(**more) -> pd.DataFrame:
         "criterion": "at least 5", "verdict": "holds", "panels": "", "reason": "", "source": "surrogate",
         "scale": "quick", **more,
     }  # fmt: skip
-    lost = {**claim, "claim": "x", "verdict": "does not hold", "figure": "elsewhere", "measured": None, "low": None}
-    return pd.DataFrame([claim, lost])
+    nothing = {"measured": None, "low": None}
+    lost = {**claim, "claim": "x", "says": "RUCB pays little.", "verdict": "does not hold", **nothing}
+    both = {"says": "RUCB is even better.", "figure": "rucb_figure_4, state_of_the_art", "verdict": "needs data"}
+    elsewhere = {"says": "RUCB is elsewhere.", "figure": "elsewhere", "verdict": "not made"}
+    return pd.DataFrame([claim, lost, {**claim, **both}, {**claim, **elsewhere}])
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +67,18 @@ def test_a_figure_stands_with_all_that_is_known_of_it(report):
 def test_the_ledger_has_words_colours_intervals_and_links(report):
     assert '<span class="verdict holds">holds</span>' in report
     assert '<span class="verdict does-not-hold">does not hold</span>' in report
-    assert "5.25 [4.5, 6]" in report and "2 claims: holds 1, holds in part 0, does not hold 1, needs data 0." in report
-    assert '<a href="#figure-rucb_figure_4">rucb_figure_4</a>' in report and 'id="figure-rucb_figure_4"' in report
-    assert 'href="#figure-elsewhere"' not in report, "a figure that is not on the page has no link"
+    assert "5.25 [4.5, 6]" in report and "3 claims, 2 judged: holds 1, does not hold 1, needs data 1." in report
+    assert '<a href="#figure-state_of_the_art">state_of_the_art</a>' in report
+    assert "About figures that were not made: 1." in report and "RUCB is elsewhere." not in report
+
+
+def test_a_picture_comes_first_and_its_claims_beneath(report):
+    """Each claim once, beneath the first of its figures."""
+    own = report[report.index('id="figure-rucb_figure_4"') :]
+    later = own.index('id="figure-state_of_the_art"')
+    assert own.index("<img") < own.index("RUCB pays less.") < own.index("Three sets of rankers.") < later
+    assert report.count("RUCB pays less.") == 1 and report.count("<b>5.25 [4.5, 6]</b>") == 2
+    assert own.index("RUCB is even better.") < later, "a claim about two figures"
 
 
 def test_the_page_asks_nobody_for_anything(report):

@@ -11,6 +11,7 @@ import pytest
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.papers.figure_files import list_figures
+from ltr_duel.papers.find_data import NoDataError
 from ltr_duel.papers.reproduce import make_figure, read_made
 from tests.experiment.conftest import finish, start, wait_for
 
@@ -110,6 +111,15 @@ def test_real_data_is_taken_where_it_is(tmp_path):
     assert set(toy["source"]) == {"real data"} and set(toy["rankers"]) == {3} and set(toy["corpus"]) == {"toy"}
 
 
+def test_a_figure_none_of_whose_data_is_there_is_left_out(tmp_path):
+    text = SMALL.replace('study(["rucb", "winner_stays"], family,', 'study(["rucb"],')
+    text = text.replace(
+        '        surrogate(queries=5, documents=8, features=8, grades=2, note="a toy"),\n', "        optional=True,\n"
+    )
+    with pytest.raises(NoDataError, match=r"small: none of its data is in the cache; name their folder with --data"):
+        make_figure(write(tmp_path / "files", text), tmp_path / "out", scale="quick", root=None, jobs=1)
+
+
 def test_utilities_are_the_means_of_a_corpus(tmp_path):
     text = SMALL.replace(SECOND, "").replace('["average"]', '["utility"]')
     text = text.replace('matrix(family="equal_gaps", size=[3, 4])',
@@ -138,7 +148,7 @@ def test_a_failed_run_is_named_and_how_to_go_on(tmp_path, monkeypatch):
 def test_the_command_names_what_there_is(tmp_path):
     code, out, err = finish(start("reproduce", "rucb_figure_5x", "--out", tmp_path / "out"))
     assert code == 2 and out == "" and err.count("\n") == 1
-    assert "no figure 'rucb_figure_5x'; did you mean 'rucb_figure_5'?" in err and "claims)" in err
+    assert "no figure 'rucb_figure_5x'; did you mean 'rucb_figure_5'?" in err and "reliability)" in err
     write(tmp_path / "files")
     code, out, _ = finish(start("reproduce", "--list", "--experiments", tmp_path / "files"))
     assert code == 0 and "Beat the Mean, Figure 1: Small; data: toy" in out

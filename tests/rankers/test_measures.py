@@ -118,6 +118,7 @@ def test_equal_rankers_differ_with_p_one_and_a_single_query_has_no_interval():
     [
         (["NDCG"], "write a cut-off from 1 to 100,000, as in 'NDCG@10'"),
         (["P@0"], "write a cut-off"),
+        (["P@100001"], "write a cut-off"),
         (["MPA"], "no measure 'MPA'; did you mean 'MAP'"),
         (["MAP", "map"], "each once"),
         ([], "there is no measure"),

@@ -71,6 +71,12 @@ def test_documents_are_pooled_and_what_is_not_judged_has_grade_0(files):
     assert estimate_preferences(rankings, clicks="perfect", comparisons=100).names == ("bm25", "dense")
 
 
+@pytest.mark.parametrize("highest, grades", [(1, 2), (2, 3), (3, 5), (4, 5), (6, 7)])
+def test_a_corpus_has_two_three_or_five_grades_where_that_is_enough(files, highest, grades):
+    (files / "qrels.txt").write_text(f"1 0 a {highest}\n1 0 b 0\n")
+    assert pool_runs(files / "qrels.txt", {"dense": files / "dense.trec"}).dataset.grades == grades
+
+
 def test_the_depth_limits_what_comes_from_each_run(files):
     pool = pool_runs(files / "qrels.txt", {"bm25": files / "bm25.trec.gz"}, depth=1)
     assert pool.dataset.doc_ids.tolist() == ["a", "b", "e", "a", "c"] and pool.unjudged == 0

@@ -108,6 +108,7 @@ def add(counts, place):
     return (*counts[:place], counts[place] + 1, *counts[place + 1 :])
 
 
+@pytest.mark.parametrize("runs", [4_000, pytest.param(40_000, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     "matrix, factor, enough, times",
     [
@@ -119,10 +120,10 @@ def add(counts, place):
         (THREE, 0.45, 2, [8]),
     ],
 )
-def test_beat_the_mean_in_sweeps_has_the_enumerated_law(matrix, factor, enough, times):
+def test_beat_the_mean_in_sweeps_has_the_enumerated_law(matrix, factor, enough, times, runs):
     exact = Enumerated(matrix.p, factor, enough, times).outcomes
     assert sum(exact.values()) == pytest.approx(1)
-    runs, counts = 20_000, Counter()
+    counts = Counter()
     params, size = POLICIES["beat_the_mean"].params(), len(matrix)
     oracle = FromMatrix(matrix, in_sweeps=True).open()
     streams = run_streams(RunKey({}, "", {}, 1, 0, 7))
@@ -148,6 +149,7 @@ def assert_has_law(counts, exact, runs):
     assert stats.chisquare(observed, expected).pvalue > 1e-4
 
 
+@pytest.mark.parametrize("runs", [300, pytest.param(2_000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("matrix", [bradley_terry(2), bradley_terry(4, span=6), bradley_terry(6, span=9), THREE])
 @pytest.mark.parametrize(
     "text, told, steps",
@@ -160,9 +162,9 @@ def assert_has_law(counts, exact, runs):
         ("interleaved_filter", 1000, [30, 500, 2000]),
     ],
 )
-def test_sweeps_have_the_law_of_single_steps(text, told, steps, matrix):
+def test_sweeps_have_the_law_of_single_steps(text, told, steps, matrix, runs):
     """Each arm's pulls at each checkpoint, how often it was the best, sums of all with random signs, and the answer."""
-    configured, runs = POLICIES.configure(text), 1000
+    configured = POLICIES.configure(text)
     signs = stream(5, "signs").choice([-1.0, 1.0], (2 * len(matrix) * len(steps), 6))
     features, answers = [], []
     for seed, in_sweeps in ((1, False), (2, True)):

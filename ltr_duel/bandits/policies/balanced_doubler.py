@@ -9,7 +9,12 @@ A step costs O(K).
 
 The paper leaves open how hot starts fit into short epochs. Here they are the first m K steps of their epoch, and epochs
 shorter than 2 m K are those of plain Doubler; the averages run over the epochs after that. Hot-start plays are not part
-of the multiset that the left player draws from.
+of the multiset that the left player draws from. The UCB1 box of a plain epoch explores with 0.5, the default of
+`doubler`, whatever ``alpha``: that is the constant of Algorithm 11's index alone.
+
+Wolfenfeld's own program has no plain epochs: it begins with the first epoch that has room, leaves the steps before it
+out of account, plays each arm min(ceil(|log2 Delta| / Delta^2), floor(K^2.5)) times in a hot start, and replaces the
+multiset only after an epoch that scored better than all before.
 """
 
 from __future__ import annotations

@@ -7,6 +7,11 @@ Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorith
 Condorcet winner and no horizon. Regret O(K^2 + (C + L_C) K log T), with C Copeland winners that lose to L_C arms
 each.
 
+Line 14 does not say what to do when every arm of B^c is known to beat c, so that none is left to choose from. Here c
+then meets itself; the program of D-TS's authors (HuasenWu/DuelingBandits) chooses among all arms instead. In 200,000
+steps on Bradley-Terry, cyclic and sushi matrices of 5 to 16 arms it never came to that. Where B^c is empty, all arms
+take its place, there as here.
+
 The sets change only when some u_ij crosses 1/2; lines 7 to 13 run only then, in O(K^2). Other steps
 cost O(K).
 """

@@ -7,6 +7,11 @@ D_j) / (2 d(p_ij, 1/2)) times ln T.
 `rmed2` needs no horizon: before a pass it plays every pair that has met less than alpha ln ln t times. Only when that
 level passes an integer can there be such a pair, so it looks for them then alone. `rmed2fh` knows the horizon: it
 plays every pair alpha ln ln T times at first, and then fixes the opponents for good. A step costs O(K).
+
+Of rivals that are equally cheap the first by number is taken, not one at random; the public programs
+(jkomiyama/duelingbanditlib by its authors, HuasenWu/DuelingBandits) do so too. Two estimated costs are equal only by
+chance, or when both gaps are 0. The authors' program also raises a numerator below 0.01 to 0.01; here, as in the
+paper, it is taken as it is, even if it is negative.
 """
 
 from __future__ import annotations

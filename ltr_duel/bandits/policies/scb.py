@@ -10,7 +10,16 @@ ln T_r / T_r.
 
 Both tests use the level ln(4 n k / delta) + 2 ln ln n after n observations, with k = K for rewards and k = K^2 for
 pairs; the paper leaves the one for pairs open. When all pairs of the remaining arms are settled, the scores are
-known, and the round decides. A step costs O(1) amortised while a pair is being settled.
+known, and the round decides. A step costs O(1) amortised while a pair is being settled. The program of D-TS's authors
+(HuasenWu/DuelingBandits) begins with a round of 1,000 steps, counts steps in place of n in both levels, and leaves
+delta out of them.
+
+The paper names no recommendation. Here it is the arm found in the running round; a round that has not found one yet
+recommends the arm that beats the most arms in it, the winner of the last round being forgotten with everything else. So
+accuracy falls when a round begins, and is no measure of what the last round knew.
+
+A pair that ties is excluded by assumption: it is never settled, and a round that meets it may spend all its steps on
+it. What SCB does on a matrix with a tie, such as that of arXiv, shows this and nothing about SCB.
 """
 
 from __future__ import annotations

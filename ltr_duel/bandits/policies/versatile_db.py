@@ -7,6 +7,11 @@ nothing for O(sqrt(K T)); needs no horizon. A step costs O(K), with some Newton 
 The distribution is p_i = 4 / (eta_t (Lhat_i - x))^2 with x such that it sums to 1 and eta_t = 4 / sqrt(t). Both
 players share one Lhat: each adds half of its reduced-variance estimate, b_i + [i played] (loss - b_i) / p_i for every
 arm i, with b_i = 1/2 where p_i >= eta_t^2 and 0 elsewhere.
+
+Departures. The paper's Algorithm 3 has two learners, one for each side, that see their own losses; its Remark 2 allows
+a single one for both sides, and that is the one here: each duel teaches it twice. A public implementation
+(stephen-huan/dueling-bandit) offers both and adds b_i to the arm that was played alone; here it is added to all arms,
+as in Zimmert and Seldin's estimator.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""State interleave: lists are shown with the probabilities that make the comparison fair and most sensitive.
+"""Optimized interleave: lists are shown with the probabilities that make the comparison fair and most sensitive.
 
 Allowed lists take, place by place, the best document left of one of the rankers. A document's credit is positive
 for the first ranker if it ranks it higher. The probabilities solve a linear program: at every place the expected
 credit is zero, so a click anywhere, for no reason, favours nobody; among those, the sensitivity is largest. Where
 that is infeasible, the biases are made as small as possible first.
 
-Radlinski, Craswell. State Interleaving for Online Retrieval Evaluation. WSDM 2013. The program is solved by HiGHS
+Radlinski, Craswell. Optimized Interleaving for Online Retrieval Evaluation. WSDM 2013. The program is solved by HiGHS
 once for each query and pair of rankers, and kept. It runs as plain Python.
 """
 

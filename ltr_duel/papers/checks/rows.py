@@ -100,7 +100,7 @@ def final_values(frame: pd.DataFrame, column: str) -> pd.Series[float]:
     return values
 
 
-def side_by_side(sides: Sequence[pd.DataFrame], column: str) -> list[Group]:
+def side_by_side(sides: Sequence[pd.DataFrame], column: str) -> tuple[Group, ...]:
     """Return final values: one group, runs by sides; or a group of one column for each side if runs cannot be paired.
 
     A side is the rows of one policy. Runs with the same problem and repetition are paired; where the sides are
@@ -111,11 +111,11 @@ def side_by_side(sides: Sequence[pd.DataFrame], column: str) -> list[Group]:
         raise Missing(f"not run equally far, but to {', '.join(f'{end:,}' for end in sorted(ends))}")
     values = [final_values(rows, column) for rows in sides]
     if all(one.index.equals(values[0].index) for one in values):
-        return [grouped(sides[0], values)]
+        return (grouped(sides[0], values),)
     bare = [one.index.get_level_values(col.REPETITION) for one in values]
     if all(one.is_unique and one.equals(bare[0]) for one in bare):
-        return [grouped(sides[0], values)]
-    return [grouped(rows, [one]) for rows, one in zip(sides, values, strict=True)]
+        return (grouped(sides[0], values),)
+    return tuple(grouped(rows, [one]) for rows, one in zip(sides, values, strict=True))
 
 
 def grouped(rows: pd.DataFrame, columns: list[pd.Series[float]]) -> Group:

@@ -2,40 +2,98 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ltr_duel.core import FloatMatrix, FloatVector
 from ltr_duel.core import columns as col
-from ltr_duel.papers.checks.measure import Group, Missing, Reading, deviation, mean, measured_by, reading, resampled
+from ltr_duel.papers.checks.measure import Group, Missing, Reading, Sample, deviations, means, measured_by, reading
 from ltr_duel.papers.checks.rows import Selection, final_values, grouped, select, side_by_side
 from ltr_duel.simulation import final_rows
 
+_CLEARLY = 1.25  # in a world where a policy pays less than the others, they pay a quarter more
 
-@measured_by("ratio", "mean {column} at the end: {of}, divided by {to}")
-def ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str = col.REGRET) -> Reading:
+
+def columns_of(population: Sample) -> FloatVector:
+    """Return the mean of each column of a large sample."""
+    return np.concatenate([group.values.mean(axis=0) for group in population.groups])
+
+
+def scaled(sample: Sample, factors: Sequence[float] | FloatVector) -> Sample:
+    """Multiply each column of a sample by its factor."""
+    groups, done = [], 0
+    for group in sample.groups:
+        mine = np.asarray(factors[done : done + group.values.shape[1]], dtype=np.float64)
+        groups.append(group._replace(values=group.values * mine.reshape(-1, *[1] * (group.values.ndim - 2))))
+        done += len(mine)
+    return sample._replace(groups=tuple(groups))
+
+
+def _quotient(sample: Sample, **_: Any) -> Reading:
+    found = means(sample)
+    return reading(found[:, 0] / found[:, 1], sample.units)
+
+
+def _with_quotient(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
+    first, second = columns_of(population)
+    return scaled(worlds, [target * second / first, 1])
+
+
+@measured_by("ratio", "mean {column} at the end: {of}, divided by {to}", find=_quotient, aim=_with_quotient)
+def ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str = col.REGRET) -> Sample:
     """Divide two means; runs are paired where they can be."""
-    groups = side_by_side([select(panel, of), select(panel, to)], column)
-    means = np.concatenate(resampled(groups, mean), axis=1)
-    return reading(means[:, 0] / means[:, 1], min(one.units for one in groups))
+    return Sample(side_by_side([select(panel, of), select(panel, to)], column))
 
 
-@measured_by("spread", "standard deviation of {column} at the end: {of}, divided by {to}")
-def spread(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str = col.REGRET) -> Reading:
-    """Divide two standard deviations over runs."""
-    groups = side_by_side([select(panel, of), select(panel, to)], column)
-    if min(one.units for one in groups) < 3:
-        raise Missing("two repetitions give no error of a standard deviation")
-    deviations = np.concatenate(resampled(groups, deviation), axis=1)
-    if not deviations[0, 1]:
-        raise Missing("all runs have the same regret")
+def _quotient_of_spreads(sample: Sample, **_: Any) -> Reading:
+    found = deviations(sample)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return reading(deviations[:, 0] / deviations[:, 1], min(one.units for one in groups))
+        return reading(found[:, 0] / found[:, 1], sample.units)
 
 
-@measured_by("place", "place of {policy} by mean {column} at the end, counted from the {counted_from}")
+def _with_spreads(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
+    first, second = np.concatenate([group.values.std(axis=0) for group in population.groups])
+    return scaled(worlds, [target * second / first, 1])
+
+
+@measured_by(
+    "spread",
+    "standard deviation of {column} at the end: {of}, divided by {to}",
+    find=_quotient_of_spreads,
+    aim=_with_spreads,
+)
+def spread(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str = col.REGRET) -> Sample:
+    """Divide two standard deviations over runs."""
+    sample = ratio(panel, of=of, to=to, column=column)
+    if sample.units < 3:
+        raise Missing("two repetitions give no error of a standard deviation")
+    if not sample.groups[-1].values[:, -1].std():
+        raise Missing("all runs have the same regret")
+    return sample
+
+
+def _rank(sample: Sample, *, counted_from: str = "least", **_: Any) -> Reading:
+    found = means(sample)
+    ahead = found[:, 1:] < found[:, :1] if counted_from == "least" else found[:, 1:] > found[:, :1]
+    return reading(1.0 + ahead.sum(axis=1), sample.units)
+
+
+def _with_rank(worlds: Sample, population: Sample, target: float, *, counted_from: str = "least", **_: Any) -> Sample:
+    """Put the policy clearly before all others; for any other place than the first, level with the best of them."""
+    mine, *others = columns_of(population)
+    best, factor = (min(others), 1 / _CLEARLY) if counted_from == "least" else (max(others), _CLEARLY)
+    return scaled(worlds, [best / mine * (factor if target == 1 else 1.0), *np.ones(len(others))])
+
+
+@measured_by(
+    "place",
+    "place of {policy} by mean {column} at the end, counted from the {counted_from}",
+    find=_rank,
+    aim=_with_rank,
+)
 def place(
     panel: pd.DataFrame,
     *,
@@ -43,7 +101,7 @@ def place(
     among: list[str] | None = None,
     counted_from: str = "least",
     column: str = col.REGRET,
-) -> Reading:
+) -> Sample:
     """Count how many others have less regret (or more, counted from the greatest), plus one."""
     mine = select(panel, policy)
     if among is None:
@@ -52,92 +110,142 @@ def place(
         others = [select(panel, name) for name in among]
     if not others:
         raise Missing("there is no other policy to compare with")
-    groups = side_by_side([mine, *others], column)
-    means = np.concatenate(resampled(groups, mean), axis=1)
-    ahead = means[:, 1:] < means[:, :1] if counted_from == "least" else means[:, 1:] > means[:, :1]
-    return reading(1.0 + ahead.sum(axis=1), min(one.units for one in groups))
+    return Sample(side_by_side([mine, *others], column))
 
 
-@measured_by("late", "share of the final {column} of {policy} that was incurred in the last half of the steps")
-def late(panel: pd.DataFrame, *, policy: Selection, column: str = col.REGRET) -> Reading:
+def _last_share(sample: Sample, **_: Any) -> Reading:
+    found = means(sample)
+    return reading(found[:, 1] / found.sum(axis=1), sample.units)
+
+
+def _with_last_share(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
+    early, last = columns_of(population)
+    return scaled(worlds, [1, target / (1 - target) * early / last])
+
+
+@measured_by(
+    "late",
+    "share of the final {column} of {policy} that was incurred in the last half of the steps",
+    find=_last_share,
+    aim=_with_last_share,
+)
+def late(panel: pd.DataFrame, *, policy: Selection, column: str = col.REGRET) -> Sample:
     """Near 0 for a policy that has converged, 1/2 for one whose regret grows linearly."""
     rows = select(panel, policy)
     end = int(rows[col.T].max())
     rows = rows[rows[col.HORIZON] == rows[col.HORIZON].max()]
-    group = grouped(rows, [final_values(rows[rows[col.T] <= end / 2], column), final_values(rows, column)])
-    (means,) = resampled([group], mean)
-    return reading(1 - means[:, 0] / means[:, 1], group.units)
+    early, final = final_values(rows[rows[col.T] <= end / 2], column), final_values(rows, column)
+    return Sample((grouped(rows, [early, final - early]),))
 
 
-class Curve(NamedTuple):
-    """Mean values along an axis: (1 + samples, points); and the fewest runs of a point."""
+def _slope(sample: Sample, **_: Any) -> Reading:
+    rise, x = np.log(means(sample)), np.log(sample.axes[0])
+    if rise.shape[1] > len(x):
+        rise = rise[:, : len(x)] - rise[:, len(x) :]
+    x = x - x.mean()
+    return reading(np.tensordot(rise, x / (x @ x), (1, 0)), sample.units)
 
-    axis: FloatVector
-    means: FloatMatrix
-    units: int
+
+def _with_slope(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
+    heights, x = np.log(columns_of(population)), np.log(worlds.axes[0])
+    rise = heights[: len(x)] - heights[len(x) :] if len(heights) > len(x) else heights
+    away = x - x.mean()
+    factors = np.exp((target - rise @ away / (away @ away)) * away)
+    return scaled(worlds, [*factors, *np.ones(len(heights) - len(x))])
 
 
-@measured_by("growth", "slope of log mean {column} against log {along}: {policy}[, divided by {to}]")
+@measured_by(
+    "growth",
+    "slope of log mean {column} against log {along}: {policy}[, divided by {to}]",
+    find=_slope,
+    aim=_with_slope,
+)
 def growth(
     panel: pd.DataFrame, *, policy: Selection, along: str, to: Selection | None = None, column: str = col.REGRET
-) -> Reading:
+) -> Sample:
     """Fit the exponent by least squares: 1 is linear, 0 is flat. With ``to``, of the ratio of two policies."""
     curve = _curve(panel, policy, along, column)
-    rise = np.log(curve.means)
-    if to is not None:
-        rise = rise - np.log(_curve(panel, to, along, column).means)
-    x = np.log(curve.axis)
-    x = x - x.mean()
-    return reading(rise @ x / (x @ x), curve.units)
+    return curve if to is None else curve._replace(groups=curve.groups + _curve(panel, to, along, column).groups)
 
 
-@measured_by("transition", "{along} where mean {column} of {policy} rises most steeply, relative to itself")
-def transition(panel: pd.DataFrame, *, policy: Selection, along: str, column: str = col.REGRET) -> Reading:
+def _steepest(sample: Sample, **_: Any) -> Reading:
+    (axis,) = sample.axes
+    found = means(sample)
+    steps = np.diff(axis).reshape(-1, *[1] * (found.ndim - 2))
+    steepest = np.argmax(np.diff(np.log(found), axis=1) / steps, axis=1)
+    low, high = reading(axis[steepest], sample.units).low, reading(axis[steepest + 1], sample.units).high
+    return Reading((axis[steepest[0]] + axis[steepest[0] + 1]) / 2, low, high)
+
+
+def _with_steepest(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
+    """Make the curve flat but for one step, where the target is; it is as high as the highest of the sample."""
+    heights, (axis,) = columns_of(population), worlds.axes
+    step = min(int(np.searchsorted(axis, target, side="right")) - 1, len(axis) - 2)
+    jump = (heights[1:] / heights[:-1]).max()
+    return scaled(worlds, np.where(np.arange(len(axis)) <= step, 1.0, jump) * heights[0] / heights)
+
+
+@measured_by(
+    "transition",
+    "{along} where mean {column} of {policy} rises most steeply, relative to itself",
+    find=_steepest,
+    aim=_with_steepest,
+)
+def transition(panel: pd.DataFrame, *, policy: Selection, along: str, column: str = col.REGRET) -> Sample:
     """Give the middle of the steepest step of the axis; the interval holds that step whole."""
-    curve = _curve(panel, policy, along, column)
-    steepest = np.argmax(np.diff(np.log(curve.means), axis=1) / np.diff(curve.axis), axis=1)
-    low = reading(curve.axis[steepest], curve.units).low
-    high = reading(curve.axis[steepest + 1], curve.units).high
-    first = steepest[0]
-    return Reading(float(curve.axis[first : first + 2].mean()), low, high)
+    return _curve(panel, policy, along, column)
 
 
-@measured_by("after_peak", "mean {column} of {policy} at the greatest {along}, divided by the peak of the curve")
-def after_peak(panel: pd.DataFrame, *, policy: Selection, along: str, column: str = col.REGRET) -> Reading:
-    """1 if the curve ends at its peak."""
-    curve = _curve(panel, policy, along, column)
-    return reading(curve.means[:, -1] / curve.means.max(axis=1), curve.units)
-
-
-def _curve(panel: pd.DataFrame, policy: Selection, along: str, column: str) -> Curve:
+def _curve(panel: pd.DataFrame, policy: Selection, along: str, column: str) -> Sample:
     if along not in panel:
         raise Missing(f"there is no column '{along}'")
     points = [(float(str(where)), part) for where, part in panel.groupby(along, sort=True)]
     if len(points) < 3:
         raise Missing(f"a curve along '{along}' needs three points, there are {len(points)}")
-    groups = [side_by_side([select(part, policy)], column)[0] for _, part in points]
-    means = np.concatenate(resampled(groups, mean), axis=1)
-    return Curve(np.array([where for where, _ in points]), means, min(one.units for one in groups))
+    groups = tuple(side_by_side([select(part, policy)], column)[0] for _, part in points)
+    return Sample(groups, (np.array([where for where, _ in points]),))
 
 
-@measured_by("time_ratio", "steps until {levels} of the runs name the winner: {of}, divided by {to} (geometric mean)")
-def time_ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, levels: list[float]) -> Reading:
+def _quotient_of_times(sample: Sample, *, levels: list[float], **_: Any) -> Reading:
+    split, curves = len(sample.axes[0]), means(sample)
+    shape = curves.shape[::2]  # samples, worlds
+    sides = [np.moveaxis(one, 1, -1).reshape(-1, one.shape[1]) for one in (curves[:, :split], curves[:, split:])]
+    logs, counted = np.zeros(shape), np.zeros(shape[1:])
+    for level in levels:
+        times = [_first_at(axis, side, level).reshape(shape) for axis, side in zip(sample.axes, sides, strict=True)]
+        known = np.isfinite(times[0][0]) | np.isfinite(times[1][0])
+        mine, its = (np.minimum(time, axis[-1]) for time, axis in zip(times, sample.axes, strict=True))
+        logs, counted = logs + np.where(known, np.log(mine / its), 0), counted + known
+    if not np.all(counted):
+        raise Missing("neither policy reaches any of the levels of accuracy")
+    return reading(np.exp(logs / counted), sample.units)
+
+
+def _with_times(worlds: Sample, population: Sample, target: float, *, levels: list[float], **_: Any) -> Sample:
+    curves, split = columns_of(population)[None], len(worlds.axes[0])
+    logs = []
+    for level in levels:
+        mine = _first_at(worlds.axes[0], curves[:, :split], level)
+        its = _first_at(worlds.axes[1], curves[:, split:], level)
+        if np.isfinite(mine[0]) or np.isfinite(its[0]):
+            logs.append(np.log(min(mine[0], worlds.axes[0][-1]) / min(its[0], worlds.axes[1][-1])))
+    return worlds._replace(axes=(worlds.axes[0] * target / np.exp(np.mean(logs)), worlds.axes[1]))
+
+
+@measured_by(
+    "time_ratio",
+    "steps until {levels} of the runs name the winner: {of}, divided by {to} (geometric mean)",
+    find=_quotient_of_times,
+    aim=_with_times,
+)
+def time_ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, levels: list[float]) -> Sample:
     """Compare the steps to levels of accuracy; between checkpoints accuracy runs straight over log t.
 
     A policy that was run to several horizons is judged by its recommendation at the end of each. Where only one policy
     reaches a level, the length of the other's longest run counts for it; a level that neither reaches does not count.
     """
-    mine, its = (_accuracy(select(panel, side)) for side in (of, to))
-    curves = [resampled([group], mean)[0] for _, group in (mine, its)]
-    ratios = []
-    for level in levels:
-        took = _first_at(mine[0], curves[0], level)
-        other = _first_at(its[0], curves[1], level)
-        if np.isfinite(took[0]) or np.isfinite(other[0]):
-            ratios.append(np.minimum(took, mine[0][-1]) / np.minimum(other, its[0][-1]))
-    if not ratios:
-        raise Missing("neither policy reaches any of the levels of accuracy")
-    return reading(np.exp(np.mean(np.log(ratios), axis=0)), min(mine[1].units, its[1].units))
+    steps, groups = zip(*(_accuracy(select(panel, side)) for side in (of, to)), strict=True)
+    return Sample(groups, steps)
 
 
 def _accuracy(rows: pd.DataFrame) -> tuple[FloatVector, Group]:

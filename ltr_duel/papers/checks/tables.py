@@ -5,17 +5,33 @@ Such numbers carry their own ``standard_error`` if they have one; else they are 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from ltr_duel.core import FloatVector
-from ltr_duel.papers.checks.measure import Missing, Reading, measured_by
+from ltr_duel.papers.checks.measure import Missing, Reading, Sample, measured_by
 from ltr_duel.papers.checks.rows import Selection, select
 from ltr_duel.simulation import normal_reach
 
+_CHOICES: dict[str | None, Callable[..., Any]] = {None: np.mean, "mean": np.mean, "least": np.min, "greatest": np.max}
 
-@measured_by("value", "[{take} ]{column}")
-def value(panel: pd.DataFrame, *, column: str = "value", take: str | None = None) -> Reading:
+
+def _cell(sample: Sample, *, take: str | None = None, **_: Any) -> Reading:
+    if take in (None, "mean"):
+        return _with_error(sample.cells.mean(axis=0), np.sqrt((sample.errors**2).sum()) / len(sample.errors))
+    reach = (normal_reach(sample.errors) * np.ones_like(sample.cells).T).T
+    return Reading(*(_CHOICES[take](one, axis=0) for one in (sample.cells, sample.cells - reach, sample.cells + reach)))
+
+
+def _with_cell(worlds: Sample, population: Sample, target: float, *, take: str | None = None, **_: Any) -> Sample:
+    return worlds._replace(cells=worlds.cells + target - _CHOICES[take](population.cells))
+
+
+@measured_by("value", "[{take} ]{column}", find=_cell, aim=_with_cell)
+def value(panel: pd.DataFrame, *, column: str = "value", take: str | None = None) -> Sample:
     """Read a cell, or the least, the greatest or the mean of several.
 
     Parameters
@@ -25,78 +41,113 @@ def value(panel: pd.DataFrame, *, column: str = "value", take: str | None = None
     take : {"mean", "least", "greatest"}, optional
         Without it there must be one row.
     """
-    values, errors = _numbers(panel, column)
-    if take is None and len(values) > 1:
-        raise Missing(f"one cell was expected, there are {len(values)}")
-    if take in (None, "mean"):
-        return _with_error(float(values.mean()), float(np.sqrt((errors**2).sum()) / len(values)))
-    choose = np.min if take == "least" else np.max
-    ends = (values, values - normal_reach(errors), values + normal_reach(errors))
-    return Reading(*(float(choose(one)) for one in ends))
+    if take is None and len(panel) > 1:
+        raise Missing(f"one cell was expected, there are {len(panel)}")
+    return _numbers(panel, column)
 
 
-@measured_by("against_printed", "{column} divided by the printed value")
-def against_printed(panel: pd.DataFrame, *, column: str = "value", printed: str = "printed") -> Reading:
+def _with_multiple(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
+    factor = target / population.cells.mean()
+    return worlds._replace(cells=worlds.cells * factor, errors=worlds.errors * factor)
+
+
+@measured_by("against_printed", "{column} divided by the printed value", find=_cell, aim=_with_multiple)
+def against_printed(panel: pd.DataFrame, *, column: str = "value", printed: str = "printed") -> Sample:
     """1 if the measured value is the printed one; the mean over the rows of a panel."""
     known = panel.dropna(subset=[printed]) if printed in panel else panel.iloc[:0]
     if known.empty:
         raise Missing("there is no printed value")
-    values, errors = _numbers(known, column)
-    target = known[printed].to_numpy(np.float64)
-    error = float(np.sqrt(((errors / target) ** 2).sum()) / len(values))
-    return _with_error(float(np.mean(values / target)), error)
+    sample, target = _numbers(known, column), known[printed].to_numpy(np.float64)
+    return sample._replace(cells=sample.cells / target, errors=sample.errors / target)
 
 
-@measured_by("cell_ratio", "{column}: {of}, divided by {to}")
-def cell_ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str = "value") -> Reading:
-    """Divide two cells; the error is that of the logarithm, to first order."""
-    (mine, my_error), (its, its_error) = (_numbers(select(panel, side), column) for side in (of, to))
-    if len(mine) != 1 or len(its) != 1:
+def _quotient(sample: Sample, **_: Any) -> Reading:
+    """Divide; the error is that of the logarithm, to first order."""
+    found = sample.cells[0] / sample.cells[1]
+    mine, its = ((sample.errors[k] / sample.cells[k]) ** 2 for k in (0, 1))
+    wide = np.exp(normal_reach(np.sqrt(mine + its)))
+    return Reading(found, found / wide, found * wide)
+
+
+def _with_quotient(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
+    factor = target * population.cells[1] / population.cells[0]
+    scale = np.array([factor, 1.0])
+    return worlds._replace(cells=(worlds.cells.T * scale).T, errors=worlds.errors * scale)
+
+
+@measured_by("cell_ratio", "{column}: {of}, divided by {to}", find=_quotient, aim=_with_quotient)
+def cell_ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str = "value") -> Sample:
+    """Divide two cells."""
+    sides = [_numbers(select(panel, side), column) for side in (of, to)]
+    if any(len(side.cells) != 1 for side in sides):
         raise Missing("a ratio is of two cells")
-    if mine[0] <= 0 or its[0] <= 0:
+    if any(side.cells[0] <= 0 for side in sides):
         raise Missing("a ratio of zeros says nothing")
-    ratio, error = float(mine[0] / its[0]), float(np.hypot(my_error[0] / mine[0], its_error[0] / its[0]))
-    wide = float(normal_reach(error))
-    return Reading(ratio, ratio * float(np.exp(-wide)), ratio * float(np.exp(wide)))
+    return Sample(cells=np.array([side.cells[0] for side in sides]), errors=np.array([s.errors[0] for s in sides]))
 
 
-@measured_by("valley", "share of the ups and downs of {column} along {along} that first falls, then rises")
-def valley(panel: pd.DataFrame, *, along: str, column: str = "value") -> Reading:
-    """1 for a curve that falls to one lowest point between its ends and rises from there; 0 if it has no such point."""
-    curve = _along(panel, along, column)
+def _valley_share(sample: Sample, **_: Any) -> Reading:
+    curves = sample.cells if sample.cells.ndim > 1 else sample.cells[:, None]
+    found = np.array([_falls_then_rises(curve) for curve in curves.T])
+    return _with_error(found if sample.cells.ndim > 1 else found[0], 0.0)
+
+
+def _falls_then_rises(curve: FloatVector) -> float:
     lowest = int(np.argmin(curve))
     steps = np.diff(curve)
     wrong = np.clip(steps[:lowest], 0, None).sum() + np.clip(-steps[lowest:], 0, None).sum()
-    inside = curve[lowest] < min(curve[0], curve[-1])
-    share = float(1 - wrong / np.abs(steps).sum()) if inside else 0.0
-    return Reading(share, share, share)
+    return float(1 - wrong / np.abs(steps).sum()) if curve[lowest] < min(curve[0], curve[-1]) else 0.0
 
 
-@measured_by("reached", "{along} from which on {column} is below {level}")
-def reached(panel: pd.DataFrame, *, along: str, level: float, column: str = "value") -> Reading:
+def _with_valley(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
+    """Sort the curve: a fall and a rise, or a fall that never ends."""
+    falling = np.sort(population.cells)[::-1]
+    shape = np.append(falling[::2], falling[1::2][::-1]) if target >= 0.9 else falling
+    return worlds._replace(cells=(worlds.cells.T - population.cells + shape).T)
+
+
+@measured_by(
+    "valley",
+    "share of the ups and downs of {column} along {along} that first falls, then rises",
+    find=_valley_share,
+    aim=_with_valley,
+)
+def valley(panel: pd.DataFrame, *, along: str, column: str = "value") -> Sample:
+    """1 for a curve that falls to one lowest point between its ends and rises from there; 0 if it has no such point."""
+    return _along(panel, along, column)
+
+
+def _reached(sample: Sample, *, level: float, **_: Any) -> Reading:
+    above = (sample.cells >= level)[::-1]
+    first = np.where(above.any(axis=0), len(above) - np.argmax(above, axis=0), 0)
+    return _with_error(np.append(sample.axes[0], np.inf)[first], 0.0)
+
+
+def _with_reached(worlds: Sample, population: Sample, target: float, *, level: float, **_: Any) -> Sample:
+    """Stretch the axis."""
+    return worlds._replace(axes=(worlds.axes[0] * target / _reached(population, level=level).value,))
+
+
+@measured_by("reached", "{along} from which on {column} is below {level}", find=_reached, aim=_with_reached)
+def reached(panel: pd.DataFrame, *, along: str, level: float, column: str = "value") -> Sample:
     """Give the first point of the axis from which on the curve stays below a level; infinite if it never does."""
-    curve = _along(panel, along, column)
-    axis = np.sort(panel[along].to_numpy(np.float64))
-    above = np.flatnonzero(curve >= level)
-    first = 0 if not len(above) else int(above[-1]) + 1
-    where = float(axis[first]) if first < len(axis) else np.inf
-    return Reading(where, where, where)
+    return _along(panel, along, column)
 
 
-def _with_error(number: float, error: float) -> Reading:
-    return Reading(number, number - float(normal_reach(error)), number + float(normal_reach(error)))
+def _with_error(number: Any, error: Any) -> Reading:
+    return Reading(number, number - normal_reach(error), number + normal_reach(error))
 
 
-def _along(panel: pd.DataFrame, along: str, column: str) -> FloatVector:
+def _along(panel: pd.DataFrame, along: str, column: str) -> Sample:
     if along not in panel:
         raise Missing(f"there is no column '{along}'")
     ordered = panel.sort_values(along)
     if ordered[along].duplicated().any() or len(ordered) < 3:
         raise Missing(f"there is no curve along '{along}'")
-    return _numbers(ordered, column)[0]
+    return _numbers(ordered, column)._replace(axes=(ordered[along].to_numpy(np.float64),))
 
 
-def _numbers(panel: pd.DataFrame, column: str) -> tuple[FloatVector, FloatVector]:
+def _numbers(panel: pd.DataFrame, column: str) -> Sample:
     """Return the values and their standard errors, 0 where they are exact."""
     if column not in panel:
         raise Missing(f"there is no column '{column}'")
@@ -104,5 +155,5 @@ def _numbers(panel: pd.DataFrame, column: str) -> tuple[FloatVector, FloatVector
     if np.isnan(values).any():
         raise Missing(f"'{column}' is not known")
     if "standard_error" not in panel:
-        return values, np.zeros(len(values))
-    return values, panel["standard_error"].fillna(0.0).to_numpy(np.float64)
+        return Sample(cells=values, errors=np.zeros(len(values)))
+    return Sample(cells=values, errors=panel["standard_error"].fillna(0.0).to_numpy(np.float64))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import FloatVector, run_tasks, unknown_name
+from ltr_duel.core import FloatMatrix, FloatVector, run_tasks, unknown_name
 from ltr_duel.papers.find_data import Found
 from ltr_duel.papers.measures.inputs import load_matrix
 from ltr_duel.preferences import (
@@ -81,8 +81,8 @@ def measure(
     -------
     DataFrame
         ``problem`` (the matrix), ``item``, ``rankers``, ``value``, ``standard_error``, ``printed`` (NaN where the
-        paper does not say) and ``source``. For each of ``subset_sizes`` the items are "gamma_rucb share up to printed"
-        and "gamma_rucb quantile q".
+        paper does not say) and ``source``. For each of ``subset_sizes`` the items are "gamma_rucb share up to printed",
+        "gamma_rucb quantile q" and "gamma_btm quantile q".
     """
     rows: list[tuple[Any, ...]] = []
     if matrices:
@@ -96,8 +96,9 @@ def measure(
             rows.append((name, label, len(matrix), value, error, float(said.get(label, np.nan))))
         for wanted in subset_sizes:
             size, gamma = int(wanted["rankers"]), float(wanted["printed"])
-            drawn = _gammas_of_subsets(matrix, size, subsets, seed, jobs)
-            rows += [(name, label, size, *numbers) for label, *numbers in _distribution(drawn, gamma)]
+            btm, rucb = _gammas_of_subsets(matrix, size, subsets, seed, jobs)
+            answers = [*_share_up_to(rucb, gamma), *_quantiles("gamma_rucb", rucb, gamma)]
+            rows += [(name, label, size, *numbers) for label, *numbers in (*answers, *_quantiles("gamma_btm", btm))]
     return pd.DataFrame(rows, columns=_COLUMNS).assign(source=found.source)
 
 
@@ -118,26 +119,29 @@ def _answers(name: str, matrix: PreferenceMatrix, items: Sequence[str]) -> Itera
         yield from ITEMS[item](matrix)
 
 
-def _gammas_of_subsets(matrix: PreferenceMatrix, size: int, subsets: int, seed: int, jobs: int) -> FloatVector:
-    """Return gamma of random subsets with a Condorcet winner."""
+def _gammas_of_subsets(matrix: PreferenceMatrix, size: int, subsets: int, seed: int, jobs: int) -> FloatMatrix:
+    """Return gamma of random subsets with a Condorcet winner, by Beat the Mean's definition and by RUCB's."""
 
-    def one(number: int) -> float:
+    def one(number: int) -> tuple[float, float]:
         chosen = random_condorcet_subset(matrix, size, seed=seed * subsets + number)
-        return float(gamma_rucb(chosen) or np.nan)
+        return float(gamma_btm(chosen) or np.nan), float(gamma_rucb(chosen) or np.nan)
 
     label = f"gamma of {size} rankers"
     made = run_tasks(one, range(subsets), total=subsets, jobs=jobs, label=label, unit="set", first_alone=False)
-    return np.array(list(made))
+    return np.array(list(made)).T
 
 
-def _distribution(drawn: FloatVector, printed: float) -> Iterator[tuple[str, float, float, float]]:
-    """Yield label, value, standard error and what is printed: the share up to the printed gamma, and quantiles."""
+def _share_up_to(drawn: FloatVector, printed: float) -> Iterator[tuple[str, float, float, float]]:
+    """Yield label, value, standard error and what is printed: the share up to the printed gamma."""
     share = float((drawn <= printed).mean())
     yield "gamma_rucb share up to printed", share, sqrt(share * (1 - share) / len(drawn)), np.nan
+
+
+def _quantiles(name: str, drawn: FloatVector, printed: float = np.nan) -> Iterator[tuple[str, float, float, float]]:
     for q in QUANTILES:
         off = sqrt(q * (1 - q) / len(drawn))  # of the share below a fixed point: so far the quantile may be off
         low, value, high = np.quantile(drawn, [max(0.0, q - off), q, min(1.0, q + off)])
-        yield f"gamma_rucb quantile {q:g}", float(value), float(high - low) / 2, printed
+        yield f"{name} quantile {q:g}", float(value), float(high - low) / 2, printed
 
 
 def _number(label: str, measured: Callable[[PreferenceMatrix], float | None]) -> Item:

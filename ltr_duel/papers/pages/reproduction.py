@@ -1,4 +1,4 @@
-"""The report of a reproduction: what was claimed and what came out, then every figure, paper by paper."""
+"""The report of a reproduction: every figure, paper by paper, and beneath it what was claimed and what came out."""
 
 from __future__ import annotations
 
@@ -39,11 +39,16 @@ def reproduction_page(figures: Sequence[Reproduced], ledger: pd.DataFrame, *, ti
         From `ltr_duel.papers.claims.check_claims`; may be empty.
     title : str
     """
-    claims = [_claim(row) for row in ledger.to_dict("records")]
+    shown = [str(figure.about["name"]) for figure in figures]
+    claims: dict[str, list[dict[str, Any]]] = {}
+    for row in ledger.to_dict("records"):
+        claim = _claim(row)
+        for name in [one for one in claim["figures"] if one in shown][:1]:  # once, beneath the first of its figures
+            claims.setdefault(name, []).append(claim)
     papers: dict[str, list[dict[str, Any]]] = {}
     for figure in figures:
         name = paper_title(str(figure.about["figure"]["paper"]))
-        papers.setdefault(name, []).append(_figure(figure, claims))
+        papers.setdefault(name, []).append(_figure(figure, claims.get(str(figure.about["name"]), [])))
     abouts = [figure.about for figure in figures]
     return render_page(
         _TEMPLATE,
@@ -51,8 +56,7 @@ def reproduction_page(figures: Sequence[Reproduced], ledger: pd.DataFrame, *, ti
         subtitle=_subtitle(abouts),
         answer=([ledger_sentence(ledger)] if len(ledger) else []) + _origin(abouts),
         papers=papers,
-        claims=claims,
-        shown={str(about["name"]) for about in abouts},
+        shown=shown,
     )
 
 
@@ -74,13 +78,13 @@ def _origin(abouts: Sequence[Mapping[str, Any]]) -> list[str]:
 def _claim(row: Mapping[Any, Any]) -> dict[str, Any]:
     """Return what the page shows of one row of the ledger."""
     text = {key: _text(value) for key, value in row.items()}
+    remarks = (text["reason"], text.get("note", ""), text.get("reliability", ""))
     return {
-        **{key: text[key] for key in ("verdict", "says", "measure")},
-        "where": f"{paper_title(text['paper'])}, {text['where']}",
+        **{key: text[key] for key in ("verdict", "says", "measure", "where")},
         "figures": [one.strip() for one in text["figure"].split(",") if one.strip()],
-        "origin": ", ".join(filter(None, (text["source"], text["scale"]))),
         "measured": _measured(row),
-        "claimed": "; ".join(filter(None, (f"claimed: {text['criterion']}", text.get("reason", "")))),
+        "claimed": text["criterion"],
+        "remarks": [one for one in (*remarks, ", ".join(filter(None, (text["source"], text["scale"])))) if one],
     }
 
 
@@ -109,6 +113,7 @@ def _figure(figure: Reproduced, claims: Sequence[Mapping[str, Any]]) -> dict[str
         "Scale": _scale(about),
         "Made": ", ".join(filter(None, made)),
     }
+    column = str(described.get("options", {}).get("column", col.REGRET))
     ranked = described["paper"] == "state_of_the_art" and col.POLICY in figure.frame
     return {
         "name": str(about["name"]),
@@ -118,10 +123,10 @@ def _figure(figure: Reproduced, claims: Sequence[Mapping[str, Any]]) -> dict[str
         "png": figure.png,
         "facts": {key: value for key, value in facts.items() if value},
         "notes": [str(one) for one in described.get("notes", [])],
-        "claims": [one for one in claims if str(about["name"]) in one["figures"]],
+        "claims": claims,
         "csv": text,
         "csv_words": words,
-        "standings": state_of_the_art(figure.frame) if ranked else None,
+        "standings": state_of_the_art(figure.frame, column) if ranked else None,
     }
 
 

@@ -45,7 +45,9 @@ def state_of_the_art(frame: pd.DataFrame, column: str = col.REGRET) -> StateOfTh
     return StateOfTheArt([*best_lines(ranked), *_unranked(frame, ranked)], tables)
 
 
-def state_of_the_art_markdown(frame: pd.DataFrame, circumstances: str = "", column: str = col.REGRET) -> str:
+def state_of_the_art_markdown(
+    frame: pd.DataFrame, circumstances: str = "", title: str = "State of the art", column: str = col.REGRET
+) -> str:
     """Return the comparison as Markdown.
 
     Parameters
@@ -54,11 +56,12 @@ def state_of_the_art_markdown(frame: pd.DataFrame, circumstances: str = "", colu
         As for `standings`.
     circumstances : str
         A sentence on machine, date and scale, for the top.
+    title : str
     column : str
         Which regret.
     """
     found = state_of_the_art(frame, column)
-    lines = ["# State of the art", "", "This page is computed from runs; no number in it is written by hand.", ""]
+    lines = [f"# {title}", "", "This page is computed from runs; no number in it is written by hand.", ""]
     lines += [circumstances, ""] if circumstances else []
     lines += [*(f"- {line}" for line in found.lines), "", found.caption, ""]
     for name, table in found.tables:

@@ -1,0 +1,251 @@
+"""``ltr-duel logs``: click logs of real searches, or simulated ones."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from ltr_duel.cli._options import (
+    COUNT,
+    OUT_FILE,
+    ROWS,
+    corpus_at,
+    jobs_option,
+    plugin_option,
+    print_table,
+    rankers_option,
+    rankings_of,
+    seed_option,
+)
+from ltr_duel.cli._reading import Reading, reading_options
+from ltr_duel.cli._words import click_model_names, method_names
+
+_log = click.argument("file", metavar="LOG", type=click.Path(path_type=Path))
+_format = click.option("--format", "kind", default="", help="jsonl, csv, parquet or yandex, if the name does not say.")
+_skip = click.option("--skip-bad", type=ROWS, default=0, show_default=True, help="Bad lines to pass over, and count.")
+
+
+@click.group()
+def command() -> None:
+    """Read click logs of interleaving: what is in them, who won, whether to stop, how many impressions it takes.
+
+    A LOG is JSON lines, CSV or Parquet, by its suffix; 'logs columns' says what it holds.
+    """
+
+
+@command.command()
+def columns() -> None:
+    """List the columns of a click log."""
+    from ltr_duel.logs import LOG_COLUMNS
+
+    width = max(map(len, LOG_COLUMNS))
+    for name, column in LOG_COLUMNS.items():
+        click.echo(f"{name.ljust(width)}  {'needed  ' if column.needed else 'optional'}  {column.meaning}")
+
+
+@command.command()
+@_log
+@_format
+@plugin_option
+def check(file: Path, kind: str) -> None:
+    """Say what is in a LOG, and what is wrong, by line. Exit code 1 if a line cannot be used."""
+    from ltr_duel.logs import ClickLog, describe_log, log_lines
+
+    facts = describe_log(ClickLog(file, format=kind, skip_bad=None))
+    for line in log_lines(facts):
+        click.echo(line)
+    if facts.bad:
+        sys.exit(1)
+
+
+@command.command()
+@_log
+@_format
+@_skip
+@click.option("--cluster", default="", help="user, query, both or impression.  [default: user, or query without users]")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@click.option("--stop-at", type=float, help="Say whether to stop, with this confidence however often one looks.")
+@click.option("--margin", type=float, default=0.0, help="With --stop-at: a mean outcome that would not matter.")
+@click.option("--ranker", "rankers", multiple=True, help="A ranker of the experiment, others are bad; repeatable.")
+@click.option("--bootstrap", type=ROWS, default=1000, show_default=True, help="Draws of clusters; 0 for none.")
+@click.option("--rows", type=ROWS, default=10, show_default=True, help="Pairs to list.")
+@click.option("--out", type=OUT_FILE, help="Preference matrix to write (.parquet, .csv).")
+@click.option("--report", type=OUT_FILE, help="One-page report to write (.html).")
+@click.option("--plot", type=OUT_FILE, help="Picture over time to write (.png, .svg, .pdf).")
+@plugin_option
+@seed_option
+def compare(
+    file: Path,
+    kind: str,
+    skip_bad: int,
+    cluster: str,
+    confidence: float,
+    stop_at: float | None,
+    margin: float,
+    rankers: tuple[str, ...],
+    bootstrap: int,
+    rows: int,
+    out: Path | None,
+    report: Path | None,
+    plot: Path | None,
+    seed: int,
+) -> None:
+    """Say of each pair of rankers in LOG who won, how sure that is, and, with --stop-at, whether to stop."""
+    from ltr_duel.analysis import save_figure
+    from ltr_duel.logs import (
+        ClickLog,
+        compare_log,
+        comparison_lines,
+        comparison_table,
+        plot_comparison,
+        save_comparison,
+        stopping_decisions,
+        stopping_sentence,
+        stopping_table,
+    )
+    from ltr_duel.preferences import save_preferences
+
+    log = ClickLog(file, format=kind, skip_bad=skip_bad)
+    found = compare_log(log, cluster=cluster, confidence=confidence, rankers=rankers, bootstrap=bootstrap, seed=seed)
+    always = stop_at if stop_at is not None else confidence
+    decisions = stopping_decisions(found, always, margin=margin)
+    for line in comparison_lines(found):
+        click.echo(line)
+    click.echo()
+    print_table(comparison_table(found, rows))
+    if stop_at is not None:
+        click.echo()
+        print_table(stopping_table(decisions, rows))
+        click.echo(stopping_sentence(found, decisions, margin))
+    if out is not None:
+        save_preferences(found.preferences, out)
+        click.echo(f"{out}")
+    if report is not None:
+        save_comparison(found, report, confidence=always, margin=margin)
+        click.echo(f"{report}")
+    if plot is not None:
+        save_figure(plot_comparison(found, confidence=always, margin=margin), plot)
+        click.echo(f"{plot}")
+
+
+@command.command()
+@click.argument("file", metavar="[LOG]", type=click.Path(path_type=Path), required=False)
+@_format
+@_skip
+@click.option("--cluster", default="", help="user, query, both or impression.  [default: user, or query without users]")
+@click.option("--live", type=click.Path(path_type=Path), help="Instead of a LOG: simulated users of this corpus.")
+@reading_options
+@rankers_option
+@click.option(
+    "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Of simulated users."
+)
+@click.option(
+    "--method", default="team_draft", show_default=True, shell_complete=method_names, help="How rankers are compared."
+)
+@click.option("--outcome", default="", show_default="of the method", help="Rule by which clicks name a winner.")
+@click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown to them.")
+@click.option("--comparisons", type=COUNT, default=20_000, show_default=True, help="Simulated, of each pair.")
+@click.option("--effect", "effects", type=float, multiple=True, help="Mean outcome to find; repeatable.")
+@click.option("--power", type=float, default=0.8, show_default=True, help="Chance to find it.")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the test; the error is the rest.")
+@click.option("--plot", type=OUT_FILE, help="Curve to write (.png, .svg, .pdf).")
+@plugin_option
+@seed_option
+@jobs_option
+def power(
+    file: Path | None,
+    kind: str,
+    skip_bad: int,
+    cluster: str,
+    live: Path | None,
+    words: tuple[str, ...],
+    reading: Reading,
+    clicks: str,
+    method: str,
+    outcome: str,
+    top: int,
+    comparisons: int,
+    effects: tuple[float, ...],
+    power: float,
+    confidence: float,
+    plot: Path | None,
+    seed: int,
+    jobs: int,
+) -> None:
+    """Say how many impressions it takes to find an effect, by a fixed test and by one that may be looked at always.
+
+    How much outcomes vary is taken from the clearest pair of LOG, or from simulated users of the rankers of a corpus.
+    """
+    import numpy as np
+
+    from ltr_duel.analysis import save_figure
+    from ltr_duel.core import InputError
+    from ltr_duel.logs import (
+        ClickLog,
+        compare_log,
+        plan_impressions,
+        plans_table,
+        plot_plans,
+        spread_in_log,
+        spreads_in_matrix,
+    )
+    from ltr_duel.preferences import estimate_preferences
+
+    if (file is None) == (live is None):
+        raise InputError("give either a LOG, or --live with a corpus")
+    if live is None:
+        found = compare_log(ClickLog(str(file), format=kind, skip_bad=skip_bad), cluster=cluster, bootstrap=0)
+        spread = spread_in_log(found, int(np.argmin(found.p)))
+        of = f"{found.impressions:,} impressions of {file}"
+    else:
+        rankings = rankings_of(corpus_at(live, words, reading), words, seed=seed, drop_constant=True, jobs=jobs)
+        matrix = estimate_preferences(
+            rankings,
+            clicks=clicks,
+            method=method,
+            outcome=outcome,
+            comparisons=comparisons,
+            top=top,
+            seed=seed,
+            jobs=jobs,
+        )
+        spreads = spreads_in_matrix(matrix)
+        if not spreads:
+            raise InputError("no pair of rankers ever had a winner: there is nothing to plan")
+        spread = max(spreads, key=lambda one: abs(one.effect))
+        of = f"simulated users ({clicks}), {method}, {top} documents"
+    click.echo(f"from {of}: {spread.first} against {spread.second}, mean outcome {spread.effect:+.4f},")
+    click.echo(
+        f"mean square {spread.square:.4f}, clustering multiplies the variance by {spread.design:.3f},"
+        f" {spread.each:.2f} impressions an observation"
+    )
+    wanted = effects or sorted({0.01, 0.02, 0.05, 0.1, *([abs(spread.effect)] if abs(spread.effect) >= 0.001 else [])})
+    plans = plan_impressions(spread, wanted, power=power, confidence=confidence, seed=seed)
+    click.echo(f"impressions for power {power:g} at confidence {confidence:g}:")
+    print_table(plans_table(plans))
+    if plot is not None:
+        save_figure(plot_plans(plans), plot)
+        click.echo(f"{plot}")
+
+
+@command.command()
+@_log
+@click.argument("first")
+@click.argument("second")
+@_format
+@_skip
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the interval.")
+def weigh(file: Path, first: str, second: str, kind: str, skip_bad: int, confidence: float) -> None:
+    """Compare rankers FIRST and SECOND by importance weights, though LOG may never have shown them together.
+
+    LOG must be of probabilistic interleaving, with the rankings. Exit code 1 if the weights say nothing.
+    """
+    from ltr_duel.logs import ClickLog, weigh_outcomes, weighted_lines
+
+    found = weigh_outcomes(ClickLog(file, format=kind, skip_bad=skip_bad), first, second, confidence=confidence)
+    for line in weighted_lines(found):
+        click.echo(line)
+    if found.refused:
+        sys.exit(1)

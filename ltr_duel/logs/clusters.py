@@ -1,0 +1,102 @@
+"""Means whose error is right though outcomes of one user, or of one query, go together.
+
+The mean of a pair is a ratio: the sum of all outcomes over their number. A cluster is a user, a query, or a group of
+users or queries that a hash has put together: clusters that are independent of each other stay so when they are
+grouped, so groups lose nothing but degrees of freedom, and there is a fixed number of them, however long the log.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from ltr_duel.core import FloatMatrix, FloatVector, stream
+
+
+class Means(NamedTuple):
+    """Means of several pairs; each field has one entry a pair."""
+
+    mean: FloatVector
+    error: FloatVector  # standard error; infinite where one cluster holds everything
+    freedom: FloatVector  # degrees of freedom: the number of clusters of equal size that would say as much, less one
+
+
+def clustered_means(count: FloatMatrix, total: FloatMatrix) -> Means:
+    """Return means and cluster-robust standard errors.
+
+    Parameters
+    ----------
+    count, total : ndarray of float64, shape (pairs, clusters)
+        Outcomes of each cluster, and their sums.
+
+    Returns
+    -------
+    Means
+        The error is that of Liang and Zeger (Biometrika 1986) with the correction CR2 of Bell and McCaffrey (Survey
+        Methodology 2002), which for a mean divides a cluster's squared residual by one less its share. Degrees of
+        freedom as in Carter, Schnepel, Steigerwald (Review of Economics and Statistics 2017), for clusters of
+        unequal size.
+    """
+    n = count.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = total.sum(axis=1) / n
+        share = count / n[:, None]
+        residual = (total - count * mean[:, None]) ** 2
+        left = 1 - share
+        corrected = np.where(count > 0, residual / left, 0.0)
+        error = np.sqrt(corrected.sum(axis=1)) / n
+        freedom = 1 / (share**2).sum(axis=1) - 1
+        alone = ~(freedom > 1e-9)
+        return Means(mean, np.where(alone, np.inf, error), np.where(alone, 0.0, freedom))
+
+
+def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Means:
+    """Return means with the errors that hold where all outcomes are independent, from sums of y and y^2."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = total / n
+        variance = np.maximum(square / n - mean**2, 0) * n / (n - 1)
+        return Means(mean, np.where(n > 1, np.sqrt(variance / n), np.inf), np.maximum(n - 1, 0))
+
+
+def two_way(users: Means, queries: Means, cells: Means) -> Means:
+    """Return the error that is right under both kinds of clusters (Cameron, Gelbach, Miller, JBES 2011).
+
+    The variance by users plus that by queries less that by user and query together; never less than one of the two.
+    """
+    both = users.error**2 + queries.error**2 - cells.error**2
+    least = np.maximum(users.error, queries.error)
+    with np.errstate(invalid="ignore"):
+        error = np.sqrt(np.where(both > least**2, both, least**2))
+    return Means(users.mean, error, np.minimum(users.freedom, queries.freedom))
+
+
+def reach(means: Means, confidence: float) -> FloatVector:
+    """Return half the width of the confidence interval of each mean; infinite where nothing can be said."""
+    known = means.freedom > 0
+    quantile = stats.t.ppf((1 + confidence) / 2, np.where(known, means.freedom, 1.0))
+    return np.where(known, quantile * means.error, np.inf)
+
+
+def p_values(means: Means) -> FloatVector:
+    """Return the p-value of "the mean is 0" for each pair; 1 where nothing can be said."""
+    known = (means.freedom > 0) & (means.error > 0)
+    ratio = np.abs(means.mean) / np.where(known, means.error, 1.0)
+    p = 2 * stats.t.sf(ratio, np.where(known, means.freedom, 1.0))
+    certain = (means.freedom > 0) & (means.error == 0) & (means.mean != 0)
+    return np.where(known, p, np.where(certain, 0.0, 1.0))
+
+
+def bootstrap_means(count: FloatMatrix, total: FloatMatrix, *, draws: int, seed: int) -> FloatMatrix:
+    """Draw clusters with replacement, and return the means; shape (draws, pairs), NaN where a pair was not drawn."""
+    rng = stream(seed, "logs", "bootstrap")
+    held = np.flatnonzero(count.any(axis=0))
+    count, total = count[:, held], total[:, held]
+    means = np.empty((draws, len(count)))
+    for start in range(0, draws, 100):
+        some = min(100, draws - start)
+        weights = rng.multinomial(len(held), np.full(len(held), 1 / len(held)), some).astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            means[start : start + some] = (weights @ total.T) / (weights @ count.T)
+    return means

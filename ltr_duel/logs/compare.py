@@ -1,0 +1,235 @@
+"""Who won, how sure: a whole log in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ltr_duel.core import FloatVector, InputError, IntVector, holm, require_between, sha256_file, unknown_name
+from ltr_duel.logs.clusters import Means, bootstrap_means, p_values, reach
+from ltr_duel.logs.credit import Creditor
+from ltr_duel.logs.log import ClickLog
+from ltr_duel.logs.one_pass import Look, OnePass, credited, warnings_of
+from ltr_duel.logs.sums import CLUSTERS, Sequences
+from ltr_duel.preferences import PreferenceMatrix
+
+
+@dataclass(frozen=True, eq=False)
+class LogComparison:
+    """What a log says of each pair of its rankers. Arrays have one entry a pair; outcomes are those of the first one.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Rankers, in the order in which the log names them.
+    pairs : ndarray of int64, shape (pairs, 2)
+        Positions of the rankers.
+    wins, losses, ties : ndarray of int64
+        Impressions that the first of the pair won, lost, or neither.
+    means, naive : Means
+        Mean outcome (credit, -1 to 1) with standard error and degrees of freedom: right under the cluster, and as if
+        all impressions were independent.
+    low, high : ndarray of float64
+        Confidence interval of the mean outcome.
+    p, p_corrected : ndarray of float64
+        Of the test that the mean is 0, and corrected for the number of pairs (Holm).
+    bootstrap : ndarray of float64, shape (2, pairs)
+        The same interval by drawing clusters with replacement; NaN where clusters are single impressions.
+    sequences : Sequences
+        For `stopping_decisions`.
+    looks : list of Look
+        How it came about.
+    impressions : int
+    confidence : float
+        Of the intervals.
+    cluster : str
+        What the errors are robust to.
+    provenance : dict
+        Of the log, as JSON.
+    warnings : list of str
+        What a reader should know before believing it.
+
+    Examples
+    --------
+    >>> "p_corrected" in LogComparison.__dataclass_fields__
+    True
+    """
+
+    names: tuple[str, ...]
+    pairs: IntVector
+    wins: IntVector
+    losses: IntVector
+    ties: IntVector
+    means: Means
+    naive: Means
+    low: FloatVector
+    high: FloatVector
+    p: FloatVector
+    p_corrected: FloatVector
+    bootstrap: FloatVector
+    sequences: Sequences
+    looks: list[Look] = field(repr=False)
+    impressions: int
+    confidence: float
+    cluster: str
+    provenance: dict[str, Any] = field(repr=False)
+    warnings: list[str] = field(repr=False)
+
+    @property
+    def counts(self) -> IntVector:
+        """Outcomes of each pair."""
+        return self.wins + self.losses + self.ties
+
+    @property
+    def tests(self) -> int:
+        """Pairs that share the error of looking at any time: all pairs of the rankers, also those not met so far."""
+        return len(self.names) * (len(self.names) - 1) // 2
+
+    @property
+    def preferences(self) -> PreferenceMatrix:
+        """The matrix: a tie is half a win, a pair that never met is 1/2 with an infinite error."""
+        size = len(self.names)
+        p, error = np.full((size, size), 0.5), np.full((size, size), np.inf)
+        comparisons = np.zeros((size, size), np.int64)
+        np.fill_diagonal(error, 0)
+        first, second = self.pairs.T
+        p[first, second] = (1 + self.means.mean) / 2
+        p[second, first] = 1 - p[first, second]
+        for matrix, values in ((error, self.means.error / 2), (comparisons, self.counts)):
+            matrix[first, second] = values
+            matrix[second, first] = values
+        return PreferenceMatrix(p, self.names, error, comparisons, self.provenance)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table: one row a pair, the clearest first."""
+        first, second = ([self.names[k] for k in side] for side in self.pairs.T)
+        frame = pd.DataFrame(
+            {
+                "first": first,
+                "second": second,
+                "impressions": self.counts,
+                "wins": self.wins,
+                "losses": self.losses,
+                "ties": self.ties,
+                "mean": self.means.mean,
+                "standard_error": self.means.error,
+                "naive_error": self.naive.error,
+                "low": self.low,
+                "high": self.high,
+                "bootstrap_low": self.bootstrap[0],
+                "bootstrap_high": self.bootstrap[1],
+                "p": self.p,
+                "p_corrected": self.p_corrected,
+            }
+        )
+        return frame.sort_values(["p", "first", "second"], kind="stable", ignore_index=True)
+
+
+def compare_log(
+    log: ClickLog,
+    *,
+    cluster: str = "",
+    confidence: float = 0.95,
+    rankers: Collection[str] = (),
+    bootstrap: int = 1000,
+    seed: int = 0,
+) -> LogComparison:
+    r"""Read a log once, credit its clicks, and compare each pair of rankers that it interleaved.
+
+    Memory does not grow with the log: for each pair 4,096 groups of clusters are kept (fewer for many pairs).
+
+    Parameters
+    ----------
+    log : ClickLog
+    cluster : {"", "user", "query", "both", "impression"}
+        What outcomes may go together by: the users, the queries, both at once, or nothing. By default users where the
+        log has them, else queries.
+    confidence : float
+        Of the intervals, above 0 and below 1.
+    rankers : collection of str
+        The only legal rankers; by default any.
+    bootstrap : int
+        Draws of clusters; 0 for none.
+    seed : int
+        Of these draws.
+
+    Returns
+    -------
+    LogComparison
+
+    Raises
+    ------
+    InputError
+        For numbers out of range, another cluster, more bad lines than the log may have, or a log without a line that
+        can be used.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> row = '{"impression": %d, "time": 0, "query": "q", "user": %d, "shown": ["a", "b"], "clicks": [2],'
+    >>> row += ' "rankers": ["old", "new"], "owners": ["old", "new"]}'
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "clicks.jsonl"
+    ...     _ = path.write_text("\n".join(row % (k, k // 2) for k in range(10)))
+    ...     found = compare_log(ClickLog(path))
+    >>> found.names, found.losses.tolist(), found.preferences.condorcet_winner
+    (('old', 'new'), [10], 'new')
+    """
+    require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
+    require_between("the number of bootstrap draws", bootstrap, 0)
+    if cluster and cluster not in CLUSTERS:
+        raise unknown_name("kind of cluster", cluster, CLUSTERS)
+    creditor, pass_ = Creditor(rankers), OnePass(cluster)
+    for batch, outcomes, wrong in credited(log, creditor):
+        pass_.add(batch, outcomes, len(wrong), len(creditor.pairs))
+    if not creditor.pairs:
+        first = f"; {log.bad.first[0]}" if log.bad.first else ""
+        raise InputError(f"{log.path}: no impression can be credited{first}")
+    sums, totals = pass_.sums, pass_.sums.totals()
+    means = sums.means()
+    half = reach(means, confidence)
+    p = p_values(means)
+    limits = np.full((2, len(creditor.pairs)), np.nan)
+    if bootstrap and sums.cluster in ("user", "query"):
+        drawn = bootstrap_means(totals.count[0], totals.total[0], draws=bootstrap, seed=seed)
+        limits = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+    provenance = {
+        "source": "click log",
+        "log": log.path.name,
+        "sha256": sha256_file(log.path),
+        "method": creditor.method,
+        "outcome": creditor.outcome,
+        "cluster": sums.cluster,
+        "impressions": pass_.impressions,
+        "users": pass_.users.number,
+        "queries": pass_.queries.number,
+        "first": pass_.first,
+        "last": pass_.last,
+        "bad_lines": log.bad.count,
+    }
+    return LogComparison(
+        tuple(creditor.names),
+        np.array(creditor.pairs),
+        totals.wins.copy(),
+        totals.losses.copy(),
+        totals.ties.copy(),
+        means,
+        sums.naive(),
+        np.maximum(means.mean - half, -1),
+        np.minimum(means.mean + half, 1),
+        p,
+        holm(p),
+        limits,
+        sums.sequences(),
+        [*pass_.looks, pass_.look()],
+        pass_.impressions,
+        confidence,
+        sums.cluster,
+        provenance,
+        warnings_of(pass_, means),
+    )

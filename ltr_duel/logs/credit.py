@@ -1,0 +1,213 @@
+"""Clicks of a log become outcomes: for each impression, who won among the rankers that it interleaved.
+
+What credit rests on is the first of page token, rankings and owners that a row has. All rows of a log are credited by
+one method and rule: outcomes of different ones cannot be added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ltr_duel.core import FloatVector, InputError, IntVector, unknown_name
+from ltr_duel.interleaving import METHODS, Lists, Page
+from ltr_duel.logs.crediting import Clicked, credit_rows
+from ltr_duel.logs.hashing import hash_rows, hash_texts
+from ltr_duel.logs.lists import MOST_RANKERS, RankingStore, number_shown
+from ltr_duel.logs.table import Impressions, ragged
+
+Wrong = dict[int, str]
+
+
+class Outcomes(NamedTuple):
+    """Outcomes of a batch, in the order of its rows."""
+
+    row: IntVector
+    pair: IntVector  # numbers of pairs, as in `Creditor.pairs`
+    y: FloatVector  # +1: the first of the pair won, -1: the second
+
+
+class Creditor:
+    """Credits batch after batch; rankers and pairs are numbered in the order in which they are met.
+
+    Parameters
+    ----------
+    rankers : collection of str
+        The only ones that are legal, or none for any.
+    needed : bool
+        Whether a row without anything to credit by is wrong.
+    """
+
+    columns = ("impression", "time", "clicks", "shown", "page", "rankers", "owners", "rankings", "method", "outcome")
+
+    def __init__(self, rankers: Collection[str] = (), *, needed: bool = True) -> None:
+        self.names: list[str] = list(rankers)
+        self.pairs: list[tuple[int, int]] = []  # of rankers, the smaller number first
+        self.method = self.outcome = ""  # of the first row that is credited
+        self._closed, self._needed = bool(rankers), needed
+        self._number: dict[tuple[int, int], int] = {}
+        self._store = RankingStore()
+
+    def __call__(self, batch: Impressions) -> tuple[Outcomes, Wrong]:
+        """Credit the rows of a batch; return the outcomes, and what is wrong with rows that cannot be credited."""
+        table, n, wrong = batch.table, batch.table.num_rows, Wrong()
+        have = {name: table.column(name) for name in table.schema.names if table.column(name).null_count < n}
+        left = np.ones(n, np.bool_)
+        rests: list[tuple[str, IntVector]] = []
+        for form in ("page", "rankings", "owners"):
+            if form in have:
+                given = left & have[form].is_valid().to_numpy(zero_copy_only=False)
+                left &= ~given
+                if given.any():
+                    rests.append((form, np.flatnonzero(given)))
+        found: list[Outcomes] = []
+        for form, rows in sorted(rests, key=lambda one: one[1][0]):  # the first row decides what the method is
+            found += self._tokens(have, rows, wrong) if form == "page" else self._rows(have, rows, form, wrong)
+        for r in np.flatnonzero(left & self._needed):
+            wrong[int(r)] = "nothing says how to credit its clicks: no page token, no rankings and no owners"
+        if not found:
+            return Outcomes(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)), wrong
+        row, pair, y = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        if len(found) > 1:
+            order = np.argsort(row, kind="stable")
+            row, pair, y = row[order], pair[order], y[order]
+        return Outcomes(row, pair, y), wrong
+
+    def _tokens(self, have: dict[str, Any], rows: IntVector, wrong: Wrong) -> list[Outcomes]:
+        """Credit rows by their page tokens, one by one."""
+        kept: list[tuple[int, int, float]] = []
+        for r in map(int, rows):
+            shown = have["shown"][r].as_py()
+            try:
+                page = Page.from_json(have["page"][r].as_py())
+                self._one_method(str(page.method), page.outcome)
+                if [str(document) for document in page.shown] != shown:
+                    raise InputError("the page token is of another list than 'shown'")
+                outcomes = page.credit([page.shown[place - 1] for place in have["clicks"][r].as_py()])
+                numbers = {name: self._ranker(name) for name in page.rankers}
+            except InputError as error:
+                wrong[r] = str(error)
+                continue
+            for (a, b), y in outcomes.items():
+                pair, sign = self._pair(numbers[a], numbers[b])
+                kept.append((r, pair, sign * y))
+        if not kept:
+            return []
+        row, pairs, ys = zip(*kept, strict=True)
+        return [Outcomes(np.array(row), np.array(pairs), np.array(ys, np.float64))]
+
+    def _rows(self, have: dict[str, Any], rows: IntVector, form: str, wrong: Wrong) -> list[Outcomes]:
+        """Credit rows that name their rankers, those of the same rankers and method together."""
+        if "rankers" not in have:
+            wrong.update(dict.fromkeys(map(int, rows), "'rankers' is missing"))
+            return []
+        texts, ptr = ragged(have["rankers"])
+        names = ("method", "outcome")
+        keys = [hash_rows(hash_texts(texts), ptr), *(hash_texts(have[name]) for name in names if name in have)]
+        key = hash_rows(np.stack(keys, axis=1).ravel(), np.arange(len(ptr)) * len(keys))[rows]
+        found = []
+        _, first, group = np.unique(key, return_index=True, return_inverse=True)
+        for g in np.argsort(first):
+            f = int(rows[first[g]])
+            about = {name: have[name][f].as_py() if name in have else None for name in ("rankers", *names)}
+            members = rows[group == g]
+            try:
+                found += self._group(have, members, form, wrong, **about)
+            except InputError as error:
+                wrong.update(dict.fromkeys(map(int, members), str(error)))
+        return found
+
+    def _group(
+        self,
+        have: dict[str, Any],
+        rows: IntVector,
+        form: str,
+        wrong: Wrong,
+        rankers: list[str] | None,
+        method: str | None,
+        outcome: str | None,
+    ) -> list[Outcomes]:
+        label, component, params = METHODS.configure(method or "team_draft")
+        rule = outcome or component.outcomes[0]
+        if rule not in component.outcomes:
+            raise unknown_name(f"outcome rule of {component.name} called", rule, component.outcomes)
+        names = rankers or []
+        if not 2 <= len(names) <= MOST_RANKERS or len(set(names)) < len(names) or None in names:
+            raise InputError(f"'rankers' must name from 2 to {MOST_RANKERS} different rankers, not {names}")
+        if not (component.slates or (component.pairs and len(names) == 2)):
+            raise InputError(f"method '{label}' compares two rankers, not {len(names)}")
+        if form == "owners" and component.name != "team_draft" and rule != "sampled":
+            raise InputError(f"owners are no credit by '{label}' ({rule}): give rankings, or the page token")
+        if rule == "marginal_bernoulli":
+            raise InputError(f"the rule '{rule}' of '{label}' tosses a coin with the list: give the page token")
+        self._one_method(label, rule)
+        numbers = [self._ranker(name) for name in names]
+        clicked, lists, rows = self._clicked(have, rows, form, wrong, len(names), rule)
+        y = credit_rows(component, params, rule, lists, clicked, len(names))
+        local = [(a, b) for a in range(len(names)) for b in range(a + 1, len(names))]
+        pairs, signs = zip(*(self._pair(numbers[a], numbers[b]) for a, b in local), strict=True)
+        width = len(local)
+        return [Outcomes(np.repeat(rows, width), np.tile(pairs, len(rows)), (y * np.array(signs)).ravel())]
+
+    def _clicked(
+        self, have: dict[str, Any], rows: IntVector, form: str, wrong: Wrong, rankers: int, rule: str
+    ) -> tuple[Clicked, Lists, IntVector]:
+        clicks, click_ptr = ragged(have["clicks"])
+        if form == "owners":
+            owners, ptr = ragged(have["owners"], -1)
+            none = Lists(np.zeros((rankers, 0), np.int16), np.zeros((rankers, 0), np.int16), np.zeros(2, np.int64))
+            query = np.zeros(len(rows), np.int64)
+            return Clicked(rows, query, ptr, owners.astype(np.int64), owners, click_ptr, clicks), none, rows
+        shown, ptr = ragged(have["shown"])
+        owners = np.full(len(shown), -1, np.int32)
+        if "owners" in have:
+            given, given_ptr = ragged(have["owners"], -1)
+            if len(given) == len(shown) and (given_ptr == ptr).all():
+                owners = given
+        if (owners[ptr[rows[0]] : ptr[rows[0] + 1]] < 0).all() and rule in ("sampled",):
+            raise InputError(f"the rule '{rule}' credits by 'owners', which are missing")
+        self._store.open(have["rankings"])
+        lists, fit, unfit = self._store.of(rows, rankers)
+        wrong |= unfit
+        rows = rows[fit]
+        numbers, missing = np.zeros(len(shown), np.int64), np.zeros(len(rows), np.int64)
+        number_shown(rows, ptr, hash_texts(shown), lists, numbers, missing)
+        for n in np.flatnonzero(missing >= 0):
+            wrong[int(rows[n])] = f"the shown document '{shown[int(missing[n])]}' is in no ranking"
+        held = missing < 0
+        rows, query = rows[held], lists.query[held]
+        return Clicked(rows, query, ptr, numbers, owners, click_ptr, clicks), lists.lists, rows
+
+    def _one_method(self, label: str, rule: str) -> None:
+        """Refuse another method than that of the first row.
+
+        Raises
+        ------
+        InputError
+        """
+        if not self.method:
+            self.method, self.outcome = label, rule
+        if (label, rule) != (self.method, self.outcome):
+            raise InputError(
+                f"method '{label}' ({rule}), but the log began with '{self.method}' ({self.outcome}): outcomes of"
+                " different methods cannot be added up"
+            )
+
+    def _ranker(self, name: str) -> int:
+        if name not in self.names:
+            if self._closed:
+                raise InputError(f"'{name}' is no ranker of this experiment ({', '.join(self.names)})")
+            if len(self.names) >= MOST_RANKERS:
+                raise InputError(f"more than {MOST_RANKERS} rankers in one log")
+            self.names.append(name)
+        return self.names.index(name)
+
+    def _pair(self, a: int, b: int) -> tuple[int, int]:
+        """Return the number of a pair, and whether the first of it is ``a`` (+1) or ``b`` (-1)."""
+        key = (min(a, b), max(a, b))
+        if key not in self._number:
+            self._number[key] = len(self.pairs)
+            self.pairs.append(key)
+        return self._number[key], 1 if a < b else -1

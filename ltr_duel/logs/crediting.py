@@ -1,0 +1,92 @@
+"""The kernels of the methods over many rows of a log."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core import FloatMatrix, IntVector, SignMatrix, interpreted, kernel
+from ltr_duel.interleaving import Lists, Method, Shown, Size, credit_pair, credit_slate
+
+
+class Clicked(NamedTuple):
+    """Rows to credit, within the arrays of their batch."""
+
+    rows: IntVector
+    query: IntVector  # (rows,) of the lists
+    ptr: IntVector  # row r shows entries ptr[r]:ptr[r + 1]
+    numbers: IntVector  # the shown documents
+    owners: NDArray[np.int32]
+    click_ptr: IntVector
+    clicks: NDArray[np.int32]  # places from 1, in any order
+
+
+def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked: Clicked, rankers: int) -> FloatMatrix:
+    """Return the outcome of each pair a < b of the rankers; shape (rows, rankers (rankers - 1) / 2)."""
+    lengths = np.diff(clicked.ptr)[clicked.rows]
+    top = int(lengths.max(initial=1))
+    longest = int(np.diff(lists.query_ptr).max(initial=1))
+    state = method.init(Size(top, longest, rankers), params, outcome)
+    page = Shown(*(np.zeros(top, np.int64) for _ in Shown._fields))
+    out = np.zeros((len(clicked.rows), rankers * (rankers - 1) // 2))
+    if rankers == 2 and method.pairs:
+        run: Any = credit_pairs if method.compiled else interpreted(credit_pairs)
+        run(state, lists, page, clicked, out)
+    else:
+        run = credit_slates if method.compiled else interpreted(credit_slates)
+        run(state, lists, page, clicked, np.arange(rankers), np.zeros((rankers, rankers), np.int8), out)
+    return out
+
+
+@kernel
+def fill_page(clicked: Clicked, row: int, page: Shown) -> int:
+    """Write a row into the page, clicks ascending and each once; return how many there are."""
+    start = clicked.ptr[row]
+    for k in range(clicked.ptr[row + 1] - start):
+        page.shown[k] = clicked.numbers[start + k]
+        page.owner[k] = clicked.owners[start + k]
+    n = 0
+    for c in range(clicked.click_ptr[row], clicked.click_ptr[row + 1]):
+        place = clicked.clicks[c] - 1
+        k = n
+        while k > 0 and page.clicks[k - 1] > place:
+            k -= 1
+        if k > 0 and page.clicks[k - 1] == place:
+            continue
+        for m in range(n, k, -1):
+            page.clicks[m] = page.clicks[m - 1]
+        page.clicks[k] = place
+        n += 1
+    return n
+
+
+@kernel
+def credit_pairs(state: Any, lists: Lists, page: Shown, clicked: Clicked, out: FloatMatrix) -> None:
+    """Credit rows of two rankers."""
+    for n in range(clicked.rows.shape[0]):
+        row = clicked.rows[n]
+        n_clicks = fill_page(clicked, row, page)
+        if n_clicks > 0:
+            length = clicked.ptr[row + 1] - clicked.ptr[row]
+            out[n, 0] = credit_pair(state, lists, clicked.query[n], 0, 1, page, length, n_clicks)
+
+
+@kernel
+def credit_slates(
+    state: Any, lists: Lists, page: Shown, clicked: Clicked, slate: IntVector, won: SignMatrix, out: FloatMatrix
+) -> None:
+    """Credit rows of sets of rankers."""
+    size = slate.shape[0]
+    for n in range(clicked.rows.shape[0]):
+        row = clicked.rows[n]
+        n_clicks = fill_page(clicked, row, page)
+        if n_clicks > 0:
+            length = clicked.ptr[row + 1] - clicked.ptr[row]
+            credit_slate(state, lists, clicked.query[n], slate, size, page, length, n_clicks, won)
+            c = 0
+            for a in range(size):
+                for b in range(a + 1, size):
+                    out[n, c] = won[a, b]
+                    c += 1

@@ -1,0 +1,78 @@
+"""Texts as 64-bit numbers: the same text is the same number, in every process and on every machine.
+
+For counting users in fixed memory, and for seeing which rows say the same. Each step can be undone, so nothing is lost
+in texts of up to eight bytes; there is no sum or product that could overflow, so that plain Python gives the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core import IntVector, as_writable, kernel
+
+HashVector: TypeAlias = NDArray[np.uint64]
+_START = np.uint64(0x9E3779B97F4A7C15)
+
+
+def hash_texts(column: Any) -> HashVector:
+    """Return the number of each text of an Arrow column of strings; what is null has that of the empty text."""
+    n = len(column)
+    out = np.full(n, _START)
+    _, offsets, data = column.buffers()
+    if offsets is None or data is None or n == 0:
+        return out
+    ptr = np.frombuffer(offsets, np.int32)[column.offset : column.offset + n + 1].astype(np.int64)
+    mix_bytes(ptr, as_writable(np.frombuffer(data, np.uint8)), out)
+    return out
+
+
+def hash_rows(hashes: HashVector, ptr: IntVector) -> HashVector:
+    """Return a number for each row of a ragged column of hashed entries."""
+    out = np.full(len(ptr) - 1, _START)
+    mix_rows(ptr, hashes, out)
+    return out
+
+
+@kernel
+def mix(h: np.uint64) -> np.uint64:
+    """Shuffle the bits: the upper half decides which of the lower are turned, then a round of Marsaglia's generator."""
+    h ^= (h >> np.uint64(32)) & (h >> np.uint64(45))
+    h ^= h << np.uint64(13)
+    h ^= h >> np.uint64(7)
+    h ^= h << np.uint64(17)
+    return h
+
+
+@kernel
+def mix_bytes(ptr: IntVector, data: NDArray[np.uint8], out: HashVector) -> None:
+    """Mix the bytes ``data[ptr[r]:ptr[r + 1]]`` into ``out[r]``."""
+    for r in range(out.shape[0]):
+        h = out[r]
+        for k in range(ptr[r], ptr[r + 1]):
+            h = mix(h ^ np.uint64(data[k]))
+        out[r] = mix(mix(mix(mix(h))))
+
+
+@kernel
+def mix_rows(ptr: IntVector, hashes: HashVector, out: HashVector) -> None:
+    """Mix the entries ``hashes[ptr[r]:ptr[r + 1]]`` into ``out[r]``."""
+    for r in range(out.shape[0]):
+        h = out[r]
+        for k in range(ptr[r], ptr[r + 1]):
+            h = mix(mix(h) ^ hashes[k])
+        out[r] = mix(h)
+
+
+@kernel
+def first_repeat(ptr: IntVector, hashes: HashVector, found: IntVector) -> None:
+    """Write where each row repeats an entry, or -1."""
+    for r in range(found.shape[0]):
+        found[r] = -1
+        for k in range(ptr[r] + 1, ptr[r + 1]):
+            for m in range(ptr[r], k):
+                if hashes[k] == hashes[m]:
+                    found[r] = k
+        # rows are short: a list that is shown

@@ -1,0 +1,86 @@
+"""The comparison over time: the mean outcome, with the interval of a single look and the one that may be looked at."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from ltr_duel.analysis import COLOURS, legend_beside, prepared_axes
+from ltr_duel.logs.clusters import reach
+from ltr_duel.logs.compare import LogComparison
+from ltr_duel.logs.sequential import confidence_sequence
+
+_MOST = 4  # pairs in a picture
+_DATES = 4e9  # later times are no seconds since 1970
+
+
+def plot_comparison(
+    found: LogComparison, *, confidence: float = 0.95, margin: float = 0.0, ax: Axes | None = None
+) -> Axes:
+    """Draw how the means of the clearest pairs came about.
+
+    Parameters
+    ----------
+    found : LogComparison
+    confidence : float
+        Of the confidence sequence; the other interval has that of ``found``.
+    margin : float
+        Is shaded, if positive.
+    ax : Axes, optional
+        A new one by default.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.logs import ClickLog, compare_log, simulate_log
+    >>> from ltr_duel.rankers import feature_rankers
+    >>> rankings = feature_rankers(make_corpus(queries=20, documents=8, features=2))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "clicks.parquet"
+    ...     _ = simulate_log(path, rankings, pairs="team_draft", horizon=100)
+    ...     plot_comparison(compare_log(ClickLog(path))).get_ylabel()
+    'mean outcome'
+    """
+    ax = prepared_axes(ax, 8, 4.2)
+    pairs = np.argsort(found.p, kind="stable")[:_MOST]
+    dated = found.looks[0].time > 0 and found.looks[-1].time < _DATES and found.looks[-1].time > found.looks[0].time
+    for place, pair in enumerate(pairs):
+        looks = [look for look in found.looks if len(look.means.mean) > pair and look.sequences.n[pair] > 0]
+        at: list[object] = [look.impressions for look in looks]
+        if dated:
+            at = [datetime.fromtimestamp(look.time, UTC) for look in looks]
+        mean = np.array([look.means.mean[pair] for look in looks])
+        half = np.array([reach(look.means, found.confidence)[pair] for look in looks])
+        n, lead, spread = (
+            np.array([part[pair] for part in parts]) for parts in zip(*(x.sequences for x in looks), strict=True)
+        )
+        always = confidence_sequence(n, lead, spread, confidence=confidence, tests=found.tests)
+        first, second = (found.names[k] for k in found.pairs[pair])
+        colour = COLOURS[place]
+        ax.plot(at, mean, color=colour, lw=1.6, label=f"{first} against {second}")  # type: ignore[arg-type]
+        ax.fill_between(at, np.clip(mean - half, -1, 1), np.clip(mean + half, -1, 1), color=colour, alpha=0.25, lw=0)  # type: ignore[arg-type]
+        for edge in (always.low, always.high):
+            ax.plot(at, edge, color=colour, lw=0.9, ls=":")  # type: ignore[arg-type]
+    ax.axhline(0, color="#6b6b6b", lw=0.8)
+    if margin > 0:
+        ax.axhspan(-margin, margin, color="#6b6b6b", alpha=0.12, lw=0)
+    ax.set_ylim(-1.02, 1.02)
+    tight = max(0.02, 2.5 * float(np.abs([found.low[pairs], found.high[pairs]]).max()))
+    if np.isfinite(tight) and tight < 1:
+        ax.set_ylim(-tight, tight)
+    ax.set_ylabel("mean outcome")
+    ax.set_xlabel("" if dated else "impressions")
+    if dated:
+        ax.tick_params(axis="x", rotation=20)
+    else:
+        ax.set_xscale("log")
+    legend_beside(ax)
+    return ax

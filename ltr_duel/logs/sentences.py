@@ -1,0 +1,62 @@
+"""What is in a log, in words."""
+
+from __future__ import annotations
+
+from ltr_duel.logs.describe import LogFacts, date_words
+
+_RESTS = {
+    "page": "the page token",
+    "rankings": "rankings and method",
+    "owners": "the owners of the shown documents",
+    "nothing": "nothing: these impressions can tell about users, not about rankers",
+}
+_LARGE = 0.05  # a user with so much of a log is named
+
+
+def log_lines(facts: LogFacts) -> list[str]:
+    """Say what is in a log.
+
+    Parameters
+    ----------
+    facts : LogFacts
+
+    Returns
+    -------
+    list of str
+        One sentence a line; the bad lines last.
+
+    Examples
+    --------
+    >>> facts = LogFacts("jsonl", 2, 0, 60, 1, 0, "", 0, (3, 3), 1, 1, {"owners": 2}, (), "", ("query",), (), 0, ())
+    >>> log_lines(facts)[0]
+    '2 impressions from 1970-01-01 00:00:00 to 1970-01-01 00:01:00 (jsonl)'
+    """
+    n = facts.impressions
+    lines = [
+        f"{n:,} impressions from {date_words(facts.first)} to {date_words(facts.last)} ({facts.format})",
+        f"{facts.queries:,} queries; lists of {facts.shown[0]} to {facts.shown[1]} documents;"
+        f" {facts.clicks:,} clicks, on {facts.clicked / n:.1%} of the impressions",
+    ]
+    if facts.users:
+        share = facts.largest_user_impressions / n
+        lines.append(f"{facts.users:,} users, {n / facts.users:.1f} impressions each")
+        if share >= _LARGE:
+            lines.append(
+                f"user '{facts.largest_user}' has {facts.largest_user_impressions:,} of the impressions ({share:.0%}):"
+                " what is said of users in general rests on fewer of them than it seems"
+            )
+    else:
+        lines.append("no users: every impression counts as a user of its own")
+    for form, count in facts.forms.items():
+        lines.append(f"credit of {count:,} impressions rests on {_RESTS[form]}")
+    if facts.rankers:
+        lines.append(f"{len(facts.rankers)} rankers, by {facts.method}: {', '.join(facts.rankers)}")
+    lines.append(f"columns: {', '.join(facts.columns)}")
+    if facts.other_columns:
+        lines.append(f"not read: {', '.join(facts.other_columns)}")
+    if facts.bad:
+        lines.append(f"{facts.bad:,} lines cannot be used:")
+        lines += [f"  {sentence}" for sentence in facts.sentences]
+        if facts.bad > len(facts.sentences):
+            lines.append(f"  ... and {facts.bad - len(facts.sentences):,} more")
+    return lines

@@ -1,0 +1,138 @@
+"""May the experiment stop? For each pair, and for all of them together."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.core import require_between
+from ltr_duel.logs.compare import LogComparison
+from ltr_duel.logs.sequential import confidence_sequence, observations_needed
+
+
+class StoppingDecision(NamedTuple):
+    """What may be decided on a pair, whenever one looks.
+
+    Examples
+    --------
+    >>> "verdict" in StoppingDecision._fields
+    True
+    """
+
+    first: str
+    second: str
+    verdict: str  # "stop", "no difference" or "go on"
+    winner: str  # where the verdict is "stop"
+    observations: int  # users, or impressions where each counts
+    mean: float  # mean outcome of the observations
+    low: float  # confidence sequence of it
+    high: float
+    e_value: float  # of "there is no difference"
+    more: float  # expected further impressions of the log until it can be decided, if the mean stays; inf for never
+
+
+def stopping_decisions(
+    found: LogComparison, confidence: float = 0.95, *, margin: float = 0.0, tuned_at: float = 1000.0
+) -> list[StoppingDecision]:
+    r"""Say of each pair whether to stop: the error holds however often it is asked while the log grows.
+
+    Parameters
+    ----------
+    found : LogComparison
+        Clustered by users (or by both), each user counts once, by the first impression of the pair; clustered by
+        queries or impressions, every impression counts.
+    confidence : float
+        Above 0 and below 1: the chance that none of the decisions on any pair, at any time, is wrong.
+    margin : float
+        A mean outcome that would not matter: "no difference" is said once the mean is surely within it. 0 for never.
+    tuned_at : float
+        See `confidence_sequence`; the same at every look.
+
+    Returns
+    -------
+    list of StoppingDecision
+        In the order of ``found.pairs``.
+
+    Raises
+    ------
+    InputError
+        For numbers out of range.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ltr_duel.logs import ClickLog, compare_log
+    >>> row = '{"impression": %d, "time": 0, "query": "q", "user": %d, "shown": ["a", "b"], "clicks": [2],'
+    >>> row += ' "rankers": ["old", "new"], "owners": ["old", "new"]}'
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "clicks.jsonl"
+    ...     _ = path.write_text("\n".join(row % (k, k) for k in range(1000)))
+    ...     decision = stopping_decisions(compare_log(ClickLog(path)), 0.95)[0]
+    >>> decision.verdict, decision.winner
+    ('stop', 'new')
+    """
+    require_between("the margin", margin, 0, 1)
+    sequences = found.sequences
+    settings = {"confidence": confidence, "tests": found.tests, "tuned_at": tuned_at}
+    now = confidence_sequence(*sequences, **settings)  # type: ignore[arg-type]  # values of their own types
+    decisions = []
+    for k, (i, j) in enumerate(found.pairs):
+        n = float(sequences.n[k])
+        mean, low, high = float(sequences.lead[k]) / max(n, 1), float(now.low[k]), float(now.high[k])
+        verdict, winner, more = "go on", "", 0.0
+        if low > 0 or high < 0:
+            verdict, winner = "stop", found.names[i if low > 0 else j]
+        elif -margin < low and high < margin:
+            verdict = "no difference"
+        else:
+            variance = float(sequences.spread[k]) / max(n, 1)
+            needed = observations_needed(mean, variance, margin=margin, **settings)  # type: ignore[arg-type]
+            more = max(needed - n, 1.0) * found.impressions / max(n, 1)
+        e_value = float(np.exp(min(now.log_e[k], 700.0)))
+        names = found.names[i], found.names[j]
+        decisions.append(StoppingDecision(*names, verdict, winner, int(n), mean, low, high, e_value, more))
+    return decisions
+
+
+def stopping_sentence(found: LogComparison, decisions: list[StoppingDecision], margin: float = 0.0) -> str:
+    """Say in one sentence whether to stop.
+
+    Parameters
+    ----------
+    found : LogComparison
+    decisions : list of StoppingDecision
+        From `stopping_decisions`.
+    margin : float
+        As given there.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> decision = StoppingDecision("old", "new", "stop", "new", 900, -0.3, -0.4, -0.2, 1e9, 0.0)
+    >>> from types import SimpleNamespace
+    >>> stopping_sentence(SimpleNamespace(names=("old", "new"), impressions=900), [decision])
+    'stop: new wins.'
+    """
+    for name in found.names:
+        met = [one for one in decisions if name in (one.first, one.second)]
+        if len(met) == len(found.names) - 1 and all(one.winner == name for one in met):
+            beaten = "" if len(met) == 1 else f" against each of the {len(met)} others"
+            return f"stop: {name} wins{beaten}."
+    if all(one.verdict != "go on" for one in decisions):
+        same = [one for one in decisions if one.verdict == "no difference"]
+        if len(same) == len(decisions):
+            return f"no difference: the mean outcome of every pair is within {margin:g} of a tie."
+        return "stop: every pair is decided, and nobody wins against all others."
+    open_ones = [one for one in decisions if one.verdict == "go on"]
+    longest = max(one.more for one in open_ones)
+    if np.isinf(longest) or longest > 1000 * found.impressions:
+        more = "more than a thousand times as many impressions as there are"
+    else:
+        more = f"about {longest:,.0f} further impressions, if the means stay as they are"
+    named = f" ({len(open_ones)} of {len(decisions)} pairs are open)" if len(decisions) > 1 else ""
+    return f"go on: {more}{named}."

@@ -1,0 +1,91 @@
+"""The table of a click log: one row is one impression. What a column is called, holds and means is declared here.
+
+The same table is a file of JSON lines, a CSV file or a Parquet file. Every reader makes record batches of these
+columns, in this order and of these types, so that what comes after the readers knows one form only.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ltr_duel.core import IntVector, as_writable
+
+
+class LogColumn(NamedTuple):
+    """One column of a log: its Arrow type, whether each row must have it, and what it means.
+
+    Examples
+    --------
+    >>> LOG_COLUMNS["clicks"].needed
+    True
+    """
+
+    kind: Any
+    needed: bool
+    meaning: str
+
+
+_TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
+_WHOLE, _REAL = pa.list_(pa.int32()), pa.list_(pa.float64())
+
+LOG_COLUMNS: Final[dict[str, LogColumn]] = {
+    "impression": LogColumn(_TEXT, True, "name of the impression"),
+    "time": LogColumn(
+        pa.float64(), True, "when it was shown: seconds since 1970, or ISO 8601 (UTC if it does not say)"
+    ),
+    "query": LogColumn(_TEXT, True, "the query"),
+    "user": LogColumn(_TEXT, False, "who asked; without it every impression is a user of its own"),
+    "shown": LogColumn(_TEXTS, True, "ids of the shown documents, from the top"),
+    "clicks": LogColumn(_WHOLE, True, "places that were clicked, in any order; 1 is the top; an empty list for none"),
+    "page": LogColumn(_TEXT, False, "the page token of `interleave`: what `Page.to_json` returned"),
+    "rankers": LogColumn(_TEXTS, False, "names of the rankers that were interleaved"),
+    "owners": LogColumn(_WHOLE, False, "who contributed each shown document: 0 is the first ranker, -1 is nobody"),
+    "rankings": LogColumn(pa.list_(_TEXTS), False, "for each ranker the ids of all documents, best first"),
+    "method": LogColumn(_TEXT, False, "the comparison method, with parameters; team_draft if it is not said"),
+    "outcome": LogColumn(_TEXT, False, "its outcome rule; the method's default if it is not said"),
+    "dwell": LogColumn(_REAL, False, "seconds spent on each click, in the order of `clicks`"),
+    "grades": LogColumn(_WHOLE, False, "relevance grades of the shown documents, where they are known"),
+}
+SCHEMA: Final = pa.schema([(name, column.kind) for name, column in LOG_COLUMNS.items()])
+CREDIT: Final = ("page", "rankers", "owners", "rankings", "method", "outcome")
+
+
+class Impressions(NamedTuple):
+    """Some consecutive rows of a log, checked.
+
+    Parameters
+    ----------
+    table : pyarrow.RecordBatch
+        Columns of `LOG_COLUMNS`: those that were asked for and that the log has.
+    lines : ndarray of int64, shape (rows,)
+        The line of the file (in Parquet: the row, from 1) that each row stands on.
+
+    Examples
+    --------
+    >>> Impressions(pa.record_batch({"query": ["a", "b"]}), np.array([1, 2])).table.num_rows
+    2
+    """
+
+    table: Any
+    lines: IntVector
+
+    def kept(self, good: np.ndarray[Any, np.dtype[np.bool_]]) -> Impressions:
+        """Return the rows that are marked."""
+        if good.all():
+            return self
+        return Impressions(self.table.filter(pa.array(good)), self.lines[good])
+
+
+def ragged(column: Any, missing: Any = 0) -> tuple[Any, IntVector]:
+    """Return the entries of a column of lists, and where each row's begin: row r has ``[ptr[r]:ptr[r + 1]]``.
+
+    An entry that is null becomes ``missing``; of texts the Arrow array is returned.
+    """
+    ptr = as_writable(column.offsets.to_numpy()).astype(np.int64)
+    values = column.values
+    if pa.types.is_string(values.type) or pa.types.is_list(values.type):
+        return values, ptr
+    return as_writable((values.fill_null(missing) if values.null_count else values).to_numpy()), ptr

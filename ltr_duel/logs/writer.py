@@ -1,0 +1,100 @@
+"""Writing a log: the columns of the table as JSON lines, CSV or Parquet, by the suffix."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ltr_duel.core import InputError, replacing
+from ltr_duel.logs.table import LOG_COLUMNS, SCHEMA
+
+
+class LogWriter:
+    """Takes batches of rows; made by `write_log`."""
+
+    def __init__(self, path: Path, kind: str, columns: tuple[str, ...]) -> None:
+        self.rows = 0
+        self._schema = pa.schema([SCHEMA.field(name) for name in LOG_COLUMNS if name in columns])
+        self._kind = kind
+        self._parquet = pq.ParquetWriter(path, self._schema) if kind == "parquet" else None
+        self._text = None if self._parquet else path.open("w", encoding="utf-8", newline="")
+        if kind == "csv" and self._text:
+            csv.writer(self._text, lineterminator="\n").writerow(self._schema.names)
+
+    def write(self, columns: dict[str, Any]) -> None:
+        """Write rows, given as columns: lists or Arrow arrays."""
+        arrays = [
+            value if isinstance(value, pa.Array) else pa.array(value, field.type)
+            for field in self._schema
+            for value in [columns[field.name]]
+        ]
+        batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        self.rows += batch.num_rows
+        if self._parquet:
+            self._parquet.write_batch(batch)
+        elif self._text:
+            self._text.write("".join(map(self._line, batch.to_pylist())))
+
+    def _line(self, row: dict[str, Any]) -> str:
+        if self._kind == "jsonl":
+            return json.dumps({name: value for name, value in row.items() if value is not None}) + "\n"
+        cells = ["" if v is None else json.dumps(v) if isinstance(v, list) else v for v in row.values()]
+        line = io.StringIO()
+        csv.writer(line, lineterminator="\n").writerow(cells)
+        return line.getvalue()
+
+    def close(self) -> None:
+        """End the file."""
+        for file in (self._parquet, self._text):
+            if file is not None:
+                file.close()
+
+
+@contextmanager
+def write_log(path: str | Path, columns: tuple[str, ...] = tuple(LOG_COLUMNS)) -> Iterator[LogWriter]:
+    """Write a click log: JSON lines, CSV or Parquet by the suffix. It appears whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+    columns : tuple of str
+        The columns that it will have, of `LOG_COLUMNS`.
+
+    Yields
+    ------
+    LogWriter
+        With a method ``write`` that takes a dictionary of columns, each a list with one entry for each row.
+
+    Raises
+    ------
+    InputError
+        For another suffix, or a folder that cannot be written to.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "clicks.jsonl"
+    ...     with write_log(path, ("query", "clicks")) as log:
+    ...         log.write({"query": ["a", "b"], "clicks": [[], [1, 3]]})
+    ...     print(path.read_text(), end="")
+    {"query": "a", "clicks": []}
+    {"query": "b", "clicks": [1, 3]}
+    """
+    kind = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}.get(Path(path).suffix)
+    if kind is None:
+        raise InputError(f"{path}: a log ends in .jsonl, .csv or .parquet")
+    with replacing(path) as temporary:
+        writer = LogWriter(temporary, kind, columns)
+        try:
+            yield writer
+        finally:
+            writer.close()

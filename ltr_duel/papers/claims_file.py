@@ -1,0 +1,155 @@
+"""The file of claims: what a paper claims, by which measure it is tested, and the range in which it holds."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from ltr_duel.core import InputError, unknown_name
+from ltr_duel.papers.bibliography import PAPERS
+from ltr_duel.papers.checks import MEASURES
+from ltr_duel.papers.verdicts import Criterion
+
+NEEDS = ("real data", "paper scale")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of one paper.
+
+    Parameters
+    ----------
+    id, paper, where, says : str
+        A name; the paper; section and figure; the claim in our words.
+    figure : tuple of str
+        Names of the figures whose tables it is tested on; if there are several, the column ``figure`` tells them apart.
+    measure : str
+        Name of a registered measure.
+    criterion : Criterion
+        Where the number must lie.
+    partly : Criterion, optional
+        The weaker range, see `ltr_duel.papers.verdicts`.
+    rows : dict
+        The selection of rows that the claim is about (`ltr_duel.papers.checks.rows`).
+    panels : dict of str to list
+        Columns, and the values that each must have; every combination is measured on its own. Values that the table has
+        besides make panels, too. Without columns all rows are one panel.
+    settings : dict
+        Of the measure.
+    needs : tuple of {"real data", "paper scale"}
+        What the claim cannot be decided without.
+    truth : float, optional
+        The number in a world in which the claim is true, for its reliability (`ltr_duel.papers.reliability`).
+    note : str
+        What a reader of the verdict must know: that the criterion was changed, say, and why.
+    """
+
+    id: str
+    paper: str
+    where: str
+    says: str
+    figure: tuple[str, ...]
+    measure: str
+    criterion: Criterion
+    partly: Criterion | None = None
+    rows: dict[str, Any] = field(default_factory=dict)
+    panels: dict[str, list[Any]] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    truth: float | None = None
+    note: str = ""
+
+
+def read_claims(path: str | Path) -> list[Claim]:
+    """Read a file of claims.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or an entry is not legal; the sentence names the claim and the key.
+    """
+    path = Path(path)
+    try:
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not TOML: {error}") from None
+    claims: dict[str, Claim] = {}
+    for entry in _entries(given, path):
+        where = f"{path}: claim {len(claims) + 1} ({entry.get('id', 'without id')})"
+        if claims.setdefault(entry.get("id", ""), claim := _claim(entry, where)) is not claim:
+            raise InputError(f"{path}: two claims are called '{claim.id}'")
+    return list(claims.values())
+
+
+def _entries(given: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
+    """Yield each claim as a table that says all of it: [[claim]], or [paper.figure.id] with what its parents share."""
+    yield from given.get("claim", [])
+    for paper, figures, of_paper in _tables({key: given[key] for key in given if key != "claim"}, f"{path}: "):
+        for figure, claims, of_figure in _tables(figures, f"{path}: {paper}."):
+            for name, unknown, own in _tables(claims, f"{path}: {paper}.{figure}."):
+                entry = {"paper": paper, "figure": f"{paper}_{figure}", "id": name} | of_paper | of_figure | own
+                entry |= unknown
+                if isinstance(measure := entry.get("measure"), dict) and len(measure) == 1:
+                    ((entry["measure"], entry["settings"]),) = measure.items()
+                yield entry
+
+
+def _tables(given: dict[str, Any], where: str) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Yield the tables in a table: name, the tables in it, and its keys of claims, which hold for all claims in it."""
+    keys = {one.name for one in fields(Claim)}
+    for name, table in given.items():
+        if not isinstance(table, dict):
+            raise InputError(f"{where}{name}: neither a key of claims nor a table [paper.figure.id]")
+        inside = {key: one for key, one in table.items() if key not in keys}
+        yield name, inside, {key: one for key, one in table.items() if key in keys}
+
+
+def _claim(entry: dict[str, Any], where: str) -> Claim:
+    legal = [one.name for one in fields(Claim)]
+    for key in entry:
+        if key not in legal:
+            raise InputError(f"{where}: {unknown_name('key', key, legal)}")
+    required = {"id", "paper", "where", "says", "figure", "measure", "criterion"}
+    if missing := sorted(required - set(entry)):
+        raise InputError(f"{where}: '{missing[0]}' is missing")
+    if entry["paper"] not in PAPERS:
+        raise InputError(f"{where}: {unknown_name('paper', entry['paper'], PAPERS)}")
+    given = dict(entry)
+    for key in ("figure", "needs"):
+        value = given.get(key, ())
+        given[key] = (value,) if isinstance(value, str) else tuple(value)
+    for need in given["needs"]:
+        if need not in NEEDS:
+            raise InputError(f"{where}: {unknown_name('need', need, NEEDS)}")
+    panels = given.get("panels", {})
+    if not isinstance(panels, dict) or not all(isinstance(one, list) and one for one in panels.values()):
+        raise InputError(f"{where}: panels: write {{ rankers = [16, 32] }}: columns, and the values that must be there")
+    for key in ("criterion", "partly"):
+        if key in given:
+            given[key] = _criterion(given[key], f"{where}: {key}")
+    _check_settings(given["measure"], given.get("settings", {}), where)
+    return Claim(**given)
+
+
+def _criterion(given: Any, where: str) -> Criterion:
+    if not isinstance(given, dict) or not given or not set(given) <= set(Criterion._fields):
+        raise InputError(f"{where}: write {{ at_least = 5 }}, {{ at_most = 10 }} or both")
+    made = Criterion(**{key: float(value) for key, value in given.items()})
+    if not made.at_least <= made.at_most:
+        raise InputError(f"{where}: no number is {made}")
+    return made
+
+
+def _check_settings(measure: str, settings: dict[str, Any], where: str) -> None:
+    if measure not in MEASURES:
+        raise InputError(f"{where}: {unknown_name('measure', measure, MEASURES)}")
+    try:
+        inspect.signature(MEASURES[measure].gather).bind(None, **settings)
+    except TypeError as error:
+        raise InputError(f"{where}: measure '{measure}': {error}") from None

@@ -1,0 +1,82 @@
+"""The commands of click logs: simulate one, look at it, decide."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def log(ltr_duel, corpus, tmp_path):
+    """Write the log of a simulation."""
+    path = tmp_path / "clicks.parquet"
+    simulate = [
+        "simulate",
+        "--live",
+        corpus,
+        "--rankers",
+        "features:1,2",
+        "--method",
+        "team_draft",
+        "--comparisons",
+        50,
+    ]
+    simulate += ["--policy", "random", "--horizon", 4000, "--repetitions", 1, "--out", tmp_path / "sim"]
+    answer = ltr_duel(*simulate, "--log", path, "--users", 1000)
+    assert answer.code == 0, answer.err
+    assert f"{path}: " in answer.out
+    return path
+
+
+def test_check_compare_power_and_weigh(ltr_duel, log, tmp_path):
+    answer = ltr_duel("logs", "check", log)
+    assert answer.code == 0
+    assert "credit of " in answer.out and "rests on the owners" in answer.out
+    matrix, page, picture = tmp_path / "m.parquet", tmp_path / "r.html", tmp_path / "p.png"
+    words = ["logs", "compare", log, "--stop-at", 0.95, "--margin", 0.01, "--bootstrap", 100]
+    answer = ltr_duel(*words, "--out", matrix, "--report", page, "--plot", picture)
+    assert answer.code == 0, answer.err
+    assert "errors clustered by user" in answer.out
+    assert answer.out.count("stop: 1") == 2  # in the table, and as the sentence
+    assert "<script" not in page.read_text() and "stop: 1 wins." in page.read_text()
+    assert picture.stat().st_size > 10_000
+    assert "Condorcet winner: 1." in ltr_duel("prefs", "show", matrix).out
+    answer = ltr_duel("logs", "power", log, "--effect", 0.1)
+    assert answer.code == 0 and "0.1  " in answer.out, answer.err
+    answer = ltr_duel("logs", "weigh", log, "1", "2")
+    assert answer.code == 2 and "no row ranks documents by '1'" in answer.err
+
+
+def test_power_from_a_corpus(ltr_duel, corpus, tmp_path):
+    words = ["logs", "power", "--live", corpus, "--rankers", "features:1,2", "--comparisons", 2000]
+    answer = ltr_duel(*words, "--effect", 0.2, "--effect", 0.1, "--plot", tmp_path / "curve.png")
+    assert answer.code == 0, answer.err
+    assert len(answer.out.splitlines()) == 7 and (tmp_path / "curve.png").exists()
+
+
+def test_a_bad_log_is_told_by_line(ltr_duel, tmp_path):
+    path = tmp_path / "clicks.jsonl"
+    row = {"impression": 1, "time": 0, "query": "q", "shown": ["a"], "clicks": [2]}
+    path.write_text(json.dumps(row))
+    answer = ltr_duel("logs", "check", path)
+    assert answer.code == 2 and ":1: a click at place 2 is not on the list of 1" in answer.err
+    path.write_text(json.dumps(row) + "\n" + json.dumps(row | {"impression": 2, "clicks": [1]}))
+    answer = ltr_duel("logs", "check", path)
+    assert answer.code == 1 and "1 lines cannot be used" in answer.out
+    answer = ltr_duel("logs", "compare", path, "--skip-bad", 1)
+    assert answer.code == 2 and "2 bad lines; 1 may be skipped" in answer.err
+    assert ltr_duel("logs", "columns").out.startswith("impression  needed")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["logs", "power"], "give either a LOG, or --live"),
+        (["logs", "compare", "nowhere.jsonl"], "no such file"),
+        (["simulate", "arxiv.npy", "--policy", "rucb", "--log", "x.parquet"], "--log goes with --live and one policy"),
+    ],
+)
+def test_what_cannot_be_done_is_said(ltr_duel, words, says):
+    answer = ltr_duel(*words)
+    assert answer.code == 2 and says in answer.err

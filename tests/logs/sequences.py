@@ -1,0 +1,68 @@
+"""Many simulated sequences of outcomes, looked at after every observation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ltr_duel.clicks import click_model
+from ltr_duel.core import kernel, random_below, stream
+from ltr_duel.interleaving import Comparer, compare_pair
+from ltr_duel.logs.sequential import Mixture
+from tests.conftest import random_rankings
+
+
+def boundary(length, alpha, tuned_at=1000.0):
+    """Return spreads, and what the sum of outcomes must reach there; the last value at or below a spread is used.
+
+    The bound rises with the spread, so taking it from a little below can only make false alarms more frequent.
+    """
+    grid = np.concatenate([np.arange(0, 50, 0.05), 50 * 1.001 ** np.arange(int(np.log(length / 12) / np.log(1.001)))])
+    return grid, Mixture.tuned(tuned_at, alpha / 2).bound(grid, np.log(2 / alpha))
+
+
+def outcomes(logs, length, effect, square, seed, at_once=500):
+    """Yield outcomes of many logs: wins, losses and ties with that mean and mean square."""
+    rng = stream(seed, "outcomes", str(effect))
+    for start in range(0, logs, at_once):
+        u = rng.random((min(at_once, logs - start), length), np.float32)
+        yield (u < (square + effect) / 2).astype(np.int8) - ((u >= (square + effect) / 2) & (u < square))
+
+
+def compared(logs, length, seed, at_once=500):
+    """Yield outcomes of logs in which two identical rankers are interleaved and shown to simulated users."""
+    rankings = random_rankings(1, 50, 10)[[0]]
+    comparer = Comparer(rankings, click_model("navigational", 5), "team_draft:prefix_credit=1")
+    comparison, rng = comparer.open(), stream(seed, "identical")
+    for start in range(0, logs, at_once):
+        y = np.zeros((min(at_once, logs - start), length), np.int8)
+        compare_often(comparison, rng, y.reshape(-1))
+        yield y
+
+
+@kernel
+def compare_often(comparison, rng, out):
+    """Fill in outcomes of a ranker against itself."""
+    n_queries = comparison.lists.query_ptr.shape[0] - 1
+    for n in range(out.shape[0]):
+        out[n] = np.int8(compare_pair(comparison, random_below(n_queries, rng), 0, 0, rng, rng))
+
+
+def first_alarm(y, grid, limits, z=1.959964, burn_in=10):
+    """Return, for each log, after how many observations the sequence stops, and when a repeated z-test would.
+
+    The length plus one where it does not.
+    """
+    logs, length = y.shape
+    lead, spread, square = np.zeros(logs), np.zeros(logs), np.zeros(logs)
+    stops = np.full((2, logs), length + 1)
+    for n in range(1, length + 1):
+        x = y[:, n - 1].astype(float)
+        spread += (x - lead / n) ** 2  # n - 1 observations before, and one that is 0
+        lead += x
+        square += x * x
+        hit = np.abs(lead) >= limits[np.searchsorted(grid, spread, "right") - 1]
+        stops[0, hit & (stops[0] > length)] = n
+        if n >= burn_in:
+            deviation = np.sqrt(np.maximum(square - lead**2 / n, 1e-12))
+            stops[1, (np.abs(lead) > z * deviation) & (stops[1] > length)] = n
+    return stops

@@ -1,0 +1,258 @@
+"""From clicks to who won: credit, errors that are right when users come back, and what hostile logs are told."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ltr_duel.core import InputError
+from ltr_duel.data import make_corpus
+from ltr_duel.interleaving import METHODS, interleave
+from ltr_duel.logs import (
+    ClickLog,
+    compare_log,
+    comparison_table,
+    simulate_log,
+    stopping_decisions,
+    stopping_sentence,
+)
+from ltr_duel.logs.clusters import clustered_means, naive_means, two_way
+from ltr_duel.logs.credit import Creditor, Outcomes
+from ltr_duel.logs.one_pass import credited
+from ltr_duel.logs.sums import PairSums
+from ltr_duel.preferences import PreferenceMatrix, estimate_preferences
+from ltr_duel.rankers import feature_rankers
+from ltr_duel.simulation import Live, simulate
+from tests.conftest import random_rankings
+
+IDS = [f"d{k}" for k in range(8)]
+
+
+def write(tmp_path, rows):
+    path = tmp_path / "clicks.jsonl"
+    path.write_text(
+        "\n".join(json.dumps({"impression": k, "time": k, "query": "q"} | row) for k, row in enumerate(rows))
+    )
+    return path
+
+
+def outcomes_of(path, **settings):
+    """Return the outcome of each impression and pair, pairs by name in the order of the alphabet."""
+    creditor = Creditor(**settings)
+    found = {}
+    for batch, outcomes, _ in credited(ClickLog(path), creditor):
+        names = [batch.table.column("impression")[int(r)].as_py() for r in outcomes.row]
+        for name, pair, y in zip(names, outcomes.pair, outcomes.y, strict=True):
+            first, second = (creditor.names[k] for k in creditor.pairs[pair])
+            sign = 1 if first < second else -1
+            found[name, *sorted((first, second))] = sign * y
+    return found
+
+
+def pages(method, rankers, outcome="", seed=0, times=60):
+    rng = np.random.default_rng(seed)
+    for _ in range(times):
+        rankings = {str(name): list(rng.permutation(IDS)) for name in rng.permutation(rankers)}
+        page = interleave(rankings, method, outcome=outcome, top=5, rng=rng)
+        clicks = [k + 1 for k in rng.permutation(5)[: rng.integers(0, 4)]]
+        yield rankings, page, [int(k) for k in clicks]
+
+
+CASES = [
+    *[(one.name, ("b", "a"), "") for one in METHODS if one.pairs],
+    *[(one.name, ("c", "a", "b"), "") for one in METHODS if one.slates and one.compiled],
+    ("probabilistic:tau=1", ("a", "b"), "sampled"),
+    ("probabilistic", ("a", "b"), "expectation"),
+]
+
+
+@pytest.mark.parametrize(("method", "rankers", "outcome"), CASES)
+def test_tokens_rankings_and_owners_give_the_credit_of_the_page(tmp_path, method, rankers, outcome):
+    rows, expected = {"token": [], "rankings": [], "owners": []}, {}
+    times = 60 if METHODS.configure(method).component.compiled else 8
+    for k, (rankings, page, clicks) in enumerate(pages(method, rankers, outcome, times=times)):
+        shown = [str(document) for document in page.shown]
+        base = {"shown": shown, "clicks": clicks}
+        named = {"rankers": list(rankings), "method": method, "outcome": page.outcome, "owners": list(page.owners)}
+        rows["token"].append({**base, "page": page.to_json()})
+        rows["rankings"].append({**base, **named, "rankings": [list(map(str, one)) for one in rankings.values()]})
+        rows["owners"].append({**base, **named})
+        for pair, y in page.credit([page.shown[c - 1] for c in clicks]).items():
+            first, second = sorted(pair)
+            expected[str(k), first, second] = y if (first, second) == pair else -y
+    forms = ["token", "rankings"] + ["owners"] * (method == "team_draft" or outcome == "sampled")
+    for form in forms:
+        found = outcomes_of(write(tmp_path, rows[form]))
+        assert found.keys() == expected.keys()
+        assert all(found[key] == pytest.approx(expected[key], abs=1e-12) for key in expected), form
+    assert any(expected.values())
+
+
+TOSSED = {"method": "probabilistic", "outcome": "marginal_bernoulli", "rankings": [["y", "x"], ["x", "y"]]}
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"rankers": ["a", "x"]}, "'x' is no ranker of this experiment (a, b)"),
+        ({"method": "balanced"}, "owners are no credit by 'balanced' (credit): give rankings, or the page token"),
+        ({"method": "nonsense"}, "no comparison method 'nonsense'"),
+        ({"outcome": "nonsense"}, "no outcome rule of team_draft called 'nonsense'"),
+        ({"rankers": ["a", "a"]}, "'rankers' must name from 2 to 200 different rankers, not ['a', 'a']"),
+        ({"rankers": ["a"], "owners": [0, 0]}, "'rankers' must name from 2 to 200 different rankers, not ['a']"),
+        ({"rankers": None}, "'rankers' is missing"),
+        ({"owners": None}, "nothing says how to credit its clicks"),
+        ({"page": "hello"}, "not a page: the text is no JSON"),
+        (TOSSED, "the rule 'marginal_bernoulli' of 'probabilistic' tosses a coin with the list: give the page token"),
+        (
+            {"method": "probabilistic", "rankings": [["y", "x"], ["x", "z"]]},
+            "method 'probabilistic' (marginal_sign), but",
+        ),
+        ({"rankings": [["y", "x"], ["x", "z"]]}, "the rankings differ in their documents"),
+        ({"rankings": [["y", "z"], ["z", "y"]]}, "the shown document 'x' is in no ranking"),
+        ({"rankings": [["x", "y"]]}, "1 rankings for 2 rankers"),
+    ],
+)
+def test_what_cannot_be_credited_is_said_by_line(tmp_path, change, says):
+    row = {"shown": ["x", "y"], "clicks": [1], "rankers": ["a", "b"], "owners": [0, 1]}
+    path = write(tmp_path, [row, row | change, row])
+    with pytest.raises(InputError) as error:
+        compare_log(ClickLog(path), rankers=("a", "b"))
+    assert str(error.value).startswith(f"{path}:2: {says}")
+    assert compare_log(ClickLog(path, skip_bad=1), rankers=("a", "b")).wins.tolist() == [2]
+
+
+def test_a_token_of_another_list_is_refused(tmp_path):
+    (_, page, _), (_, other, _) = pages("team_draft", ("a", "b"), times=2)
+    rows = [{"shown": list(p.shown), "clicks": [], "page": page.to_json()} for p in (page, other)]
+    with pytest.raises(InputError, match=r":2: the page token is of another list than 'shown'"):
+        compare_log(ClickLog(write(tmp_path, rows)))
+
+
+def test_repeated_clicks_count_once_and_a_log_without_credit_is_refused(tmp_path):
+    row = {"shown": ["x", "y", "z"], "rankers": ["a", "b"], "owners": [0, 1, 1]}
+    path = write(tmp_path, [row | {"clicks": [1, 1, 1, 2, 3]}])
+    assert compare_log(ClickLog(path)).losses.tolist() == [1]
+    path = write(tmp_path, [{"shown": ["x"], "clicks": []}])
+    with pytest.raises(InputError, match=r"no impression can be credited; .*:1: nothing says"):
+        compare_log(ClickLog(path, skip_bad=None))
+
+
+def test_the_error_by_clusters_is_the_formula():
+    rng = np.random.default_rng(1)
+    user, y = rng.integers(0, 30, 400), rng.choice([-1.0, 0.0, 1.0], 400)
+    count, total = np.bincount(user, minlength=64)[None].astype(float), np.bincount(user, y, 64)[None]
+    means = clustered_means(count, total)
+    expected = 0.0
+    for one in range(30):
+        mine = user == one
+        expected += (y[mine] - y.mean()).sum() ** 2 / (1 - mine.mean())
+    assert means.mean[0] == pytest.approx(y.mean())
+    assert means.error[0] == pytest.approx(np.sqrt(expected) / 400)
+    # clusters of one impression: the variance of a mean, exactly
+    single = clustered_means(np.ones((1, 400)), y[None])
+    assert single.error[0] == pytest.approx(y.std(ddof=1) / 20)
+    assert naive_means(np.array([400.0]), np.array([y.sum()]), np.array([(y**2).sum()])).error[0] == single.error[0]
+
+
+def test_one_cluster_says_nothing_and_both_ways_are_at_least_each():
+    alone = clustered_means(np.array([[7.0, 0.0]]), np.array([[3.0, 0.0]]))
+    assert np.isinf(alone.error[0]) and alone.freedom[0] == 0
+    few, many = (
+        clustered_means(np.ones((1, 4)), np.array([[1.0, -1, 1, 0]])),
+        clustered_means(np.ones((1, 9)), np.ones((1, 9))),
+    )
+    assert two_way(few, many, few).error[0] >= few.error[0]
+
+
+def test_sums_fold_where_there_are_many_pairs():
+    rng = np.random.default_rng(2)
+    rows, users = 3000, rng.integers(0, 2**63, 3000).astype(np.uint64)
+    outcomes = Outcomes(np.arange(rows), rng.integers(0, 3, rows), rng.choice([-1.0, 1.0], rows))
+    small, large = PairSums("user", once=True), PairSums("user", once=True)
+    small.make_room(3)
+    small.add(outcomes, users, users, 0, rows)
+    large.make_room(3)
+    large.add(outcomes, users, users, 0, 1000)
+    large.make_room(5000)
+    large.add(outcomes, users, users, 1000, rows)
+    assert large.totals().count.shape[2] < small.totals().count.shape[2]
+    assert large.totals().count[0, :3].sum(axis=1).tolist() == small.counts().tolist()
+    assert large.totals().total[0, :3].sum(axis=1) == pytest.approx(small.totals().sum)
+    assert [part[:3].tolist() for part in large.sequences()] == [part.tolist() for part in small.sequences()]
+
+
+def test_a_simulated_log_tells_its_truth_and_any_cluster_can_be_named(tmp_path):
+    rankings = feature_rankers(make_corpus(queries=60, documents=10, features=5))[[0, 2, 4]]
+    path = tmp_path / "clicks.parquet"
+    written = simulate_log(path, rankings, pairs="team_draft", top=4, horizon=6000, users=300, seed=1)
+    found = compare_log(ClickLog(path), bootstrap=400)
+    assert found.impressions == written == found.counts.sum()
+    assert found.cluster == "user" and abs(found.provenance["users"] - 300) < 10
+    assert 295 <= found.sequences.n.min() <= found.sequences.n.max() <= 300  # one observation a user of each pair
+    truth = estimate_preferences(rankings, method="team_draft", top=4, comparisons=20_000)
+    for (i, j), mean, error in zip(found.pairs, found.means.mean, found.means.error, strict=True):
+        a, b = (rankings.names.index(found.names[k]) for k in (i, j))
+        assert abs(mean - (2 * truth.p[a, b] - 1)) < 4 * error
+    assert np.abs(found.means.mean).max() > 8 * found.means.error.max()  # so that another log would show
+    assert np.abs(found.bootstrap - [found.low, found.high]).max() < 0.3 * (found.high - found.low).max()
+    for cluster in ("query", "both", "impression"):
+        other = compare_log(ClickLog(path), cluster=cluster, bootstrap=0)
+        assert other.means.mean == pytest.approx(found.means.mean)
+        assert (other.means.error != found.means.error).all()
+    matrix = found.preferences
+    assert sorted(matrix.names) == sorted(rankings.names) and matrix.provenance["source"] == "click log"
+    i, j = found.pairs[0]
+    assert matrix.p[i, j] == pytest.approx((1 + found.means.mean[0]) / 2)
+    assert len(comparison_table(found)) == 3
+
+
+def test_a_log_is_the_run_that_the_simulation_makes(tmp_path):
+    """The same lists, users and coins: the policy meets the same rankers as in `simulate`."""
+    rankings = random_rankings(4, 10, 8)
+    path = tmp_path / "clicks.parquet"
+    plain = {"horizon": 300, "seed": 3, "compiled": False}
+    for policy, settings in (("rucb", {"pairs": "probabilistic"}), ("mdb", {"slates": "team_draft"})):
+        simulate_log(path, rankings, policy=policy, **settings, **plain)
+        matrix = PreferenceMatrix(np.full((4, 4), 0.5), rankings.names)
+        results = simulate(Live(rankings, **settings), policy, preferences=matrix, repetitions=1, **plain)
+        met = np.zeros(4)
+        for batch in ClickLog(path).batches(["rankers"]):
+            for names in batch.table.column("rankers").to_pylist():
+                for name in names:
+                    met[rankings.names.index(name)] += 1 / len(names)
+        idle = results.runs[0].exposure[-1].sum() - met.sum()  # a ranker against itself is no impression
+        assert np.abs(results.runs[0].exposure[-1] - met).sum() == pytest.approx(idle)
+
+
+def test_a_user_with_most_of_the_log_is_named(tmp_path):
+    row = {"shown": ["x", "y"], "clicks": [1], "rankers": ["a", "b"], "owners": [0, 1]}
+    path = write(tmp_path, [row | {"user": "robot" if k % 4 else k} for k in range(400)])
+    found = compare_log(ClickLog(path))
+    assert found.warnings[0] == "user 'robot' has 300 of 400 impressions (75%)"
+    assert "few clusters" in found.warnings[1]
+    assert found.sequences.n[0] == 101
+
+
+def test_what_is_decided(tmp_path):
+    """A clear pair stops, a tied one is no difference within a margin, a short one goes on."""
+    row = {"shown": ["x", "y"], "rankers": ["a", "b"], "owners": [0, 1]}
+
+    def decided(clicks, margin=0.0, rankers=()):
+        path = write(tmp_path, [row | {"clicks": one} for one in clicks])
+        found = compare_log(ClickLog(path), rankers=rankers)
+        decisions = stopping_decisions(found, 0.95, margin=margin)
+        return decisions[0], stopping_sentence(found, decisions, margin)
+
+    clear, sentence = decided([[1], [1], [2]] * 200)
+    assert (clear.verdict, clear.winner, sentence) == ("stop", "a", "stop: a wins.")
+    assert clear.low > 0 and clear.e_value > 20
+    tied, sentence = decided([[1], [2], [], []] * 2000, margin=0.1)
+    assert tied.verdict == "no difference" and "within 0.1 of a tie" in sentence
+    short, sentence = decided([[1], [1], [2]] * 10)
+    assert short.verdict == "go on" and 30 < short.more < 1000 and sentence.startswith("go on: about ")
+    crowd, _ = decided([[1], [1], [2]] * 200, rankers=("a", "b", "c", "d"))
+    assert crowd.low < clear.low  # pairs that are still to come share the error
+    assert "a thousand times" in decided([[1], [2]] * 100)[1]

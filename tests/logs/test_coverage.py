@@ -1,0 +1,75 @@
+"""Do the intervals hold the truth? Logs of users who return and have tastes of their own, with a known mean."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ltr_duel.core import stream
+from ltr_duel.logs import confidence_sequence
+from ltr_duel.logs.clusters import bootstrap_means, clustered_means, naive_means, reach
+
+SQUARE = 0.5  # mean squared outcome: half of the impressions are ties
+
+
+def logs_of_users(logs, users, visits, correlation, mean, seed):
+    """Return visits and sums of outcomes of each log's users; shape (logs, users).
+
+    Half of the users like the first ranker more than the mean, half less, so that two outcomes of a user have the
+    correlation that is asked for. Some users come often: visits are geometric, with that mean.
+    """
+    rng = stream(seed, "users", str(correlation))
+    taste = np.sqrt(correlation * (SQUARE - mean**2)) * rng.choice([-1.0, 1.0], (logs, users))
+    count = rng.geometric(1 / visits, (logs, users))
+    own = mean + taste
+    wins = rng.binomial(count, (SQUARE + own) / 2)
+    losses = rng.binomial(count - wins, (SQUARE - own) / 2 / (1 - (SQUARE + own) / 2))
+    return count.astype(float), (wins - losses).astype(float), wins + losses
+
+
+def coverage(correlation, users=300, visits=5, mean=0.05, logs=2000, seed=0):
+    """Return how often the clustered, and the naive, 95 % interval holds the truth."""
+    count, total, decided = logs_of_users(logs, users, visits, correlation, mean, seed)
+    found = clustered_means(count, total)
+    naive = naive_means(count.sum(axis=1), total.sum(axis=1), decided.sum(axis=1).astype(float))
+    return [float((np.abs(one.mean - mean) <= reach(one, 0.95)).mean()) for one in (found, naive)]
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.1, 0.3])
+@pytest.mark.parametrize("users", [60, 300])
+def test_intervals_of_two_thousand_logs_cover_the_truth(users, correlation):
+    clustered, naive = coverage(correlation, users)
+    print(f"{users} users, correlation {correlation}: clustered {clustered:.4f}, naive {naive:.4f}")
+    assert 0.94 <= clustered <= 0.96
+    if correlation >= 0.1:
+        assert naive < clustered - 0.03
+
+
+def test_the_bootstrap_gives_the_same_interval():
+    count, total, _ = logs_of_users(20, 200, 5, 0.3, 0.05, 1)
+    found = clustered_means(count, total)
+    drawn = bootstrap_means(count, total, draws=2000, seed=0)
+    assert drawn.std(axis=0) == pytest.approx(found.error, rel=0.08)
+    assert np.abs(drawn.mean(axis=0) - found.mean).max() < found.error.max() / 5
+
+
+def test_one_observation_a_user_keeps_the_sequence_right_where_all_impressions_do_not():
+    """Users of opposite tastes come in runs of visits: then earlier outcomes tell of the next one."""
+    rng = stream(3, "runs")
+    logs, users, visits = 1000, 150, 12
+    taste = 0.45 * rng.choice([-1.0, 1.0], (logs, users))
+    u = rng.random((logs, users, visits))
+    y = (u < (SQUARE + taste[..., None]) / 2) * 1.0 - ((u >= (SQUARE + taste[..., None]) / 2) & (u < SQUARE))
+
+    def alarms(observations):
+        ever = np.zeros(logs, bool)
+        lead, spread = np.zeros(logs), np.zeros(logs)
+        for n, x in enumerate(observations.T, 1):
+            spread += (x - lead / n) ** 2
+            lead += x
+            if n % 10 == 0:
+                now = confidence_sequence(np.full(logs, n), lead, spread, tuned_at=50)
+                ever |= (now.low > 0) | (now.high < 0)
+        return ever.mean()
+
+    assert alarms(y[:, :, 0]) <= 0.05 < alarms(y.reshape(logs, -1))

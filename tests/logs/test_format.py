@@ -1,0 +1,240 @@
+"""The log's table: written and read back in every format, and what is wrong with a line said by line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ltr_duel.core import InputError, interpreted
+from ltr_duel.logs import LOG_COLUMNS, ClickLog, describe_log, hashing, log_lines, write_log
+from ltr_duel.logs.distinct import Distinct
+from ltr_duel.logs.hashing import hash_texts
+
+ROW = {
+    "impression": "i1",
+    "time": 1000.0,
+    "query": "shoes",
+    "user": "u1",
+    "shown": ["a", "b, c", "ü"],
+    "clicks": [3, 1],
+    "page": None,
+    "rankers": ["old", "new"],
+    "owners": [0, -1, 1],
+    "rankings": [["a", "b, c", "ü"], ["ü", "b, c", "a"]],
+    "method": "probabilistic:tau=1",
+    "outcome": "sampled",
+    "dwell": [12.5, 0.0],
+    "grades": [0, 2, 1],
+}
+BARE = {"impression": "i2", "time": 1001.0, "query": "", "shown": ["a"], "clicks": []}
+LINE = {"impression": "x", "time": 5, "query": "q", "shown": ["a", "b"], "clicks": [1]}
+
+
+def rows_of(log):
+    return [row for batch in log.batches() for row in batch.table.to_pylist()]
+
+
+def json_log(tmp_path, *rows):
+    """Write lines, each a dictionary or a text; a dictionary gets an impression of its own and what it lacks."""
+    path = tmp_path / "clicks.jsonl"
+    texts = [
+        row if isinstance(row, str) else json.dumps({**LINE, "impression": k, **row}) for k, row in enumerate(rows)
+    ]
+    path.write_text("\n".join(texts))
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+def test_what_is_written_is_read_back(tmp_path, suffix):
+    path = tmp_path / f"clicks.{suffix}"
+    rows = [ROW, {name: BARE.get(name) for name in LOG_COLUMNS}]
+    if suffix == "csv":
+        rows[1]["query"] = "none"  # an empty cell is no text
+    with write_log(path) as log:
+        log.write({name: [row[name] for row in rows] for name in LOG_COLUMNS})
+    assert rows_of(ClickLog(path)) == rows
+
+
+def test_a_log_that_fails_while_it_is_written_does_not_appear(tmp_path):
+    path = tmp_path / "clicks.parquet"
+    with pytest.raises(ValueError, match="no more"), write_log(path, ("query",)) as log:
+        log.write({"query": ["a"]})
+        raise ValueError("no more")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_dates_names_of_owners_numbers_as_ids_and_compressed_files(tmp_path):
+    row = {"time": "2024-01-01T00:00:00", "user": 7, "shown": [1, 2, 3], "clicks": []}
+    row |= {"rankers": ["x", "y"], "owners": ["y", None, 0]}
+    path = tmp_path / "clicks.jsonl.gz"
+    path.write_bytes(gzip.compress(json.dumps({**LINE, **row}).encode()))
+    (read,) = rows_of(ClickLog(path))
+    assert (read["time"], read["user"], read["shown"]) == (1704067200.0, "7", ["1", "2", "3"])
+    assert read["owners"] == [1, -1, 0]
+
+
+def test_parquet_of_other_types_is_read_where_nothing_is_lost(tmp_path):
+    table = {
+        "impression": pa.array([1, 2]),
+        "time": pa.array([10**6, 2 * 10**6], pa.timestamp("us")),
+        "query": pa.array(["q", "q"]).dictionary_encode(),
+        "shown": pa.array([["a"], ["b"]], pa.large_list(pa.large_string())),
+        "clicks": pa.array([[1], []], pa.list_(pa.int64())),
+        "rankers": [["x", "y"]] * 2,
+        "owners": [["y"], ["x"]],
+        "extra": [1, 2],
+    }
+    pq.write_table(pa.table(table), tmp_path / "t.parquet")
+    log = ClickLog(tmp_path / "t.parquet")
+    rows = rows_of(log)
+    assert [row["time"] for row in rows] == [1.0, 2.0]
+    assert [row["owners"] for row in rows] == [[1], [0]]
+    assert (rows[0]["impression"], rows[0]["query"], log.other_columns) == ("1", "q", ("extra",))
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"clicks": [3]}, "a click at place 3 is not on the list of 2"),
+        ({"clicks": [0]}, "a click at place 0 is not on the list of 2"),
+        ({"clicks": [1.5]}, "'clicks' must be a list of whole numbers, not [1.5]"),
+        ({"clicks": None}, "'clicks' is missing"),
+        ({"shown": ["a", "a"]}, "document 'a' is shown twice"),
+        ({"shown": []}, "'shown' is empty"),
+        ({"time": 4}, "the time goes back, from 5.000 to 4.000; rows must be sorted by time"),
+        ({"time": "noon"}, "'time' must be a number of seconds or a date and time in ISO 8601, not 'noon'"),
+        ({"time": float("nan")}, "'time' must be a finite number, not nan"),
+        ({"impression": 0}, "impression '0' is that of the row before"),
+        ({"rankers": ["x", "y"], "owners": [0, 2]}, "owner 2 is not a ranker: -1 for nobody, 0 to 1 for the rankers"),
+        ({"rankers": ["x", "y"], "owners": [0]}, "1 owners for 2 shown documents"),
+        ({"rankers": ["x", "y"], "owners": ["x", "z"]}, "'owners' must hold names of 'rankers' or their positions"),
+        ({"grades": [1]}, "1 grades for 2 shown documents"),
+        ({"grades": [1, -1]}, "-1 is not a grade (0 to 1000)"),
+        ({"dwell": [1, 2]}, "2 dwell times for 1 clicks"),
+        ({"dwell": [-1]}, "a dwell time must be at least 0 seconds, not -1.0"),
+        ('{"impression": "cu', "no JSON, or not all of it"),
+        ("[1, 2]", "not a JSON object with the columns as keys"),
+        ("[" * 100_000, "no JSON, or not all of it"),
+    ],
+)
+def test_a_bad_line_is_named_or_skipped(tmp_path, row, says):
+    path = json_log(tmp_path, {}, row, {"time": 6})
+    with pytest.raises(InputError) as error:
+        rows_of(ClickLog(path))
+    assert str(error.value).startswith(f"{path}:2: {says}")
+    log = ClickLog(path, skip_bad=1)
+    assert [row["impression"] for row in rows_of(log)] == ["0", "2"]
+    assert log.bad.count == 1
+
+
+def test_more_bad_lines_than_may_be_skipped(tmp_path):
+    path = json_log(tmp_path, "{", {}, "{", "{")
+    with pytest.raises(InputError, match=r":4: no JSON, or not all of it \(3 bad lines; 2 may be skipped\)"):
+        rows_of(ClickLog(path, skip_bad=2))
+
+
+def test_files_that_are_cut_short(tmp_path):
+    rows = [{**BARE, "impression": str(k)} for k in range(100)]
+    with write_log(tmp_path / "whole.parquet") as log:
+        log.write({name: [row.get(name) for row in rows] for name in LOG_COLUMNS})
+    (tmp_path / "cut.parquet").write_bytes((tmp_path / "whole.parquet").read_bytes()[:-100])
+    (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(json.dumps(LINE).encode() * 1000)[:-50])
+    (tmp_path / "cut.csv").write_text('impression,time,query,shown,clicks\n1,2,q,"[""a""]",[]\n2,3,q,"[""a')
+    (tmp_path / "bytes.jsonl").write_bytes(b"\xff\xfe\x00")
+    for name, says in [
+        ("cut.parquet", "no Parquet file, or not all of one"),
+        ("cut.jsonl.gz", "the compressed file is cut short or damaged"),
+        ("cut.csv", "3: not all of a CSV row"),
+        ("bytes.jsonl", "not a text in UTF-8"),
+    ]:
+        with pytest.raises(InputError, match=says):
+            rows_of(ClickLog(tmp_path / name, skip_bad=None))
+
+
+def test_csv_cells_and_head(tmp_path):
+    path = tmp_path / "c.csv"
+    path.write_text("impression,time,query\n")
+    with pytest.raises(InputError, match=":1: the first line of a CSV log must name the columns"):
+        rows_of(ClickLog(path))
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([[*LINE], ["1", "1970-01-01T00:01:00Z", "q", '["a"]', "1 3"], ["2", "3"]])
+    log = ClickLog(path, skip_bad=None)
+    assert rows_of(log) == []
+    assert log.bad.first[0].endswith(":2: 'clicks' must be a list in JSON, such as [1, 3], not '1 3'")
+    assert log.bad.first[1].endswith(":3: 2 cells, but the first line names 5 columns")
+
+
+def test_formats_are_told_or_asked_for(tmp_path):
+    (tmp_path / "log").write_text(json.dumps(LINE))
+    (tmp_path / "other").write_text("hello")
+    assert ClickLog(tmp_path / "log").format == "jsonl"
+    with pytest.raises(InputError, match="the format cannot be told"):
+        ClickLog(tmp_path / "other")
+    with pytest.raises(InputError, match="no log format 'jason'; did you mean 'jsonl'"):
+        ClickLog(tmp_path / "log", format="jason")
+
+
+def test_yandex_sessions_of_both_contests(tmp_path):
+    first = "8\t0\tQ\t7\t213\ta\tb\tc\n8\t4\tC\tb\n8\t5\tC\tadvertisement\n8\t9\tQ\t7\t213\tc\tb\n8\t11\tC\tb\n"
+    first += "9\t0\tQ\t6\t213\ta\tb\n"
+    second = "5\tM\t23\t777\n5\t0\tQ\t0\t92\t48,38\ta,1\tb,2\n5\t3\tQ\t1\t93\t48\tb,2\ta,1\n5\t9\tC\t0\tb\n"
+    (tmp_path / "one").write_text(first)
+    (tmp_path / "two").write_text(second + "what\n")
+    log = ClickLog(tmp_path / "one")
+    assert [(r["impression"], r["query"], r["shown"], r["clicks"]) for r in rows_of(log)] == [
+        ("8/0", "7", ["a", "b", "c"], [2]),
+        ("8/1", "7", ["c", "b"], [2]),
+        ("9/0", "6", ["a", "b"], []),
+    ]
+    log = ClickLog(tmp_path / "two", skip_bad=None)
+    assert [(r["user"], r["query"], r["clicks"]) for r in rows_of(log)] == [("777", "92", [2]), ("777", "93", [])]
+    assert log.bad.first == [
+        f"{tmp_path / 'two'}:5: neither a query (Q), a click (C) nor a session (M) of a Yandex log"
+    ]
+
+
+@pytest.mark.parametrize("texts", ["{}", "user-{:08d}", "{:x}@example.org"])
+def test_different_texts_are_counted_and_hashed_evenly(texts):
+    """Names that people really use are in a row, which a poor hash turns into patterns."""
+    names = [texts.format(7 * k) for k in range(200_000)]
+    counted = Distinct()
+    for part in (names[:150_000], names[50_000:], names[:1]):
+        counted.add(pa.array(part))
+    assert abs(counted.number - 200_000) < 400
+    hashes = hash_texts(pa.array(names))
+    assert len(np.unique(hashes)) == 200_000
+    for shift in (0, 20, 52):
+        groups = np.bincount(((hashes >> np.uint64(shift)) & np.uint64(4095)).astype(int), minlength=4096)
+        assert 0.8 < groups.var() / groups.mean() < 1.2  # as if thrown at random
+
+
+def test_compiled_and_plain_hashes_are_the_same(monkeypatch):
+    compiled = {text: hash_texts(pa.array([text]))[0] for text in ("a", "user 17", "ü" * 20)}
+    monkeypatch.setattr(hashing, "mix", interpreted(hashing.mix))
+    for text, expected in compiled.items():
+        data = np.frombuffer(text.encode(), np.uint8)
+        plain = np.full(1, hashing._START)
+        interpreted(hashing.mix_bytes)(np.array([0, len(data)]), data, plain)
+        assert plain[0] == expected
+
+
+def test_check_says_what_is_in_a_log(tmp_path):
+    rows = [{"user": "greedy" if k % 2 else k, "time": k, "clicks": [1, 2][: k % 3]} for k in range(60)]
+    facts = describe_log(ClickLog(json_log(tmp_path, *rows, {"time": 0}), skip_bad=None))
+    assert (facts.impressions, facts.users, facts.queries, facts.clicks, facts.clicked) == (60, 31, 1, 60, 40)
+    assert (facts.largest_user, facts.largest_user_impressions) == ("greedy", 30)
+    text = "\n".join(log_lines(facts))
+    assert "user 'greedy' has 30 of the impressions (50%)" in text
+    assert "1 lines cannot be used:" in text and ":61: the time goes back" in text
+    row = {"rankers": ["a", "b"], "owners": [0, 1]}
+    facts = describe_log(ClickLog(json_log(tmp_path, row, row | {"method": "balanced"}, {}), skip_bad=None))
+    assert (facts.rankers, facts.method, facts.impressions) == (("a", "b"), "team_draft (credit)", 2)
+    assert ":2: owners are no credit by 'balanced'" in facts.sentences[0]
+    with pytest.raises(InputError, match=r"no impression that can be used; .*:1: no JSON"):
+        describe_log(ClickLog(json_log(tmp_path, "{"), skip_bad=None))

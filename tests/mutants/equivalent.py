@@ -1,0 +1,62 @@
+"""Mutants that change nothing a test could see, each with the reason."""
+
+from __future__ import annotations
+
+from tests.mutants.making import Mutant
+
+BOUND = "alpha ln t of a real time is never exactly a quotient of whole numbers"
+CHANCE = "a uniform number hits a given number with probability 0"
+ROUNDING = "the tolerance of rounding errors, which are far smaller than any difference that counts"
+PIECES = "pieces of work may be of any size; a test demands that nothing depends on it"
+NOBODY = "any negative owner means nobody"
+EQUIVALENT = {  # (page, the changed line): why nobody can tell
+    ("bandits/batches", "beaten |= doubts[arm, batches.arms[other]] >= bonus"): BOUND,
+    ("bandits/check", "plain = play(policy, params, p, steps, seed=5, plain=False)"): (
+        "where nothing is compiled, plain and not plain are the same; compiled, the tests of whole runs see it"
+    ),
+    ("bandits/check", "cycle = np.array([[0.5, 0.7, 0.3], [0.3, 0.5, 1.0499999999999998], [0.7, 0.3, 0.5]])"): (
+        "any cycle will do to see that a policy goes on without a winner"
+    ),
+    (
+        "bandits/policies/beat_the_mean",
+        "now = registers(Now, n_active=n_arms, n_waiting=n_arms, best=best, low=0.5, high=0.5, radius=1.5, **terms)",
+    ): "means lie within 0 and 1, so no radius of 1/2 or more lets an arm leave",
+    ("bandits/policies/beat_the_mean", "worst, left = 1, 0"): "the arm to leave is always found before it is looked at",
+    ("bandits/policies/ccb", "state.crossings.release[loser] = -1.5"): "any negative release asks for the row anew",
+    ("bandits/policies/double_thompson", "known.release[loser] = -1.5"): "any negative release asks for the row anew",
+    (
+        "bandits/policies/self_sparring",
+        "winner, loser = (slate[a], slate[b]) if won[a, b] >= 0 else (slate[b], slate[a])",
+    ): ("0 stands only between two places of one arm, which then wins and loses in either order"),
+    (
+        "bandits/policies/versatile_db",
+        "x = max(x, low - 2.0 / sqrt(state.loss.shape[0]) / eta)  # there the sum is at most 1",
+    ): "Newton's method finds the same root from any start above it",
+    ("bandits/posterior", "return theta if rng.random() <= ratio else level"): CHANCE,
+    ("bandits/statistics", "doubts[loser, winner] = doubt if d >= 0 else 0.0"): "with d = 0 the doubt is 0",
+    ("interleaving/check", '_CLICKS = ClickModel("of the check", (0.44999999999999996, 0.9), (0.1, 0.5))'): (
+        "any users will do who click better documents more often"
+    ),
+    (
+        "interleaving/check",
+        'bool((np.abs(mean + mirrored) < _FAR * sqrt(3 / _TIMES)).all()), kind, "the order of a set changes who wins"',
+    ): "how much can be no chance is a choice: 6 standard errors, or 7",
+    ("interleaving/methods/optimized", "page.owner[: len(shown)] = -2"): NOBODY,
+    ("interleaving/methods/pairwise_preference", "_EQUAL = 1e-06  # closer scores differ by rounding alone"): ROUNDING,
+    ("interleaving/registration", "page.owner[: len(shown)] = -2"): NOBODY,
+    (
+        "preferences/estimate/sampling",
+        'stop = int(np.searchsorted(before, before[start] + _COMPARISONS_IN_A_PIECE, side="right")) - 2',
+    ): PIECES,
+    (
+        "preferences/properties/confidence",
+        "draws = max(100, min(draws, _MOST_NUMBERS * max(1, int(doubtful.sum()))))",
+    ): ("a bound on memory, which no test can reach"),
+    ("preferences/properties/subsets", "step = min(1, _NUMBERS_AT_ONCE // max(n, size * size))"): PIECES,
+}
+
+
+def reason_of(mutant: Mutant) -> str:
+    """Return why the mutant is equivalent, or an empty text if nobody has shown that it is."""
+    page = mutant.path.removeprefix("ltr_duel/").removesuffix(".py")
+    return EQUIVALENT.get((page, mutant.after.strip()), "")

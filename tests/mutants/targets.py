@@ -1,0 +1,135 @@
+"""Which files are mutated, and which tests have to see a change of each: few, so that a mutant takes seconds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FLOORS = {"bandits": 90, "interleaving": 42, "preferences": 26, "simulation": 20, "rankers": 14, "clicks": 8}
+NOT_MUTATED = {
+    "bandits/compiling": "about errors of the compiler, which does not run here",
+    "interleaving/compiling": "about errors of the compiler, which does not run here",
+}
+CONSTANTS = "tests/test_constants.py"
+RUNS = "bandits/literal bandits/live simulation/simulate -k rucb or mdb or winner_stays or test_live or test_simulate"
+MEASURED = "rankers/metrics rankers/measures -k not real_data"
+# A page of the package: files of tests (literal is tests/bandits/test_literal.py), and pytest's words for some of them.
+SEEN_BY = {
+    "bandits/batches": "bandits/literal bandits/law -k merge",
+    "bandits/cardinal": "bandits/literal -k sparring or doubler or multisbm",
+    "bandits/check": "bandits/check -k broken or elsewhere or deterministic or global or rucb",
+    "bandits/live": "bandits/live",
+    "bandits/loop": RUNS,
+    "bandits/oracle": RUNS,
+    "bandits/policy": "bandits/check bandits/live bandits/plugins -k broken or test_live or test_plugins",
+    "bandits/posterior": "bandits/law bandits/choices bandits/draws",
+    "bandits/recorder": "simulation/regret_kinds " + RUNS + " or test_regret_kinds",
+    "bandits/state": "bandits/state bandits/live",
+    "bandits/statistics": "bandits/literal bandits/law -k rucb or mdb or rmed or ccb or test_law",
+    "bandits/policies/beat_the_mean_sweeps": "simulation/sweeps -k (enumerated or beat_the_mean) and not experiment",
+    "bandits/tournament": "bandits/tournament bandits/law -k tournament or double_thompson",
+    "clicks/check": "clicks/clicks",
+    "clicks/model": "clicks/clicks",
+    "interleaving/check": "interleaving/check -k broken or two_functions or balanced or sosm",
+    "interleaving/comparison": "interleaving/redrawn_ties simulation/live interleaving/edges",
+    "interleaving/method": "interleaving/edges interleaving/check -k test_edges or broken or refused",
+    "interleaving/page_json": "interleaving/plain -k json or forged or text or page",
+    "interleaving/plain": "interleaving/plain -k not law",
+    "interleaving/registration": "interleaving/edges interleaving/check -k test_edges or broken or two_functions",
+    "interleaving/workspace": "interleaving/edges interleaving/redrawn_ties simulation/live",
+    "interleaving/methods/balanced": "interleaving/enumeration -k test_balanced or document_constraints",
+    "interleaving/methods/document_constraints": "interleaving/enumeration -k document_constraints",
+    "interleaving/methods/optimized": "interleaving/enumeration -k optimized or sensitivity or infeasible",
+    "interleaving/methods/optimized_multileave": "interleaving/enumeration -k multileave or optimized",
+    "interleaving/methods/pairwise_preference": "interleaving/enumeration -k preference or random_clicks",
+    "interleaving/methods/probabilistic": "interleaving/probabilistic interleaving/enumeration -k probabilistic",
+    "interleaving/methods/sosm": "interleaving/sosm interleaving/enumeration -k sosm",
+    "interleaving/methods/team_draft": "interleaving/enumeration interleaving/sosm -k team or sosm or random_clicks",
+    "preferences/compare": "preferences/compare",
+    "preferences/families": "preferences/families",
+    "preferences/io": "preferences/files preferences/matrix",
+    "preferences/matrix": "preferences/matrix preferences/properties preferences/files",
+    "preferences/published": "preferences/properties preferences/matrix preferences/synthetic",
+    "preferences/synthetic": "preferences/synthetic preferences/families",
+    "preferences/tally": "preferences/confidence preferences/estimate preferences/blocks",
+    "preferences/estimate/antithetic": "preferences/estimate preferences/truth",
+    "preferences/estimate/api": "preferences/estimate preferences/blocks preferences/goals",
+    "preferences/estimate/blocks": "preferences/blocks preferences/estimate preferences/confidence",
+    "preferences/estimate/integrated": "preferences/integrated preferences/truth",
+    "preferences/estimate/sampling": "preferences/blocks preferences/estimate preferences/goals",
+    "preferences/estimate/settings": "preferences/estimate preferences/blocks preferences/goals",
+    "preferences/estimate/until_winner": "preferences/goals",
+    "preferences/properties/bounds": "preferences/properties preferences/matrix preferences/synthetic",
+    "preferences/properties/confidence": "preferences/confidence",
+    "preferences/properties/intervals": "preferences/confidence",
+    "preferences/properties/subsets": "preferences/winner_sets preferences/properties",
+    "preferences/properties/summary": "preferences/properties preferences/confidence",
+    "preferences/properties/transitivity": "preferences/properties preferences/synthetic",
+    "preferences/properties/von_neumann": "preferences/properties",
+    "rankers/evaluate": MEASURED,
+    "rankers/features": "rankers/features",
+    "rankers/measures": MEASURED,
+    "rankers/models": "rankers/sources",
+    "rankers/pooled": "rankers/pooled",
+    "rankers/rankings": "rankers/features rankers/runs",
+    "rankers/runs": "rankers/runs",
+    "rankers/scores": "rankers/sources rankers/features",
+    "rankers/sources": "rankers/sources",
+    "rankers/ties": "rankers/features rankers/runs",
+    "simulation/distortion": "simulation/distortion",
+    "simulation/live": "simulation/live",
+    "simulation/oracle": "simulation/simulate simulation/sweeps -k not workers",
+    "simulation/regret": "simulation/regret simulation/regret_kinds",
+    "simulation/repeated": "simulation/sensitivity simulation/distortion",
+    "simulation/result": "simulation/regret simulation/regret_kinds simulation/result_summary simulation/simulate",
+    "simulation/run": "simulation/simulate simulation/regret",
+    "simulation/sensitivity": "simulation/sensitivity",
+    "simulation/statistics": "simulation/statistics simulation/result_summary",
+    "simulation/summary": "simulation/result_summary",
+    "simulation/utility": "simulation/utility",
+}
+POLICY_TESTS = "bandits/choices bandits/literal bandits/law bandits/regret_rule bandits/check"
+POLICIES = {  # page: words in the names of the tests that see it, where its own name is not enough
+    "double_thompson": "double_thompson or candidate or tossed",
+    "random_baseline": "random",
+    "rmed": "rmed1 or rmed2",
+    "beat_the_mean": "beat_the_mean or pac",
+}
+SWEEPING = {"interleaved_filter", "savage"}
+UNFIT = [  # tests that start other processes, which would load the file as it is, or that look at the compiler
+    *("workers", "another_process", "forked", "compiled_in", "cannot_be_compiled", "compiled_anew", "interrupted"),
+]
+
+
+def mutated_files(floor: str) -> list[str]:
+    """Return the source files of a floor, relative to the repository."""
+    paths = sorted((ROOT / "ltr_duel" / floor).rglob("*.py"))
+    names = [path.relative_to(ROOT).as_posix() for path in paths if path.name != "__init__.py"]
+    return [name for name in names if page_of(name) not in NOT_MUTATED]
+
+
+def page_of(path: str) -> str:
+    """Return a file's path within the package, without its ending."""
+    return path.removeprefix("ltr_duel/").removesuffix(".py")
+
+
+def tests_of(path: str) -> list[str]:
+    """Return the arguments of pytest that select the tests which should see a change of this file."""
+    page = page_of(path)
+    name = page.split("/")[-1]
+    if page in SEEN_BY:
+        seen_by = SEEN_BY[page]
+    elif page.startswith("bandits/policies/"):
+        sweeps = " simulation/sweeps" if name in SWEEPING else ""
+        seen_by = f"{POLICY_TESTS}{sweeps} -k {POLICIES.get(name, name)}"
+    elif page.startswith("clicks/models/"):
+        seen_by = "clicks/clicks"
+    elif page.startswith("rankers/kinds/"):
+        seen_by = "rankers/sources rankers/runs"
+    else:  # a new page: all tests of its floor, until it has a line of its own
+        floor = page.split("/")[0]
+        seen_by = " ".join(f"{floor}/{path.stem[5:]}" for path in sorted((ROOT / "tests" / floor).glob("test_*.py")))
+    names, _, words = seen_by.partition(" -k ")
+    files = [f"tests/{floor}/test_{file}.py" for floor, file in (name.split("/") for name in names.split())]
+    fit = " and ".join(f"not {word}" for word in UNFIT)
+    return [CONSTANTS, *files, "-k", f"({words} or test_constants) and {fit}" if words else fit]

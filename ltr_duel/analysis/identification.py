@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ltr_duel.analysis.lines import STEPS, draw_over_time, tidy
-from ltr_duel.analysis.style import legend_beside, look_of, prepared_axes
+from ltr_duel.analysis.style import legend_beside, look_of, prepared_axes, require_table
 from ltr_duel.core import CORRECT, IDENTIFIED_AT, POLICY, T
 from ltr_duel.simulation import Results, identified
 
@@ -46,6 +46,7 @@ def plot_accuracy(
     [0.5, 1.0]
     """
     frame = tidy(results)
+    require_table(frame, CORRECT)
     ax = prepared_axes(ax, 7.2, 4.2, title)
     if frame[CORRECT].notna().any():
         draw_over_time(ax, frame, CORRECT, spread="none", start=start, log="x")
@@ -83,7 +84,8 @@ def plot_identification(results: Results | pd.DataFrame, ax: Axes | None = None,
     >>> [text.get_text() for text in plot_identification(final).texts]
     ['1 of 3 never']
     """
-    if isinstance(results, pd.DataFrame):
+    if not isinstance(results, Results):
+        require_table(results, POLICY, T, IDENTIFIED_AT)
         final = results
     else:
         final = identified(results.to_frame(("average",)), results.matrix.condorcet_winner)

@@ -10,8 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from ltr_duel.analysis.style import MARKERS, look_of
-from ltr_duel.core import LOWER_BOUND, POLICY, T
+from ltr_duel.analysis.style import MARKERS, look_of, require_table
+from ltr_duel.core import LOWER_BOUND, POLICY, InputError, T, shown
 from ltr_duel.preferences import lower_bound
 from ltr_duel.simulation import SPREADS, Results, averaged, comparable_rows, with_correct
 
@@ -23,7 +23,8 @@ _MOST_BANDS = 10  # more bands than this hide each other, and the lines
 
 def tidy(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Return the tidy table with the columns that figures need; a table is returned unchanged."""
-    if isinstance(results, pd.DataFrame):
+    if not isinstance(results, Results):
+        require_table(results, POLICY, T)
         return results
     frame = with_correct(results.to_frame(), results.matrix.condorcet_winner)
     bound = lower_bound(results.matrix)
@@ -79,6 +80,8 @@ def draw_over_time(
     rows = comparable_rows(frame)
     rows = rows[rows[T] >= min(start, float(rows[T].max()) / 10)]
     table = averaged(rows, [POLICY, T], column, spread)
+    if log not in ("xy", "x", "y", ""):
+        raise InputError(f"log names the logarithmic axes, 'xy', 'x', 'y' or '', not {shown(log)}")
     if "y" in log:
         table = table[table["mean"] > 0]
     separate = set(rows.loc[rows["separate"], POLICY].unique())

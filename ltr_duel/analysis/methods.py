@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ltr_duel.analysis.style import BOUND_COLOUR, legend_beside, method_look, prepared_axes
+from ltr_duel.analysis.style import BOUND_COLOUR, legend_beside, method_look, prepared_axes, require_table
 from ltr_duel.core import CLICKS, METHOD, RANKERS
 from ltr_duel.simulation import distortion_table
 
@@ -36,6 +36,7 @@ def plot_distortion(frame: pd.DataFrame, ax: Axes | None = None, *, title: str =
     >>> plot_distortion(frame).get_lines()[0].get_xdata().tolist()
     [50.0]
     """
+    require_table(frame, METHOD, CLICKS, RANKERS, "percent", "percent_clear")
     table = distortion_table(frame)
     rows = list(table[[CLICKS, RANKERS]].drop_duplicates().itertuples(index=False, name=None))
     methods = list(dict.fromkeys(table[METHOD]))
@@ -88,6 +89,7 @@ def plot_sensitivity(frame: pd.DataFrame, ax: Axes | None = None, *, title: str 
     >>> plot_sensitivity(frame.assign(accuracy=[0.5, 0.8])).get_xscale()
     'log'
     """
+    require_table(frame, METHOD, "better", "worse", "impressions", "accuracy")
     ax = prepared_axes(ax, 7.8, 4.6, title)
     methods = frame[METHOD].nunique()
     for line, (method, part) in enumerate(frame.groupby(METHOD, sort=False)):

@@ -6,6 +6,7 @@ import math
 
 import pandas as pd
 
+from ltr_duel.core import require_type
 from ltr_duel.preferences import Agreement, PreferenceMatrix, condorcet_confidence, matrix_properties
 
 
@@ -29,6 +30,7 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
     >>> rankers_table(arxiv(), rows=2)["beats"].to_list()
     ['5 of 5', '4 of 5']
     """
+    require_type("the matrix", matrix, PreferenceMatrix)
     winner = matrix.condorcet_winner or matrix.copeland_winners[0]
     best = matrix.names.index(winner)
     copeland, borda, order = matrix.copeland_scores, matrix.borda_scores, matrix.copeland_order

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from ltr_duel.analysis.lines import STEPS, describe_means, draw_lines, draw_over_time, tidy, visible_spread
-from ltr_duel.analysis.style import BOUND_COLOUR, legend_beside, prepared_axes
+from ltr_duel.analysis.style import BOUND_COLOUR, legend_beside, prepared_axes, require_table
 from ltr_duel.core import LOWER_BOUND, POLICY, PROBLEM, RANKERS, REGRET, T, regret_column, regret_label
 from ltr_duel.simulation import Results, averaged, final_rows
 
@@ -143,6 +143,7 @@ def plot_against_arms(
     >>> [tick.get_text() for tick in ax.get_xticklabels()]
     ['4', '8', '16']
     """
+    require_table(results, POLICY, T, x)
     ends = final_rows(results, [name for name in (PROBLEM, POLICY) if name in results])
     table = averaged(ends, [POLICY, x], column, spread)
     ax = prepared_axes(ax, 7.2, 4.8, title)

@@ -7,15 +7,16 @@ import hashlib
 import io
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+import pandas as pd
 from matplotlib import rc_context
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ltr_duel.bandits import POLICIES
-from ltr_duel.core import InputError, replacing
+from ltr_duel.core import InputError, as_path, replacing, require_type, shown
 from ltr_duel.interleaving import METHODS
 
 # Okabe and Ito's palette, without the yellow that vanishes on white.
@@ -144,6 +145,21 @@ def _number(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
 
 
+def require_table(frame: Any, *columns: str) -> None:
+    """Refuse what is not a table with these columns, before anything is drawn of it.
+
+    Raises
+    ------
+    InputError
+    """
+    if not isinstance(frame, pd.DataFrame):
+        raise InputError(f"a figure is drawn of results or a DataFrame, not of {shown(frame)}")
+    missing = [column for column in columns if column not in frame]
+    if missing or not len(frame):
+        what = f"no column '{missing[0]}'" if missing else "no row"
+        raise InputError(f"a figure is drawn of a table that has {what}")
+
+
 def save_figure(figure: Axes | Figure, path: str | Path) -> Path:
     """Write a figure as PNG, PDF or SVG, by the suffix: the same figure gives the same bytes, whenever and wherever.
 
@@ -171,7 +187,8 @@ def save_figure(figure: Axes | Figure, path: str | Path) -> Path:
     ...     save_figure(Figure(), f"{folder}/empty.svg").name
     'empty.svg'
     """
-    path = Path(path)
+    require_type("a figure", figure, Axes, Figure)
+    path = as_path("a figure", path)
     suffix = path.suffix.lower()
     if suffix not in _METADATA:
         raise InputError(f"{path}: a figure ends in .png, .pdf or .svg")
@@ -201,6 +218,7 @@ def prepared_axes(
     """Return ``ax``, or the axes of a new figure that belongs to no window and no global state, with grid and title."""
     if ax is None:
         ax = Figure(figsize=(width, height), dpi=150, layout="constrained").add_subplot()
+    require_type("ax", ax, Axes)
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(which="major", axis=grid, color="#e6e6e6", lw=0.7)
     ax.set_axisbelow(True)

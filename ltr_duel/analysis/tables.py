@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from ltr_duel.core import HORIZON, POLICY, PROBLEM, regret_column, regret_label
+from ltr_duel.core import HORIZON, POLICY, PROBLEM, regret_column, regret_label, require_type
 from ltr_duel.simulation import Results
 
 _SPECIAL = {
@@ -36,6 +36,7 @@ def policies_table(results: Results) -> pd.DataFrame:
     >>> list(policies_table(simulate(arxiv(), "rucb", horizon=100, repetitions=1)))
     ['policy', 'regret', 'runs that name the winner', 'median identification time']
     """
+    require_type("results", results, Results)
     frame = results.final()
     decided = bool(results.matrix.condorcet_winner)
     table = pd.DataFrame({POLICY: frame[POLICY]})
@@ -71,6 +72,7 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     >>> summary_table(results.summary()).columns.to_list()
     ['policy', 'mean ± sd', 'median', 'p', 'effect']
     """
+    require_type("the table", summary, pd.DataFrame)
     table = pd.DataFrame(index=summary.index)
     for name in (PROBLEM, HORIZON):
         if name in summary:
@@ -124,6 +126,7 @@ def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "") -> s
     \bottomrule
     \end{tabular}
     """
+    require_type("the table", frame, pd.DataFrame)
     left = [not pd.api.types.is_numeric_dtype(frame[name]) and not _looks_numeric(frame[name]) for name in frame]
     lines = [f"\\begin{{tabular}}{{{''.join('l' if one else 'r' for one in left)}}}", "\\toprule"]
     lines += [_row(map(str, frame.columns)), "\\midrule"]
@@ -157,6 +160,7 @@ def markdown_table(frame: pd.DataFrame) -> str:
     | --- | --- |
     | rucb | 1.5 |
     """
+    require_type("the table", frame, pd.DataFrame)
     rows = [list(frame.columns), ["---"] * frame.shape[1], *frame.to_numpy(object).tolist()]
     cells = [[" ".join(str(cell).split()).replace("|", "\\|").replace("<", "&lt;") for cell in row] for row in rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in cells)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import sys
 from typing import NoReturn
@@ -17,6 +18,8 @@ from ltr_duel.core import InputError, cause, in_one_line, plugin_complaint
 
 # Raised for a group without a command, by versions of click that do not simply print the help.
 _HELP_WANTED = getattr(click.exceptions, "NoArgsIsHelpError", ())
+
+_CLOSED_PIPE = 141  # 128 + SIGPIPE
 
 
 class CommandFolder(Commands):
@@ -51,12 +54,14 @@ def main(*words: str) -> None:
 
 
 def _run(words: tuple[str, ...]) -> None:
+    out = sys.stdout
     try:
         if any("\0" in word for word in words):
             raise InputError("a null character cannot be part of a command")
         code = cli.main(
             words or None, prog_name="ltr-duel", standalone_mode=False
         )  # what a command returns, or its ctx.exit(code)
+        sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except _HELP_WANTED as error:
         error.show()
@@ -66,11 +71,15 @@ def _run(words: tuple[str, ...]) -> None:
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         _end_interrupted()
+    except BrokenPipeError:
+        _end_unread()
     except (InputError, OSError, MemoryError) as error:
         complaint = None if isinstance(error, InputError) else plugin_complaint(error)
         _say(complaint or _sentence(error))
         end(2)
     except (Exception, SystemExit) as error:
+        if sys.stdout is not out:  # what click puts there when the pipe is closed
+            _end_unread()
         if was_interrupted() and not isinstance(error, SystemExit):
             _end_interrupted()
         complaint = plugin_complaint(error)
@@ -84,6 +93,12 @@ def _end_interrupted() -> NoReturn:
     code, word = interrupted()
     _say(word)
     end(code)
+
+
+def _end_unread() -> NoReturn:
+    """End quietly, as SIGPIPE ends other programs: who read the output, such as ``head``, has read enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still to be flushed goes nowhere
+    end(_CLOSED_PIPE)
 
 
 def _say(sentence: str) -> None:

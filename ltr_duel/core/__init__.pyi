@@ -3,6 +3,7 @@ from .alone import sole_writer as sole_writer
 from .arguments import as_names as as_names
 from .arguments import as_numbers as as_numbers
 from .arguments import as_path as as_path
+from .arguments import require_type as require_type
 from .arrays import FloatMatrix as FloatMatrix
 from .arrays import FloatVector as FloatVector
 from .arrays import IntMatrix as IntMatrix
@@ -82,6 +83,7 @@ from .parallel import checked_jobs as checked_jobs
 from .parallel import progress_wanted as progress_wanted
 from .parallel import run_tasks as run_tasks
 from .places import cause as cause
+from .places import is_file as is_file
 from .places import require_file_place as require_file_place
 from .places import require_folder_place as require_folder_place
 from .plugins import Plugin as Plugin

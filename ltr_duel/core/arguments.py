@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,11 +20,29 @@ def as_path(what: str, path: Any) -> Path:
     Raises
     ------
     InputError
-        For what is neither text nor a path, and for text with a null character.
+        For what is neither text nor a path, for text with a null character, and for a name that is too long.
     """
     if not isinstance(path, str | os.PathLike) or "\0" in str(path):
         raise InputError(f"{what} must be the path of a file or folder, not {shown(path)}")
+    try:
+        os.lstat(path)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise InputError(f"{path}: {error.strerror}") from None
+    except UnicodeEncodeError:
+        raise InputError(f"{what} must be the path of a file or folder, not {shown(path)}") from None
     return Path(path)
+
+
+def require_type(what: str, value: Any, *kinds: type) -> None:
+    """Refuse an object of another type.
+
+    Raises
+    ------
+    InputError
+    """
+    if not isinstance(value, kinds):
+        raise InputError(f"{what} must be a {' or '.join(kind.__name__ for kind in kinds)}, not {shown(value)}")
 
 
 def as_names(what: str, names: Any) -> list[str]:

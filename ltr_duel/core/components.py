@@ -219,7 +219,7 @@ class Registry(Generic[Item]):
             self._bind(text)
             return Configured(text.name, text, self._checked(text.name, text, text.params()))
         label = "".join(text.split())
-        name, _, rest = label.partition(":")
+        name, colon, rest = label.partition(":")
         path, _, digest = text.partition(":")[0].strip().partition("#")
         if self._files and path.endswith(self._files[0]):
             item = self._from_file(path, digest)
@@ -229,7 +229,9 @@ class Registry(Generic[Item]):
             item = self[name]
         defaults = item.params()._asdict()
         given: dict[str, Any] = {}
-        for part in filter(None, rest.split(",")):
+        for part in rest.split(",") if colon else ():
+            if not part:
+                raise InputError(f"{self.kind} '{label}': a parameter such as 'key=value' is missing after ':' or ','")
             key, equals, value = part.partition("=")
             if key not in defaults:
                 raise unknown_name(f"parameter of {self.kind} {name} called", key, defaults)

@@ -53,6 +53,19 @@ def require_folder_place(folder: Path, said: Path | None = None) -> None:
             raise InputError(f"{said or folder}: cannot be written: no permission to write in {there}")
 
 
+def is_file(path: Path) -> bool:
+    """Whether there is a file; a name that the file system cannot even look up is an error in one sentence.
+
+    Raises
+    ------
+    InputError
+    """
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise InputError(f"{path}: {cause(error)}") from None
+
+
 def cause(error: OSError) -> str:
     """Return what went wrong, in the words of the system."""
     return os.strerror(error.errno) if error.errno else f"{error or 'error of the file system'}".splitlines()[0]

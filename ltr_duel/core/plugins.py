@@ -11,8 +11,10 @@ import traceback
 from pathlib import Path
 from typing import NamedTuple
 
+from ltr_duel.core.arguments import as_path
 from ltr_duel.core.components import REGISTRIES
 from ltr_duel.core.errors import InputError
+from ltr_duel.core.places import is_file
 
 # Where the kinds of components lie. They are complete before a file is run, so that what it adds is known.
 _HOMES = (
@@ -76,8 +78,8 @@ def load_plugin(path: str | Path) -> Plugin:
     Traceback (most recent call last):
     ltr_duel.core.errors.InputError: ...absent.py: there is no such plug-in file
     """
-    path = Path(os.path.realpath(path))  # a circle of links is no file, and no error here
-    if not path.is_file():
+    path = Path(os.path.realpath(as_path("a plug-in", path)))  # a circle of links is no file, and no error here
+    if not is_file(path):
         raise InputError(f"{path}: there is no such plug-in file")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if (path, digest) in _loaded:

@@ -6,7 +6,9 @@ the same as facts for the tidy table, and what was chosen. The words of all step
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -33,7 +35,16 @@ from ltr_duel.core import (
 from ltr_duel.data import Dataset
 from ltr_duel.experiment.problem import Problem, live_oracle, utility_oracle
 from ltr_duel.experiment.schema import located
-from ltr_duel.experiment.spec import CorpusSpec, MatrixSpec, ProblemSpec, SpecFile, Subsets, Synthetic, UtilitySpec
+from ltr_duel.experiment.spec import (
+    READING,
+    CorpusSpec,
+    MatrixSpec,
+    ProblemSpec,
+    SpecFile,
+    Subsets,
+    Synthetic,
+    UtilitySpec,
+)
 from ltr_duel.preferences import (
     UTILITY_FAMILIES,
     UTILITY_SETS,
@@ -46,6 +57,7 @@ from ltr_duel.preferences import (
 )
 from ltr_duel.rankers import Rankings, column_means, pool_named, rankers_named
 
+_OPTION = re.compile(rf"(?<!\S)--({'|'.join(sorted(READING))})(?![\w-])".replace("_", "-"))
 TO_ESTIMATE = "to_estimate"  # in the provenance of a stand-in
 
 
@@ -71,7 +83,7 @@ def build_problems(file: SpecFile, *, jobs: int = -1, estimate: bool = True) -> 
     of_corpus = partial(_of_corpus, matrix_of=estimated if estimate else stand_in)
     for kind, expand in (("matrices", _of_matrices), ("corpora", of_corpus), ("utilities", _of_utilities)):
         for number, spec in enumerate(getattr(file.spec, kind)):
-            with located(f"{file.path}: {kind}[{number}]"):
+            with located(f"{file.path}: {kind}[{number}]"), _as_keys():
                 problems += expand(spec, file.path.parent, jobs)
     names = set()
     for problem in problems:
@@ -79,6 +91,16 @@ def build_problems(file: SpecFile, *, jobs: int = -1, estimate: bool = True) -> 
             raise InputError(f"{file.path}: two problems are called '{problem.name}'")
         names.add(problem.name)
     return problems
+
+
+@contextmanager
+def _as_keys() -> Iterator[None]:
+    """Let advice on reading a corpus name the keys of a spec: ``first_id = 0`` for ``--first-id 0``."""
+    try:
+        yield
+    except InputError as error:
+        message = _OPTION.sub(lambda found: found[1].replace("-", "_") + " =", str(error))
+        raise InputError(message) from None
 
 
 def _of_matrices(spec: MatrixSpec, folder: Path, jobs: int) -> Iterator[Problem]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ltr_duel.core import InputError, unknown_name
+from ltr_duel.core import InputError, require_type, unknown_name
 from ltr_duel.experiment.backends.backend import Backend, check_backend
 from ltr_duel.experiment.plan import Plan, Shard
 from ltr_duel.experiment.problems import build_problems
@@ -118,6 +118,7 @@ def run_experiment(
     >>> report.done, report.left
     (2, 0)
     """
+    require_type("a plan, as make_plan makes it,", plan, Plan)
     backend = backend or Backend()
     check_backend(backend)
     if on_existing not in ON_EXISTING:

@@ -156,10 +156,9 @@ class Scheduler:
             interrupted = True
         except (SchedulerGoneError, StoreFullError, WorkersDiedError) as error:
             finished = self.already_done + self.done
-            raise InputError(
-                f"{error}; {finished:,} of {self.planned:,} runs are in {self.store.folder}, and are kept:"
-                " the same command resumes from there"
-            ) from None
+            kept = f"{finished:,} of {self.planned:,} runs are in {self.store.folder}, and are kept:"
+            what = f"{kept} the same command resumes from there" if finished else "no run was finished"
+            raise InputError(f"{error}; {what}") from None
         finally:
             progress.close()
         failed = tuple(sorted(self.failed))

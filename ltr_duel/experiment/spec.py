@@ -124,7 +124,7 @@ class ReadingSpec(ProblemSpec):
     @property
     def reading(self) -> dict[str, Any]:
         """The options that are given."""
-        given = {one.name: getattr(self, one.name) for one in fields(ReadingSpec) if one not in fields(ProblemSpec)}
+        given = {key: getattr(self, key) for key in READING}
         return {key: one for key, one in given.items() if one is not None}
 
     def check_reading(self, *, of_a_file: bool) -> None:
@@ -132,6 +132,9 @@ class ReadingSpec(ProblemSpec):
         if self.reading and not of_a_file:
             raise InputError(f"'{next(iter(self.reading))}' goes with 'path'")
         ReadOptions(**{key: one for key, one in self.reading.items() if key not in ("split", "fold")})
+
+
+READING = [one.name for one in fields(ReadingSpec) if one not in fields(ProblemSpec)]  # the keys
 
 
 @dataclass(frozen=True)

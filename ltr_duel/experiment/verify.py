@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ltr_duel.core import InputError, load_plugin
+from ltr_duel.core import InputError, checked_seed, load_plugin, require_whole
 from ltr_duel.experiment.examine import wrong_with_problem, wrong_with_run
 from ltr_duel.experiment.plan import Plan
 from ltr_duel.experiment.plan_file import StoredPlan, read_plans
@@ -74,8 +74,7 @@ def verify_store(
     """
     store = Store(folder)
     store.require()
-    if sample < 0:
-        raise InputError(f"the sample must be at least 0 runs, not {sample}")
+    sample, seed = require_whole("the sample", sample, 0), checked_seed(seed)
     for path in plugins:
         load_plugin(path)
     plans, found = read_plans(store), store.scan()

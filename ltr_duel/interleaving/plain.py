@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.core import InputError, SmallIntMatrix, stream
+from ltr_duel.core import InputError, SmallIntMatrix, shown, stream
 from ltr_duel.interleaving.method import Method
 from ltr_duel.interleaving.page_json import (
     MOST_DOCUMENTS,
@@ -165,8 +165,8 @@ class Page:
 
     def _places(self, clicks: Iterable[Hashable]) -> list[int]:
         """Return the clicked places, ascending."""
-        if isinstance(clicks, str | bytes):
-            raise InputError("clicks are a list of document ids, not one text")
+        if isinstance(clicks, str | bytes) or not isinstance(clicks, Iterable):
+            raise InputError(f"clicks are a list of document ids, not {shown(clicks)}")
         place = {document: k for k, document in enumerate(self.shown)}
         found = set()
         for document in clicks:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ltr_duel.core import InputError, holm, require_between
+from ltr_duel.core import InputError, as_names, holm, require_between, require_type
 from ltr_duel.rankers.measures import DEFAULT_MEASURES, measure_by_query, measure_named
 from ltr_duel.rankers.rankings import Rankings
 
@@ -47,7 +47,8 @@ def evaluate_rankers(
     [['MRR', 10], ['MRR', 10], ['MRR', 10]]
     """
     require_between("the confidence of the intervals", confidence, 0.5, 0.999999)
-    names = [measure_named(one).name for one in measures]
+    require_type("rankings", rankings, Rankings)
+    names = [measure_named(one).name for one in as_names("measures", measures)]
     if not names or len(set(names)) < len(names):
         raise InputError("name at least one measure, and each once" if names else "there is no measure to evaluate by")
     return pd.concat([_of_measure(rankings, name, confidence) for name in names], ignore_index=True)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, sha256_file
+from ltr_duel.core import InputError, is_file, sha256_file
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
@@ -98,7 +98,7 @@ def model_file(what: str, kind: str) -> Path:
     InputError
     """
     path = Path(what)
-    if not what or not path.is_file():
+    if not what or not is_file(path):
         raise InputError(f"{path}: there is no such {kind} model file")
     with path.open("rb") as file:
         head = file.read(2)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import InputError, require_between, sha256_file
+from ltr_duel.core import InputError, require_between, sha256_file, shown
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.runs import Line, Run, document_rows, lines_of, matched, words_of
 
@@ -87,6 +87,8 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
     ['b', 'c']
     """
     require_between("the depth of the pool", depth, 1)
+    if not isinstance(runs, Mapping):
+        raise InputError(f"runs are a mapping of names to runs, not {shown(runs)}")
     if not runs:
         raise InputError("there is no run to pool documents from")
     judged = _judgements(qrels)

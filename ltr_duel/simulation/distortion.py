@@ -25,6 +25,7 @@ from ltr_duel.core import (
     as_names,
     checked_seed,
     interpreted,
+    require_type,
     require_whole,
     run_tasks,
     shown,
@@ -175,6 +176,7 @@ def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
     >>> distortion_table(pd.DataFrame(cells))["percent"].tolist()
     [25.0]
     """
+    require_type("the table", frame, pd.DataFrame)
     cells = frame.groupby(KEYS, sort=False)
     repetitions = cells["percent"].count()
     return pd.DataFrame(

@@ -48,6 +48,19 @@ def test_after_a_wrong_archive_the_right_one_is_unpacked(tmp_path: Path) -> None
     assert load_dataset(get(right, tmp_path / "c")).n_docs == 6
 
 
+def test_an_archive_whose_text_fails_the_check_leaves_what_was_there(tmp_path: Path) -> None:
+    wrong = written(tmp_path / "wrong.txt", "1 1:x # 3\n")
+    right = written(tmp_path / "imat2009_learning.txt", LEARNING)
+    with pytest.raises(InputError, match=r"^\S*wrong\.txt: wrong\.txt:1:\d+: feature value 'x'"):
+        get(wrong, tmp_path / "c")
+    assert not (tmp_path / "c").exists()
+    get(right, tmp_path / "c")
+    with pytest.raises(InputError, match=r"wrong\.txt:1:"):
+        get(wrong, tmp_path / "c")
+    assert [path.name for path in (tmp_path / "c").glob("*/*")] == ["imat2009_learning.txt"]
+    assert load_dataset(get(None, tmp_path / "c")).n_docs == 6
+
+
 def test_an_archive_that_could_be_read_is_not_taken_for_the_next_one(tmp_path: Path) -> None:
     first = written(tmp_path / "learning_a.txt", OTHER)
     second = written(tmp_path / "learning_b.txt", LEARNING)

@@ -24,6 +24,8 @@ FILES: dict[str, Content] = {
     "m.csv": ",a,b,c\na,0.5,0.6,0.7\nb,0.4,0.5,0.6\nc,0.3,0.4,0.5\n",
     "spec.toml": SPEC,
     "other.toml": "x = 1",
+    "null.txt": "1 qid:1 1:NULL 2:1\n0 qid:1 1:1 2:1\n",
+    "zero.txt": "1 qid:1 0:1 1:1\n0 qid:1 0:1 1:2\n",
     "folder/other.txt": "not a result",
 }
 
@@ -86,6 +88,8 @@ SIMULATE = [
     simulate("--policy ''", "no policy ''; (balanced_doubler,"),
     simulate("--policy ' '", "no policy ''; (balanced_doubler,"),
     simulate("--policy :", "no policy ''; (balanced_doubler,"),
+    simulate("--policy rucb:", "policy 'rucb:': a parameter such as 'key=value' is missing after ':' or ','"),
+    simulate("--policy rucb:alpha=0.6,", "'rucb:alpha=0.6,': a parameter such as 'key=value' is missing"),
     simulate("--policy rucb:alpha", "'alpha' needs a value, as in 'rucb:alpha=0.51'"),
     simulate("--policy rucb:alpha=", "alpha must be a number, not ''"),
     simulate("--policy rucb:alpha=nan", "alpha must be at least 0.5, not nan"),
@@ -264,6 +268,10 @@ SPECS = [
     corpus_spec("clicks", "corpora[0].clicks: no click model 'navigation'; did you mean",
                 '[[corpora]]\npath = "small.txt"\nclicks = "navigation"'),
     corpus_spec("absent corpus", "corpora[0]: absent.txt: there is no such file", '[[corpora]]\npath = "absent.txt"'),
+    corpus_spec("NULL", "null.txt:1:11: feature 1 is NULL; say what to put there with fill = (min, nan or a number)",
+                '[[corpora]]\npath = "null.txt"'),
+    corpus_spec("ids from 0", "ids start at 1; first_id = 0 reads ids that start at 0",
+                '[[corpora]]\npath = "zero.txt"'),
     corpus_spec("10^9 queries", "corpora[0].synthetic.queries: ", "[[corpora]]\nsynthetic = { queries = 1e9 }"),
     corpus_spec("outtome", "corpora[0]: no key 'outtome'; did you mean 'outcome'? (",
                 '[[corpora]]\npath = "small.txt"\nouttome = "x"'),

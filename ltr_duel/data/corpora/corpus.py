@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from ltr_duel.core import Component, InputError, Registry, require_between
+from ltr_duel.core import Component, InputError, Registry, require_between, require_type
 from ltr_duel.data.text.options import ReadOptions
 
 MICROSOFT = "Microsoft research agreement, no redistribution"
@@ -160,6 +160,7 @@ def check_corpus(corpus: Corpus | str) -> None:
     from ltr_duel.data.text.dialects import dialect_named
 
     corpus = CORPORA[corpus] if isinstance(corpus, str) else corpus
+    require_type("the corpus", corpus, Corpus)
     about = f"corpus '{corpus.name}'"
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", corpus.name):
         raise InputError(f"{about}: a name has lower-case letters, digits and single hyphens")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -81,10 +82,14 @@ def fetch(corpus: Corpus, options: FetchOptions, report: Callable[[str], object]
     folder = options.folder or Path("corpora") / corpus.name
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: this is a file, and a folder for the archive and its files is needed")
-    with _left_as_it_was(folder):
-        part = locate(_unpacked(corpus, options, folder, report), corpus)
-    for file in feature_files(part, split, fold):
-        report(f"check    {file}: {_checked(file, corpus, reading)}")
+    with _left_as_it_was(folder, options.archive):
+        unpacked = _unpacked(corpus, options, folder, report)
+        part = locate(unpacked, corpus)
+        for file in feature_files(part, split, fold):
+            report(f"check    {file}: {_checked(file, corpus, reading)}")
+    for other in _unpacked_before(folder):
+        if other != unpacked:
+            shutil.rmtree(other)
     name = default_name(Path(corpus.name), split, fold) if split or fold else corpus.name
     naming = Naming(name, corpus.grades_read(reading), None, corpus.name)
     converted = convert(part, reading, naming=naming, split=split, fold=fold)
@@ -94,16 +99,29 @@ def fetch(corpus: Corpus, options: FetchOptions, report: Callable[[str], object]
 
 
 @contextmanager
-def _left_as_it_was(folder: Path) -> Iterator[None]:
-    """On failure remove the folder, if it was made meanwhile and nothing came into it."""
-    was_there = folder.exists()
+def _left_as_it_was(folder: Path, archive: Path | None) -> Iterator[None]:
+    """After bad input remove what was unpacked meanwhile, and the folder if it was made and nothing came into it.
+
+    What is wrong with a file in it is then said of what it was unpacked from.
+    """
+    was_there, before = folder.exists(), _unpacked_before(folder)
     try:
         yield
-    except BaseException:
+    except BaseException as error:
+        new = [one for one in _unpacked_before(folder) if one not in before]
+        if isinstance(error, InputError):
+            for one in new:
+                shutil.rmtree(one)
         if not was_there:
             with suppress(OSError):
                 folder.rmdir()
+        if isinstance(error, InputError) and new:
+            raise InputError(str(error).replace(f"{new[0]}{os.sep}", f"{archive or 'the archive'}: ", 1)) from None
         raise
+
+
+def _unpacked_before(folder: Path) -> list[Path]:
+    return sorted(folder.glob(f"{_UNPACKED}*"))
 
 
 def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Callable[[str], object]) -> Path:
@@ -112,7 +130,7 @@ def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Calla
     Without an archive of the user's, what was unpacked before is used. Only what came from one archive is kept: the
     last one that held a corpus.
     """
-    before = sorted(folder.glob(f"{_UNPACKED}*"))
+    before = _unpacked_before(folder)
     if options.archive is None and len(before) == 1:
         return before[0]
     archive = _archive(corpus, options, folder)
@@ -124,11 +142,7 @@ def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Calla
         try:
             locate(unpacked, corpus)
         except InputError as error:
-            shutil.rmtree(unpacked)
             raise InputError(f"{archive}: {error}") from None
-    for other in before:
-        if other != unpacked:
-            shutil.rmtree(other)
     return unpacked
 
 

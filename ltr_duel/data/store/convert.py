@@ -16,7 +16,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from ltr_duel.core import InputError, checked_jobs, progress_wanted, replacing_folder
+from ltr_duel.core import InputError, as_path, checked_jobs, progress_wanted, replacing_folder
 from ltr_duel.data.store.cache import corpus_folder, known_digest, remember_digest
 from ltr_duel.data.store.converted import FEATURES, FORMAT, is_converted, write_tables
 from ltr_duel.data.store.folders import default_name, feature_files
@@ -75,7 +75,7 @@ def convert(
     ...     open_converted(convert(file))
     <Dataset corpus: 2 queries, 142 documents, 3 features, grades 0..4>
     """
-    path = Path(path)
+    path = as_path("a corpus", path)
     options = options or ReadOptions()
     files = feature_files(path, split, fold)
     naming = naming or Naming(default_name(path, split, fold))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ltr_duel.core import InputError, unknown_name
+from ltr_duel.core import InputError, as_path, unknown_name
 
 PARTS = ("train", "vali", "test")
 FOLDS = (1, 2, 3, 4, 5)
@@ -59,6 +59,7 @@ def feature_files(path: Path, split: str | None = None, fold: int | None = None)
     """
     if split is not None and split not in PARTS:
         raise unknown_name("split", split, PARTS)
+    path = as_path("a corpus", path)
     try:
         exists = path.exists()
     except OSError as error:

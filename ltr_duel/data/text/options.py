@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
 from dataclasses import dataclass
 from typing import Any
 
-from ltr_duel.core import InputError, require_between, unknown_name
+from ltr_duel.core import InputError, require_between, shown, unknown_name
 
 FILLS = ("min", "last", "nan")
 LABELS = ("grades", "round", "distinct")
@@ -72,8 +73,8 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if isinstance(self.fill, str) and self.fill not in FILLS:
             raise unknown_name("fill", self.fill, [*FILLS, "a number"])
-        if isinstance(self.fill, float | int) and not math.isfinite(self.fill):
-            raise InputError(f"the fill must be a finite number, 'min', 'last' or 'nan', not {self.fill}")
+        if not (self.fill is None or isinstance(self.fill, str) or _is_finite(self.fill)):
+            raise InputError(f"the fill must be a finite number, 'min', 'last' or 'nan', not {shown(self.fill)}")
         if self.labels not in LABELS:
             raise unknown_name("way to read labels", self.labels, LABELS)
         if self.unlabelled not in UNLABELLED:
@@ -84,8 +85,8 @@ class ReadOptions:
             raise unknown_name("way to read repeated features", self.repeated, REPEATED)
         if self.first_id not in (0, 1):
             raise InputError(f"the id of the first feature must be 0 or 1, not {self.first_id}")
-        if self.limit is not None and not 0 < self.limit < math.inf:
-            raise InputError(f"the limit must be a number of gigabytes above 0, not {self.limit}")
+        if self.limit is not None and not (_is_finite(self.limit) and self.limit > 0):
+            raise InputError(f"the limit must be a number of gigabytes above 0, not {shown(self.limit)}")
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -110,6 +111,12 @@ class ReadOptions:
     def limit_bytes(self) -> int | None:
         """The limit in bytes."""
         return None if self.limit is None else int(self.limit * 1e9)
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, numbers.Real) and math.isfinite(value)
 
 
 def fill_from_text(text: str | None) -> float | str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,6 +48,7 @@ class PieceStore:
     def __init__(self, folder: Path, key: str) -> None:
         self._root = folder
         self._folder = folder / key[:16]
+        self._is_new = False
 
     def get(self, piece: Piece) -> IntMatrix | None:
         """Return the counts of a piece, or None if they are not known, or not readable."""
@@ -59,8 +61,18 @@ class PieceStore:
 
     def put(self, piece: Piece, rows: IntMatrix) -> None:
         """Keep the counts of a piece."""
-        with replacing(self._path(piece)) as temporary:
-            np.save(temporary, rows, allow_pickle=False)
+        try:
+            with replacing(self._path(piece)) as temporary:
+                np.save(temporary, rows, allow_pickle=False)
+        except BaseException:
+            self._remove_if_empty()
+            raise
+
+    def _remove_if_empty(self) -> None:
+        with suppress(OSError):
+            self._folder.rmdir()
+            if self._is_new:
+                self._root.rmdir()
 
     def check(self) -> None:
         """Refuse a place that cannot be written to, before work is spent.
@@ -73,6 +85,7 @@ class PieceStore:
 
     def prepare(self) -> None:
         """Make the folder."""
+        self._is_new = self._is_new or not self._root.exists()
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import InputError, IntVector, sha256_file
+from ltr_duel.core import InputError, IntVector, is_file, sha256_file
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.runs import document_rows
 from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
@@ -31,7 +31,7 @@ def open_scores(dataset: Dataset, what: str) -> list[Ranker]:
 
 
 def _table(path: Path) -> pd.DataFrame:
-    if not path.is_file():
+    if not is_file(path):
         raise InputError(f"{path}: there is no such table of scores")
     try:
         if path.suffix == ".parquet":

@@ -1,0 +1,109 @@
+"""Hostile arguments from Python: objects of another type, tables without columns, names that are too long."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+
+from ltr_duel import interleave, load_dataset, simulate
+from ltr_duel.analysis import (
+    latex_table,
+    markdown_table,
+    plot_accuracy,
+    plot_against_arms,
+    plot_distortion,
+    plot_identification,
+    plot_measures,
+    plot_preferences,
+    plot_regret,
+    plot_sensitivity,
+    policies_table,
+    rankers_table,
+    save_figure,
+    summary_table,
+)
+from ltr_duel.core import load_plugin
+from ltr_duel.data import Dataset, check_corpus, convert, describe, make_corpus, write_svmlight
+from ltr_duel.experiment import StudyResults, read_spec, read_status, run_experiment, verify_store
+from ltr_duel.preferences import arxiv, gaps
+from ltr_duel.rankers import (
+    Rankings,
+    evaluate_rankers,
+    feature_rankers,
+    pool_runs,
+    rankers_named,
+    read_runs,
+    run_rankers,
+)
+from ltr_duel.simulation import Results, distortion_table
+from tests.hostile.case import Case
+
+LONG = "a" * 300
+FILES = {"corpus.txt": "".join(f"{(q + d) % 3} qid:{q} 1:{d} 2:{q * d % 5}\n" for q in range(1, 4) for d in range(6))}
+
+
+def called(name: str, call: Callable[[], Any], says: str) -> Case:
+    return Case(f"call: {name}", call=call, files=FILES, says=says)
+
+
+@functools.cache
+def corpus() -> Dataset:
+    return make_corpus(queries=3, documents=5, features=3)
+
+
+@functools.cache
+def rankings() -> Rankings:
+    return feature_rankers(corpus())
+
+
+@functools.cache
+def one_run() -> Results:
+    return simulate(arxiv(), "rucb", horizon=10, repetitions=1)
+
+
+CASES = [
+    called("limit='x'", lambda: load_dataset("corpus.txt", limit="x"), "a number of gigabytes above 0, not 'x'"),
+    called("fill=[1]", lambda: load_dataset("corpus.txt", fill=[1]), "the fill must be a finite number, .* not a list"),
+    called("sample of nothing", lambda: verify_store("none", sample="x"), "none: "),
+    called("measures=5", lambda: evaluate_rankers(rankings(), 5), "measures must be a list of names, not 5"),
+    called("evaluate(5)", lambda: evaluate_rankers(5), "rankings must be a Rankings, not 5"),
+    called("read_runs('x')", lambda: read_runs("x", corpus()), "paths of runs must be a list or tuple, not 'x'"),
+    called("run_rankers(5)", lambda: run_rankers(corpus(), 5), "runs must be a Mapping or Sequence, not 5"),
+    called("run_rankers([5])", lambda: run_rankers(corpus(), [5]), "each run must be a Run, not 5"),
+    called("pool_runs(5, 5)", lambda: pool_runs(5, 5), "runs are a mapping of names to runs, not 5"),
+    called("run_experiment('x')", lambda: run_experiment("x", "o"), "as make_plan makes it, must be a Plan, not 'x'"),
+    called("gaps(5)", lambda: gaps(5), "the matrix must be a PreferenceMatrix, not 5"),
+    called("describe(5)", lambda: describe(5), "the corpus must be a Dataset, not 5"),
+    called("check_corpus(5)", lambda: check_corpus(5), "the corpus must be a Corpus, not 5"),
+    called("convert(5)", lambda: convert(5), "a corpus must be the path of a file or folder, not 5"),
+    called("load_plugin(5)", lambda: load_plugin(5), "a plug-in must be the path of a file or folder, not 5"),
+    called("credit(5)", lambda: interleave({"a": ["x"], "b": ["y"]}).credit(5), "a list of document ids, not 5"),
+    *(called(f"a long name: {name}", call, r"a{20}\S*: \([0-9]+ characters\) (cannot be written: )?File name too long")
+      for name, call in {
+          "scores": lambda: rankers_named(corpus(), [f"scores:{LONG}"]),
+          "lightgbm": lambda: rankers_named(corpus(), [f"lightgbm:{LONG}"]),
+          "onnx": lambda: rankers_named(corpus(), [f"onnx:{LONG}"]),
+          "lists": lambda: rankers_named(corpus(), [f"lists:{LONG}"]),
+          "plug-in": lambda: load_plugin(LONG),
+          "corpus": lambda: load_dataset(LONG),
+          "spec": lambda: read_spec(LONG),
+          "store": lambda: StudyResults(LONG),
+          "status": lambda: read_status(LONG),
+          "verify": lambda: verify_store(LONG),
+          "figure": lambda: save_figure(plot_preferences(arxiv()), f"{LONG}.png"),
+      }.items()),
+    called("write to a folder", lambda: write_svmlight(corpus(), "."), "there is a folder, not a file"),
+    *(called(f"{draw.__name__}(5)", functools.partial(draw, 5), "PreferenceMatrix, not 5|DataFrame, not of 5")
+      for draw in (plot_regret, plot_preferences, plot_against_arms, plot_accuracy, plot_identification,
+                   plot_distortion, plot_sensitivity, plot_measures)),
+    *(called(f"{make.__name__}(5)", functools.partial(make, 5), "must be a (Results|PreferenceMatrix|DataFrame), not 5")
+      for make in (policies_table, rankers_table, summary_table, latex_table, markdown_table, distortion_table)),
+    called("plot of no table", lambda: plot_regret(pd.DataFrame({"x": [1]})), "a table that has no column 'policy'"),
+    called("plot of no row", lambda: plot_accuracy(pd.DataFrame({"policy": [], "t": []})), "a table that has no row"),
+    called("plot, ax=5", lambda: plot_preferences(arxiv(), ax=5), "ax must be a Axes, not 5"),
+    called("plot, log=5", lambda: plot_regret(one_run(), log=5), "log names the logarithmic axes, .* not 5"),
+    called("save_figure(5)", lambda: save_figure(5, "a.png"), "a figure must be a Axes or Figure, not 5"),
+]  # fmt: skip

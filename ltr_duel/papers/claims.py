@@ -25,6 +25,11 @@ from ltr_duel.papers.verdicts import (
 
 _MOST_NAMED = 6  # panels that one answer names
 
+_COLUMNS = [
+    *("claim", "paper", "where", "says", "figure", "measure", *Reading._fields, "criterion", "verdict", "panels"),
+    *("reason", "source", "scale", "note", "reliability"),
+]  # of the ledger, also of one without claims
+
 
 class Gathered(NamedTuple):
     """What the tables hold for one claim: the numbers of each panel, and why others could not be measured."""
@@ -82,7 +87,7 @@ def check_claims(
         row |= {"reason": judged.reason, "source": judged.source, "scale": ", ".join(scales), "note": claim.note}
         reliable = known.get((claim.id, row["criterion"], row["scale"]))
         rows.append(row | {"reliability": _reliability(reliable) if reliable else ""})
-    return pd.DataFrame(rows).rename(columns={"value": "measured"})
+    return pd.DataFrame(rows, columns=_COLUMNS).rename(columns={"value": "measured"})
 
 
 def _rows(tried: pd.DataFrame | None) -> list[dict[Hashable, Any]]:

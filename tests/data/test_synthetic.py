@@ -85,7 +85,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
         raise OSError("no space left")
 
     monkeypatch.setattr("ltr_duel.data.text.write._lines", fail)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(InputError, match="cannot be written: no space left"):
         write_svmlight(make_corpus(queries=1), file)
     assert file.read_text() == "old"
     assert [f.name for f in tmp_path.iterdir()] == ["a.txt"]

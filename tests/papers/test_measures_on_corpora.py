@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from types import SimpleNamespace
 
 import numpy as np
@@ -28,7 +29,9 @@ QUICK = {"corpus": "toy", "clicks": ["navigational"], "sizes": [2, 4], "multilea
 
 
 def measured(kind, settings, entry, jobs=1):
-    return MEASURES[kind](found=SimpleNamespace(entry=entry, source="surrogate", note=""), jobs=jobs, **settings)
+    return MEASURES[kind](
+        found=SimpleNamespace(entry=entry, source="surrogate", note="", reading={}), jobs=jobs, **settings
+    )
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +76,8 @@ def test_click_model_outcome_and_length_of_the_list_are_those_asked_for(corpus, 
 
 
 def test_a_query_without_relevant_documents_goes_with_the_one_before_it():
-    rankings = random_rankings(3, 6, 4)
-    rankings.relevance.reshape(6, 4)[:] = [[1] * 4 if query in (1, 2, 4) else [0] * 4 for query in range(6)]
+    grades = np.repeat([0, 1, 1, 0, 1, 0], 4).astype(np.int16)
+    rankings = dataclasses.replace(random_rankings(3, 6, 4), relevance=grades)
     parts = _parts(rankings)
     assert [part.n_queries for part in parts] == [2, 2, 2]
     assert np.array_equal(np.concatenate([part.rank for part in parts], axis=1), rankings.rank)

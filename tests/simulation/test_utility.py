@@ -77,7 +77,7 @@ def test_table_1_of_the_multi_dueling_paper():
         ({"means": [0.5], "link": "probit"}, "no link 'probit'"),
         ({}, "either the means"),
         ({"samples": [[0.1, -2.0]], "link": "natural"}, "at least 0, not -2"),
-        ({"samples": [0.1, 0.2]}, "one row of samples for each arm"),
+        ({"samples": [0.1, 0.2]}, "samples must be rows of numbers"),
         ({"samples": [[np.nan]], "link": "logistic"}, "must be finite, not nan"),
     ],
 )

@@ -64,6 +64,11 @@ def plot_measures(evaluation: pd.DataFrame, ax: Axes | None = None, *, measure: 
     -------
     Axes
 
+    Raises
+    ------
+    InputError
+        For what is no table of measures.
+
     Examples
     --------
     >>> from ltr_duel.data import make_corpus

@@ -6,12 +6,13 @@ import errno
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from ltr_duel.core.errors import InputError, shown
+
+if TYPE_CHECKING:  # the command line answers without numpy
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 def as_path(what: str, path: Any) -> Path:
@@ -66,6 +67,8 @@ def as_numbers(what: str, values: Any, axes: int = 1) -> NDArray[np.float64]:
     ------
     InputError
     """
+    import numpy as np
+
     try:
         numbers = np.asarray(values)
     except ValueError:

@@ -102,7 +102,8 @@ def load_plugin(path: str | Path) -> Plugin:
             raise
         copies = [plugin for (_, known), plugin in _loaded.items() if known == digest]
         if copies:  # the same file in another place gives the same names
-            return copies[0]
+            _loaded[path, digest] = copies[0]._replace(path=str(path))
+            return _loaded[path, digest]
         said = error if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
         raise InputError(f"{path}: {said}") from error
     added = _added(before)

@@ -172,6 +172,13 @@ def test_a_method_that_cannot_be_compiled_is_one_sentence(write, ltr_duel, corpu
     assert re.search(f"ltr-duel: method 'plug': .*{sentence}", answer.err)
 
 
+def test_a_copy_of_a_known_file_keeps_its_own_place(write, tmp_path):
+    first = write("here", CLICKS.format(name="copied"))
+    (tmp_path / "there.py").write_bytes(first.read_bytes())
+    known, copy = load_plugin(first), load_plugin(tmp_path / "there.py")
+    assert copy == known._replace(path=str(tmp_path / "there.py")) and known.path == str(first)
+
+
 def test_check_is_the_first_command_of_a_process(write):
     file = write("first", CLICKS.format(name="alone_first"))
     command = [sys.executable, "-m", "ltr_duel.cli.main", "check", str(file)]

@@ -16,7 +16,7 @@ OPTIONS = {
 }  # fmt: skip
 READERS = {
     "data info", "data convert", "data check", "data fetch", "prefs estimate", "prefs extend", "simulate", "demo",
-    "distortion", "sensitivity", "rankers evaluate",
+    "distortion", "sensitivity", "rankers evaluate", "logs power",
 }  # fmt: skip
 
 NULLS = "".join(
@@ -105,7 +105,7 @@ def test_a_specification_takes_the_same_keys(odd, tmp_path):
     corpora = [{ path = "odd", comparisons = 20 }]
     utilities = [{ path = "odd", name = "means", size = 3 }]
     """
-    with pytest.raises(InputError, match=r"corpora\[0\]: .*--repeated last"):
+    with pytest.raises(InputError, match=r"corpora\[0\]: .*repeated = "):
         build_problems(read_spec(tmp_path / "e.toml", spec), jobs=1)
     keys = 'path = "odd", fill = "min", labels = "round", repeated = "last", split = "test", features = 4, limit = 1'
     spec = spec.replace('path = "odd"', keys)

@@ -367,7 +367,11 @@ CASES = [
         )
     ),
     Case(
-        "verify: a sample below 0", ("verify", "store", "--sample", "-1"), None, {"store": store()}, "at least 0 runs"
+        "verify: a sample below 0",
+        ("verify", "store", "--sample", "-1"),
+        None,
+        {"store": store()},
+        "at least 0, not -1",
     ),
     Case("merge: no store", ("merge", "absent", "--out", "all"), None, {}, "absent: no results of 'ltr-duel run'"),
     Case(

@@ -344,4 +344,5 @@ def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence
     named = several(text, given["plugins"], f"{path}: plugins") if "plugins" in given else ()
     with located(f"{path}: plugins"):  # before the rest: the policies may come from them
         loaded = [load_plugin(one) for one in [*plugins, *(path.parent / one for one in named)]]
-    return SpecFile(path, content, read_table(Spec, given, f"{path}:"), tuple(dict.fromkeys(loaded)))
+    once = {plugin.sha256: plugin for plugin in loaded}  # a file named twice, or its copy, is one
+    return SpecFile(path, content, read_table(Spec, given, f"{path}:"), tuple(once.values()))

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
 from ltr_duel.analysis import COLOURS, legend_beside, prepared_axes
 from ltr_duel.logs.clusters import reach
@@ -79,7 +80,9 @@ def plot_comparison(
     ax.set_ylabel("mean outcome")
     ax.set_xlabel("" if dated else "impressions")
     if dated:
-        ax.tick_params(axis="x", rotation=20)
+        ticks = AutoDateLocator(maxticks=7)  # type: ignore[no-untyped-call]
+        ax.xaxis.set_major_locator(ticks)
+        ax.xaxis.set_major_formatter(ConciseDateFormatter(ticks))  # type: ignore[no-untyped-call]
     else:
         ax.set_xscale("log")
     legend_beside(ax)

@@ -14,6 +14,7 @@ import pytest
 from ltr_duel.bandits.loop import Run
 from ltr_duel.bandits.policy import POLICIES as ALL_POLICIES
 from ltr_duel.bandits.recorder import new_recorder
+from ltr_duel.bandits.state import arrays_in
 from ltr_duel.core.errors import InputError
 from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.result import RunKey
@@ -40,21 +41,35 @@ def run(policy, matrix, times, *, jump):
     return counts, run
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("matrix", [bradley_terry(6), bradley_terry(2), bradley_terry(1), ROCK_PAPER_SCISSORS])
+@pytest.mark.parametrize("policy", [*POLICIES, "rmed1", "rmed2"])
+# The winner of the first stands in the middle: rivals stand on both sides of it.
+@pytest.mark.parametrize(
+    "matrix", [bradley_terry(6)[[3, 1, 0, 2, 5, 4]], bradley_terry(2), bradley_terry(1), ROCK_PAPER_SCISSORS]
+)
 def test_jumps_change_nothing(policy, matrix):
     times = checkpoints(100_000)
     (fast, fast_run), (slow, slow_run) = (run(policy, matrix, times, jump=jump) for jump in (True, False))
     assert fast.pulls.tobytes() == slow.pulls.tobytes()
     assert fast.exposure.tobytes() == slow.exposure.tobytes()
     assert fast.recommended.tolist() == slow.recommended.tolist()
-    assert all((a == b).all() for a, b in zip(fast_run.state, slow_run.state, strict=True))
+    states = (arrays_in(done.state) for done in (fast_run, slow_run))
+    assert all(a.tobytes() == b.tobytes() for (_, a), (_, b) in zip(*states, strict=True))
     assert slow_run.decisions == 100_000
 
 
 def test_an_easy_problem_is_mostly_jumped_over():
     _, done = run("rucb", bradley_terry(5, span=6), checkpoints(10**6), jump=True)
     assert done.decisions < 10**5
+
+
+@pytest.mark.parametrize("policy", ["rmed1", "merge_rucb", "mdb"])
+def test_a_path_holds_the_steps_that_were_jumped_over(policy):
+    p = bradley_terry(3, 6.0)[[2, 0, 1]].p  # the winner is not the arm that an empty path names
+    fast, slow = (Run.on_matrix(ALL_POLICIES[policy], p, keep=20_000) for _ in range(2))
+    fast.advance(20_000)
+    slow.advance(20_000, jump=False)
+    assert fast.decisions < slow.decisions == 20_000
+    assert np.array_equal(fast.path, slow.path)
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -156,6 +156,7 @@ class Scheduler:
             interrupted = True
         except (SchedulerGoneError, StoreFullError, WorkersDiedError) as error:
             finished = self.already_done + self.done
+            self.store.drop_if_empty()
             kept = f"{finished:,} of {self.planned:,} runs are in {self.store.folder}, and are kept:"
             what = f"{kept} the same command resumes from there" if finished else "no run was finished"
             raise InputError(f"{error}; {what}") from None

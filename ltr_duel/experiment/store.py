@@ -59,6 +59,15 @@ class Store:
         self.tmp = self.folder / "tmp"
         self._temporary = self.tmp / f"{os.getpid()}-{uuid.uuid4().hex}"
 
+    def drop_if_empty(self) -> None:
+        """Remove the folders of a store in which there is nothing, not even a driver."""
+        if not self.folder.is_dir() or any(path.is_file() for path in self.folder.rglob("*")):
+            return
+        with suppress(OSError):  # somebody may begin to use them
+            for folder in sorted(self.folder.rglob("*"), reverse=True):
+                folder.rmdir()
+            self.folder.rmdir()
+
     def prepare(self) -> None:
         """Make the folders.
 

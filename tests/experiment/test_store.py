@@ -286,3 +286,13 @@ def test_a_problem_that_is_damaged_in_the_cache_is_refused_by_workers_and_made_a
     with pytest.raises(InputError, match=rf"{problem.digest}: damaged, or made by another version \("):
         open_problem(str(problem.folder))
     assert open_problem(str(replace(problem).folder)).matrix.p.tolist() == expected
+
+
+def test_a_store_with_nothing_in_it_is_dropped_and_no_other(tmp_path):
+    empty, used = Store(tmp_path / "empty"), Store(tmp_path / "used")
+    for one in (empty, used):
+        one.prepare()
+    used.write(used.place("runs", "a.json"), b"{}")
+    for one in (empty, used, Store(tmp_path / "absent")):
+        one.drop_if_empty()
+    assert [path.name for path in tmp_path.iterdir()] == ["used"] and used.claims.is_dir()

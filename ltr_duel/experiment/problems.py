@@ -58,7 +58,7 @@ from ltr_duel.preferences import (
 from ltr_duel.rankers import Rankings, column_means, pool_named, rankers_named
 
 _OPTION = re.compile(rf"(?<!\S)--({'|'.join(sorted(READING))})(?![\w-])".replace("_", "-"))
-TO_ESTIMATE = "to_estimate"  # in the provenance of a stand-in
+TO_ESTIMATE = "to_estimate"  # in the provenance of a placeholder, not to be run
 
 
 class Choice(NamedTuple):

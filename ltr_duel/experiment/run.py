@@ -33,7 +33,7 @@ def make_plan(
     jobs : int
         Threads for what has to be estimated first; -1 for all cores.
     estimate : bool
-        False for a plan to look at, not to run: it costs nothing, and has stand-ins for the preference matrices that
+        False for a plan to look at, not to run: it costs nothing, and has placeholders for the preference matrices that
         are still to be estimated.
 
     Returns

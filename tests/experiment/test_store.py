@@ -295,4 +295,4 @@ def test_a_store_with_nothing_in_it_is_dropped_and_no_other(tmp_path):
     used.write(used.place("runs", "a.json"), b"{}")
     for one in (empty, used, Store(tmp_path / "absent")):
         one.drop_if_empty()
-    assert [path.name for path in tmp_path.iterdir()] == ["used"] and used.claims.is_dir()
+    assert [path.name for path in tmp_path.iterdir()] == ["used"] and used.tmp.is_dir()

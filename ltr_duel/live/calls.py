@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Decide(NamedTuple):
-    """A search was made: which list is to be shown?
+    """A search was made; which list is to be shown is asked.
 
     Examples
     --------
@@ -21,17 +21,16 @@ class Decide(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A page was seen: what was clicked? Either the documents or their places, from 1; nothing is no click.
+    """A page was seen, and this was clicked.
 
     Examples
     --------
-    >>> Record("token", ["a"]).places is None
-    True
+    >>> Record("token", ["a"]).clicks
+    ['a']
     """
 
     token: str
-    clicks: Iterable[Hashable] | None = None
-    places: Iterable[int] | None = None
+    clicks: Iterable[Hashable]  # ids of shown documents, in any order; none is no click
 
 
 class Decision(NamedTuple):
@@ -55,11 +54,10 @@ class Recorded(NamedTuple):
 
     Examples
     --------
-    >>> Recorded(1, ("old", "new"), {("old", "new"): -1.0}, False).credit
+    >>> Recorded(1, ("old", "new"), {("old", "new"): -1.0}).credit
     {('old', 'new'): -1.0}
     """
 
     page: int
     rankers: tuple[str, ...]
     credit: dict[tuple[str, str], float]  # who won: +1 the first, -1 the second, 0 a tie; nothing of a plain page
-    repeated: bool  # whether they had been counted before, and nothing happened now

@@ -26,7 +26,7 @@ class ExpiredError(InputError):
 
 
 class UsedError(InputError):
-    """The clicks of a page were counted already, and they were others.
+    """The clicks of a page were counted already.
 
     Examples
     --------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 
 from ltr_duel.core import InputError
 from ltr_duel.live.calls import Decide, Decision, Record, Recorded
@@ -46,9 +45,7 @@ class Experiment:
         """Answer one `Decide`."""
         raise NotImplementedError
 
-    def record(
-        self, token: str, clicks: Iterable[Hashable] | None = None, *, places: Iterable[int] | None = None
-    ) -> Recorded:
+    def record(self, token: str, clicks: Iterable[Hashable]) -> Recorded:
         """Answer one `Record`."""
         raise NotImplementedError
 

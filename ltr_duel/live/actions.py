@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.core import InputError, coin, interpreted, shown, unknown_name
+from ltr_duel.core import InputError, coin, interpreted, shown, stream, unknown_name
 from ltr_duel.interleaving import interleave
 from ltr_duel.live.calls import Decide, Decision, Record, Recorded
 from ltr_duel.live.complaints import BusyError, ExpiredError, TokenError, UsedError
@@ -41,6 +41,7 @@ class Actions:
         self._settings, self._store, self._keys = settings, store, keys
         self._experiment = bytes.fromhex(store.about("experiment"))
         self._chance = self.memory.chance()
+        self._undrawn = stream(0, "plain")  # lists that agree leave nothing to draw
 
     def answer(self, call: Decide | Record, now: float) -> Decision | Recorded | InputError:
         """Return the answer to a call, or what is wrong with it."""
@@ -70,7 +71,7 @@ class Actions:
             _require_ids(name, rankings[name])
         if is_alone(key):  # two rankers of one opinion: the checks are those of every list
             given = {names[0]: rankings[names[0]], "": rankings[names[0]]}
-            ids, sheet = interleave(given, top=settings.top, seed=0).shown, b""
+            ids, sheet = interleave(given, top=settings.top, rng=self._undrawn).shown, b""
         else:
             given = {name: rankings[name] for name in names}
             page = interleave(given, settings.method, outcome=settings.outcome, top=settings.top, rng=memory.lists)
@@ -169,14 +170,18 @@ def _require_ids(name: str, ids: Any) -> None:
     """Refuse ids that a log could not hold; whether they make a list is looked at when it is interleaved."""
     if not isinstance(ids, list | tuple | np.ndarray):
         raise InputError(f"the list of ranker '{name}' is not a list but {shown(ids)}")
-    try:
-        _require_unicode(f"an id of ranker '{name}'", "".join(ids))
-    except TypeError:  # some are numbers
+    kinds = set(map(type, ids))
+    if str in kinds:
+        texts = ids if len(kinds) == 1 else [one for one in ids if isinstance(one, str)]
+        _require_unicode(f"an id of ranker '{name}'", "".join(texts))
+    for kind in kinds - {str, int}:
         for one in ids:
-            if isinstance(one, str):
-                _require_unicode(f"an id of ranker '{name}'", one)
-            elif isinstance(one, bool) or not isinstance(one, int | float | np.number) or not np.isfinite(one):
-                raise InputError(f"a document id is a text or a finite number, not {shown(one)}") from None
+            if type(one) is kind and (kind is bool or not _is_finite(one)):
+                raise InputError(f"a document id is a text or a finite number, not {shown(one)}")
+
+
+def _is_finite(one: Any) -> bool:
+    return isinstance(one, str) or (isinstance(one, int | float | np.number) and bool(np.isfinite(one)))
 
 
 def _places(ids: Sequence[Any], clicks: Iterable[Hashable]) -> list[int]:

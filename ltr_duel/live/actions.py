@@ -18,7 +18,7 @@ from ltr_duel.live.sheets import pack_page, read_ids, unpack_page, write_ids
 from ltr_duel.live.store import Event, Store, in_bytes
 from ltr_duel.live.tally import ALONE, CLICKED, EXPIRED, UNCLICKED
 from ltr_duel.live.tokens import Claim, Keys
-from ltr_duel.live.turns import Key, is_alone
+from ltr_duel.live.turns import Key
 
 _SNAPSHOT_EVERY = 2000  # events; so many are read again when a store is opened
 _PASSING = 20  # pages past their deadline that are closed before another one is shown
@@ -69,11 +69,14 @@ class Actions:
             if name not in rankings:
                 raise InputError(f"the policy asks for ranker '{name}', whose list is not given")
             _require_ids(name, rankings[name])
-        if is_alone(key):  # two rankers of one opinion: the checks are those of every list
+        alone = memory.turns.is_alone(key)
+        if alone:  # two rankers of one opinion: the checks are those of every list
             given = {names[0]: rankings[names[0]], "": rankings[names[0]]}
             ids, sheet = interleave(given, top=settings.top, rng=self._undrawn).shown, b""
         else:
-            given = {name: rankings[name] for name in names}
+            given = {
+                place: rankings[settings.rankers[arm]] for place, arm in zip(self._places_of(key), key, strict=True)
+            }
             page = interleave(given, settings.method, outcome=settings.outcome, top=settings.top, rng=memory.lists)
             ids, sheet = page.shown, pack_page(page)
         number, expires = memory.pages + 1, int((now + settings.deadline) * 1000)
@@ -81,16 +84,19 @@ class Actions:
         self._store.add_page(number, now, query, user, key, text, sheet, expires)
         memory.show(number, key)
         memory.waiting[number] = (expires, key)
-        if is_alone(key):
+        if alone:
             self._happen(Event(memory.events + 1, number, now, ALONE), key)
         token = self._keys.sign(Claim(self._experiment, number, expires))
-        return Decision(number, read_ids(text), tuple(names), token, expires / 1000)
+        rankers = tuple(names) if alone else self._rankers(key)
+        return Decision(number, read_ids(text), rankers, token, expires / 1000)
 
     def record(self, token: str, clicks: Iterable[Hashable], now: float) -> Recorded:
         """Close a page with its clicks."""
         claim = self._keys.verify(token, self._experiment)
         if claim.page > self.memory.pages:
             raise TokenError("the token is of a page that this experiment does not know")
+        if clicks is None:
+            raise InputError("clicks are a list of document ids, not None")
         if now * 1000 >= claim.expires:
             raise ExpiredError("the deadline of the page has passed: it counts as seen without clicks")
         if claim.page not in self.memory.waiting:
@@ -113,28 +119,36 @@ class Actions:
         """Close a page; ``None``: its deadline has passed."""
         _, key = self.memory.waiting[number]
         user, text, sheet = self._store.page(number)
-        names = tuple([self._settings.rankers[arm] for arm in dict.fromkeys(key)])
+        names = self._rankers(key) if sheet else (self._settings.rankers[key[0]],)
         ids = read_ids(text)
         places = [] if clicks is None else _places(ids, clicks)
         kind = EXPIRED if clicks is None else CLICKED if places else UNCLICKED
         event = Event(self.memory.events + 1, number, now, kind, array("H", places).tobytes())
         credit: dict[tuple[str, str], float] = {}
+        counts = bool(sheet) and len(set(key)) == len(key)  # a set with one ranker twice is the policy's business alone
+        seen = self._store.seen(user) if user and counts else 0
         if sheet:
-            page = unpack_page(self._settings, names, ids, sheet)
+            page = unpack_page(self._settings, self._places_of(key), ids, sheet)
             credit = page.credit([ids[place] for place in places])
             signs = [(y > 0) - (y < 0) for y in credit.values()]
-            untied = [sign or _toss(self.memory.coins) for sign in signs]
-            seen = self._store.seen(user) if user else 0
             event = event._replace(
-                credit=array("b", signs).tobytes(),
-                signs=array("b", untied).tobytes(),
+                credit=array("b", signs).tobytes() if counts else None,
+                signs=array("b", [sign or _toss(self.memory.coins) for sign in signs]).tobytes(),
                 seen=in_bytes(seen) if seen else None,
             )
         del self.memory.waiting[number]
         seen_now = self._happen(event, key)
-        if user and sheet:
+        if user and counts:
             self._store.see(user, seen_now)
-        return Recorded(number, names, credit)
+        return Recorded(number, names, credit if counts else {})
+
+    def _rankers(self, key: Key) -> tuple[str, ...]:
+        return tuple([self._settings.rankers[arm] for arm in key])
+
+    def _places_of(self, key: Key) -> tuple[str, ...]:
+        """Return names for the arms of a page; one that is there again has another name."""
+        names = self._rankers(key)
+        return tuple([f"{name}\0{k}" if name in names[:k] else name for k, name in enumerate(names)])
 
     def _happen(self, event: Event, key: Key) -> int:
         self._store.add_event(event, closes=event.kind != ALONE)

@@ -11,7 +11,7 @@ from ltr_duel.bandits import LivePolicy
 from ltr_duel.live.settings import Settings, live_policy, live_streams
 from ltr_duel.live.store import Event, Snapshot, Store
 from ltr_duel.live.tally import ALONE, Tally
-from ltr_duel.live.turns import Key, Turns, is_alone
+from ltr_duel.live.turns import Key, Turns
 
 
 class Memory:
@@ -50,7 +50,7 @@ class Memory:
         """Take note of a page."""
         self.pages = page
         self.tally.show(key)
-        if not is_alone(key):
+        if not self.turns.is_alone(key):
             self.turns.opened(page, key)
 
     def happen(self, event: Event, key: Key) -> int:

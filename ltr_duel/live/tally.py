@@ -33,9 +33,8 @@ class Tally:
 
     def show(self, key: Key) -> None:
         """Count an impression."""
-        arms = set(key)
-        for arm in arms:
-            self.exposure[arm] += 1 / len(arms)
+        for arm in key:
+            self.exposure[arm] += 1 / len(key)
 
     def happen(self, kind: int, key: Key, credit: bytes | None, seen: int = 0) -> int:
         """Count an event.
@@ -46,7 +45,7 @@ class Tally:
             One of the constants of this module.
         key : tuple of int
         credit : bytes or None
-            For each pair of the key in order +1, 0 or -1, a byte each; nothing of a plain page.
+            For each pair of the key in order +1, 0 or -1, a byte each; nothing of a page that compares nothing.
         seen : int
             Bit p is set if the user counted for pair p before.
 

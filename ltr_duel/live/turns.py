@@ -23,11 +23,6 @@ Key = tuple[int, ...]  # the arms as the policy asked for them
 MOST_HELD = 10_000  # outcomes that wait; more are not told. Who wins has no part in that, so the law stays
 
 
-def is_alone(key: Key) -> bool:
-    """Whether there is nothing to compare."""
-    return len(set(key)) == 1
-
-
 class Turns:
     """A policy and the outcomes that wait for their turn.
 
@@ -52,6 +47,10 @@ class Turns:
     def asked(self) -> Key:
         """Arms to show now."""
         return self.policy.ask()
+
+    def is_alone(self, key: Key) -> bool:
+        """Whether there is nothing to compare; in a set, an arm that is there twice is compared with itself."""
+        return len(key) == 1 or (not self._slates and key[0] == key[1])
 
     def opened(self, page: int, key: Key) -> None:
         """Take note that a page of several rankers was shown."""

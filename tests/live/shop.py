@@ -23,7 +23,9 @@ def settings(**other):
 
 
 def opened(folder, given=None, *, keys=KEYS, clock=None):
-    return Experiment.open(folder / "shop.db", settings() if given is None else given, keys=keys, clock=clock or Clock())
+    return Experiment.open(
+        folder / "shop.db", settings() if given is None else given, keys=keys, clock=clock or Clock()
+    )
 
 
 def shown(state):

@@ -107,7 +107,9 @@ class Store:
         """
         try:
             yield
-        except (sqlite3.Error, zipfile.BadZipFile, struct.error, LookupError, EOFError) as error:
+        except InputError:
+            raise
+        except (sqlite3.Error, zipfile.BadZipFile, struct.error, LookupError, TypeError, ValueError, EOFError) as error:
             raise StoreError(f"the store cannot be read: {error}") from None
 
     def about(self, key: str) -> Any:

@@ -104,7 +104,7 @@ def stopping_decisions(
         else:
             variance = float(sequences.spread[k]) / max(n, 1)
             needed = observations_needed(mean, variance, margin=margin, **settings)  # type: ignore[arg-type]
-            more = max(needed - n, 1.0) * found.impressions / max(n, 1)
+            more = max(needed - n, 1.0) * max(found.impressions, 1) / max(n, 1)
         e_value = float(np.exp(min(now.log_e[k], 700.0)))
         names = found.names[i], found.names[j]
         decisions.append(StoppingDecision(*names, verdict, winner, int(n), mean, low, high, e_value, more))

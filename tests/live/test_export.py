@@ -1,12 +1,9 @@
 """The exported log says what the experiment says of itself, to the last bit."""
 
-import numpy as np
 import pytest
 
-from ltr_duel.core import InputError
-from ltr_duel.live import Experiment, export_log
+from ltr_duel.live import export_log
 from ltr_duel.logs import ClickLog, compare_log, stopping_decisions
-from tests.driving import run_in_process
 from tests.live.shop import NAMES, opened, settings
 from tests.live.test_experiment import use
 

@@ -1,4 +1,4 @@
-"""Killed at any moment, an experiment has each acknowledged page and click exactly once, and its policy nothing else."""
+"""Killed at any moment, an experiment has each acknowledged page and click exactly once, and nothing else."""
 
 import os
 import random

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pyarrow.fs import LocalFileSystem
 import tomli_w
 
 from ltr_duel.core import InputError, replacing, unknown_name
@@ -110,7 +111,7 @@ def read_made(out: Path) -> dict[str, Made]:
     for path in sorted(out.glob("*/about.json")):
         about = _about(path.parent)
         try:
-            frame = pd.read_parquet(path.parent / "data.parquet")
+            frame = pd.read_parquet(path.parent / "data.parquet", filesystem=LocalFileSystem())
         except (OSError, ValueError) as error:  # of pyarrow too
             raise _damaged(path.parent / "data.parquet", str(error)) from None
         made[path.parent.name] = Made(path.parent, frame, about)

@@ -157,7 +157,7 @@ def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> P
 
 
 def _from_parquet(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceMatrix:
-    # Not in Arrow's threads: if one drops the last reference to a file of Python's while Python shuts down, that aborts.
+    # Not in threads of Arrow's: one that drops the last reference to a Python file while Python shuts down, aborts.
     readable = file if file.seekable() else pa.BufferReader(_whole(path, file, most_rankers))
     source = pq.ParquetFile(readable, pre_buffer=False)
     names, provenance = _metadata(path, source.schema_arrow.metadata or {})

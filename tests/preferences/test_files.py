@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -136,7 +136,7 @@ print(len(os.listdir("/proc/self/task")) - before)
 """
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads are counted as Linux lists them")
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted as Linux lists them")
 def test_reading_a_matrix_starts_no_thread_that_could_abort_the_process_while_it_shuts_down(tmp_path):
     path = save_preferences(bradley_terry(5), tmp_path / "m.parquet")
     read = subprocess.run([sys.executable, "-c", READS, path], capture_output=True, text=True, timeout=120)

@@ -167,7 +167,7 @@ def test_probabilistic_multileave(orders):
 
 
 def test_the_leads_of_probabilistic_multileave_are_exact():
-    from ltr_duel.interleaving.methods.probabilistic import lead_among_many, trace_clicks
+    from ltr_duel.interleaving.methods.probabilistic import lead_among_many, leads_over, trace_clicks
 
     orders = CASES[5]
     c = opened(orders, "probabilistic", 6)
@@ -178,8 +178,28 @@ def test_the_leads_of_probabilistic_multileave_are_exact():
         c.page.shown[:6], c.page.clicks[: len(clicks)] = shown, clicks
         trace_clicks(c.method, c.lists, 0, np.arange(4), 4, c.page, len(clicks))
         expected = literal.multileave_by_enumeration(orders, shown, clicks, TAU)
-        for a, b in itertools.combinations(range(4), 2):
-            assert lead_among_many(c.method, a, b, len(clicks)) == pytest.approx(expected[a][b], abs=1e-12)
+        for a in range(3):
+            leads_over(c.method, a, 4, len(clicks))
+            assert c.method.lead[a + 1 :] == pytest.approx(expected[a][a + 1 :], abs=1e-12)
+            one_by_one = [lead_among_many(c.method, a, b, len(clicks)) for b in range(a + 1, 4)]
+            assert one_by_one == pytest.approx(expected[a][a + 1 :], abs=1e-12)
+
+
+def test_many_rankers_are_credited_as_pairs_of_few():
+    """From `_TOGETHER` rankers on, leads are computed all at once."""
+    rng = np.random.default_rng(3)
+    orders = [tuple(rng.permutation(12).tolist()) for _ in range(40)]
+    c, credited = opened(orders, "probabilistic", 6), 0
+    from ltr_duel.interleaving.methods.probabilistic import lead_among_many
+
+    for _ in range(20):
+        clicks = tuple(np.flatnonzero(rng.random(6) < 0.5).tolist()) or (0,)
+        won = slate_credit(c, 40, tuple(rng.permutation(12)[:6].tolist()), clicks)
+        for a, b in itertools.combinations(range(40), 2):
+            lead = lead_among_many(c.method, a, b, len(clicks))  # the clicks are traced already
+            assert won[a, b] == literal.sign_of(lead)
+            credited += won[a, b] != 0
+    assert credited > 10_000
 
 
 # ------------------------------------------------------------------- expected outcomes under click models

@@ -114,6 +114,19 @@ def test_document_constraints(orders, top):
             assert pair_credit(c, shown, clicks) == literal.constraints_outcome(*orders, shown, clicks)
 
 
+@pytest.mark.parametrize("constraints, kinds", [(1, (1,)), (2, (2,)), (3, (1, 2))])
+def test_document_constraints_of_one_kind(constraints, kinds):
+    decided = set()
+    for orders in PAIRS:
+        c = opened(orders, f"document_constraints:constraints={constraints}", 4)
+        for shown in literal.balanced_lists(*orders, 4):
+            for clicks in patterns(len(shown)):
+                expected = literal.constraints_outcome(*orders, shown, clicks, kinds)
+                assert pair_credit(c, shown, clicks) == expected
+                decided.add(expected)
+    assert decided == {-1, 0, 1}
+
+
 @pytest.mark.parametrize("orders", CASES)
 @pytest.mark.parametrize("method, skip", [("team_draft", True), ("team_draft:prefix_credit=1", False)])
 def test_team_draft(orders, method, skip):

@@ -141,16 +141,16 @@ def late_if_lost(signs, rng):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["rucb", "interleaved_filter", "mdb"])
+@pytest.mark.parametrize("name", ["rucb", "interleaved_filter", "multi_self_sparring:size=3"])
 @pytest.mark.parametrize("in_order, delays", [(False, some_delay), (True, some_delay), (True, late_if_lost)])
 def test_delays_leave_the_law_of_the_path(name, in_order, delays):
     now = final(name, 400, False, lambda signs, rng: 0)
     late = final(name, 400, in_order, delays)
-    assert stats.ks_2samp(now, late).pvalue > 1e-3
+    assert stats.ks_2samp(now, late, method="asymp").pvalue > 1e-3
 
 
 @pytest.mark.long
 def test_a_delay_that_depends_on_the_outcome_shows_if_outcomes_are_taken_as_they_arrive():
     now = final("rucb", 300, False, lambda signs, rng: 0)
     late = final("rucb", 300, False, late_if_lost)
-    assert stats.ks_2samp(now, late).pvalue < 1e-3
+    assert stats.ks_2samp(now, late, method="asymp").pvalue < 1e-3

@@ -107,6 +107,25 @@ def test_log_likelihood_and_perplexity_equal_enumeration(form):
     assert found.train.perplexity == pytest.approx((2 ** (bits / shown)).mean(), abs=1e-12)
 
 
+def test_a_click_that_cannot_be_has_a_millionth_and_long_lists_do_not_underflow():
+    sessions = as_sessions([([0, 1, 2] * 300, [True] + [False, True, False] * 299 + [False, False])])
+    found = fit_clicks(sessions, "cascade")
+    assert found.fit.theta[0] == 2 / 3  # one click, one success and one failure added; the rest was not examined
+    wanted = (log(2 / 3) + 299 * log(1e-6)) / 900
+    assert found.train.log_likelihood == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("form", "true", "asked"), [("dcm", [1, 0, 0, 0], [1, 0, 1, 0]), ("sdbn", [0, 0, 1], [1, 0, 1])]
+)
+def test_published_counts_end_at_the_last_click(form, true, asked):
+    sessions = as_sessions([([0, 1, 2, 0], [True, False, True, False]), ([1, 1], [False, False])])
+    fit = fit_by_em(FORMS[form], sessions, 9, 0.0, 1.0, "pyclick")
+    assert fit.asked[:3].tolist() == [1, 3, 1]  # above the last click, or everything
+    assert fit.asked[3:].tolist() == asked  # going on by place, or satisfaction by item
+    assert fit.theta[3:].tolist() == [(t + 1) / (a + 2) for t, a in zip(true, asked, strict=True)]
+
+
 def truth_in(found, truth):
     return np.concatenate([np.array(part, float) for part in truth])
 

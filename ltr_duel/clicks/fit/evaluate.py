@@ -102,7 +102,7 @@ def log_likelihood(
 
 @kernel
 def published_cascade(chances: FloatVector, click: NDArray[np.bool_], start: int, n: int) -> float:
-    """Return what PyClick holds for the cascade's: what was not clicked above is not known, and below nothing can be."""
+    """Return the cascade's as PyClick has it: places above a click are not given, and those below it cannot be."""
     mean, product = 0.0, 1.0
     for k in range(n):
         if click[start + k]:

@@ -1,9 +1,10 @@
 """The updates that the literature and PyClick use where they are not those of maximum likelihood, for comparison.
 
-The dependent click model and the simplified DBN are fitted by counting (`counted`). Of DBN and CCM the library PyClick (github.com/markovi/PyClick) takes, in a session without clicks, no attraction into
-account and holds every place for examined; the chance of the clicks below a place is computed with the items of the
-top of the list; and the satisfaction of clicks above the last one counts as asked, not as true. Its figures can only
-be met with its rules. Entries are those of `walk.session_entries`.
+The dependent click model and the simplified DBN are fitted by counting (`counted`). Of DBN and CCM the library PyClick
+(github.com/markovi/PyClick) takes, in a session without clicks, no attraction into account and holds every place for
+examined; the chance of the clicks below a place is computed with the items of the top of the list; and the
+satisfaction of clicks above the last one counts as asked, not as true. Its figures can only be met with its rules.
+Entries are those of `walk.session_entries`.
 """
 
 from __future__ import annotations

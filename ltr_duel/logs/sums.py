@@ -79,7 +79,8 @@ class PairSums:
     def _empty(self, room: int) -> Sums:
         grouped: list[Any] = [np.zeros((self._kinds, room, self._groups)) for _ in range(2)]
         whole: list[Any] = [np.zeros(room, np.int64) for _ in range(3)]
-        return Sums(*grouped, *whole, np.zeros(room), np.zeros(room), np.zeros((room, len(Sequences._fields))))
+        real: list[Any] = [np.zeros(room), np.zeros(room), np.zeros((room, len(Sequences._fields)))]
+        return Sums(*grouped, *whole, *real)
 
     def make_room(self, pairs: int) -> None:
         """Be ready for outcomes of so many pairs; where there are very many, fold the groups."""

@@ -239,6 +239,7 @@ def test_parameters_of_a_hundred_thousand_sessions_are_recovered(form):
 @pytest.mark.parametrize("form", FORMS)
 def test_intervals_cover(form):
     z = np.concatenate([errors_in_standard(form, 20_000, seed)[0] for seed in range(60)])
+    print(f"{form}: {len(z)} intervals, {(np.abs(z) < 1.96).mean():.4f} cover")
     assert 0.91 < (np.abs(z) < 1.96).mean() < 0.985  # 180 estimates of the cascade: .016 is a standard error
 
 

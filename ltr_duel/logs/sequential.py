@@ -66,7 +66,9 @@ class Bets(NamedTuple):
             wins * np.log1p(_SHARES * (1 - m)) + losses * np.log1p(-_SHARES * (1 + m)) + ties * np.log1p(-_SHARES * m)
         )
         logs = logs + _SHARES * (lead - others * m) - _PSI * (square - 2 * m * lead + others * m**2)
-        return np.asarray(special.logsumexp(self.log_weight + logs, axis=-1), np.float64)
+        logs += self.log_weight
+        most = logs.max(axis=-1)
+        return np.asarray(most + np.log(np.exp(logs - most[..., None]).sum(axis=-1)), np.float64)
 
     def low(self, seen: Sequences, log_level: float) -> FloatVector:
         """Return the largest mean that is refuted, with all below it, because the capital reaches the level; or -1.

@@ -42,7 +42,7 @@ def test_the_capital_is_the_integral_over_the_shares(seen, m):
         won = (1 + x * (1 - m)) ** wins * (1 - x * (1 + m)) ** losses * (1 - x * m) ** ties
         return won * np.exp(x * (lead - others * m) - psi * (square - 2 * m * lead + others * m**2))
 
-    def integral(density, low, high, parts=60):
+    def integral(density, low, high, parts=25):
         points = np.geomspace(low, high, parts)
         return sum(quad(lambda x: density(x) * capital(x), a, b)[0] for a, b in pairwise(points))
 

@@ -4,6 +4,7 @@ from .arguments import as_names as as_names
 from .arguments import as_numbers as as_numbers
 from .arguments import as_path as as_path
 from .arguments import require_type as require_type
+from .arrays import FloatCube as FloatCube
 from .arrays import FloatMatrix as FloatMatrix
 from .arrays import FloatVector as FloatVector
 from .arrays import IntMatrix as IntMatrix

@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import IntVector, as_writable, kernel
+from ltr_duel.core import IntVector, kernel
+from ltr_duel.logs.table import texts_of
 
 HashVector: TypeAlias = NDArray[np.uint64]
 _START = np.uint64(0x9E3779B97F4A7C15)
@@ -19,13 +20,9 @@ _START = np.uint64(0x9E3779B97F4A7C15)
 
 def hash_texts(column: Any) -> HashVector:
     """Return the number of each text of an Arrow column of strings; what is null has that of the empty text."""
-    n = len(column)
-    out = np.full(n, _START)
-    _, offsets, data = column.buffers()
-    if offsets is None or data is None or n == 0:
-        return out
-    ptr = np.frombuffer(offsets, np.int32)[column.offset : column.offset + n + 1].astype(np.int64)
-    mix_bytes(ptr, as_writable(np.frombuffer(data, np.uint8)), out)
+    texts = texts_of(column)
+    out = np.full(len(column), _START)
+    mix_bytes(texts.ptr, texts.data, out)
     return out
 
 

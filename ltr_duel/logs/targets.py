@@ -115,10 +115,9 @@ class RankedTargets:
         place = 2 * np.searchsorted(self._queries, queries)
         some = rows.stop > rows.ptr
         head = np.where(some, rows.ptr, 0)
-        begin = np.stack(
-            [np.where(some, rows.begin[head], 0), *(shift + self._ends[place + k] for k in (0, 1))], axis=1
-        )
-        end = np.stack([np.where(some, rows.end[head], 0), *(shift + self._ends[place + k] for k in (1, 2))], axis=1)
+        first, last = (np.where(some, bound[head], 0) for bound in (rows.begin, rows.end))
+        bounds = [shift + self._ends[place + k] for k in range(3)]
+        begin, end = (np.stack(parts, axis=1) for parts in ([first, *bounds[:2]], [last, *bounds[1:]]))
         three = Ranked(3 * np.arange(n), 3 * np.arange(1, n + 1), begin.ravel(), end.ravel(), ids)
         none = np.zeros(n, np.int64)
         found = number_rows(three, 3, Texts(np.zeros(1, np.int64), np.zeros(0, np.uint8)), none, none)
@@ -128,9 +127,9 @@ class RankedTargets:
 
 def _method(table: Any, rows: NDArray[np.bool_]) -> tuple[str, str]:
     """Return the method and the rule of some rows of a batch."""
-    found = []
+    found: list[str | None] = []
     for name in ("method", "outcome"):
-        texts = [None]
+        texts: list[str | None] = [None]
         if name in table.schema.names:
             texts = table.column(name).filter(rows).unique().to_pylist()
         if len(texts) > 1:
@@ -195,12 +194,12 @@ class PageTargets:
     def _read(self, table: Any, wrong: dict[int, str]) -> Iterator[Pages]:
         rows = np.flatnonzero(rows_with(table)["page"])
         if len(rows):
-            columns = [table.column(name) for name in ("page", "shown", "clicks")]
-            together, alone = self._pages.read(*columns, rows)
+            page, shown, clicks = (table.column(name) for name in ("page", "shown", "clicks"))
+            together, alone = self._pages.read(page, shown, clicks, rows)
             yield from together
             for row in alone.tolist():
                 try:
-                    yield self._pages.read_one(*columns, row)
+                    yield self._pages.read_one(page, shown, clicks, row)
                 except InputError as error:
                     wrong[row] = str(error)
 

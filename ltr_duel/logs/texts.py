@@ -27,8 +27,8 @@ class Table(NamedTuple):
 def empty_table(texts: int) -> Table:
     """Return a table with room for so many texts; rounds begin with 1."""
     room = 1 << max(4, int(2 * texts - 1).bit_length())
-    whole = (np.zeros(room, np.int64) for _ in range(4))
-    return Table(*whole, np.zeros(room, np.uint64))
+    turn, number, start, size = (np.zeros(room, np.int64) for _ in range(4))
+    return Table(turn, number, start, size, np.zeros(room, np.uint64))
 
 
 @inlined

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import resource
+import os
 import subprocess
 import sys
 import tempfile
@@ -67,23 +67,31 @@ def _pages(method: str, columns: tuple[str, ...], rng: np.random.Generator) -> d
     return {name: pa.array(made[name], SCHEMA.field(name).type) for name in ("query", "shown", *columns)}
 
 
-def compared_in(path: Path) -> tuple[float, float]:
-    """Return the seconds and the megabytes that `logs compare` takes, in a process of its own."""
+def compared_in(path: Path) -> tuple[float, float, float]:
+    """Return the seconds, the seconds of all cores, and the megabytes of `logs compare`, in a process of its own."""
     began = time.perf_counter()
     words = [sys.executable, "-m", "ltr_duel.cli.main", "logs", "compare", str(path), "--stop-at", "0.95"]
-    subprocess.run(words, check=True, capture_output=True)
-    return time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    child = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    if status:
+        sys.exit(f"{' '.join(words)} failed")
+    return time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
-def main() -> None:
+def main(most: str = "1e6") -> None:
+    """Measure, with logs of up to so many impressions."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for impressions in (100_000, 1_000_000, 10_000_000):
-            path = Path(folder) / "clicks.parquet"
-            write_large_log(path, impressions)
-            seconds, memory = compared_in(path)
-            rows.append([f"{impressions:,}", f"{path.stat().st_size / 1e6:,.0f}", f"{seconds:.1f}", f"{memory:,.0f}"])
-    table("logs compare --stop-at .95, from Parquet", ["impressions", "MB on disk", "seconds", "MB of memory"], rows)
+        path = Path(folder) / "clicks.parquet"
+        for form in _FORMS:
+            for impressions in (int(float(most)) // 10, int(float(most))):
+                write_large_log(path, impressions, form)
+                seconds, cpu, memory = compared_in(path)
+                size = path.stat().st_size / 1e6
+                figures = (f"{size:,.0f}", f"{seconds:.1f}", f"{cpu:.1f}", f"{memory:,.0f}")
+                rows.append([form, f"{impressions:,}", *figures])
+    heads = ["credit by", "impressions", "MB on disk", "seconds", "of all cores", "MB of memory"]
+    table("logs compare --stop-at .95, from Parquet", heads, rows)
     rows = []
     for users in (60, 300):
         for correlation in (0.0, 0.1, 0.2, 0.3):

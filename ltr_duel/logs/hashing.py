@@ -61,15 +61,3 @@ def mix_rows(ptr: IntVector, hashes: HashVector, out: HashVector) -> None:
         for k in range(ptr[r], ptr[r + 1]):
             h = mix(mix(h) ^ hashes[k])
         out[r] = mix(h)
-
-
-@kernel
-def first_repeat(ptr: IntVector, hashes: HashVector, found: IntVector) -> None:
-    """Write where each row repeats an entry, or -1."""
-    for r in range(found.shape[0]):
-        found[r] = -1
-        for k in range(ptr[r] + 1, ptr[r + 1]):
-            for m in range(ptr[r], k):
-                if hashes[k] == hashes[m]:
-                    found[r] = k
-        # rows are short: a list that is shown

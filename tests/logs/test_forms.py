@@ -36,7 +36,9 @@ def impressions(method, rankers, number=400, outcome="", seed=0, queries=6, fixe
         if not fixed:
             lists = {name: [str(d) for d in rng.permutation(ids)] for name, ids in lists.items()}
         page = interleave(lists, method, outcome=outcome, top=int(rng.integers(1, 7)), rng=rng)
-        clicks = [m + 1 for m in range(len(page.shown)) if rng.random() < 0.5 / (1 + lists[some[0]].index(page.shown[m]))]
+        clicks = [
+            m + 1 for m in range(len(page.shown)) if rng.random() < 0.5 / (1 + lists[some[0]].index(page.shown[m]))
+        ]
         row = {"impression": k, "time": k, "query": query, "user": int(rng.integers(number // 3)), "clicks": clicks}
         row |= {"shown": list(page.shown), "rankers": list(lists), "rankings": list(lists.values())}
         yield row | {"method": method, "outcome": page.outcome}, page
@@ -169,3 +171,14 @@ def test_texts_are_told_apart_by_their_bytes(monkeypatch, poor):
             assert enter(table, now, all_texts.data, ptr[k], ptr[k + 1], k) == k
         for k in range(len(words)):
             assert enter(table, now, all_texts.data, ptr[k], ptr[k + 1], 99) == k
+
+
+def test_a_document_that_is_shown_twice_is_told_by_all_its_bytes(tmp_path):
+    row = {"time": 1, "query": "q", "clicks": []}
+    near = ["a", "aa", "", "x12345678", "y12345678", "12345678", "x12345678y12345678", "y12345678y12345678"]
+    lists = [near, [*near, "y12345678y12345678"], near, ["", ""]]
+    log = ClickLog(
+        written(tmp_path, [row | {"impression": k, "shown": s} for k, s in enumerate(lists)], "c.jsonl"), skip_bad=2
+    )
+    assert [n for batch in log.batches() for n in batch.table.column("impression").to_pylist()] == ["0", "2"]
+    assert log.bad.first[0].endswith(":2: document 'y12345678y12345678' is shown twice")

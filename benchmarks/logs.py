@@ -98,8 +98,8 @@ def main(most: str = "1e6") -> None:
             clustered, naive = coverage(correlation, users)
             rows.append([f"{users} users, correlation {correlation}", f"{clustered:.1%}", f"{naive:.1%}"])
     table("95 % intervals that hold the truth, of 2,000 logs", ["logs", "by user", "naive"], rows)
-    grid, limits = boundary(5000, 0.05)
-    stops = np.concatenate([first_alarm(y, grid, limits) for y in compared(10_000, 5000, 0)], axis=1)
+    limits = boundary(5000, 0.05)
+    stops = np.concatenate([first_alarm(y, limits) for y in compared(10_000, 5000, 0)], axis=1)
     rows = [[name, f"{(stop <= 5000).mean():.2%}"] for name, stop in zip(("sequential", "z-tests"), stops, strict=True)]
     table("False alarms: 10,000 logs of identical rankers, looked at 5,000 times", ["test", "share"], rows)
     rows = []

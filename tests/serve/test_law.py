@@ -81,10 +81,10 @@ def test_one_at_a_time_the_service_walks_the_path_of_the_simulation(tmp_path, po
 @pytest.mark.parametrize(("policy", "method"), POLICIES_OF)
 def test_pulls_through_the_service_have_the_law_of_the_simulation(tmp_path, policy, method):
     served, drawn = [], []
-    for seed in range(60):
+    for seed in range(40):
         folder = tmp_path / str(seed)
         folder.mkdir()
-        state = through_the_service(folder, policy, method, 400, seed=seed, concurrency=4, order="shown")
+        state = through_the_service(folder, policy, method, 250, seed=seed, concurrency=4, order="shown")
         served.append(state.pulls)
         drawn.append(simulated(policy, method, int(state.steps), seed=1000 + seed))
     for arm in range(K):

@@ -6,11 +6,11 @@ import errno
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import uvicorn
 
 from ltr_duel.core import InputError, cause
-from ltr_duel.interleaving import METHODS, interleave
 from ltr_duel.live import Experiment, Settings, read_settings
 from ltr_duel.serve.app import make_app
 from ltr_duel.serve.events import EventLog, forward_logging
@@ -19,6 +19,7 @@ from ltr_duel.serve.protocol import limited_protocol
 from ltr_duel.serve.settings import ServiceSettings, service_settings
 
 _GRACE = 10  # seconds that open requests get
+_FOR_NOBODY = 3  # pages
 
 
 def run_service(
@@ -77,11 +78,12 @@ def run_service(
 
 
 def _compile(settings: Settings) -> None:
-    """Draw and credit a page for nobody, so that the first user does not wait for a compiler."""
-    method = METHODS.configure(settings.method).component
-    for rankers in ("ab", "abc") if method.slates else ("ab",):
-        page = interleave({name: [1, 2] for name in rankers}, settings.method, top=settings.top, seed=0)
-        page.credit([1])
+    """Show and credit a few pages for nobody, so that the first user does not wait for a compiler."""
+    lists = {name: [1, 2] for name in settings.rankers}
+    with TemporaryDirectory() as folder, Experiment.open(Path(folder) / "nobody.db", settings) as experiment:
+        for _ in range(_FOR_NOBODY):
+            page = experiment.decide("nobody", lists)
+            experiment.record(page.token, page.shown[:1])
 
 
 class _Server(uvicorn.Server):

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from benchmarks.timing import table
 from ltr_duel.interleaving import interleave
-from ltr_duel.logs import SCHEMA, Spread, plan_impressions, write_log
+from ltr_duel.logs import LOG_COLUMNS, Spread, plan_impressions, write_log
 from tests.logs.sequences import boundary, compared, first_alarm
 from tests.logs.test_coverage import coverage
 
@@ -64,7 +64,7 @@ def _pages(method: str, columns: tuple[str, ...], rng: np.random.Generator) -> d
         rows[-1] += (page.to_json(),)
     names = ("query", "shown", "rankers", "owners", "rankings", "method", "page")
     made = dict(zip(names, zip(*rows, strict=True), strict=True))
-    return {name: pa.array(made[name], SCHEMA.field(name).type) for name in ("query", "shown", *columns)}
+    return {name: pa.array(made[name], LOG_COLUMNS[name].kind) for name in ("query", "shown", *columns)}
 
 
 def compared_in(path: Path) -> tuple[float, float, float]:

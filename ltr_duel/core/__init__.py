@@ -28,6 +28,7 @@ __all__ = [
     "random_below",
     "reference_of",
     "replacing",
+    "require_one_of",
     "run_tasks",
     "shuffle",
     "stream",

@@ -89,10 +89,22 @@ def unknown_name(kind: str, name: Any, legal: Iterable[str]) -> InputError:
 def require_one_of(kind: str, name: Any, legal: Collection[str]) -> None:
     """Refuse what is none of these names.
 
+    Parameters
+    ----------
+    kind : str
+        What it should be a name of.
+    name : object
+        What was given.
+    legal : collection of str
+
     Raises
     ------
     InputError
         As `unknown_name` says it, also for what is no name at all.
+
+    Examples
+    --------
+    >>> require_one_of("scale", "quick", ("quick", "paper"))
     """
     if not isinstance(name, str) or name not in legal:
         raise unknown_name(kind, name, legal)

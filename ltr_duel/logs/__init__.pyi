@@ -34,7 +34,6 @@ from .stopping import stopping_decisions as stopping_decisions
 from .stopping import stopping_sentence as stopping_sentence
 from .sums import Sequences as Sequences
 from .table import LOG_COLUMNS as LOG_COLUMNS
-from .table import SCHEMA as SCHEMA
 from .table import Impressions as Impressions
 from .table import LogColumn as LogColumn
 from .table import ragged as ragged

@@ -1,0 +1,2 @@
+from .answer import Advice as Advice
+from .api import advise as advise

@@ -1,0 +1,56 @@
+"""Intervals for what simulations show: of a share, of a mean, and of the worst of several."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from ltr_duel.core import FloatVector
+
+
+class Estimate(NamedTuple):
+    """A number with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {"value": self.value, "low": self.low, "high": self.high}
+
+
+def share(hits: int, n: int, confidence: float) -> Estimate:
+    """Return a share with the interval of Clopper and Pearson, which covers it with at least this chance."""
+    tail = (1 - confidence) / 2
+    low = float(stats.beta.ppf(tail, hits, n - hits + 1)) if hits > 0 else 0.0
+    high = float(stats.beta.ppf(1 - tail, hits + 1, n - hits)) if hits < n else 1.0
+    return Estimate(hits / n, low, high)
+
+
+def mean(values: ArrayLike, confidence: float) -> Estimate:
+    """Return a mean with Student's interval."""
+    sample = np.asarray(values, np.float64)
+    middle = float(sample.mean())
+    if len(sample) < 2:
+        return Estimate(middle, -np.inf, np.inf)
+    reach = float(stats.t.ppf((1 + confidence) / 2, len(sample) - 1) * sample.std(ddof=1) / np.sqrt(len(sample)))
+    return Estimate(middle, middle - reach, middle + reach)
+
+
+def upper_mean(values: FloatVector, surprise: float, error: float) -> float:
+    """Return an upper bound for a mean, whose values may have a rare high one that was not met yet.
+
+    Student's bound knows of no value that it has not seen. So one run more is counted, with ``surprise`` as its value.
+    """
+    sample = np.append(values, max(surprise, float(values.max())))
+    return float(sample.mean() + stats.t.ppf(1 - error, len(values) - 1) * sample.std(ddof=1) / np.sqrt(len(sample)))
+
+
+def lower_mean(values: FloatVector, error: float) -> float:
+    """Return Student's lower bound for a mean."""
+    spread = values.std(ddof=1) / np.sqrt(len(values))
+    return float(values.mean() - stats.t.ppf(1 - error, len(values) - 1) * spread)

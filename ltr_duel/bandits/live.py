@@ -28,6 +28,8 @@ class LivePolicy:
         How many comparisons there will be, for a policy that needs to know.
     seed : int
         Of the policy's own random numbers.
+    rng : numpy.random.Generator, optional
+        In place of a seed.
 
     Raises
     ------
@@ -44,13 +46,21 @@ class LivePolicy:
     1
     """
 
-    def __init__(self, policy: str | Policy, n_arms: int, *, horizon: int = 0, seed: int = 0) -> None:
+    def __init__(
+        self,
+        policy: str | Policy,
+        n_arms: int,
+        *,
+        horizon: int = 0,
+        seed: int = 0,
+        rng: np.random.Generator | None = None,
+    ) -> None:
         self._label, self._policy, self._params = POLICIES.configure(policy)
         n_arms = require_whole("the number of arms", n_arms, 1, 100_000)
         if self._policy.needs_horizon:
             horizon = require_whole(f"the horizon of {self._policy.name}", horizon, 1)
         self._state = self._policy.init(n_arms, horizon if self._policy.needs_horizon else 0, self._params)
-        self._rng = stream(seed, "live", self._label)
+        self._rng = stream(seed, "live", self._label) if rng is None else rng
         self._t, self._n_arms = 1, n_arms
         self._asked: tuple[int, ...] = ()
 

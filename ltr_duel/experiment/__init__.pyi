@@ -10,6 +10,16 @@ from .results import StudyResults as StudyResults
 from .run import make_plan as make_plan
 from .run import run_experiment as run_experiment
 from .scheduler import Report as Report
+from .schema import axis as axis
+from .schema import flag as flag
+from .schema import located as located
+from .schema import number as number
+from .schema import one_of as one_of
+from .schema import read_table as read_table
+from .schema import read_toml as read_toml
+from .schema import text as text
+from .schema import value as value
+from .schema import whole as whole
 from .spec import Spec as Spec
 from .spec import SpecFile as SpecFile
 from .spec import read_spec as read_spec

@@ -1,4 +1,4 @@
-"""Read a TOML table into a frozen dataclass: every error names the key path and what is legal.
+"""Read a TOML file, and its tables into frozen dataclasses: every error names the key path and what is legal.
 
 A dataclass says how each of its fields is read by `value`, `axis` (one value or a list of them), `table` and `tables`.
 """
@@ -6,8 +6,11 @@ A dataclass says how each of its fields is read by `value`, `axis` (one value or
 from __future__ import annotations
 
 import dataclasses
+import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ltr_duel.core import InputError, require_between, unknown_name
@@ -16,6 +19,30 @@ Table = TypeVar("Table")
 Reader = Callable[[Any], Any]
 
 _LONGEST = 4096  # characters of a text: the longest path
+_LONG_KEY = re.compile(r"(?<![\w-])(?:[\w-]++\s*+\.\s*+){50}")  # tomllib takes minutes for thousands of parts
+
+
+def read_toml(path: Path, content: str | None = None) -> tuple[str, dict[str, Any]]:
+    """Return the text of a TOML file, which may be given, and what it says.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is not TOML.
+    """
+    try:
+        content = path.read_text(encoding="utf-8") if content is None else content
+        if _LONG_KEY.search(content):
+            raise InputError(f"{path}: a key of more than 50 parts is none of an experiment")
+        return content, tomllib.loads(content)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except RecursionError:
+        raise InputError(f"{path}: its brackets are nested too deeply") from None
+    except InputError:
+        raise
+    except ValueError as error:  # not TOML, not text, or a number of thousands of digits
+        raise InputError(f"{path}: not TOML: {error}") from None
 
 
 def value(read: Reader, **default: Any) -> Any:

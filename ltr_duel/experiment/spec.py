@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import product
@@ -26,6 +24,7 @@ from ltr_duel.experiment.schema import (
     number,
     one_of,
     read_table,
+    read_toml,
     several,
     square,
     table,
@@ -42,7 +41,6 @@ from ltr_duel.simulation import REGRETS
 _NO_LIMIT = 10**15
 _MOST_LABELS = 10_000  # that one entry of the policies stands for
 _MOST_ARMS = 10_000  # of a matrix that is made: 800 MB
-_LONG_KEY = re.compile(r"(?<![\w-])(?:[\w-]++\s*+\.\s*+){50}")  # tomllib takes minutes for thousands of parts
 _LARGEST = 3.4028234e38  # in a float32
 
 
@@ -330,17 +328,7 @@ def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence
     ltr_duel.core.errors.InputError: one.toml: policies: no policy 'rubc'; did you mean 'rucb'? (...)
     """
     path = as_path("an experiment", path)
-    try:
-        content = path.read_text(encoding="utf-8") if content is None else content
-        if _LONG_KEY.search(content):
-            raise InputError(f"{path}: a key of more than 50 parts is none of an experiment")
-        given = tomllib.loads(content)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except RecursionError:
-        raise InputError(f"{path}: its brackets are nested too deeply") from None
-    except ValueError as error:  # not TOML, not text, or a number of thousands of digits
-        raise InputError(f"{path}: not TOML: {error}") from None
+    content, given = read_toml(path, content)
     named = several(text, given["plugins"], f"{path}: plugins") if "plugins" in given else ()
     with located(f"{path}: plugins"):  # before the rest: the policies may come from them
         loaded = [load_plugin(one) for one in [*plugins, *(path.parent / one for one in named)]]

@@ -1,0 +1,63 @@
+"""What is asked of a live experiment, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+
+class Decide(NamedTuple):
+    """A search was made; which list is to be shown is asked.
+
+    Examples
+    --------
+    >>> Decide("red shoes", {"old": ["a", "b"], "new": ["b", "c"]}).user
+    ''
+    """
+
+    query: str
+    rankings: Mapping[str, Sequence[Hashable]]  # ranker -> document ids, best first
+    user: str = ""  # who asked; empty if nobody knows
+
+
+class Record(NamedTuple):
+    """A page was seen, and this was clicked.
+
+    Examples
+    --------
+    >>> Record("token", ["a"]).clicks
+    ['a']
+    """
+
+    token: str
+    clicks: Iterable[Hashable]  # ids of shown documents, in any order; none is no click
+
+
+class Decision(NamedTuple):
+    """A page to show.
+
+    Examples
+    --------
+    >>> Decision(1, ("a", "b"), ("old", "new"), "token", 1800.0).shown
+    ('a', 'b')
+    """
+
+    page: int  # number of the page, from 1
+    shown: tuple[Any, ...]  # document ids, from the top
+    rankers: tuple[str, ...]  # whose lists are on it; one alone is not compared
+    token: str  # for `Record`
+    expires: float  # when it counts as seen without clicks: seconds of the experiment's clock
+
+
+class Recorded(NamedTuple):
+    """Clicks that were counted.
+
+    Examples
+    --------
+    >>> Recorded(1, ("old", "new"), {("old", "new"): -1.0}).credit
+    {('old', 'new'): -1.0}
+    """
+
+    page: int
+    rankers: tuple[str, ...]
+    credit: dict[tuple[str, str], float]  # who won: +1 the first, -1 the second, 0 a tie; nothing of a plain page

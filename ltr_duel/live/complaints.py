@@ -1,0 +1,55 @@
+"""What a client of a live experiment may be told. Each is one sentence that holds no key and no path of the server."""
+
+from __future__ import annotations
+
+from ltr_duel.core import InputError
+
+
+class TokenError(InputError):
+    """A token is none of this experiment's: damaged, signed by nobody who may, or made for another experiment.
+
+    Examples
+    --------
+    >>> issubclass(TokenError, InputError)
+    True
+    """
+
+
+class ExpiredError(InputError):
+    """The deadline of a page has passed: it counts as seen without clicks.
+
+    Examples
+    --------
+    >>> issubclass(ExpiredError, InputError)
+    True
+    """
+
+
+class UsedError(InputError):
+    """The clicks of a page were counted already.
+
+    Examples
+    --------
+    >>> issubclass(UsedError, InputError)
+    True
+    """
+
+
+class BusyError(InputError):
+    """As many pages are open as the settings allow.
+
+    Examples
+    --------
+    >>> issubclass(BusyError, InputError)
+    True
+    """
+
+
+class StoreError(InputError):
+    """The store cannot be written now: nothing of the request happened, and it may be repeated.
+
+    Examples
+    --------
+    >>> issubclass(StoreError, InputError)
+    True
+    """

@@ -1,0 +1,246 @@
+"""The settings of a live experiment, and the file that holds them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from ltr_duel.bandits import POLICIES, LivePolicy, Policy
+from ltr_duel.core import InputError, Streams, as_path, replacing, unknown_name
+from ltr_duel.experiment import axis, number, one_of, read_table, read_toml, text, value, whole
+from ltr_duel.interleaving import METHODS
+from ltr_duel.simulation import RunKey, run_streams
+
+ORDERS = ("arrival", "shown")
+_MOST_RANKERS = 200
+_NO_LIMIT = 10**15
+
+
+def _policy(given: Any) -> str:
+    return POLICIES.configure(text(given)).label
+
+
+def _method(given: Any) -> str:
+    return METHODS.configure(text(given)).label
+
+
+def _text_or_nothing(given: Any) -> str:
+    return "" if given == "" else text(given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What a live experiment is: the table ``[experiment]`` of its file.
+
+    Parameters
+    ----------
+    name : str
+        For people.
+    rankers : tuple of str
+        2 to 200 names.
+    policy : str
+        Which rankers to compare next, with parameters.
+    method : str
+        How they are compared; it must be able to compare what the policy asks for.
+    outcome : str
+        The outcome rule; the method's default if empty.
+    top : int
+        Documents shown, 1 to 1,000.
+    horizon : int
+        Comparisons there will be; needed by policies that need to know.
+    confidence : float
+        Of what is said about winners, however often one looks; above 0 and below 1.
+    margin : float
+        Mean outcome, 0 to 1, that would not matter.
+    seed : int
+        Of everything random.
+    deadline : float
+        Seconds after which a page counts as seen without clicks.
+    max_open : int
+        Pages that may wait for their clicks at once.
+    order : {"arrival", "shown"}
+        Whether outcomes of the same rankers reach the policy in the order in which they arrive, or in that in which
+        their pages were shown. The first waits for nobody; the second has the policy's law even if the delay has to do
+        with the clicks.
+    serve : mapping
+        The table ``[serve]`` as it stands in the file.
+
+    Raises
+    ------
+    InputError
+        For a value that is not legal, or a method that cannot compare what the policy asks for.
+
+    Examples
+    --------
+    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="rucb")
+    >>> settings.method, settings.top
+    ('team_draft', 10)
+    """
+
+    name: str = value(text)
+    rankers: tuple[str, ...] = axis(text)
+    policy: str = value(_policy)
+    method: str = value(_method, default="team_draft")
+    outcome: str = value(_text_or_nothing, default="")
+    top: int = value(whole(1, 1000), default=10)
+    horizon: int = value(whole(0, _NO_LIMIT), default=0)
+    confidence: float = value(number(1e-9, 1 - 1e-9), default=0.95)
+    margin: float = value(number(0, 1), default=0.0)
+    seed: int = value(whole(-_NO_LIMIT, _NO_LIMIT), default=0)
+    deadline: float = value(number(0.001, 1e9), default=1800.0)
+    max_open: int = value(whole(1, 10**6), default=10_000)
+    order: str = value(one_of("order of outcomes", ORDERS), default="arrival")
+    serve: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        for one in _fields():
+            given = getattr(self, one.name)
+            read = one.metadata["read"](list(given) if isinstance(given, tuple) else given, one.name)
+            object.__setattr__(self, one.name, read)
+        if not 2 <= len(self.rankers) <= _MOST_RANKERS:
+            raise InputError(f"rankers: there must be 2 to {_MOST_RANKERS}, not {len(self.rankers)}")
+        if self.policy_component.needs_horizon and not self.horizon:
+            raise InputError(f"horizon: policy '{self.policy}' needs to know how many comparisons there will be")
+        self._check_method()
+
+    @property
+    def policy_component(self) -> Policy:
+        """The policy as it is registered."""
+        return POLICIES.configure(self.policy).component
+
+    def _check_method(self) -> None:
+        slates = self.policy_component.feedback == "slate"
+        method = METHODS.configure(self.method).component
+        if not (method.slates if slates else method.pairs):
+            kind = "sets of rankers" if slates else "two rankers"
+            able = ", ".join(one.name for one in METHODS if (one.slates if slates else one.pairs))
+            raise InputError(
+                f"method: '{self.method}' does not compare {kind}, as '{self.policy}' asks for; use {able}"
+            )
+        rule = self.outcome or method.outcomes[0]
+        if rule not in method.outcomes:
+            raise unknown_name(f"outcome rule of {method.name} called", rule, method.outcomes)
+        if rule == "expectation":
+            raise InputError("outcome: 'expectation' is a number, for estimating matrices; a policy needs a winner")
+        if slates and rule != method.outcomes[0]:
+            raise InputError(f"outcome: '{rule}' is for two rankers, and '{self.policy}' compares sets")
+        object.__setattr__(self, "outcome", rule)
+
+
+def _fields() -> list[Any]:
+    return [one for one in dataclasses.fields(Settings) if "read" in one.metadata]
+
+
+def read_settings(path: str | Path) -> Settings:
+    r"""Read the settings of a live experiment.
+
+    Parameters
+    ----------
+    path : path
+        A TOML file with a table ``[experiment]``, whose keys are those of `Settings`; ``[serve]`` is kept as it is.
+
+    Returns
+    -------
+    Settings
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is not TOML, or holds what is not legal; the sentence names the key.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "live.toml"
+    ...     _ = path.write_text('[experiment]\nname = "shoes"\nrankers = ["old", "new"]\npolicy = "rucb"\n')
+    ...     read_settings(path).rankers
+    ('old', 'new')
+    """
+    path = as_path("the settings", path)
+    _, given = read_toml(path)
+    for key in given:
+        if key not in ("experiment", "serve"):
+            raise InputError(f"{path}: {unknown_name('key', key, ('experiment', 'serve'))}")
+    if "experiment" not in given:
+        raise InputError(f"{path}: the table [experiment] is missing")
+    serve = given.get("serve", {})
+    if not isinstance(serve, dict):
+        raise InputError(f"{path}: serve: must be a table")
+    return dataclasses.replace(read_table(Settings, given["experiment"], f"{path}: experiment"), serve=serve)
+
+
+def write_settings(settings: Settings, path: str | Path) -> None:
+    """Write settings to a file that `read_settings` reads; what is as by default is left out.
+
+    Parameters
+    ----------
+    settings : Settings
+    path : path
+        The file appears whole or not at all.
+
+    Raises
+    ------
+    InputError
+        If the place cannot be written to.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "live.toml"
+    ...     write_settings(Settings(name="shoes", rankers=("old", "new"), policy="rucb"), path)
+    ...     read_settings(path).policy
+    'rucb'
+    """
+    with replacing(path) as temporary:
+        temporary.write_text(settings_text(settings), encoding="utf-8")
+
+
+def settings_text(settings: Settings) -> str:
+    """Return settings as TOML."""
+    default = METHODS.configure(settings.method).component.outcomes[0]
+    table = {}
+    for one in _fields():
+        given = getattr(settings, one.name)
+        if given != one.default and (one.name, given) != ("outcome", default):
+            table[one.name] = list(given) if isinstance(given, tuple) else given
+    content: dict[str, Any] = {"experiment": table}
+    if settings.serve:
+        content["serve"] = dict(settings.serve)
+    return tomli_w.dumps(content)
+
+
+def live_streams(settings: Settings) -> Streams:
+    """Return the streams of the first repetition of a simulation with this policy and seed."""
+    _, policy, params = POLICIES.configure(settings.policy)
+    return run_streams(RunKey({}, policy.name, params._asdict(), settings.horizon, 0, settings.seed))
+
+
+def live_policy(settings: Settings) -> LivePolicy:
+    """Make the policy that settings ask for.
+
+    Its random numbers are those of the first repetition of a simulation with the same seed: told the same
+    outcomes, it takes the same path.
+
+    Parameters
+    ----------
+    settings : Settings
+
+    Returns
+    -------
+    LivePolicy
+
+    Examples
+    --------
+    >>> policy = live_policy(Settings(name="shoes", rankers=("old", "new"), policy="rucb"))
+    >>> len(policy.ask())
+    2
+    """
+    streams = live_streams(settings)
+    return LivePolicy(settings.policy, len(settings.rankers), horizon=settings.horizon, rng=streams.policy)

@@ -1,0 +1,189 @@
+"""Tokens of pages: who holds one may say, once and in time, what was clicked on one page of one experiment.
+
+    v1.<key id>.<experiment, page, deadline>.<HMAC-SHA256 of what stands before>
+
+in the URL-safe alphabet of base64. Nothing in a token is secret; nothing in it can be changed without a key.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import os
+import re
+import secrets
+import struct
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from ltr_duel.core import InputError, as_path, shown
+from ltr_duel.live.complaints import TokenError
+
+KEYS_VARIABLE = "LTR_DUEL_LIVE_KEYS"
+_VERSION = "v1"
+_FEWEST_BYTES, _MOST_KEYS = 16, 100
+_LONGEST_FILE, _LONGEST_TOKEN = 100_000, 300
+_KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
+_BODY = struct.Struct(">16sQQ")  # experiment, page, deadline in milliseconds
+
+
+class Claim(NamedTuple):
+    """What a token says."""
+
+    experiment: bytes  # (16,)
+    page: int
+    expires: int  # milliseconds
+
+
+class Keys(Mapping[str, bytes]):
+    """Secrets by their ids: the first one signs, each of them is believed. So a key is changed without a gap.
+
+    Parameters
+    ----------
+    secrets : mapping of str to bytes
+        At least one; ids of 1 to 32 letters, digits, ``_`` and ``-``, secrets of at least 16 bytes.
+
+    Raises
+    ------
+    InputError
+        For none, or what is no such id or secret. No message holds a secret.
+
+    Examples
+    --------
+    >>> keys = Keys({"2026": bytes(range(32)), "2025": bytes(32)})
+    >>> list(keys), repr(keys)
+    (['2026', '2025'], "Keys of '2026', '2025'")
+    """
+
+    def __init__(self, secrets: Mapping[str, bytes]) -> None:
+        if not isinstance(secrets, Mapping) or not 1 <= len(secrets) <= _MOST_KEYS:
+            raise InputError(f"there must be 1 to {_MOST_KEYS} keys, as a mapping of ids to secrets")
+        for name, secret in secrets.items():
+            if not isinstance(name, str) or not _KEY_ID.fullmatch(name):
+                raise InputError(f"the id of a key is 1 to 32 letters, digits, '_' or '-', not {shown(name)}")
+            if not isinstance(secret, bytes) or len(secret) < _FEWEST_BYTES:
+                raise InputError(f"the secret of key '{name}' must be at least {_FEWEST_BYTES} bytes")
+        self._secrets = dict(secrets)
+        self._signing = next(iter(self._secrets))
+
+    @classmethod
+    def random(cls) -> Keys:
+        """Make one that nobody knows: its tokens end with the process."""
+        return cls({"process": secrets.token_bytes(32)})
+
+    def __getitem__(self, name: str) -> bytes:
+        return self._secrets[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._secrets)
+
+    def __len__(self) -> int:
+        return len(self._secrets)
+
+    def __repr__(self) -> str:
+        return f"Keys of {', '.join(map(repr, self))}"
+
+    def sign(self, claim: Claim) -> str:
+        """Return the token of a claim."""
+        said = f"{_VERSION}.{self._signing}.{_encoded(_BODY.pack(*claim))}"
+        return f"{said}.{_encoded(self._mac(self._signing, said))}"
+
+    def verify(self, token: str, experiment: bytes) -> Claim:
+        """Return what a token of this experiment says.
+
+        Raises
+        ------
+        TokenError
+            If it is none.
+        """
+        if not isinstance(token, str) or len(token) > _LONGEST_TOKEN or not token.isascii():
+            raise TokenError("this is no token of a page")
+        said, _, mac = token.rpartition(".")
+        parts = said.split(".")
+        if len(parts) != 3 or parts[0] != _VERSION:
+            raise TokenError("this is no token of a page")
+        if parts[1] not in self._secrets or not hmac.compare_digest(_encoded(self._mac(parts[1], said)), mac):
+            raise TokenError("the token is not signed by a key of this experiment")
+        claim = Claim(*_BODY.unpack(_decoded(parts[2])))
+        if claim.experiment != experiment:
+            raise TokenError("the token is of another experiment")
+        return claim
+
+    def _mac(self, name: str, said: str) -> bytes:
+        return hmac.digest(self._secrets[name], said.encode("ascii"), "sha256")
+
+
+def _encoded(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode("ascii")
+
+
+def _decoded(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def read_keys(path: str | Path | None = None) -> Keys:
+    """Read keys from a file, or from the environment variable ``LTR_DUEL_LIVE_KEYS``.
+
+    Parameters
+    ----------
+    path : path, optional
+        A text with a key on each line: its id and its secret in hexadecimal digits; what follows ``#`` is a comment.
+        The variable holds the same lines; ``,`` may stand for the end of a line, and ``:`` between id and secret.
+
+    Returns
+    -------
+    Keys
+        In the order of the lines: the first one signs.
+
+    Raises
+    ------
+    InputError
+        If there are none, or a line is not one; the sentence names the line and not the secret.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "keys"
+    ...     _ = path.write_text(f"2026 {'ab' * 32}  # signs")
+    ...     read_keys(path)
+    Keys of '2026'
+    """
+    if path is None:
+        place, content = KEYS_VARIABLE, os.environ.get(KEYS_VARIABLE, "")
+        if not content:
+            raise InputError(f"there is no key: name a file of keys, or set {KEYS_VARIABLE}")
+    else:
+        place = str(path)
+        content = _content(as_path("a file of keys", path))
+    found: dict[str, bytes] = {}
+    for number, line in enumerate(content.replace(",", "\n").split("\n"), start=1):
+        words = line.partition("#")[0].replace(":", " ").split()
+        if not words:
+            continue
+        try:
+            name, digits = words
+            secret = bytes.fromhex(digits)
+        except ValueError:
+            raise InputError(f"{place}:{number}: a key is an id and a secret in hexadecimal digits") from None
+        if name in found:
+            raise InputError(f"{place}:{number}: there is a key '{name}' already")
+        found[name] = secret
+    try:
+        return Keys(found)
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from None
+
+
+def _content(path: Path) -> str:
+    try:
+        with path.open(encoding="ascii") as file:
+            content = file.read(_LONGEST_FILE + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: a file of keys is ASCII text") from None
+    if len(content) > _LONGEST_FILE:
+        raise InputError(f"{path}: a file of keys has at most {_LONGEST_FILE:,} characters")
+    return content

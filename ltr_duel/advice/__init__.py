@@ -6,4 +6,4 @@ A client of what the floors below export; nothing but the command line imports i
 import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
-__all__ = ["Advice", "advise"]
+__all__ = ["Advice", "advise", "try_candidates"]

@@ -188,8 +188,10 @@ class Advice:
         return save_advice(self, Path(folder))
 
 
-def showing_of(trials: Trials, times: IntVector, users: str, confidence: float, level: float) -> Showing:
-    """Describe runs in one world; each interval has the confidence ``level``."""
+def showing_of(
+    trials: Trials, times: IntVector, users: str, confidence: float, level: float, surprise: float
+) -> Showing:
+    """Describe runs in one world; each interval has the confidence ``level``. For ``surprise`` see `upper_mean`."""
     runs = len(trials.right)
     curve = tuple(share(int(hits), runs, level) for hits in trials.right.sum(axis=0))
     return Showing(
@@ -199,14 +201,14 @@ def showing_of(trials: Trials, times: IntVector, users: str, confidence: float, 
         reached(curve, times, confidence),
         mean(trials.lost[:, -1], level),
         mean(trials.regret[:, -1], level),
-        mean(trials.after[:, -1], level),
-        mean(trials.loss, level),
+        mean(trials.after[:, -1], level, surprise),
+        mean(trials.loss, level, surprise),
         curve,
     )
 
 
 def worst_of(worlds: tuple[Showing, ...], times: IntVector, confidence: float) -> Showing:
-    """Return the worst of each number. Where all intervals hold, so do these, as the worst lies between the worst ends."""
+    """Return the worst of each number. Where all intervals hold, so does this one, from worst end to worst end."""
     curve = tuple(Estimate(*np.min(at, axis=0).tolist()) for at in zip(*(one.curve for one in worlds), strict=True))
     highest = [
         Estimate(*np.max([getattr(one, name) for one in worlds], axis=0).tolist())
@@ -217,7 +219,7 @@ def worst_of(worlds: tuple[Showing, ...], times: IntVector, confidence: float) -
 
 
 def reached(curve: tuple[Estimate, ...], times: IntVector, confidence: float) -> Reached:
-    """Return from when on the curve stays at the confidence; at the earliest by its upper, at the latest by its lower end."""
+    """Return from when on the curve stays at the confidence, and the same of its upper and of its lower end."""
     value, low, high = (
         _from(np.array([getattr(one, part) for one in curve]) >= confidence, times) for part in ("value", "high", "low")
     )

@@ -31,18 +31,19 @@ def share(hits: int, n: int, confidence: float) -> Estimate:
     return Estimate(hits / n, low, high)
 
 
-def mean(values: ArrayLike, confidence: float) -> Estimate:
-    """Return a mean with Student's interval."""
+def mean(values: ArrayLike, confidence: float, surprise: float | None = None) -> Estimate:
+    """Return a mean with Student's interval; with a ``surprise``, as `upper_mean` has it, on its upper side."""
     sample = np.asarray(values, np.float64)
+    tail = (1 - confidence) / 2
+    low = lower_mean(sample, tail)
     middle = float(sample.mean())
-    if len(sample) < 2:
-        return Estimate(middle, -np.inf, np.inf)
-    reach = float(stats.t.ppf((1 + confidence) / 2, len(sample) - 1) * sample.std(ddof=1) / np.sqrt(len(sample)))
-    return Estimate(middle, middle - reach, middle + reach)
+    if surprise is None:
+        return Estimate(middle, low, 2 * middle - low)
+    return Estimate(middle, max(low, float(sample.min())), upper_mean(sample, middle + surprise, tail))
 
 
 def upper_mean(values: FloatVector, surprise: float, error: float) -> float:
-    """Return an upper bound for a mean, whose values may have a rare high one that was not met yet.
+    """Return an upper bound for a mean of values that may have a rare high one, which was not met yet.
 
     Student's bound knows of no value that it has not seen. So one run more is counted, with ``surprise`` as its value.
     """

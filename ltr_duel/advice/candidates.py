@@ -18,7 +18,7 @@ _PAIR_METHODS = ("team_draft", "probabilistic")
 _SET_METHODS = ("team_draft", "sosm", "probabilistic", "pairwise_preference")
 # The first is the comparison without a bandit; the others lead, or come close to it, in docs/state_of_the_art.md, and
 # need not know the horizon, so that an experiment may be stopped or prolonged.
-_PAIR_POLICIES = ("round_robin", "rucb", "rmed1", "double_thompson", "self_sparring")
+_PAIR_POLICIES = ("round_robin", "rucb", "double_thompson_plus", "self_sparring", "winner_stays_strong", "versatile_db")
 _SET_POLICIES = ("mdb", "multi_self_sparring")
 # Not `optimized_multileave` and `roughly_optimized`: they solve a linear program for each page.
 DEFAULTS = (
@@ -56,9 +56,9 @@ def candidates_named(words: Sequence[str] = ()) -> list[Candidate]:
         For a name that is not ``policy/method``, is given twice, or joins a policy with a method that compares
         something else; or where only the A/B test is left.
     """
-    if isinstance(words, str):
-        words = (words,)
-    found = [_candidate(word) for word in words or DEFAULTS]
+    if not isinstance(words, Sequence):
+        raise InputError(f"candidates are a list of texts, not {shown(words)}")
+    found = [_candidate(word) for word in ((words,) if isinstance(words, str) else words) or DEFAULTS]
     labels = [one.label for one in found]
     twice = next((label for label in labels if labels.count(label) > 1), None)
     if twice:

@@ -54,7 +54,8 @@ def _page(advice: Advice, picture: bytes, live: str) -> str:
     return render_page(
         _TEMPLATE,
         title=f"What to deploy for {len(s['rankers'])} rankers",
-        subtitle=f"{s['corpus']}: {s['queries']:,} queries; {s['budget']:,} impressions; users: {', '.join(s['clicks'])}",
+        subtitle=f"{s['corpus']}: {s['queries']:,} queries; {s['budget']:,} impressions;"
+        f" users: {', '.join(s['clicks'])}",
         confidence=f"{s['confidence']:.0%}",
         measure=s["measure"],
         settings={name: ", ".join(value) if isinstance(value, list) else value for name, value in s.items()},

@@ -14,8 +14,19 @@ from numpy.typing import NDArray
 
 from ltr_duel.advice.judging import judge
 from ltr_duel.bandits import duel
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, SignMatrix, Streams, coin, implement, kernel
-from ltr_duel.core import random_below, sign
+from ltr_duel.core import (
+    FloatMatrix,
+    FloatVector,
+    IntMatrix,
+    IntVector,
+    SignMatrix,
+    Streams,
+    coin,
+    implement,
+    kernel,
+    random_below,
+    sign,
+)
 from ltr_duel.interleaving import Comparison, compare_pair
 
 
@@ -74,14 +85,14 @@ def fill_tape(
             tape.played[pair] += 1
 
 
-def _duel(tape: Tape, first: int, second: int, streams: Streams) -> int:
-    pair = tape.number[first, second]
-    place = tape.used[pair] % tape.outcome.shape[1]
-    tape.used[pair] += 1
-    tape.seen[0] += tape.ndcg[pair, place]
-    tape.met[first] += 0.5
-    tape.met[second] += 0.5
-    outcome = tape.outcome[pair, place]
+def _duel(oracle: Tape, first: int, second: int, streams: Streams) -> int:
+    pair = oracle.number[first, second]
+    place = oracle.used[pair] % oracle.outcome.shape[1]
+    oracle.used[pair] += 1
+    oracle.seen[0] += oracle.ndcg[pair, place]
+    oracle.met[first] += 0.5
+    oracle.met[second] += 0.5
+    outcome = oracle.outcome[pair, place]
     return outcome if first < second else -outcome
 
 

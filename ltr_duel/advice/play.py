@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -39,17 +40,25 @@ class Source:
     comparer : Comparer
     budget : int
         Impressions, which policies that need a horizon are told.
+    compiled : bool
+        False runs the same text as plain Python.
     """
 
     candidate: Candidate
     world: World
     comparer: Comparer
     budget: int
+    compiled: bool = True
 
     @classmethod
-    def of(cls, candidate: Candidate, world: World, budget: int) -> Source:
+    def of(cls, candidate: Candidate, world: World, budget: int, *, compiled: bool = True) -> Source:
         """Put a candidate into a world."""
-        return cls(candidate, world, Comparer(world.rankings, world.users, candidate.method, "", world.top), budget)
+        comparer = Comparer(world.rankings, world.users, candidate.method, "", world.top)
+        return cls(candidate, world, comparer, budget, compiled)
+
+    def kernel(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a kernel that works on comparisons, or its text."""
+        return function if self.compiled and self.comparer.compiled else interpreted(function)
 
     def start(self, seed: int, *names: str | int) -> Player:
         """Begin the run whose random streams have these names, beside those of candidate and users."""
@@ -102,9 +111,9 @@ class _OfPairs(_OfPolicy):
         pairs = max(1, n_arms * (n_arms - 1) // 2)
         self._length = min(max(source.budget // (_AHEAD * pairs), _SHORTEST), _LONGEST)
         comparison, self._tape = source.comparer.open(), new_tape(n_arms, self._length)
-        self._fill = fill_tape if source.comparer.compiled else interpreted(fill_tape)
+        self._fill = source.kernel(fill_tape)
         self._given = (self._tape, comparison, world.worth, world.discount, world.turned, streams)
-        super().__init__(source, streams, self._tape, compiled=True)
+        super().__init__(source, streams, self._tape, compiled=source.compiled)
 
     def advance(self, t: int) -> tuple[int, float, FloatVector]:
         while self.run.t < t:
@@ -128,7 +137,7 @@ class _OfSets(_OfPolicy):
             np.zeros(1),
             np.zeros(len(world.ndcg)),
         )
-        super().__init__(source, streams, oracle, compiled=source.comparer.compiled)
+        super().__init__(source, streams, oracle, compiled=source.compiled and source.comparer.compiled)
 
     def advance(self, t: int) -> tuple[int, float, FloatVector]:
         self.run.advance(t)
@@ -141,10 +150,10 @@ class _Apart(Player):
     def __init__(self, source: Source, streams: Streams) -> None:
         self._world, self._streams, self._comparison = source.world, streams, source.comparer.open()
         self._score, self._shown = np.zeros(len(source.world.ndcg)), np.zeros(len(source.world.ndcg), np.int64)
-        self._t = 0
+        self._show, self._t = source.kernel(show_apart), 0
 
     def advance(self, t: int) -> tuple[int, float, FloatVector]:
-        show_apart(self._comparison, t - self._t, self._score, self._shown, self._streams)
+        self._show(self._comparison, t - self._t, self._score, self._shown, self._streams)
         self._t = t
         exposure = self._shown.astype(np.float64)
         return best_apart(self._score, self._shown), float(exposure @ self._world.ndcg), exposure

@@ -91,12 +91,12 @@ def race(n: int, shoot: Shoot, sizes: Sequence[int], *, surprise: float, confide
     return Finish(sorted(left, key=lambda k: (scores[k], k)), behind, scores, shots, rounds)
 
 
-def bounds_of(
-    candidates: Sequence[Sequence[Shots]], surprise: float, level: float
-) -> tuple[FloatVector, FloatVector]:
+def bounds_of(candidates: Sequence[Sequence[Shots]], surprise: float, level: float) -> tuple[FloatVector, FloatVector]:
     """Return the lower and the upper bound of each candidate's largest mean loss."""
     low = [max(lower_mean(one.loss, level) for one in worlds) for worlds in candidates]
-    high = [max(upper_mean(one.loss, float(one.loss.mean()) + surprise, level) for one in worlds) for worlds in candidates]
+    high = [
+        max(upper_mean(one.loss, float(one.loss.mean()) + surprise, level) for one in worlds) for worlds in candidates
+    ]
     return np.array(low), np.array(high)
 
 

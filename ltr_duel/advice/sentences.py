@@ -14,8 +14,8 @@ def advice_lines(advice: Advice) -> list[str]:
     if advice.surest:
         row = next(row for row in advice.rows if row.candidate == advice.surest)
         lines.append(
-            f"Surer, but dearer: {named(row.candidate)} is right with probability {percent(row.worst.right)}, and costs"
-            f" {ndcg(row.worst.lost)} a list on the way."
+            f"To be {advice.settings['confidence']:.0%} sure, deploy {named(row.candidate)}: it is right with probability"
+            f" {percent(row.worst.right)}, and loses {ndcg(row.worst.lost)} a list on the way."
         )
     if advice.enough is not None:
         lines.append(_enough(advice, advice.enough))
@@ -26,46 +26,45 @@ def advice_lines(advice: Advice) -> list[str]:
 def _deploy(advice: Advice, row: Row) -> str:
     s = advice.settings
     users = "these users" if len(s["clicks"]) == 1 else f"whichever of {len(s['clicks'])} ways users click"
-    small = (
-        f"{s['budget']:,} impressions are too few to be {s['confidence']:.0%} sure, whatever is deployed. The best to do"
-        " with them: deploy"
-        if advice.verdict == "too small"
-        else "Deploy"
-    )
+    begin = "Deploy"
+    if advice.verdict == "too small":
+        begin = (
+            f"{s['budget']:,} impressions are too few to be {s['confidence']:.0%} sure, whatever is deployed."
+            " To do the best with them, deploy"
+        )
     return (
-        f"{small} {named(row.candidate)}. After {s['budget']:,} impressions it names the best ranker, or one within"
+        f"{begin} {named(row.candidate)}. After {s['budget']:,} impressions it names the best ranker, or one within"
         f" {plain(s['margin'])} {s['measure']} of it, with probability {percent(row.worst.right)}, {users}."
     )
 
 
 def _known(advice: Advice, row: Row) -> str:
-    s, at = advice.settings, row.worst.sure_at
+    sure, at = f"{advice.settings['confidence']:.0%}", row.worst.sure_at
     if at.value is None:
-        return f"It does not come to {s['confidence']:.0%} within the budget."
-    return f"It is {s['confidence']:.0%} sure from {impressions(at)} impressions on."
+        return f"It does not come to {sure} within the budget."
+    return f"It is {sure} sure from {impressions(at)} impressions on."
 
 
 def _cost(advice: Advice, row: Row) -> str:
-    s = advice.settings
-    incumbent = advice.ndcg[advice.best] - advice.ndcg[s["incumbent"]]
+    s, best = advice.settings, advice.ndcg[advice.best]
     return (
-        f"On the way users lose {ndcg(row.worst.lost)} {s['measure']} a list against the best ranker"
-        f" ('{advice.best}', {plain(advice.ndcg[advice.best])}), and the rankers that are compared {ndcg(row.worst.regret)};"
-        f" showing the incumbent '{s['incumbent']}' to everybody loses {plain(incumbent)}."
+        f"On the way users lose {ndcg(row.worst.lost)} {s['measure']} a list against the best ranker, '{advice.best}'"
+        f" ({plain(best)}); the rankers on these lists are {ndcg(row.worst.regret)} below it (regret). Showing the"
+        f" incumbent '{s['incumbent']}' to everybody loses {plain(best - advice.ndcg[s['incumbent']])}."
     )
 
 
 def _enough(advice: Advice, found: Enough) -> str:
-    sure = f"{advice.settings['confidence']:.0%}"
+    right = f"there it is right in {percent(found.right)} of {found.runs} runs"
     if found.budget is not None:
-        return f"{found.budget:,} impressions would do: {named(found.candidate)} is right there in {percent(found.right)}."
-    wrong = (
-        f"; it then mostly names '{found.named}', which clicks prefer and which is {plain(found.named_gap)} worse by the"
-        " grades"
-        if found.named_gap > advice.settings["margin"]
-        else ""
-    )
-    return f"Not even {found.tried:,} impressions make it {sure} sure: it is right there in {percent(found.right)}{wrong}."
+        return f"{found.budget:,} impressions would do: {right}."
+    wrong = ""
+    if found.named_gap > advice.settings["margin"]:
+        wrong = (
+            f"; what it names most often is '{found.named}', which clicks prefer, and which by the grades is"
+            f" {plain(found.named_gap)} worse than the best"
+        )
+    return f"Not even {found.tried:,} impressions would do: {right}{wrong}."
 
 
 def _runner_up(advice: Advice) -> list[str]:

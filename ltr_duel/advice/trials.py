@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, MarkMa
 
 
 class Trials(NamedTuple):
-    """Runs of one candidate in one world: R runs, C checkpoints, K rankers. NDCG and regret are means per impression."""
+    """Runs of one candidate in one world: R runs, C checkpoints. NDCG and regret are means per impression."""
 
     named: IntMatrix  # (R, C)
     lost: FloatMatrix  # (R, C) NDCG of the best ranker, less that of the lists users saw until then
@@ -24,7 +24,7 @@ class Trials(NamedTuple):
 
     @property
     def loss(self) -> FloatVector:
-        """What users lose over the budget, and over as many impressions after it; per impression of the budget, (R,)."""
+        """What users lose over the budget and over as many impressions after it, per impression of the budget; (R,)."""
         return np.asarray(self.lost[:, -1] + self.after[:, -1])
 
     def and_more(self, others: Trials) -> Trials:
@@ -37,9 +37,7 @@ def gathered(world: World, times: IntVector, runs: Sequence[Played]) -> Trials:
     named = np.stack([run.named for run in runs])
     seen, exposure = np.stack([run.seen for run in runs]), np.stack([run.exposure for run in runs])
     best = float(world.ndcg.max())
-    return Trials(
-        named, best - seen / times, exposure @ world.gaps / times, world.gaps[named], world.right[named]
-    )
+    return Trials(named, best - seen / times, exposure @ world.gaps / times, world.gaps[named], world.right[named])
 
 
 class Wanted(NamedTuple):
@@ -60,17 +58,16 @@ class Laboratory:
     times : ndarray of int64
         Checkpoints.
     seed, jobs : int
+    compiled : bool
     """
 
-    def __init__(self, budget: int, times: IntVector, seed: int, jobs: int) -> None:
-        self.budget, self.times, self._seed, self._jobs = budget, times, seed, jobs
-        self._ready: set[tuple[str, bool]] = set()
+    def __init__(self, budget: int, times: IntVector, seed: int, jobs: int, *, compiled: bool = True) -> None:
+        self.budget, self.times, self._seed, self._jobs, self._compiled = budget, times, seed, jobs, compiled
+        self._ready: set[str] = set()
 
     def run(self, wanted: Sequence[Wanted], stage: str, label: str) -> list[Trials]:
         """Do the runs; those of another stage are independent of them."""
-        sources = [Source.of(one.candidate, one.world, self.budget) for one in wanted]
-        for source in sources:
-            self._prepare(source)
+        sources = [self._source(one, self.budget) for one in wanted]
         tasks = [(k, number) for k, one in enumerate(wanted) for number in range(one.begin, one.end)]
         runs: list[list[Played]] = [[] for _ in wanted]
         answers = self._all(
@@ -84,25 +81,23 @@ class Laboratory:
         self, wanted: Wanted, stage: str, label: str, factors: Sequence[int], enough: Callable[[Trials], bool]
     ) -> tuple[int, Trials]:
         """Prolong runs to multiples of the budget until the numbers at their end are enough, or the last factor."""
-        source = Source.of(wanted.candidate, wanted.world, self.budget * factors[-1])
-        self._prepare(source)
+        source = self._source(wanted, self.budget * factors[-1])
         players = [source.start(self._seed, stage, number) for number in range(wanted.begin, wanted.end)]
         for factor in factors:
             times = np.array([self.budget * factor])
-            runs = list(self._all(lambda player, times=times: player.play(times), players, label))  # type: ignore[misc]
+            runs = list(self._all(lambda player, at=times: player.play(at), players, label))  # type: ignore[misc]
             found = gathered(wanted.world, times, runs)
             if enough(found):
                 break
         return factor, found
 
-    def _prepare(self, source: Source) -> None:
-        """Take some steps here: two threads must not compile one loop at once."""
-        key = source.candidate.label
-        if key not in self._ready:
+    def _source(self, wanted: Wanted, budget: int) -> Source:
+        """Put a candidate into a world, and take some steps here: two threads must not compile one loop at once."""
+        source = Source.of(wanted.candidate, wanted.world, budget, compiled=self._compiled)
+        if wanted.candidate.label not in self._ready:
             source.start(0, "compile").advance(2)
-            self._ready.add(key)
+            self._ready.add(wanted.candidate.label)
+        return source
 
-    def _all(self, function, tasks, label):  # type: ignore[no-untyped-def]
-        return run_tasks(
-            function, tasks, total=len(tasks), jobs=self._jobs, label=label, unit="run", first_alone=False
-        )
+    def _all(self, function: Callable[[Any], Played], tasks: Sequence[Any], label: str) -> Iterator[Played]:
+        return run_tasks(function, tasks, total=len(tasks), jobs=self._jobs, label=label, unit="run", first_alone=False)

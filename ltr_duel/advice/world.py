@@ -59,6 +59,12 @@ class World:
         return (self.gaps <= self.margin + 1e-12).astype(np.uint8)
 
     @property
+    def surprise(self) -> float:
+        """What naming the nearest of the wrong rankers would cost; 0 where none is wrong."""
+        wrong = self.gaps[self.right == 0]
+        return float(wrong.min()) if len(wrong) else 0.0
+
+    @property
     def measure(self) -> str:
         """The name of the measure."""
         return f"NDCG@{len(self.discount)}"

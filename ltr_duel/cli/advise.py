@@ -37,6 +37,7 @@ from ltr_duel.cli._words import click_model_names
 @click.option("--budget", type=COUNT, required=True, help="Impressions that there are.")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="How sure of the ranker named.")
 @click.option("--margin", type=float, default=0.01, show_default=True, help="NDCG@10 that would not matter.")
+@click.option("--sure", is_flag=True, help="First what reaches the confidence, however much users lose on the way.")
 @click.option("--incumbent", metavar="RANKER", help="The ranker that users see today.  [default: the first]")
 @click.option(
     "--candidate",
@@ -65,6 +66,7 @@ def command(
     budget: int,
     confidence: float,
     margin: float,
+    sure: bool,
     incumbent: str | None,
     candidates: tuple[str, ...],
     top: int,
@@ -90,6 +92,7 @@ def command(
         clicks=clicks,
         confidence=confidence,
         margin=margin,
+        aim="sure" if sure else "least loss",
         incumbent=incumbent,
         candidates=candidates,
         top=top,

@@ -30,7 +30,7 @@ from ltr_duel.simulation import Live, simulate
 PROBLEMS = 40
 DEFAULT = "rucb/team_draft"  # what one would take without advice
 SIZES = (3, 4, 5, 6, 8, 10, 12, 15, 20)
-BUDGETS = (5_000, 10_000, 20_000, 50_000)
+BUDGETS = (5_000, 5_000, 10_000, 20_000)
 USERS = (
     ["perfect"],
     ["navigational"],
@@ -45,9 +45,9 @@ SHAPES = {
     "long lists": {"queries": 80, "documents": 150, "features": 50, "grades": 2},
     "like MSLR": {"queries": 300, "documents": 60, "features": 136, "grades": 5},
 }
-SIMULATIONS, FRESH = 100, 200
-SIEVE, HINDSIGHT = 25, 150  # runs of each candidate; then of those that lose little more than the best
-NEAR = 1.4
+SIMULATIONS, FRESH = 50, 200
+SIEVE, HINDSIGHT = 25, 100  # runs of each candidate; then of those that lose little more than the best
+NEAR = 1.3
 MARGIN, CONFIDENCE = 0.01, 0.95
 
 

@@ -69,8 +69,8 @@ def advise(
     margin : float
         NDCG@10 below that of the best ranker that is as good, from 0 to 1.
     aim : {"least loss", "sure"}
-        With "sure" those candidates come first that reach the confidence within the budget, as far as the race can tell,
-        however much they lose.
+        With "sure" those candidates come first that reach the confidence within the budget, as far as the race can
+        tell, however much they lose.
     incumbent : str, optional
         The ranker that users see today; the first one by default.
     candidates : sequence of str

@@ -14,8 +14,8 @@ def advice_lines(advice: Advice) -> list[str]:
     if advice.surest:
         row = next(row for row in advice.rows if row.candidate == advice.surest)
         lines.append(
-            f"To be {advice.settings['confidence']:.0%} sure, deploy {named(row.candidate)}: it is right with probability"
-            f" {percent(row.worst.right)}, and loses {ndcg(row.worst.lost)} a list on the way."
+            f"To be {advice.settings['confidence']:.0%} sure, deploy {named(row.candidate)}: it is right with"
+            f" probability {percent(row.worst.right)}, and loses {ndcg(row.worst.lost)} a list on the way."
         )
     if advice.enough is not None:
         lines.append(_enough(advice, advice.enough))

@@ -131,9 +131,9 @@ def test_what_cannot_be_is_refused_in_a_sentence(rankings, change, sentence):
 
 
 def test_one_ranker_alone_needs_no_advice(rankings):
-    with pytest.raises(InputError, match="^advice is for 2 to 200 rankers, not 1$"):
+    with pytest.raises(InputError, match=r"^advice is for 2 to 200 rankers, not 1$"):
         advise(rankings[[0]], **SMALL)
-    with pytest.raises(InputError, match="^rankings must be Rankings"):
+    with pytest.raises(InputError, match=r"^rankings must be Rankings"):
         advise("MQ2008", **SMALL)
 
 

@@ -15,6 +15,7 @@ from ltr_duel.data import make_corpus
 from ltr_duel.interleaving import Comparer
 from ltr_duel.preferences import estimate_preferences
 from ltr_duel.rankers import feature_rankers, measure_by_query
+from ltr_duel.rankers.rankings import inverse
 from tests.conftest import random_rankings
 
 
@@ -31,7 +32,7 @@ def streams(seed=0):
     return Streams(*(stream(seed, name) for name in Streams._fields))
 
 
-def shares(world, method="team_draft", length=3000):
+def shares(world, method="team_draft", length=2000):
     """Return how often the first of each pair wins, and the mean NDCG of the lists, on a tape."""
     tape = new_tape(len(world.ndcg), length)
     comparison = Comparer(world.rankings, world.users, method, "", world.top).open()
@@ -55,9 +56,9 @@ def test_a_list_of_one_ranker_twice_has_the_ndcg_of_the_ranker():
     one = random_rankings(1, 6, 12, grades=3, seed=3)
     same = type(one)(("a", "b"), one.order[[0, 0]], one.rank[[0, 0]], one.relevance, one.query_ptr, 3, {"corpus": "t"})
     world = world_of(same)
-    _, _, seen = shares(world, length=6000)
+    _, _, seen = shares(world, length=2000)
     per_query = measure_by_query(one, "NDCG@10")[0]
-    assert abs(seen[0] - world.ndcg[0]) < 5 * per_query.std() / np.sqrt(6000)
+    assert abs(seen[0] - world.ndcg[0]) < 5 * per_query.std() / np.sqrt(2000)
     assert world.right.all()
 
 
@@ -66,7 +67,7 @@ def test_outcomes_on_the_tape_have_the_law_of_comparisons(rankings):
     _, won, _ = shares(world)
     matrix = estimate_preferences(rankings, clicks="navigational", method="team_draft", comparisons=8000, jobs=1)
     truth = matrix.p[np.triu_indices(4, 1)]
-    assert np.abs(won - truth).max() < 4.5 * np.sqrt(0.25 / 3000 + 0.25 / 8000)
+    assert np.abs(won - truth).max() < 4.5 * np.sqrt(0.25 / 2000 + 0.25 / 8000)
 
 
 def test_a_tape_is_used_in_order_and_filled_up_behind():
@@ -83,20 +84,28 @@ def test_a_tape_is_used_in_order_and_filled_up_behind():
     assert tape.outcome[1, 3] == before[1, 3]
 
 
-def test_harder_worlds_take_half_of_a_lead_or_turn_it_round(rankings):
-    world = world_of(rankings)
-    order = np.argsort(-world.ndcg)
-    number = new_tape(4, 1).number
-    _, won, _ = shares(world)
-    near, cycle = shares(closer(world))[1], shares(cyclic(world))[1]
-    pair, third = number[order[0], order[1]], number[order[0], order[2]]
-    ties = 0.06  # in 3,000 comparisons of a pair, ties being coins
-    assert abs((near[pair] - 0.5) - (won[pair] - 0.5) / 2) < ties
-    assert abs((cycle[third] - 0.5) + (won[third] - 0.5)) < ties and abs(won[third] - 0.5) > 0.1
-    assert cyclic(world_of(rankings[[0, 1]])) is None
-    assert noisier(world).users.p_click == pytest.approx((np.array(world.users.p_click) + 0.5) / 2, abs=0.11)
-    spread = np.ptp(noisier(world).users.p_click) / np.ptp(world.users.p_click)
-    assert spread == pytest.approx(0.5)
+def ideal_random_and_worst():
+    """Return three rankers on five queries of six documents: by the grades, at random, and by the grades upside down."""
+    some = random_rankings(3, 5, 6, grades=3, seed=1)
+    order = some.order.copy()
+    for start, stop in zip(some.query_ptr[:-1], some.query_ptr[1:], strict=True):
+        order[0, start:stop] = np.argsort(-some.relevance[start:stop], kind="stable")
+        order[2, start:stop] = order[0, start:stop][::-1]
+    rank = np.stack([inverse(row, some.query_ptr) for row in order])
+    return type(some)(some.names, order, rank, some.relevance, some.query_ptr, 3, some.provenance)
+
+
+def test_harder_worlds_take_half_of_a_lead_or_turn_it_round():
+    world = world_of(ideal_random_and_worst(), "navigational", top=3)
+    assert np.argsort(-world.ndcg).tolist() == [0, 1, 2]
+    lead, near, cycle = (shares(one, length=1500)[1] - 0.5 for one in (world, closer(world), cyclic(world)))
+    noise = 4 * np.sqrt(2 * 0.25 / 1500)
+    assert lead[0] > 2.5 * noise and lead[1] > 2 * noise  # so that halves and signs can be told
+    assert abs(near[0] - lead[0] / 2) < noise and abs(near[1] - lead[1]) < noise
+    assert abs(cycle[1] + lead[1]) < noise and abs(cycle[0] - lead[0]) < noise
+    assert cyclic(world_of(world.rankings[[0, 1]])) is None
+    assert np.ptp(noisier(world).users.p_click) == pytest.approx(np.ptp(world.users.p_click) / 2)
+    assert np.mean(noisier(world).users.p_click) == pytest.approx(np.mean(world.users.p_click))
 
 
 @pytest.mark.parametrize("name", ["rucb/team_draft", "mdb/sosm", "a/b"])
@@ -133,7 +142,7 @@ def test_a_run_that_is_prolonged_is_the_run_that_was_long(rankings):
     ],
 )
 def test_a_candidate_that_cannot_be_is_refused_in_a_sentence(words, sentence):
-    with pytest.raises(InputError, match="^") as refused:
+    with pytest.raises(InputError) as refused:
         candidates_named(words)
     assert str(refused.value).startswith(sentence)
 

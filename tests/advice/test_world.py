@@ -85,7 +85,7 @@ def test_a_tape_is_used_in_order_and_filled_up_behind():
 
 
 def ideal_random_and_worst():
-    """Return three rankers on five queries of six documents: by the grades, at random, and by the grades upside down."""
+    """Return three rankers of five queries of six documents: by the grades, at random, by the grades upside down."""
     some = random_rankings(3, 5, 6, grades=3, seed=1)
     order = some.order.copy()
     for start, stop in zip(some.query_ptr[:-1], some.query_ptr[1:], strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ltr_duel.advice.answer import Advice, Enough, Row
-from ltr_duel.advice.words import impressions, listed, named, ndcg, percent, plain
+from ltr_duel.advice.words import impressions, listed, named, ndcg, percent, plain, short
 
 
 def advice_lines(advice: Advice) -> list[str]:
@@ -34,7 +34,7 @@ def _deploy(advice: Advice, row: Row) -> str:
         )
     return (
         f"{begin} {named(row.candidate)}. After {s['budget']:,} impressions it names the best ranker, or one within"
-        f" {plain(s['margin'])} {s['measure']} of it, with probability {percent(row.worst.right)}, {users}."
+        f" {short(s['margin'])} {s['measure']} of it, with probability {percent(row.worst.right)}, {users}."
     )
 
 
@@ -119,7 +119,7 @@ def _identical(advice: Advice) -> str:
     return (
         f"The {len(advice.ndcg)} rankers are identical within the margin: none is more than"
         f" {plain(advice.ndcg[advice.best] - worst)} {s['measure']} below the best, '{advice.best}', and"
-        f" {plain(s['margin'])} would not matter. There is nothing to find out; keep the incumbent '{s['incumbent']}'."
+        f" {short(s['margin'])} would not matter. There is nothing to find out; keep the incumbent '{s['incumbent']}'."
     )
 
 

@@ -9,9 +9,9 @@ from ltr_duel.advice.words import impressions, ndcg, percent, plain
 
 CHANGES = {
     "as simulated": "as simulated",
-    "noisier": "a click depends half as much on the grade",
-    "closer": "clicks tell the best two half as well apart",
-    "cycle": "clicks prefer the third best to the best: nobody beats all others",
+    "noisier": "noisier clicks",
+    "closer": "the best two closer",
+    "cycle": "no winner by clicks",
 }
 
 
@@ -41,7 +41,6 @@ def users_table(advice: Advice) -> pd.DataFrame:
             "right": percent(one.right),
             "sure from": impressions(one.sure_at),
             "lost on the way": ndcg(one.lost),
-            "lost after": ndcg(one.after),
         }
         for m in range(len(advice.settings["clicks"]))
         for row in advice.rows

@@ -49,8 +49,11 @@ def listed(names: tuple[str, ...] | list[str], most: int = 6) -> str:
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
 
 
+def short(value: float) -> str:
+    """Write what a user gave: '.01'."""
+    return f"{value:g}".replace("0.", ".", 1) if 0 < value < 1 else f"{value:g}"
+
+
 def _percent(value: float) -> str:
     share = 100 * value
-    if 0 < share < 10 or 90 < share < 100:
-        return f"{share:.1f}"
-    return f"{share:.0f}"
+    return f"{share:.1f}" if 90 < share < 99.95 or 0.05 <= share < 10 else f"{share:.0f}"

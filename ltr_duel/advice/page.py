@@ -56,7 +56,7 @@ def _page(advice: Advice, picture: bytes, live: str) -> str:
         title=f"What to deploy for {len(s['rankers'])} rankers",
         subtitle=f"{s['corpus']}: {s['queries']:,} queries; {s['budget']:,} impressions;"
         f" users: {', '.join(s['clicks'])}",
-        confidence=f"{s['confidence']:.0%}",
+        confidence=f"{100 * s['confidence']:g}%",
         measure=s["measure"],
         settings={name: ", ".join(value) if isinstance(value, list) else value for name, value in s.items()},
         **shown,

@@ -14,7 +14,7 @@ def advice_lines(advice: Advice) -> list[str]:
     if advice.surest:
         row = next(row for row in advice.rows if row.candidate == advice.surest)
         lines.append(
-            f"To be {advice.settings['confidence']:.0%} sure, deploy {named(row.candidate)}: it is right with"
+            f"To be {100 * advice.settings['confidence']:g}% sure, deploy {named(row.candidate)}: it is right with"
             f" probability {percent(row.worst.right)}, and loses {ndcg(row.worst.lost)} a list on the way."
         )
     if advice.enough is not None:
@@ -29,7 +29,7 @@ def _deploy(advice: Advice, row: Row) -> str:
     begin = "Deploy"
     if advice.verdict == "too small":
         begin = (
-            f"{s['budget']:,} impressions are too few to be {s['confidence']:.0%} sure, whatever is deployed."
+            f"{s['budget']:,} impressions are too few to be {100 * s['confidence']:g}% sure, whatever is deployed."
             " To do the best with them, deploy"
         )
     return (
@@ -39,7 +39,7 @@ def _deploy(advice: Advice, row: Row) -> str:
 
 
 def _known(advice: Advice, row: Row) -> str:
-    sure, at = f"{advice.settings['confidence']:.0%}", row.worst.sure_at
+    sure, at = f"{100 * advice.settings['confidence']:g}%", row.worst.sure_at
     if at.value is None:
         return f"It does not come to {sure} within the budget."
     return f"It is {sure} sure from {impressions(at)} impressions on."

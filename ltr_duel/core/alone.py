@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO
 
@@ -15,20 +15,21 @@ from ltr_duel.core.home import cache_home
 
 
 @contextmanager
-def sole_writer(path: str | Path) -> Iterator[None]:
+def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
     """Be the only process that writes to a file or folder; the system ends that with the process.
 
     The lock lies in the cache (`LTR_DUEL_HOME`), named by the place, so that nothing lies beside results. Where the
-    cache cannot be written to, nobody is kept out.
+    cache cannot be written to, nobody is kept out. Where the lock is to lie somewhere else, it must be possible there.
 
     Raises
     ------
     InputError
         If another process is writing there.
     """
-    lock = cache_home() / "writers" / digest_of(str(Path(path).resolve()))[:32]
+    must = lock is not None
+    lock = lock or cache_home() / "writers" / digest_of(str(Path(path).resolve()))[:32]
     held = None
-    with suppress(OSError):
+    with nullcontext() if must else suppress(OSError):
         held = _taken(lock)
         if held is None:
             who = lock.read_text(encoding="ascii") if lock.exists() else ""

@@ -44,7 +44,7 @@ class Decision(NamedTuple):
 
     page: int  # number of the page, from 1
     shown: tuple[Any, ...]  # document ids, from the top
-    rankers: tuple[str, ...]  # whose lists are on it; one alone is not compared
+    rankers: tuple[str, ...]  # whose lists are on it, in the policy's order; one alone is not compared
     token: str  # for `Record`
     expires: float  # when it counts as seen without clicks: seconds of the experiment's clock
 
@@ -60,4 +60,4 @@ class Recorded(NamedTuple):
 
     page: int
     rankers: tuple[str, ...]
-    credit: dict[tuple[str, str], float]  # who won: +1 the first, -1 the second, 0 a tie; nothing of a plain page
+    credit: dict[tuple[str, str], float]  # who won: +1 the first, -1 the second, 0 a tie; nothing of one ranker alone

@@ -1,22 +1,52 @@
-"""A live experiment: see the stub; the body follows."""
+"""A live experiment: which list to show, what was clicked, where it stands."""
 
 from __future__ import annotations
 
+import math
+import secrets
+import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, as_path, require_type
+from ltr_duel.live.actions import Actions
 from ltr_duel.live.calls import Decide, Decision, Record, Recorded
-from ltr_duel.live.settings import Settings
-from ltr_duel.live.state import State
+from ltr_duel.live.complaints import StoreError
+from ltr_duel.live.settings import Settings, kept_settings, require_same_law, settings_text
+from ltr_duel.live.state import State, known_of, state_of
+from ltr_duel.live.store import Store
 from ltr_duel.live.tokens import Keys
+
+_AT_ONCE = 500  # pages past their deadline that are closed in one transaction
+_PAUSE = 1.0  # seconds after a failure before the store is tried again
 
 
 class Experiment:
-    """A live experiment in one file."""
+    """A live experiment in one file; made by `Experiment.open`. Threads may share it.
 
-    settings: Settings
+    Each call is durable when it returns. A call that raises has changed nothing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="rucb")
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with folder, Experiment.open(Path(folder.name) / "shoes.db", settings) as experiment:
+    ...     page = experiment.decide("red shoes", {"old": ["a", "b", "c"], "new": ["c", "a", "d"]})
+    ...     recorded = experiment.record(page.token, clicks=[page.shown[0]])
+    ...     state = experiment.state()
+    >>> len(page.shown), sorted(recorded.rankers), state.steps
+    (4, ['new', 'old'], 1)
+    """
+
+    def __init__(self, store: Store, settings: Settings, keys: Keys, clock: Callable[[], float]) -> None:
+        self.settings, self._store, self._keys, self._clock = settings, store, keys, clock
+        self._lock, self._closed, self._retry = threading.RLock(), False, -math.inf
+        self._actions: Actions | None = None
+        self._ready()
 
     @classmethod
     def open(
@@ -27,51 +57,213 @@ class Experiment:
         keys: Keys | None = None,
         clock: Callable[[], float] = time.time,
     ) -> Experiment:
-        """Open a store, or make one; settings None: those of the store; keys None: random ones."""
-        raise NotImplementedError
+        """Open the store of an experiment, or make one.
+
+        Parameters
+        ----------
+        path : path
+        settings : Settings, optional
+            Those of the store if not given. Of a store that exists only ``confidence``, ``margin``, ``deadline``,
+            ``max_open`` and ``serve`` can be changed.
+        keys : Keys, optional
+            That sign the tokens. Without them a key is made that ends with the process, and so do the tokens of
+            pages that are open.
+        clock : callable
+            Returns the time, in seconds.
+
+        Raises
+        ------
+        InputError
+            If the file is no store, another process writes to it, or the settings are those of another experiment.
+        """
+        path = as_path("a store", path)
+        about = {}
+        if settings is not None:
+            require_type("settings", settings, Settings)
+            text = settings_text(settings)
+            about = {"settings": text, "experiment": secrets.token_hex(16), "started": clock()}
+        store = Store(path, about)
+        try:
+            with store.reading():
+                kept = kept_settings(store.about("settings"), path)
+                if settings is not None and settings != kept:
+                    require_same_law(settings, kept, path)
+                    with store.transaction():
+                        store.say("settings", text)
+            return cls(store, settings or kept, keys or Keys.random(), clock)
+        except BaseException as error:
+            store.close()
+            if isinstance(error, StoreError):
+                raise InputError(f"{path}: {error}") from None
+            raise
 
     def __enter__(self) -> Experiment:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """Write a snapshot and let go of the file."""
+        """Let go of the file. What waits for clicks goes on waiting in the store."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._store.close()
 
     def decide(self, query: str, rankings: Mapping[str, Sequence[Hashable]], *, user: str = "") -> Decision:
-        """Answer one `Decide`."""
-        raise NotImplementedError
+        """Choose rankers and make the page to show.
+
+        Parameters
+        ----------
+        query : str
+            At most 10,000 characters; it is kept for the log.
+        rankings : mapping of str to sequence
+            Document ids of the rankers, best first: texts or numbers. Those that `asked` names must be there.
+        user : str
+            Who asked, if it is known: for intervals a user counts once for each pair of rankers.
+
+        Returns
+        -------
+        Decision
+
+        Raises
+        ------
+        BusyError
+            If as many pages are open as may be.
+        StoreError
+            If the store cannot be written.
+        InputError
+            For lists that cannot be interleaved, or names that are no rankers.
+        """
+        return self._one(Decide(query, rankings, user))
 
     def record(self, token: str, clicks: Iterable[Hashable]) -> Recorded:
-        """Answer one `Record`."""
-        raise NotImplementedError
+        """Count the clicks of a page, once.
+
+        Parameters
+        ----------
+        token : str
+            Of the page.
+        clicks : iterable of document ids
+            In any order; none says that the page was seen without a click.
+
+        Returns
+        -------
+        Recorded
+
+        Raises
+        ------
+        TokenError
+            If the token is none of this experiment's.
+        ExpiredError
+            If the page's deadline has passed.
+        UsedError
+            If its clicks were counted already.
+        StoreError
+            If the store cannot be written.
+        InputError
+            If a document was not shown.
+        """
+        return self._one(Record(token, clicks))
 
     def answer(self, calls: Sequence[Decide | Record]) -> list[Decision | Recorded | InputError]:
-        """Answer several calls in their order, all made durable at once; raise StoreError if that failed."""
-        raise NotImplementedError
+        """Answer several calls, one after the other, with one wait for the disk.
+
+        Parameters
+        ----------
+        calls : sequence of Decide or Record
+
+        Returns
+        -------
+        list
+            For each call its answer, or the error that concerns it alone. All is durable.
+
+        Raises
+        ------
+        StoreError
+            If the store cannot be written: then none of the calls has happened.
+        """
+        with self._changing() as actions:
+            now = self._clock()
+            return [actions.answer(call, now) for call in calls]
 
     def expire(self) -> int:
-        """Close the pages past their deadline; how many."""
-        raise NotImplementedError
+        """Close the pages whose deadline has passed; `decide` does that as well, some at a time.
+
+        Returns
+        -------
+        int
+            How many there were.
+
+        Raises
+        ------
+        StoreError
+            If the store cannot be written.
+        """
+        closed, some = 0, _AT_ONCE
+        while some == _AT_ONCE:
+            with self._changing() as actions:
+                some = actions.expire(self._clock(), _AT_ONCE)
+            closed += some
+        return closed
 
     def state(self) -> State:
-        """Say where the experiment stands."""
-        raise NotImplementedError
+        """Say where the experiment stands.
+
+        Returns
+        -------
+        State
+        """
+        with self._lock:
+            memory = self._ready().memory
+            known = known_of(memory)
+            started = self._store.about("started")
+        return state_of(self.settings, started, known)
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """Whom the policy wants to compare now."""
-        raise NotImplementedError
+        """The rankers that the policy wants to compare now; one that is to be shown alone stands alone."""
+        with self._lock:
+            return tuple([self.settings.rankers[arm] for arm in dict.fromkeys(self._ready().memory.turns.asked)])
 
     @property
     def open_pages(self) -> int:
         """Pages that wait for their clicks."""
-        raise NotImplementedError
+        with self._lock:
+            return len(self._ready().memory.waiting)
 
     @property
     def pages(self) -> int:
         """Pages shown."""
-        raise NotImplementedError
+        with self._lock:
+            return self._ready().memory.pages
+
+    def _one(self, call: Decide | Record) -> Any:
+        [answer] = self.answer([call])
+        if isinstance(answer, InputError):
+            raise answer
+        return answer
+
+    @contextmanager
+    def _changing(self) -> Iterator[Actions]:
+        """Let things happen that are durable at the end, or have not happened."""
+        with self._lock:
+            actions = self._ready()
+            try:
+                with self._store.transaction():
+                    yield actions
+                    actions.finish()
+            except BaseException:
+                self._actions, self._retry = None, time.monotonic() + _PAUSE
+                raise
+
+    def _ready(self) -> Actions:
+        """Return what is known; after a failure it is read from the store again, though not all the time."""
+        if self._closed:
+            raise InputError("the experiment is closed")
+        if self._actions is None:
+            if time.monotonic() < self._retry:
+                raise StoreError("the store could not be written a moment ago; try again")
+            with self._store.reading():
+                self._actions = Actions(self.settings, self._store, self._keys)
+        return self._actions

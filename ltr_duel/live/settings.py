@@ -11,12 +11,13 @@ from typing import Any
 import tomli_w
 
 from ltr_duel.bandits import POLICIES, LivePolicy, Policy
-from ltr_duel.core import InputError, Streams, as_path, replacing, unknown_name
+from ltr_duel.core import InputError, Streams, as_path, replacing, shown, unknown_name
 from ltr_duel.experiment import axis, number, one_of, read_table, read_toml, text, value, whole
 from ltr_duel.interleaving import METHODS
 from ltr_duel.simulation import RunKey, run_streams
 
 ORDERS = ("arrival", "shown")
+_MAY_CHANGE = ("confidence", "margin", "deadline", "max_open")  # while an experiment goes on
 _MOST_RANKERS = 200
 _NO_LIMIT = 10**15
 
@@ -163,7 +164,10 @@ def read_settings(path: str | Path) -> Settings:
     ('old', 'new')
     """
     path = as_path("the settings", path)
-    _, given = read_toml(path)
+    return _settings_in(read_toml(path)[1], path)
+
+
+def _settings_in(given: dict[str, Any], path: Path) -> Settings:
     for key in given:
         if key not in ("experiment", "serve"):
             raise InputError(f"{path}: {unknown_name('key', key, ('experiment', 'serve'))}")
@@ -214,6 +218,33 @@ def settings_text(settings: Settings) -> str:
     if settings.serve:
         content["serve"] = dict(settings.serve)
     return tomli_w.dumps(content)
+
+
+def kept_settings(text: str, place: Path) -> Settings:
+    """Read settings from the store that keeps them as TOML."""
+    _, given = read_toml(place, text)
+    return _settings_in(given, place)
+
+
+def require_same_law(settings: Settings, kept: Settings, place: Path) -> None:
+    """Refuse settings under which an experiment could not go on.
+
+    Raises
+    ------
+    InputError
+        Saying which of them is another one.
+    """
+    for one in _fields():
+        before, now = getattr(kept, one.name), getattr(settings, one.name)
+        if one.name not in _MAY_CHANGE and before != now:
+            raise InputError(
+                f"{place}: the experiment in this store began with {one.name} {_words(before)}, not {_words(now)};"
+                " give it a store of its own"
+            )
+
+
+def _words(given: Any) -> str:
+    return ", ".join(given) if isinstance(given, tuple) else shown(given)
 
 
 def live_streams(settings: Settings) -> Streams:

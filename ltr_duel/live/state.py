@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import copy
+import math
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector
-from ltr_duel.logs import StoppingDecision
+from ltr_duel.live.memory import Memory
+from ltr_duel.live.settings import Settings
+from ltr_duel.live.tally import COMPARED, Tally
+from ltr_duel.live.turns import Key
+from ltr_duel.logs import RunningComparison, Sequences, StoppingDecision, stopping_decisions, stopping_sentence
 
 
 class State(NamedTuple):
-    """Where a live experiment stands. K rankers; row against column.
+    """Where a live experiment stands. K rankers; matrices say it of the row against the column.
 
     Examples
     --------
-    >>> "probability" in State._fields
-    True
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ltr_duel.live import Experiment
+    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="rucb")
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with folder, Experiment.open(Path(folder.name) / "shoes.db", settings) as experiment:
+    ...     state = experiment.state()
+    >>> state.pages, state.probability.tolist(), state.sentence[:5]
+    (0, [0.5, 0.5], 'go on')
     """
 
     name: str
@@ -25,30 +42,162 @@ class State(NamedTuple):
     confidence: float
     margin: float
     started: float  # when the store was made: seconds of the clock
-    steps: int  # comparisons that the policy was told
+    steps: int  # comparisons that the policy was told of, and arms that it showed alone
     pages: int  # shown
     open: int  # of these, waiting for their clicks
-    clicked: int  # with clicks
-    unclicked: int  # said to be without
-    expired: int  # past their deadline
-    plain: int  # of one ranker alone
+    plain: int  # shown with one ranker alone
+    clicked: int  # closed with clicks
+    unclicked: int  # closed, as seen without clicks
+    expired: int  # closed by their deadline
+    compared: int  # closed, and of several rankers
     held: int  # outcomes that wait until the policy asks for their rankers again
     asked: tuple[str, ...]  # whom the policy wants to compare now
     pulls: IntVector  # (K,) by the steps; an arm against itself counts twice
     exposure: FloatVector  # (K,) impressions: of a page of s rankers each has 1/s
     wins: IntMatrix  # (K, K) pages on which the row won
     ties: IntMatrix  # (K, K)
-    mean: FloatMatrix  # (K, K) mean outcome of the row, -1 to 1; each user once
-    low: FloatMatrix  # (K, K) confidence sequence: all of them hold at all times together
+    mean: FloatMatrix  # (K, K) mean outcome of the row, -1 to 1; of each user the first
+    low: FloatMatrix  # (K, K) confidence sequence: all intervals hold together, at all times
     high: FloatMatrix  # (K, K)
     recommended: str  # by the policy
-    winner: str  # most probably beats all others
-    probability: FloatVector  # (K,) that the ranker beats all others: posterior, coins of ties included
+    winner: str  # who most probably beats all others
+    probability: FloatVector  # (K,) that the ranker beats all others
     decisions: list[StoppingDecision]  # of each pair
     sentence: str  # whether to stop
-    regret_bound: float  # upper bound of the average regret of the pages shown; inf while nothing is known
-    impressions_to_go: float  # until all pairs are decided, if their means stay; inf for never
+    regret_bound: float  # what the pages shown have cost at most, see `regret_bound`
+    impressions_to_go: float  # until all pairs are decided if their means stay as they are; inf for never
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as JSON has it; a number that is not finite is null."""
-        raise NotImplementedError
+        plain: dict[str, Any] = _plain({**self._asdict(), "decisions": [one._asdict() for one in self.decisions]})
+        return plain
+
+
+class Known(NamedTuple):
+    """What a state is made of, as it was at one moment."""
+
+    tally: Tally
+    asked: Key
+    recommended: int
+    steps: int
+    pages: int
+    open: int
+    held: int
+    pulls: IntVector
+
+
+def known_of(memory: Memory) -> Known:
+    """Copy what a state is made of."""
+    turns = memory.turns
+    return Known(
+        copy.deepcopy(memory.tally),
+        turns.asked,
+        turns.policy.recommend(),
+        turns.policy.steps,
+        memory.pages,
+        len(memory.waiting),
+        turns.held,
+        turns.pulls.copy(),
+    )
+
+
+def state_of(settings: Settings, started: float, known: Known) -> State:
+    """Work out the state."""
+    tally, names = known.tally, settings.rankers
+    pairs = RunningComparison(names, tally.pairs, Sequences(*tally.sums), int(tally.events[COMPARED]), len(tally.pairs))
+    decisions = stopping_decisions(pairs, settings.confidence, margin=settings.margin)
+    mean, low, high = (np.array([getattr(one, word) for one in decisions]) for word in ("mean", "low", "high"))
+    ties, won, lost = tally.score
+    wins, tied = _matrix(tally.pairs, won, lost), _matrix(tally.pairs, ties, ties)
+    highest = _matrix(tally.pairs, high, -low)
+    probability = beats_all(wins + tied / 2)
+    plain, clicked, unclicked, expired, compared = tally.events.tolist()
+    return State(
+        name=settings.name,
+        rankers=names,
+        policy=settings.policy,
+        method=settings.method,
+        outcome=settings.outcome,
+        confidence=settings.confidence,
+        margin=settings.margin,
+        started=started,
+        steps=known.steps,
+        pages=known.pages,
+        open=known.open,
+        plain=plain,
+        clicked=clicked,
+        unclicked=unclicked,
+        expired=expired,
+        compared=compared,
+        held=known.held,
+        asked=tuple(names[arm] for arm in dict.fromkeys(known.asked)),
+        pulls=known.pulls,
+        exposure=tally.exposure,
+        wins=wins,
+        ties=tied,
+        mean=_matrix(tally.pairs, mean, -mean),
+        low=_matrix(tally.pairs, low, -high),
+        high=highest,
+        recommended=names[known.recommended],
+        winner=names[int(np.argmax(probability))],
+        probability=probability,
+        decisions=decisions,
+        sentence=stopping_sentence(pairs, decisions, settings.margin),
+        regret_bound=regret_bound(tally.exposure, highest),
+        impressions_to_go=max([one.more for one in decisions if one.verdict == "go on"], default=0.0),
+    )
+
+
+def beats_all(wins: FloatMatrix) -> FloatVector:
+    """Return for each arm the probability that it beats each other one more often than not.
+
+    Given the counts alone: each pair's probability is uniform before they are seen, so that it has a beta distribution
+    after, independent of the other pairs'.
+
+    Parameters
+    ----------
+    wins : ndarray of float64, shape (K, K)
+        How often the row won against the column; a tie is half a win for both.
+    """
+    ahead = special.betainc(wins.T + 1, wins + 1, 0.5)  # Pr(the row's probability is above 1/2)
+    np.fill_diagonal(ahead, 1.0)
+    product: FloatVector = ahead.prod(axis=1)
+    return product
+
+
+def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
+    """Return what the pages shown have cost at most, as average regret; it holds with the intervals, at any time.
+
+    A page costs the mean, over its rankers, of how much more often than not the best ranker wins against them: half
+    the mean outcome. The best is the ranker that beats all others; every one that is not refuted may be it. NaN if all
+    are: then no ranker beats all others.
+
+    Parameters
+    ----------
+    exposure : ndarray of float64, shape (K,)
+    high : ndarray of float64, shape (K, K)
+        Upper ends of the confidence sequence.
+    """
+    cost = high.clip(0) @ exposure / 2
+    possible = (high >= 0).all(axis=1)
+    return float(cost[possible].max()) if possible.any() else math.nan
+
+
+def _matrix(pairs: IntMatrix, upper: NDArray[Any], lower: NDArray[Any]) -> NDArray[Any]:
+    """Return a K x K matrix of the values of the pairs, and of the same pairs the other way round."""
+    size = int(pairs.max()) + 1
+    matrix = np.zeros((size, size), upper.dtype)
+    first, second = pairs.T
+    matrix[first, second], matrix[second, first] = upper, lower
+    return matrix
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON can hold it."""
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

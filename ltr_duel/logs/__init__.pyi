@@ -28,6 +28,7 @@ from .sequential import Sequence as Sequence
 from .sequential import confidence_sequence as confidence_sequence
 from .sequential import observations_needed as observations_needed
 from .simulated import simulate_log as simulate_log
+from .stopping import RunningComparison as RunningComparison
 from .stopping import StoppingDecision as StoppingDecision
 from .stopping import stopping_decisions as stopping_decisions
 from .stopping import stopping_sentence as stopping_sentence

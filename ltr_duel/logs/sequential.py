@@ -179,15 +179,16 @@ def observations_needed(
     distance = max(abs(mean), margin - abs(mean))
     if distance <= 0:
         return float("inf")
+
+    def decided(n: float) -> bool:  # whether the bound at n observations is below what they add up to
+        return float(mixture.log_value(distance * n, variance * n)) >= level
+
     low, high = 0.0, 1.0
-    while float(mixture.bound(variance * high, level)) > distance * high:
+    while not decided(high):
         low, high = high, 2 * high
         if high > most:
             return float("inf")
     for _ in range(40):
         middle = (low + high) / 2
-        if float(mixture.bound(variance * middle, level)) > distance * middle:
-            low = middle
-        else:
-            high = middle
+        low, high = (low, middle) if decided(middle) else (middle, high)
     return float(np.ceil(high))

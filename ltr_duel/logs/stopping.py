@@ -6,9 +6,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import require_between
+from ltr_duel.core import IntMatrix, require_between
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.sequential import confidence_sequence, observations_needed
+from ltr_duel.logs.sums import Sequences
+
+
+class RunningComparison(NamedTuple):
+    """What a decision rests on, of an experiment that has no log yet: the fields are those of `LogComparison`."""
+
+    names: tuple[str, ...]
+    pairs: IntMatrix
+    sequences: Sequences
+    impressions: int
+    tests: int
 
 
 class StoppingDecision(NamedTuple):
@@ -33,13 +44,17 @@ class StoppingDecision(NamedTuple):
 
 
 def stopping_decisions(
-    found: LogComparison, confidence: float = 0.95, *, margin: float = 0.0, tuned_at: float = 1000.0
+    found: LogComparison | RunningComparison,
+    confidence: float = 0.95,
+    *,
+    margin: float = 0.0,
+    tuned_at: float = 1000.0,
 ) -> list[StoppingDecision]:
     r"""Say of each pair whether to stop: the error holds however often it is asked while the log grows.
 
     Parameters
     ----------
-    found : LogComparison
+    found : LogComparison or RunningComparison
         Clustered by users (or by both), each user counts once, by the first impression of the pair; clustered by
         queries or impressions, every impression counts.
     confidence : float
@@ -89,19 +104,21 @@ def stopping_decisions(
         else:
             variance = float(sequences.spread[k]) / max(n, 1)
             needed = observations_needed(mean, variance, margin=margin, **settings)  # type: ignore[arg-type]
-            more = max(needed - n, 1.0) * found.impressions / max(n, 1)
+            more = max(needed - n, 1.0) * max(found.impressions, 1) / max(n, 1)
         e_value = float(np.exp(min(now.log_e[k], 700.0)))
         names = found.names[i], found.names[j]
         decisions.append(StoppingDecision(*names, verdict, winner, int(n), mean, low, high, e_value, more))
     return decisions
 
 
-def stopping_sentence(found: LogComparison, decisions: list[StoppingDecision], margin: float = 0.0) -> str:
+def stopping_sentence(
+    found: LogComparison | RunningComparison, decisions: list[StoppingDecision], margin: float = 0.0
+) -> str:
     """Say in one sentence whether to stop.
 
     Parameters
     ----------
-    found : LogComparison
+    found : LogComparison or RunningComparison
     decisions : list of StoppingDecision
         From `stopping_decisions`.
     margin : float

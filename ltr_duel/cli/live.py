@@ -1,0 +1,26 @@
+"""``ltr-duel live``: the store of an experiment behind a search page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ltr_duel.cli._options import OUT_FILE, plugin_option
+
+
+@click.group()
+def command() -> None:
+    """Look at the store of a live experiment; 'ltr-duel serve' runs one."""
+
+
+@command.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@click.option("--out", type=OUT_FILE, required=True, help="Click log to write (.parquet, .csv, .jsonl).")
+@plugin_option
+def export(store: Path, out: Path) -> None:
+    """Write the pages of STORE whose clicks are in as a click log, for 'logs compare'; the experiment may go on."""
+    from ltr_duel.live import export_log
+
+    rows = export_log(store, out)
+    click.echo(f"{out}: {rows:,} impressions")

@@ -1,0 +1,212 @@
+"""What happens inside a transaction: a page is decided on, clicks are counted, deadlines pass."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ltr_duel.core import InputError, coin, interpreted, shown, stream, unknown_name
+from ltr_duel.interleaving import interleave
+from ltr_duel.live.calls import Decide, Decision, Record, Recorded
+from ltr_duel.live.complaints import BusyError, ExpiredError, TokenError, UsedError
+from ltr_duel.live.memory import Memory
+from ltr_duel.live.settings import Settings
+from ltr_duel.live.sheets import pack_page, read_ids, unpack_page, write_ids
+from ltr_duel.live.store import Event, Store, in_bytes
+from ltr_duel.live.tally import ALONE, CLICKED, EXPIRED, UNCLICKED
+from ltr_duel.live.tokens import Claim, Keys
+from ltr_duel.live.turns import Key
+
+_SNAPSHOT_EVERY = 2000  # events; so many are read again when a store is opened
+_PASSING = 20  # pages past their deadline that are closed before another one is shown
+_LONGEST_TEXT = 10_000  # characters of a query, or of a user
+_toss: Any = interpreted(coin)
+
+
+class Actions:
+    """Changes what is in the store and in memory alike; a call that raises `InputError` has changed neither.
+
+    Parameters
+    ----------
+    settings : Settings
+    store : Store
+    keys : Keys
+    """
+
+    def __init__(self, settings: Settings, store: Store, keys: Keys) -> None:
+        self.memory = Memory(settings, store)
+        self._settings, self._store, self._keys = settings, store, keys
+        self._experiment = bytes.fromhex(store.about("experiment"))
+        self._chance = self.memory.chance()
+        self._undrawn = stream(0, "plain")  # lists that agree leave nothing to draw
+
+    def answer(self, call: Decide | Record, now: float) -> Decision | Recorded | InputError:
+        """Return the answer to a call, or what is wrong with it."""
+        try:
+            return self.decide(*call, now) if isinstance(call, Decide) else self.record(*call, now)
+        except InputError as error:
+            return error
+
+    def decide(self, query: str, rankings: Mapping[str, Sequence[Hashable]], user: str, now: float) -> Decision:
+        """Make a page of the rankers that the policy asks for."""
+        memory, settings = self.memory, self._settings
+        _require_text("the query", query)
+        _require_text("the user", user)
+        if not isinstance(rankings, Mapping):
+            raise InputError(f"rankings are a mapping of names to lists, not {shown(rankings)}")
+        for name in rankings:
+            if name not in settings.rankers:
+                raise unknown_name("ranker", name, settings.rankers)
+        self.expire(now, _PASSING)
+        if len(memory.waiting) >= settings.max_open:
+            raise BusyError(f"{settings.max_open:,} pages are open, as many as may be; try again later")
+        key = memory.turns.asked
+        names = [settings.rankers[arm] for arm in dict.fromkeys(key)]
+        for name in names:
+            if name not in rankings:
+                raise InputError(f"the policy asks for ranker '{name}', whose list is not given")
+            _require_ids(name, rankings[name])
+        alone = memory.turns.is_alone(key)
+        if alone:  # two rankers of one opinion: the checks are those of every list
+            given = {names[0]: rankings[names[0]], "": rankings[names[0]]}
+            ids, sheet = interleave(given, top=settings.top, rng=self._undrawn).shown, b""
+        else:
+            given = {
+                place: rankings[settings.rankers[arm]] for place, arm in zip(self._places_of(key), key, strict=True)
+            }
+            page = interleave(given, settings.method, outcome=settings.outcome, top=settings.top, rng=memory.lists)
+            ids, sheet = page.shown, pack_page(page)
+        number, expires = memory.pages + 1, int((now + settings.deadline) * 1000)
+        text = write_ids(ids)
+        self._store.add_page(number, now, query, user, key, text, sheet, expires)
+        memory.show(number, key)
+        memory.waiting[number] = (expires, key)
+        if alone:
+            self._happen(Event(memory.events + 1, number, now, ALONE), key)
+        token = self._keys.sign(Claim(self._experiment, number, expires))
+        rankers = tuple(names) if alone else self._rankers(key)
+        return Decision(number, read_ids(text), rankers, token, expires / 1000)
+
+    def record(self, token: str, clicks: Iterable[Hashable], now: float) -> Recorded:
+        """Close a page with its clicks."""
+        claim = self._keys.verify(token, self._experiment)
+        if claim.page > self.memory.pages:
+            raise TokenError("the token is of a page that this experiment does not know")
+        if clicks is None:
+            raise InputError("clicks are a list of document ids, not None")
+        if now * 1000 >= claim.expires:
+            raise ExpiredError("the deadline of the page has passed: it counts as seen without clicks")
+        if claim.page not in self.memory.waiting:
+            raise UsedError("the clicks of the page were counted already")
+        return self._close(claim.page, clicks, now)
+
+    def expire(self, now: float, most: int) -> int:
+        """Close pages whose deadline has passed, at most so many; return how many."""
+        closed = 0
+        waiting = self.memory.waiting
+        while waiting and closed < most:
+            page = next(iter(waiting))
+            if waiting[page][0] > now * 1000:
+                break
+            self._close(page, None, now)
+            closed += 1
+        return closed
+
+    def _close(self, number: int, clicks: Iterable[Hashable] | None, now: float) -> Recorded:
+        """Close a page; ``None``: its deadline has passed."""
+        _, key = self.memory.waiting[number]
+        user, text, sheet = self._store.page(number)
+        names = self._rankers(key) if sheet else (self._settings.rankers[key[0]],)
+        ids = read_ids(text)
+        places = [] if clicks is None else _places(ids, clicks)
+        kind = EXPIRED if clicks is None else CLICKED if places else UNCLICKED
+        event = Event(self.memory.events + 1, number, now, kind, array("H", places).tobytes())
+        credit: dict[tuple[str, str], float] = {}
+        counts = bool(sheet) and len(set(key)) == len(key)  # a set with one ranker twice is the policy's business alone
+        seen = self._store.seen(user) if user and counts else 0
+        if sheet:
+            page = unpack_page(self._settings, self._places_of(key), ids, sheet)
+            credit = page.credit([ids[place] for place in places])
+            signs = [(y > 0) - (y < 0) for y in credit.values()]
+            event = event._replace(
+                credit=array("b", signs).tobytes() if counts else None,
+                signs=array("b", [sign or _toss(self.memory.coins) for sign in signs]).tobytes(),
+                seen=in_bytes(seen) if seen else None,
+            )
+        del self.memory.waiting[number]
+        seen_now = self._happen(event, key)
+        if user and counts:
+            self._store.see(user, seen_now)
+        return Recorded(number, names, credit if counts else {})
+
+    def _rankers(self, key: Key) -> tuple[str, ...]:
+        return tuple([self._settings.rankers[arm] for arm in key])
+
+    def _places_of(self, key: Key) -> tuple[str, ...]:
+        """Return names for the arms of a page; one that is there again has another name."""
+        names = self._rankers(key)
+        return tuple([f"{name}\0{k}" if name in names[:k] else name for k, name in enumerate(names)])
+
+    def _happen(self, event: Event, key: Key) -> int:
+        self._store.add_event(event, closes=event.kind != ALONE)
+        return self.memory.happen(event, key)
+
+    def finish(self) -> None:
+        """Write what is needed to go on from here."""
+        chance = self.memory.chance()
+        if chance != self._chance:
+            self._store.say("chance", chance)
+            self._chance = chance
+        if self.memory.events - self.memory.saved >= _SNAPSHOT_EVERY:
+            self._store.save(self.memory.snapshot())
+            self.memory.saved = self.memory.events
+
+
+def _require_text(what: str, text: str) -> None:
+    if not isinstance(text, str):
+        raise InputError(f"{what} must be a text, not {shown(text)}")
+    if len(text) > _LONGEST_TEXT:
+        raise InputError(f"{what} must have at most {_LONGEST_TEXT:,} characters, not {len(text):,}")
+    _require_unicode(what, text)
+
+
+def _require_unicode(what: str, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{what} is no text of Unicode: it holds half a character") from None
+
+
+def _require_ids(name: str, ids: Any) -> None:
+    """Refuse ids that a log could not hold; whether they make a list is looked at when it is interleaved."""
+    if not isinstance(ids, list | tuple | np.ndarray):
+        raise InputError(f"the list of ranker '{name}' is not a list but {shown(ids)}")
+    kinds = set(map(type, ids))
+    if str in kinds:
+        texts = ids if len(kinds) == 1 else [one for one in ids if isinstance(one, str)]
+        _require_unicode(f"an id of ranker '{name}'", "".join(texts))
+    for kind in kinds - {str, int}:
+        for one in ids:
+            if type(one) is kind and (kind is bool or not _is_finite(one)):
+                raise InputError(f"a document id is a text or a finite number, not {shown(one)}")
+
+
+def _is_finite(one: Any) -> bool:
+    return isinstance(one, str) or (isinstance(one, int | float | np.number) and bool(np.isfinite(one)))
+
+
+def _places(ids: Sequence[Any], clicks: Iterable[Hashable]) -> list[int]:
+    """Return the clicked places from 0, ascending."""
+    if isinstance(clicks, str | bytes | Mapping) or not isinstance(clicks, Iterable):
+        raise InputError(f"clicks are a list of document ids, not {shown(clicks)}")
+    place = {one: k for k, one in enumerate(ids)}
+    found = set()
+    for one in clicks:
+        try:
+            found.add(place[one])
+        except (KeyError, TypeError):
+            raise InputError(f"the clicked document {shown(one)} is not on the page") from None
+    return sorted(found)

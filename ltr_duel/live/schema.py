@@ -1,0 +1,121 @@
+"""The file of a live experiment, an SQLite data base: made whole, opened only if it is one, brought up to date.
+
+``pages`` are only added to, and so are ``events``: a plain page was shown, or a page was closed. ``waiting`` are the
+pages that are open. ``snapshot`` is what the experiment knew after so many events, so that few are read again.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ltr_duel.core import InputError, is_file, replacing
+
+SCHEMA_VERSION = 1
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}  # from that version to the next
+_APPLICATION = 0x4C54524C  # marks the file as one of ours
+_TABLES = """
+CREATE TABLE about (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE pages (
+    page INTEGER PRIMARY KEY, at REAL, query TEXT, user TEXT, arms BLOB, shown TEXT, sheet BLOB
+);
+CREATE TABLE waiting (page INTEGER PRIMARY KEY, expires INTEGER);
+CREATE TABLE events (
+    event INTEGER PRIMARY KEY, page INTEGER, at REAL, kind INTEGER, clicks BLOB, credit BLOB, signs BLOB, seen BLOB
+);
+CREATE TABLE users (user TEXT PRIMARY KEY, seen BLOB) WITHOUT ROWID;
+CREATE TABLE snapshot (one INTEGER PRIMARY KEY CHECK (one = 1), events INTEGER, pages INTEGER, arrays BLOB, lines TEXT);
+"""
+
+
+def make_store(path: Path, about: dict[str, Any]) -> None:
+    """Make an empty store; it appears whole or not at all.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written there.
+    """
+    with replacing(path) as temporary:
+        connection = sqlite3.connect(temporary, isolation_level=None)
+        try:
+            connection.executescript(
+                f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {SCHEMA_VERSION};"
+                f" BEGIN; {_TABLES} COMMIT;"
+            )
+            connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.Error as error:
+            raise InputError(f"{path}: cannot be written: {error}") from None
+        finally:
+            connection.close()
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # or a power cut might take the whole file back
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[None]:
+    """Say what is wrong with a file in one sentence."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        said = "is no store of a live experiment" if "not a database" in str(error) else f"cannot be used: {error}"
+        raise InputError(f"{path}: {said}") from None
+
+
+def connected(path: Path, *, writes: bool) -> sqlite3.Connection:
+    """Connect to a store that exists.
+
+    Raises
+    ------
+    InputError
+        If it is none, is damaged, or of a later version.
+    """
+    if not is_file(path):
+        raise InputError(f"{path}: there is no store of a live experiment")
+    mode = "rw" if writes else "ro"
+    with _opened(path):
+        uri = f"{path.absolute().as_uri()}?mode={mode}"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        try:
+            (application,), (version,) = (
+                connection.execute(f"PRAGMA {word}").fetchone() for word in ("application_id", "user_version")
+            )
+            if application != _APPLICATION:
+                raise InputError(f"{path}: is no store of a live experiment")
+            if version > SCHEMA_VERSION:
+                raise InputError(
+                    f"{path}: was written by a later version of ltr-duel"
+                    f" (its schema is {version}, this version knows up to {SCHEMA_VERSION})"
+                )
+            if version < SCHEMA_VERSION:
+                if not writes:
+                    raise InputError(f"{path}: is of an earlier version; open it once with 'ltr-duel serve'")
+                _migrate(connection, version)
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA cache_size = -16000")
+            connection.execute("SELECT count(*) FROM about").fetchone()
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _migrate(connection: sqlite3.Connection, version: int) -> None:
+    """Bring a store to the version of this program, all steps or none."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for number in range(version, SCHEMA_VERSION):
+            MIGRATIONS[number](connection)
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise

@@ -1,0 +1,57 @@
+"""A page as the store keeps it: some bytes that, with the settings and the shown ids, say how to credit its clicks."""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any
+
+import numpy as np
+
+from ltr_duel.interleaving import Page
+from ltr_duel.live.settings import Settings
+
+_SIZES = struct.Struct("<HHHH")  # rankers, documents, shown, numbers that the method noted
+
+
+def pack_page(page: Page) -> bytes:
+    """Return the bytes of a page."""
+    place = {name: k for k, name in enumerate(page.rankers)}
+    owners = [-1 if owner is None else place[owner] for owner in page.owners]
+    return b"".join(
+        [
+            _SIZES.pack(*page.orders.shape, len(page.shown), len(page.kept)),
+            np.array([page.numbers, owners], np.int16).tobytes(),
+            page.orders.tobytes(),
+            np.array(page.kept, np.float64).tobytes(),
+        ]
+    )
+
+
+def unpack_page(settings: Settings, names: tuple[str, ...], shown: tuple[Any, ...], sheet: bytes) -> Page:
+    """Make a page of its rankers, its shown ids and the bytes of `pack_page`."""
+    rankers, documents, length, noted = _SIZES.unpack_from(sheet)
+    numbers = np.frombuffer(sheet, np.int16, 2 * length, _SIZES.size).reshape(2, length).tolist()
+    start = _SIZES.size + 4 * length
+    orders = np.frombuffer(sheet, np.int16, rankers * documents, start).reshape(rankers, documents)
+    kept = np.frombuffer(sheet, np.float64, noted, start + 2 * rankers * documents)
+    return Page(
+        names,
+        shown,
+        tuple([None if owner < 0 else names[owner] for owner in numbers[1]]),
+        settings.method,
+        settings.outcome,
+        tuple(numbers[0]),
+        orders,
+        tuple(kept.tolist()),
+    )
+
+
+def write_ids(shown: tuple[Any, ...]) -> str:
+    """Return document ids as JSON."""
+    return json.dumps([one.item() if isinstance(one, np.generic) else one for one in shown], separators=(",", ":"))
+
+
+def read_ids(text: str) -> tuple[Any, ...]:
+    """Return what `write_ids` wrote."""
+    return tuple(json.loads(text))

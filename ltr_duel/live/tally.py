@@ -1,0 +1,83 @@
+"""What is counted of a live experiment: impressions, who won, and the sums of sequences that may be looked at any time.
+
+The sums are those of `ltr_duel.logs`: outcomes in the order in which they come, of each user and pair the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector
+from ltr_duel.live.turns import Key
+
+ALONE, CLICKED, UNCLICKED, EXPIRED = range(4)  # what an event is: a plain page was shown, or how a page was closed
+COMPARED = 4  # counted beside them: pages of several rankers that were closed
+
+
+class Tally:
+    """Counts, for K rankers and P = K (K - 1) / 2 pairs of them."""
+
+    def __init__(self, n_arms: int) -> None:
+        first, second = np.triu_indices(n_arms, 1)
+        self.pairs: IntMatrix = np.stack([first, second], axis=1)
+        self._number = np.zeros((n_arms, n_arms), np.int64)
+        self._number[first, second] = self._number[second, first] = np.arange(len(first))
+        self.events: IntVector = np.zeros(5, np.int64)  # of each kind, and COMPARED
+        self.exposure: FloatVector = np.zeros(n_arms)  # impressions; of a page of s rankers each has 1/s
+        self.score: IntMatrix = np.zeros((3, len(first)), np.int64)  # ties, wins, losses of the first of each pair
+        self.sums: FloatMatrix = np.zeros((3, len(first)))  # n, lead, spread: see `Sequences`
+
+    def show(self, key: Key) -> None:
+        """Count an impression."""
+        for arm in key:
+            self.exposure[arm] += 1 / len(key)
+
+    def happen(self, kind: int, key: Key, credit: bytes | None, seen: int = 0) -> int:
+        """Count an event.
+
+        Parameters
+        ----------
+        kind : int
+            One of the constants of this module.
+        key : tuple of int
+        credit : bytes or None
+            For each pair of the key in order +1, 0 or -1, a byte each; nothing of a page that compares nothing.
+        seen : int
+            Bit p is set if the user counted for pair p before.
+
+        Returns
+        -------
+        int
+            ``seen`` with the bits of the pairs of this page.
+        """
+        self.events[kind] += 1
+        if credit is not None:
+            self.events[COMPARED] += 1
+            signs = iter(np.frombuffer(credit, np.int8).tolist())
+            before = seen
+            for k, a in enumerate(key):
+                for b in key[k + 1 :]:
+                    p, y = int(self._number[a, b]), next(signs)
+                    self._compare(p, y if a < b else -y, fresh=not before >> p & 1)
+                    seen |= 1 << p
+        return seen
+
+    def _compare(self, p: int, y: int, *, fresh: bool) -> None:
+        self.score[y, p] += 1
+        if fresh:
+            n, lead, spread = self.sums[:, p].tolist()
+            surprise = y - lead / (n + 1.0)  # the guess is from what came before
+            self.sums[:, p] = n + 1.0, lead + y, spread + surprise * surprise
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the counts, for `take`."""
+        return {"events": self.events, "exposure": self.exposure, "score": self.score, "sums": self.sums}
+
+    def take(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take back what `arrays` returned."""
+        for name, mine in self.arrays().items():
+            mine[...] = arrays[name]

@@ -1,0 +1,79 @@
+"""One page at a time, an experiment takes the path of `simulate` with the same seed: lists, clicks, coins and arms."""
+
+import numpy as np
+import pytest
+
+from ltr_duel.bandits import POLICIES, Run, new_recorder
+from ltr_duel.clicks import click_model, simulate_clicks, users_of
+from ltr_duel.core import stream
+from ltr_duel.data import make_corpus
+from ltr_duel.live import Settings
+from ltr_duel.rankers import feature_rankers
+from ltr_duel.simulation import Live, RunKey, run_streams
+from ltr_duel.simulation.live import draw_query
+from tests.live.shop import opened
+
+SEED, STEPS = 3, 150
+RANKINGS = feature_rankers(make_corpus(queries=6, documents=9, features=5, seed=2))
+
+
+def simulated(settings):
+    """Return the arms of a simulation, and its final state."""
+    _, policy, params = POLICIES.configure(settings.policy)
+    method = settings.method
+    slates = method if policy.feedback == "slate" else "sosm"
+    pairs = method if policy.feedback == "duel" else "team_draft"
+    oracle = Live(RANKINGS, "navigational", pairs=pairs, slates=slates, top=settings.top)
+    key = RunKey({}, policy.name, params._asdict(), STEPS, 0, SEED)
+    recorder = new_recorder(5, [STEPS], path=(STEPS, 2 if policy.feedback == "duel" else 5))
+    run = Run(policy, params, 5, oracle.open(), run_streams(key), recorder, horizon=STEPS, compiled=False)
+    run.advance(STEPS)
+    return recorder, run.recommend()
+
+
+def replayed(folder, settings):
+    """Send simulated users to an experiment, one after the other; return the arms of each step, and the state."""
+    queries, clicking = stream(SEED, 0, "queries"), stream(SEED, 0, "clicks")
+    users = users_of(click_model("navigational", RANKINGS.grades), settings.top)
+    path, query, clicks = [], -1, np.zeros(settings.top, np.int64)
+    with opened(folder, settings) as experiment:
+        for _ in range(STEPS):
+            if query < 0:
+                query = draw_query(RANKINGS.n_queries, np.zeros(0), queries)
+            start, stop = RANKINGS.query_ptr[query : query + 2]
+            lists = {name: RANKINGS.order[k, start:stop].tolist() for k, name in enumerate(RANKINGS.names)}
+            page = experiment.decide(f"q{query}", lists)
+            path.append([RANKINGS.names.index(name) for name in page.rankers])
+            if len(page.rankers) == 1:  # the simulation puts no query to an arm alone
+                continue
+            at = np.array(page.shown)
+            count = simulate_clicks(users, RANKINGS.relevance, start, at, len(at), clicks, clicking)
+            experiment.record(page.token, [page.shown[place] for place in clicks[:count]])
+            query = -1
+        return path, experiment.state()
+
+
+@pytest.mark.parametrize(
+    "policy, method",
+    [
+        ("rucb", "team_draft"),
+        ("rucb", "probabilistic"),
+        ("interleaved_filter", "balanced"),
+        ("multi_self_sparring:size=3", "probabilistic"),
+        ("mdb", "team_draft"),
+    ],
+)
+def test_one_page_at_a_time_is_the_path_of_the_simulation(tmp_path, policy, method):
+    settings = Settings(
+        name="same", rankers=RANKINGS.names, policy=policy, method=method, seed=SEED, top=6, horizon=STEPS
+    )
+    recorder, recommended = simulated(settings)
+    path, state = replayed(tmp_path, settings)
+    if POLICIES.configure(policy).component.feedback == "duel":
+        assert [sorted(set(step)) for step in path] == [sorted(set(step)) for step in recorder.path.tolist()]
+    else:
+        assert [sorted(step) for step in path] == [np.repeat(range(5), row).tolist() for row in recorder.path]
+    assert state.pulls.tolist() == recorder.pulls[-1].tolist()
+    assert state.exposure == pytest.approx(recorder.exposure[-1])
+    assert state.recommended == RANKINGS.names[recommended]
+    assert policy == "mdb" or len({tuple(sorted(step)) for step in path}) > 3

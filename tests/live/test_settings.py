@@ -1,0 +1,88 @@
+"""Settings are read, checked and written; every complaint names the key, the value and what is legal."""
+
+import pytest
+
+from ltr_duel.bandits import LivePolicy
+from ltr_duel.core import InputError, stream
+from ltr_duel.live import Settings, live_policy, read_settings, write_settings
+
+GOOD = '[experiment]\nname = "x"\nrankers = ["a", "b", "c"]\npolicy = "rucb:alpha=0.51"\n'
+
+
+def read(tmp_path, text):
+    path = tmp_path / "live.toml"
+    path.write_text(text)
+    return read_settings(path)
+
+
+def test_what_is_written_is_read_again(tmp_path):
+    given = Settings(
+        name="x",
+        rankers=("a", "b"),
+        policy="multi_self_sparring:size=2",
+        method="probabilistic:tau=1",
+        top=7,
+        horizon=1000,
+        confidence=0.9,
+        margin=0.01,
+        seed=5,
+        deadline=3.5,
+        max_open=9,
+        order="shown",
+        serve={"port": 1},
+    )
+    write_settings(given, tmp_path / "live.toml")
+    assert read_settings(tmp_path / "live.toml") == given
+
+
+def test_the_file_says_only_what_is_not_by_default(tmp_path):
+    write_settings(read(tmp_path, GOOD), tmp_path / "again.toml")
+    assert (tmp_path / "again.toml").read_text().split("\n")[0] == "[experiment]"
+    assert "top" not in (tmp_path / "again.toml").read_text()
+    assert read_settings(tmp_path / "again.toml") == read(tmp_path, GOOD)
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        (GOOD.replace("rucb", "rubc"), "experiment.policy: no policy 'rubc'; did you mean 'rucb'"),
+        (GOOD + "topp = 3\n", "experiment: no key 'topp'; did you mean 'top'"),
+        (GOOD + "top = 0\n", "experiment.top: the value must be between 1 and 1000, not 0"),
+        (GOOD + 'method = "sosm"\n', "method: 'sosm' does not compare two rankers"),
+        (GOOD + 'method = "probabilistic"\noutcome = "expectation"\n', "is a number"),
+        (GOOD + 'outcome = "sampled"\n', "no outcome rule of team_draft called 'sampled'"),
+        (GOOD + "confidence = 1.0\n", "experiment.confidence: the value must be between"),
+        (GOOD + "margin = -0.1\n", "experiment.margin: "),
+        (GOOD + 'order = "early"\n', "no order of outcomes 'early'"),
+        (GOOD.replace('"a", "b", "c"', '"a"'), "rankers: there must be 2 to 200, not 1"),
+        (GOOD.replace('"a", "b", "c"', '"a", "a"'), "is given twice"),
+        (GOOD.replace("rucb:alpha=0.51", "savage"), "horizon: policy 'savage' needs to know"),
+        (GOOD.replace("rucb:alpha=0.51", "mdb"), "ok"),
+        (GOOD.replace("rucb:alpha=0.51", "mdb") + 'method = "balanced"\n', "does not compare sets of rankers"),
+        ("[experimen]\n", "no key 'experimen'; did you mean 'experiment'"),
+        ("", r"the table \[experiment\] is missing"),
+        ("serve = 3\n" + GOOD, "serve: must be a table"),
+        ("[experiment\n", "not TOML"),
+    ],
+)
+def test_wrong_settings_are_refused_in_one_sentence(tmp_path, text, sentence):
+    if sentence == "ok":
+        assert read(tmp_path, text).policy == "mdb"
+        return
+    with pytest.raises(InputError, match=sentence) as found:
+        read(tmp_path, text)
+    assert "live.toml" in str(found.value)
+
+
+def test_python_is_told_the_same():
+    with pytest.raises(InputError, match="top: the value must be between 1 and 1000, not 0"):
+        Settings(name="x", rankers=("a", "b"), policy="rucb", top=0)
+
+
+def test_the_policy_takes_the_path_of_the_first_repetition():
+    made = live_policy(Settings(name="x", rankers=("a", "b", "c"), policy="random", seed=4))
+    same = LivePolicy("random", 3, rng=stream(4, 0, "policy", "random:{}"))
+    for _ in range(20):
+        assert made.ask() == same.ask()
+        for one in (made, same):
+            one.tell(0 if len(set(one.ask())) == 1 else 1)

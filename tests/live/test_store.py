@@ -1,0 +1,215 @@
+"""The store: whole or not at all, one writer, nothing acknowledged is lost, anything else is refused in a sentence."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from ltr_duel.core import InputError
+from ltr_duel.live import Decide, Experiment, Record, StoreError, export_log, schema
+from tests.live.shop import RANKINGS, opened, settings
+
+
+def kept(folder):
+    """Return the number of pages and events in a store."""
+    with sqlite3.connect(folder / "shop.db") as db:
+        return tuple(db.execute(f"SELECT count(*) FROM {one}").fetchone()[0] for one in ("pages", "events"))
+
+
+def test_what_was_answered_is_in_the_file_at_once(tmp_path):
+    with opened(tmp_path) as experiment:
+        page = experiment.decide("q", RANKINGS)
+        assert kept(tmp_path) == (1, 0)
+        experiment.record(page.token, [])
+        assert kept(tmp_path) == (1, 1)
+
+
+def test_every_transaction_waits_for_the_disk(tmp_path):
+    with opened(tmp_path) as experiment:
+        db = experiment._store._db
+        assert db.execute("PRAGMA synchronous").fetchone() == (2,)
+        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path):
+    with opened(tmp_path) as experiment:
+        page = experiment.decide("q", RANKINGS)
+        experiment.record(page.token, [])
+        with pytest.raises(InputError, match=rf"shop.db: another process \({os.getpid()}\) is writing there"):
+            opened(tmp_path)
+        code = f"from ltr_duel.live import Experiment; Experiment.open({str(tmp_path / 'shop.db')!r})"
+        other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert "is writing there" in other.stderr and other.returncode != 0
+        assert export_log(tmp_path / "shop.db", tmp_path / "log.jsonl") == 1
+        experiment.decide("q", RANKINGS)
+    opened(tmp_path).close()
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["log.jsonl", "shop.db"]
+
+
+def test_a_full_disk_loses_nothing_and_changes_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("ltr_duel.live.experiment._PAUSE", 0.0)
+    lists = {name: [f"{one}{'x' * 2000}" for one in ids] for name, ids in RANKINGS.items()}
+    with opened(tmp_path) as experiment:
+        pages = [experiment.decide("q", lists) for _ in range(3)]
+        experiment.record(pages[0].token, [])
+        before, db = experiment.state().to_json(), experiment._store._db
+        (size,) = db.execute("PRAGMA page_count").fetchone()
+        db.execute(f"PRAGMA max_page_count = {size}")
+        with pytest.raises(StoreError, match="full"):
+            for _ in range(50):
+                experiment.decide("q", lists)
+        assert experiment.state().pages < 50
+        full = experiment.state().to_json()
+        for _ in range(2):
+            with pytest.raises(StoreError, match="cannot be written now"):
+                experiment.answer([*[record_call(page) for page in pages[1:]], *([decide_call(lists)] * 40)])
+        assert experiment.state().to_json() == full
+        db.execute("PRAGMA max_page_count = 1000000")
+        assert experiment.record(pages[1].token, []).page == 2
+        assert experiment.decide("q", lists).page == full["pages"] + 1
+    assert full["steps"] == before["steps"]
+    with opened(tmp_path) as experiment:
+        assert experiment.state().unclicked == 2
+
+
+def record_call(page):
+    return Record(page.token, [])
+
+
+def decide_call(lists):
+    return Decide("q", lists)
+
+
+def test_after_a_failure_the_store_is_left_alone_for_a_moment(tmp_path):
+    with opened(tmp_path) as experiment:
+        experiment._store._db.execute("PRAGMA query_only = 1")
+        with pytest.raises(StoreError, match="cannot be written now"):
+            experiment.decide("q", RANKINGS)
+        with pytest.raises(StoreError, match="a moment ago"):
+            experiment.decide("q", RANKINGS)
+        experiment._store._db.execute("PRAGMA query_only = 0")
+        experiment._retry = 0
+        assert experiment.decide("q", RANKINGS).page == 1
+
+
+def test_an_error_of_the_program_takes_the_whole_batch_back(tmp_path, monkeypatch):
+    monkeypatch.setattr("ltr_duel.live.experiment._PAUSE", 0.0)
+    with opened(tmp_path) as experiment:
+        pages = [experiment.decide("q", RANKINGS) for _ in range(2)]
+        before = experiment.state().to_json()
+        monkeypatch.setattr("ltr_duel.live.tally.Tally.happen", lambda *given: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            experiment.answer([decide_call(RANKINGS), record_call(pages[0])])
+        monkeypatch.undo()
+        assert experiment.state().to_json() == before and kept(tmp_path) == (2, 0)
+
+
+@pytest.mark.parametrize("other", ["rankers", "policy", "method", "seed", "top", "order", "name", "horizon"])
+def test_an_experiment_goes_on_by_its_own_rules_only(tmp_path, other):
+    opened(tmp_path).close()
+    changed = {
+        "rankers": ("a", "b"),
+        "policy": "rucb:alpha=0.6",
+        "method": "balanced",
+        "seed": 1,
+        "top": 9,
+        "order": "shown",
+        "name": "x",
+        "horizon": 9,
+    }
+    with pytest.raises(InputError, match=f"shop.db: the experiment in this store began with {other} "):
+        opened(tmp_path, settings(**{other: changed[other]}))
+
+
+def test_what_may_change_changes(tmp_path):
+    opened(tmp_path).close()
+    opened(tmp_path, settings(confidence=0.9, margin=0.1, deadline=5.0, max_open=7)).close()
+    with Experiment.open(tmp_path / "shop.db") as experiment:
+        assert (experiment.settings.confidence, experiment.settings.max_open) == (0.9, 7)
+
+
+def foreign(path):
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE pages (page)")
+
+
+def later(path):
+    opened(path.parent).close()
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 99")
+
+
+def truncated(path):
+    with opened(path.parent) as experiment:
+        for _ in range(200):
+            experiment.decide("q", RANKINGS)
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size // 2)
+
+
+def snapshot_of_nothing(path):
+    opened(path.parent).close()
+    with sqlite3.connect(path) as db:
+        db.execute("INSERT INTO snapshot VALUES (1, 0, 0, x'00', '[]')")
+
+
+@pytest.mark.parametrize(
+    "spoil, sentence",
+    [
+        (lambda path: path.write_bytes(b""), "is no store of a live experiment"),
+        (lambda path: path.write_bytes(b"hello" * 1000), "is no store of a live experiment"),
+        (foreign, "is no store of a live experiment"),
+        (later, r"written by a later version of ltr-duel \(its schema is 99"),
+        (truncated, "malformed|cannot be"),
+        (snapshot_of_nothing, "cannot be read"),
+        (lambda path: path.mkdir(), "no store|not a file"),
+    ],
+)
+def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(tmp_path, spoil, sentence):
+    path = tmp_path / "shop.db"
+    spoil(path)
+    before = path.read_bytes() if path.is_file() else b""
+    with pytest.raises(InputError, match=sentence) as found:
+        opened(tmp_path)
+    assert "shop.db: " in str(found.value)
+    assert (path.read_bytes() if path.is_file() else b"") == before
+
+
+def test_a_place_where_nothing_can_be_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be written"):
+        Experiment.open(tmp_path / "file" / "shop.db", settings())
+    with pytest.raises(InputError, match="there is no store"):
+        Experiment.open(tmp_path / "none.db")
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_an_earlier_store_is_brought_up_to_date_or_left_as_it_is(tmp_path, monkeypatch):
+    with opened(tmp_path) as experiment:
+        experiment.decide("q", RANKINGS)
+
+    def step(db):
+        db.execute("ALTER TABLE pages ADD COLUMN device TEXT")
+
+    def fail(db):
+        step(db)
+        raise sqlite3.OperationalError("disk I/O error")
+
+    def columns():
+        with sqlite3.connect(tmp_path / "shop.db") as db:
+            (version,) = db.execute("PRAGMA user_version").fetchone()
+            return version, "device" in [row[1] for row in db.execute("PRAGMA table_info(pages)")]
+
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", schema.SCHEMA_VERSION + 1)
+    monkeypatch.setitem(schema.MIGRATIONS, schema.SCHEMA_VERSION - 1, fail)
+    with pytest.raises(InputError, match="disk I/O error"):
+        opened(tmp_path)
+    assert columns() == (schema.SCHEMA_VERSION - 1, False)
+    with pytest.raises(InputError, match="earlier version"):
+        export_log(tmp_path / "shop.db", tmp_path / "log.jsonl")
+    monkeypatch.setitem(schema.MIGRATIONS, schema.SCHEMA_VERSION - 1, step)
+    with schema.connected(tmp_path / "shop.db", writes=True):
+        pass
+    assert columns() == (schema.SCHEMA_VERSION, True)

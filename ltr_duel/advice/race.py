@@ -29,7 +29,7 @@ class Shots(NamedTuple):
 
     def and_more(self, others: Shots) -> Shots:
         """Add runs."""
-        return Shots(*(np.concatenate(parts) for parts in zip(self, others, strict=True)))
+        return Shots(np.concatenate([self.loss, others.loss]), np.concatenate([self.right, others.right]))
 
 
 Shoot = Callable[[int, list[int], int, int], list[list[Shots]]]

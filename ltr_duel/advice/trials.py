@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.advice.candidates import Candidate
-from ltr_duel.advice.play import Played, Source
+from ltr_duel.advice.play import Played, Player, Source
 from ltr_duel.advice.world import World
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, MarkMatrix, run_tasks
 
@@ -29,7 +29,8 @@ class Trials(NamedTuple):
 
     def and_more(self, others: Trials) -> Trials:
         """Add runs."""
-        return Trials(*(np.concatenate(parts) for parts in zip(self, others, strict=True)))
+        pairs: Any = zip(self, others, strict=True)
+        return Trials(*map(np.concatenate, pairs))
 
 
 def gathered(world: World, times: IntVector, runs: Sequence[Played]) -> Trials:
@@ -80,11 +81,16 @@ class Laboratory:
     def until(
         self, wanted: Wanted, stage: str, label: str, factors: Sequence[int], enough: Callable[[Trials], bool]
     ) -> tuple[int, Trials]:
-        """Prolong runs to multiples of the budget until the numbers at their end are enough, or the last factor."""
-        source = self._source(wanted, self.budget * factors[-1])
-        players = [source.start(self._seed, stage, number) for number in range(wanted.begin, wanted.end)]
+        """Prolong runs to multiples of the budget until the numbers at their end are enough, or to the last factor.
+
+        A policy that needs to know the horizon begins anew for each.
+        """
+        players: list[Player] = []
         for factor in factors:
             times = np.array([self.budget * factor])
+            if not players or wanted.candidate.needs_horizon:
+                source = self._source(wanted, self.budget * factor)
+                players = [source.start(self._seed, stage, number) for number in range(wanted.begin, wanted.end)]
             runs = list(self._all(lambda player, at=times: player.play(at), players, label))  # type: ignore[misc]
             found = gathered(wanted.world, times, runs)
             if enough(found):

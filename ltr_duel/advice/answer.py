@@ -210,12 +210,12 @@ def showing_of(
 def worst_of(worlds: tuple[Showing, ...], times: IntVector, confidence: float) -> Showing:
     """Return the worst of each number. Where all intervals hold, so does this one, from worst end to worst end."""
     curve = tuple(Estimate(*np.min(at, axis=0).tolist()) for at in zip(*(one.curve for one in worlds), strict=True))
-    highest = [
+    lost, regret, after, loss = (
         Estimate(*np.max([getattr(one, name) for one in worlds], axis=0).tolist())
         for name in ("lost", "regret", "after", "loss")
-    ]
+    )
     runs = min(one.runs for one in worlds)
-    return Showing("", runs, curve[-1], reached(curve, times, confidence), *highest, curve)
+    return Showing("", runs, curve[-1], reached(curve, times, confidence), lost, regret, after, loss, curve)
 
 
 def reached(curve: tuple[Estimate, ...], times: IntVector, confidence: float) -> Reached:

@@ -78,7 +78,7 @@ def advise(
     top : int
         Documents shown.
     simulations : int
-        Fresh runs of the advised candidate for each click model, from 25 to 10^5; all else is in proportion.
+        Fresh runs of the advised candidate for each click model, from 10 to 10^5; all else is in proportion.
     seed : int
     jobs : int
         Threads; -1 for all cores. The advice does not depend on it.
@@ -153,7 +153,7 @@ def try_candidates(
     budget, clicks, confidence, margin, top, seed, jobs, compiled
         As for `advise`.
     simulations : int
-        Runs of each candidate for each click model, from 25 to 10^5.
+        Runs of each candidate for each click model, from 10 to 10^5.
 
     Returns
     -------
@@ -170,10 +170,10 @@ def try_candidates(
     >>> from ltr_duel.data import make_corpus
     >>> from ltr_duel.rankers import feature_rankers
     >>> rankings = feature_rankers(make_corpus(queries=20, documents=8, features=2))
-    >>> few = {"budget": 100, "clicks": "perfect", "simulations": 25, "compiled": False}
+    >>> few = {"budget": 100, "clicks": "perfect", "simulations": 10, "compiled": False}
     >>> [row] = try_candidates(rankings, ["round_robin/team_draft"], **few)
     >>> row.candidate, row.worst.runs, row.worst.lost.low <= row.worst.lost.value
-    ('round_robin/team_draft', 25, True)
+    ('round_robin/team_draft', 10, True)
     """
     question, _ = _question(
         rankings, budget, clicks, confidence, margin, AIMS[0], candidates, top, simulations, seed, jobs, compiled
@@ -203,7 +203,7 @@ def _question(
     require_between("the confidence", confidence, 0.5, 0.999)
     require_between("the margin", margin, 0, 1)
     top = require_whole("the number of documents shown", top, 1, 1000)
-    simulations = require_whole("the number of simulations", simulations, 25, 100_000)
+    simulations = require_whole("the number of simulations", simulations, 10, 100_000)
     seed, jobs = checked_seed(seed), checked_jobs(jobs)
     if not isinstance(clicks, str | ClickModel) and not isinstance(clicks, Sequence):
         raise InputError(f"click models are given by name, one or a list of them, not as {shown(clicks)}")

@@ -22,6 +22,7 @@ _RACE_SHARE = 0.2  # of the chance of being wrong
 _DOUBT = 0.05  # error of the test by which a candidate is passed over as not sure enough
 _ROUNDS = (0.04, 0.08, 0.16, 0.32)  # of the simulations
 _SHOWN = 5  # candidates with a curve
+_LEAST = 10  # runs of whatever is run
 _FACTORS = (2, 4, 8, 16, 32, 64)  # of the budget
 
 
@@ -51,7 +52,7 @@ class Question:
         """Race, claim, and ask what if."""
         names = tuple(one.label for one in self._candidates)
         ndcg = dict(zip(self._rankings.names, self._worlds[0].ndcg.tolist(), strict=True))
-        common = {"settings": settings, "ndcg": ndcg, "times": self._lab.times, "names": names}
+        common: dict[str, Any] = {"settings": settings, "ndcg": ndcg, "times": self._lab.times, "names": names}
         common["unsure"] = self._unsure(settings["measure"])
         if self._worlds[0].right.all():
             nothing: dict[str, Any] = {"rows": (), "rounds": (), "surest": "", "what_if": (), "live": {}}
@@ -117,7 +118,7 @@ class Question:
 
     def _rows(self, order: list[int]) -> list[Row]:
         """Run the first candidates anew, and the A/B test; of the others there is what the race has shown."""
-        few = max(20, self._simulations // 4)
+        few = max(_LEAST, self._simulations // 4)
         fresh = [*(self._candidates[k] for k in order[:_SHOWN]), *self._apart]
         wanted = [
             Wanted(one, world, 0, few if place else self._simulations)
@@ -142,7 +143,7 @@ class Question:
         return self._worlds[worst]
 
     def _what_if(self, advised: Candidate, runner_up: Candidate, row: Row) -> list[WhatIf]:
-        world, runs = self._worst_world(row), max(20, self._simulations // 4)
+        world, runs = self._worst_world(row), max(_LEAST, self._simulations // 4)
         changed = {"as simulated": world, "noisier": noisier(world), "closer": closer(world), "cycle": cyclic(world)}
         pairs = [(change, one) for one in dict.fromkeys((advised, runner_up)) for change in changed if changed[change]]
         wanted = [Wanted(one, changed[change], 0, runs) for change, one in pairs]  # type: ignore[arg-type]
@@ -162,7 +163,7 @@ class Question:
 
     def _enough(self, advised: Candidate, row: Row) -> Enough:
         """Prolong some runs until most of them are right."""
-        world, runs = self._worst_world(row), max(20, self._simulations // 10)
+        world, runs = self._worst_world(row), max(_LEAST, self._simulations // 10)
         factor, found = self._lab.until(
             Wanted(advised, world, 0, runs),
             "enough",

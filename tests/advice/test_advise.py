@@ -14,12 +14,12 @@ from ltr_duel.live import read_settings
 from ltr_duel.rankers import feature_rankers
 
 FEW = ("round_robin/team_draft", "mdb/sosm", "a/b")
-SMALL = {"budget": 120, "clicks": "perfect", "simulations": 25, "compiled": False, "jobs": 1}
+SMALL = {"budget": 120, "clicks": "perfect", "simulations": 10, "top": 3, "compiled": False, "jobs": 1}
 
 
 @pytest.fixture(scope="module")
 def rankings():
-    return feature_rankers(make_corpus(queries=12, documents=6, features=3, dead=0, constant=0))
+    return feature_rankers(make_corpus(queries=8, documents=4, features=3, dead=0, constant=0))
 
 
 @pytest.fixture(scope="module")
@@ -27,16 +27,14 @@ def advice(rankings):
     return advise(rankings, candidates=FEW, incumbent="2", **SMALL)
 
 
-def test_the_same_seed_gives_the_same_advice_on_any_number_of_workers(rankings, advice):
+def test_advice_does_not_depend_on_the_number_of_workers(rankings, advice):
     again = advise(rankings, candidates=FEW, incumbent="2", **SMALL | {"jobs": 3})
     assert json.dumps(again.to_json()) == json.dumps(advice.to_json())
-    other = advise(rankings, candidates=FEW, incumbent="2", seed=1, **SMALL)
-    assert json.dumps(other.to_json()) != json.dumps(advice.to_json())
 
 
 def test_the_numbers_are_of_fresh_runs_and_lie_in_their_intervals(advice):
     advised = advice.deploy
-    assert advised.fresh and advised.worst.runs == 25
+    assert advised.fresh and advised.worst.runs == 10
     for row in advice.rows:
         for one in (row.worst, *row.worlds):
             for found in (one.right, one.lost, one.regret, one.after, one.loss, *one.curve):
@@ -100,7 +98,8 @@ def test_the_files_say_the_same_and_the_settings_can_be_deployed(advice, tmp_pat
 
 def test_candidates_alone_are_tried_equally_often(rankings):
     rows = try_candidates(rankings, FEW, **SMALL)
-    assert [row.candidate for row in rows] == list(FEW) and {row.worst.runs for row in rows} == {25}
+    assert [row.candidate for row in rows] == list(FEW) and {row.worst.runs for row in rows} == {10}
+    assert rows == try_candidates(rankings, FEW, **SMALL) != try_candidates(rankings, FEW, seed=1, **SMALL)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +117,7 @@ def test_candidates_alone_are_tried_equally_often(rankings):
         ({"clicks": 5}, "click models are given by name, one or a list of them, not as 5"),
         ({"clicks": ("perfect", "perfect")}, "a click model is named twice"),
         ({"clicks": "perfct"}, "no click model 'perfct'; did you mean 'perfect'?"),
-        ({"simulations": 5}, "the number of simulations must be between 25 and 100000, not 5"),
+        ({"simulations": 5}, "the number of simulations must be between 10 and 100000, not 5"),
         ({"top": 0}, "the number of documents shown must be between 1 and 1000, not 0"),
         ({"candidates": 3}, "candidates are a list of texts, not 3"),
         ({"jobs": 0}, "the number of jobs must be at least 1"),

@@ -17,7 +17,18 @@ def plain(monkeypatch):
 def test_advice_is_printed_and_saved(ltr_duel, corpus, tmp_path, plain):
     out = tmp_path / "advice"
     words = ("--rankers", "features:1,2", "--rankers", "features:3", "--budget", "100", "--clicks", "perfect")
-    few = ("--candidate", "round_robin/team_draft", "--candidate", "mdb/sosm", "--simulations", "25", "--jobs", "1")
+    few = (
+        "--candidate",
+        "round_robin/team_draft",
+        "--candidate",
+        "mdb/sosm",
+        "--simulations",
+        "10",
+        "--top",
+        "2",
+        "--jobs",
+        "1",
+    )
     answer = ltr_duel("advise", corpus, *words, *few, "--out", out)
     assert answer.code == 0, answer.err
     assert "eploy " in answer.out and "Runner-up: " in answer.out and str(out / "live.toml") in answer.out

@@ -30,7 +30,8 @@ from ltr_duel.simulation import Live, simulate
 PROBLEMS = 40
 DEFAULT = "rucb/team_draft"  # what one would take without advice
 SIZES = (3, 4, 5, 6, 8, 10, 12, 15, 20)
-BUDGETS = (5_000, 5_000, 10_000, 20_000)
+BUDGETS = (5_000, 10_000, 20_000)
+LONG = ("NP2004", "long lists")  # hundreds of documents a query: the smallest budget, or it takes long
 USERS = (
     ["perfect"],
     ["navigational"],
@@ -46,8 +47,8 @@ SHAPES = {
     "like MSLR": {"queries": 300, "documents": 60, "features": 136, "grades": 5},
 }
 SIMULATIONS, FRESH = 50, 200
-SIEVE, HINDSIGHT = 25, 100  # runs of each candidate; then of those that lose little more than the best
-NEAR = 1.3
+SIEVE, HINDSIGHT = 10, 60  # runs of each candidate; then of those that lose little more than the best
+NEAR = 1.25
 MARGIN, CONFIDENCE = 0.01, 0.95
 
 
@@ -58,7 +59,8 @@ def problem(number: int, data: Path) -> tuple[Rankings, list[str], int]:
     rankings = feature_rankers(corpus_named(corpus, data), drop_constant=True)
     size = SIZES[int(rng.random() * len(SIZES))]
     chosen = sorted(rng.permutation(len(rankings))[:size].tolist())
-    return rankings[chosen], USERS[number // len(CORPORA)], BUDGETS[int(rng.random() * len(BUDGETS))]
+    budget = BUDGETS[0 if corpus in LONG else int(rng.random() * len(BUDGETS))]
+    return rankings[chosen], USERS[number // len(CORPORA)], budget
 
 
 def corpus_named(name: str, data: Path) -> Dataset:
@@ -141,19 +143,29 @@ def main() -> None:
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--only", type=int, nargs="*")
     given = parser.parse_args()
-    rows = [json.loads(line) for line in given.file.read_text().splitlines()] if given.file.exists() else []
+    rows = rows_in(given.file)
     if given.report:
         report(rows, given.picture)
         return
-    done = {row["number"] for row in rows}
     for number in given.only or spread():
-        if number not in done:
+        if number not in numbers_in(given.file):
             row = study(number, given.data)
             with given.file.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
             print(
                 number, row["corpus"], row["rankers"], row["budget"], row.get("advised"), row.get("claim"), flush=True
             )
+
+
+def rows_in(file: Path) -> list[dict]:
+    """Return what is known, each problem once; several processes may add to the file."""
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return list({row["number"]: row for row in map(json.loads, lines)}.values())
+
+
+def numbers_in(file: Path) -> set[int]:
+    """Return the problems that are done."""
+    return {row["number"] for row in rows_in(file)}
 
 
 def spread() -> list[int]:

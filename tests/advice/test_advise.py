@@ -10,7 +10,7 @@ import pytest
 from ltr_duel.advice import advise, try_candidates
 from ltr_duel.core import InputError
 from ltr_duel.data import make_corpus
-from ltr_duel.live import read_settings
+from ltr_duel.live import live_policy, read_settings
 from ltr_duel.rankers import feature_rankers
 
 FEW = ("round_robin/team_draft", "mdb/sosm", "a/b")
@@ -89,6 +89,7 @@ def test_the_files_say_the_same_and_the_settings_can_be_deployed(advice, tmp_pat
     settings = read_settings(files["live.toml"])
     assert f"{settings.policy}/{settings.method}" == advice.deploy.candidate
     assert settings.rankers == tuple(advice.ndcg) and settings.confidence == 0.95
+    assert all(0 <= arm < 3 for arm in live_policy(settings).ask())
     page = files["advice.html"].read_text(encoding="utf-8")
     assert all(word in page for word in ("How soon one knows", "What if the world is harder?", settings.policy))
     again = tmp_path / "again"

@@ -207,6 +207,8 @@ def report(rows: list[dict], picture: Path | None) -> None:
     worse = frame[frame["against default"] > frame["noise"]]
     print(f"problems: {len(rows)}, of which {len(rows) - len(frame)} have nothing to find")
     print(f"claims: {len(covered)}, covering what was seen: {sum(covered)} ({np.mean(covered):.1%})")
+    inside = [claim[1] <= seen <= claim[2] for claim, seen in claims]
+    print(f"holding the seen share itself, error and all: {sum(inside)} ({np.mean(inside):.1%})")
     print(f"within 10 % of the best in hindsight: {(frame['ratio'] <= 1.1).sum()} of {len(frame)}")
     print(f"worse than '{DEFAULT}': {(frame['against default'] > 0).sum()}, beyond the noise {len(worse)}\n")
     frame["ratio"] = frame["ratio"].map("{:.2f}".format)

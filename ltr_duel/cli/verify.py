@@ -35,7 +35,8 @@ def command(folder: Path, sample: int, repair: bool, plugins: tuple[Plugin, ...]
     _print_some([f"made again: {why}" for why in verdict.repaired])
     _print_some(verdict.complaints)
     again = f", {len(verdict.repaired):,} made again" if repair else ""
-    found = f"{len(verdict.complaints)} complaints" if verdict.complaints else "no complaints"
+    count = len(verdict.complaints)
+    found = "no complaints" if not count else "1 complaint" if count == 1 else f"{count:,} complaints"
     compared = f"{verdict.checked:,} files compared with their manifests, {verdict.repeated:,} runs repeated"
     click.echo(f"{compared}{again}: {found}")
     if verdict.complaints:

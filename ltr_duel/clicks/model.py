@@ -27,7 +27,7 @@ from ltr_duel.core import (
     SmallIntVector,
     kernel,
     require_between,
-    unknown_name,
+    require_one_of,
 )
 
 STOP_RULES = ("click", "examine")
@@ -95,8 +95,7 @@ class ClickModel:
                 require_between(f"click model '{self.name}': {kind} probability of grade {grade}", value, 0, 1)
         for place, value in enumerate(self.p_notice, 1):
             require_between(f"click model '{self.name}': probability to notice place {place}", value, 0, 1)
-        if self.stop_on not in STOP_RULES:
-            raise unknown_name("stop rule", self.stop_on, STOP_RULES)
+        require_one_of("stop rule", self.stop_on, STOP_RULES)
         require_between(f"click model '{self.name}': position bias", self.position_bias, 0)
 
     @property

@@ -4,6 +4,7 @@ from .arguments import as_names as as_names
 from .arguments import as_numbers as as_numbers
 from .arguments import as_path as as_path
 from .arguments import require_type as require_type
+from .arrays import FloatCube as FloatCube
 from .arrays import FloatMatrix as FloatMatrix
 from .arrays import FloatVector as FloatVector
 from .arrays import IntMatrix as IntMatrix
@@ -62,6 +63,7 @@ from .draws import normal_draw as normal_draw
 from .errors import InputError as InputError
 from .errors import in_one_line as in_one_line
 from .errors import require_between as require_between
+from .errors import require_one_of as require_one_of
 from .errors import require_whole as require_whole
 from .errors import shown as shown
 from .errors import unknown_name as unknown_name
@@ -84,6 +86,7 @@ from .parallel import progress_wanted as progress_wanted
 from .parallel import run_tasks as run_tasks
 from .places import cause as cause
 from .places import is_file as is_file
+from .places import is_there as is_there
 from .places import require_file_place as require_file_place
 from .places import require_folder_place as require_folder_place
 from .plugins import Plugin as Plugin

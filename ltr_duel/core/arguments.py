@@ -43,7 +43,8 @@ def require_type(what: str, value: Any, *kinds: type) -> None:
     InputError
     """
     if not isinstance(value, kinds):
-        raise InputError(f"{what} must be a {' or '.join(kind.__name__ for kind in kinds)}, not {shown(value)}")
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise InputError(f"{what} must be {'an' if names[0] in 'AEIOUaeiou' else 'a'} {names}, not {shown(value)}")
 
 
 def as_names(what: str, names: Any) -> list[str]:

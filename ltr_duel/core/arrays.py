@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 FloatVector: TypeAlias = NDArray[np.float64]
 FloatMatrix: TypeAlias = NDArray[np.float64]
+FloatCube: TypeAlias = NDArray[np.float64]  # three-dimensional
 IntVector: TypeAlias = NDArray[np.int64]
 IntMatrix: TypeAlias = NDArray[np.int64]
 SmallIntVector: TypeAlias = NDArray[np.int16]  # grades, positions and ranks within a query

@@ -6,7 +6,7 @@ import difflib
 import operator
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 _LONG_WORD = re.compile(r"\S{201,}")
@@ -84,6 +84,18 @@ def unknown_name(kind: str, name: Any, legal: Iterable[str]) -> InputError:
     close = difflib.get_close_matches(name, names, n=1) if isinstance(name, str) and len(name) <= 200 else []
     hint = f"; did you mean '{close[0]}'?" if close else ";"
     return InputError(f"no {kind} {shown(name)}{hint} ({', '.join(names)})")
+
+
+def require_one_of(kind: str, name: Any, legal: Collection[str]) -> None:
+    """Refuse what is none of these names.
+
+    Raises
+    ------
+    InputError
+        As `unknown_name` says it, also for what is no name at all.
+    """
+    if not isinstance(name, str) or name not in legal:
+        raise unknown_name(kind, name, legal)
 
 
 def require_between(name: str, value: Any, low: float, high: float | None = None) -> None:

@@ -60,10 +60,23 @@ def is_file(path: Path) -> bool:
     ------
     InputError
     """
+    return is_there(path) and path.is_file()
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is anything; what cannot even be looked up, as a circle of links, is an error in one sentence.
+
+    Raises
+    ------
+    InputError
+    """
     try:
-        return path.is_file()
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
     except OSError as error:
         raise InputError(f"{path}: {cause(error)}") from None
+    return True
 
 
 def cause(error: OSError) -> str:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from importlib.resources import files
 
-from ltr_duel.core.errors import unknown_name
+from ltr_duel.core.errors import require_one_of
 
 _FIELD = re.compile(r"^\s*(\w+)\s*=\s*\{(.*?)\},?\s*$", re.M | re.S)
 _VENUE = re.compile(r"\((\w[\w ]*)\)\s*$")  # the short name at the end: "... Machine Learning (ICML)"
@@ -79,8 +79,7 @@ def reference_of(cite: str) -> Reference:
     if cite.lstrip().startswith("@"):
         return _read(cite)
     known = _known()
-    if cite not in known:
-        raise unknown_name("reference", cite, known)
+    require_one_of("reference", cite, known)
     return known[cite]
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, frozen, shown
+from ltr_duel.core import InputError, frozen, require_whole, shown
 
 _ARRAYS: Final = (  # name, kinds of numbers, axes
     ("features", "fiu", 2),
@@ -88,6 +88,7 @@ class Dataset:
             given = getattr(self, name)
             if given is not None:
                 object.__setattr__(self, name, _own(f"{self.name}: {name}", given, kinds, axes))
+        require_whole(f"{self.name}: the number of grades", self.grades, 1)
         if self.n_queries < 1 or self.n_docs < 1:
             raise InputError(f"{self.name}: it has no query")
         if self.query_ptr[0] != 0 or self.query_ptr[-1] != self.n_docs or np.any(np.diff(self.query_ptr) < 1):

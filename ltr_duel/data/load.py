@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core import InputError, as_path, checked_jobs
+from ltr_duel.core import InputError, as_names, as_path, checked_jobs, require_type, require_whole
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.store.convert import find_converted
 from ltr_duel.data.store.converted import is_converted, open_converted, open_parts, read_meta
@@ -18,6 +18,8 @@ from ltr_duel.data.text.chunks import FileDigest, estimate_text_bytes
 from ltr_duel.data.text.feature_buffers import MemoryBuffer
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.reading import Naming, read_files
+
+_MOST_GRADES = 2**15  # they are kept as int16
 
 
 def load_dataset(
@@ -86,6 +88,10 @@ def load_dataset(
     """
     path = as_path("a corpus", path)
     options = ReadOptions(dialect, features, fill, labels, unlabelled, repeated, first_id, limit)
+    if name is not None:
+        require_type("the name of a corpus", name, str)
+    grades = None if grades is None else require_whole("the number of grades", grades, 1, _MOST_GRADES)
+    feature_names = None if feature_names is None else as_names("the names of features", feature_names)
     if is_pipe(path):
         naming = Naming(name or path.name, grades, feature_names)
         return _from_pipe(path, options, naming, jobs=jobs, split=split, fold=fold)

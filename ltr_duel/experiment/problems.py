@@ -34,17 +34,17 @@ from ltr_duel.core import (
 )
 from ltr_duel.data import Dataset
 from ltr_duel.experiment.problem import Problem, live_oracle, utility_oracle
-from ltr_duel.experiment.schema import located
-from ltr_duel.experiment.spec import (
+from ltr_duel.experiment.problem_specs import (
     READING,
     CorpusSpec,
     MatrixSpec,
     ProblemSpec,
-    SpecFile,
     Subsets,
     Synthetic,
     UtilitySpec,
 )
+from ltr_duel.experiment.schema import located
+from ltr_duel.experiment.spec import SpecFile
 from ltr_duel.preferences import (
     UTILITY_FAMILIES,
     UTILITY_SETS,

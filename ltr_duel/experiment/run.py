@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ltr_duel.core import InputError, require_type, unknown_name
+from ltr_duel.core import InputError, require_one_of, require_type
 from ltr_duel.experiment.backends.backend import Backend, check_backend
 from ltr_duel.experiment.plan import Plan, Shard
 from ltr_duel.experiment.problems import build_problems
@@ -121,8 +121,7 @@ def run_experiment(
     require_type("a plan, as make_plan makes it,", plan, Plan)
     backend = backend or Backend()
     check_backend(backend)
-    if on_existing not in ON_EXISTING:
-        raise unknown_name("way to treat existing runs", on_existing, ON_EXISTING)
+    require_one_of("way to treat existing runs", on_existing, ON_EXISTING)
     scheduler = Scheduler(plan, Store(folder), backend, shard, overwrite=on_existing == "overwrite", retry=retry)
     if on_existing == "error" and scheduler.already_done:
         raise InputError(f"{folder}: {scheduler.already_done} of the planned runs exist already (--on-existing error)")

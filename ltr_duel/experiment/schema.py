@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ltr_duel.core import InputError, require_between, unknown_name
+from ltr_duel.core import InputError, require_between, require_one_of, unknown_name
 
 Table = TypeVar("Table")
 Reader = Callable[[Any], Any]
@@ -86,8 +86,7 @@ def read_table(cls: type[Table], given: Any, where: str) -> Table:
     place, inside = where.rstrip(":"), f"{where} " if where.endswith(":") else f"{where}."
     with located(place):
         for key in given:
-            if key not in fields:
-                raise unknown_name("key", key, fields)
+            require_one_of("key", key, fields)
         for name, field in fields.items():
             if field.default is dataclasses.MISSING and name not in given:
                 raise InputError(f"the key '{name}' is missing")

@@ -29,6 +29,16 @@ class Experiment:
 
     Each call is durable when it returns. A call that raises has changed nothing.
 
+    Parameters
+    ----------
+    store : Store
+        Open.
+    settings : Settings
+    keys : Keys
+        That sign the tokens, and are believed.
+    clock : callable
+        Returns the time, in seconds.
+
     Examples
     --------
     >>> import tempfile

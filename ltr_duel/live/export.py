@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from array import array
 from contextlib import closing
@@ -10,7 +11,7 @@ from typing import Any
 
 from ltr_duel.core import InputError, as_path
 from ltr_duel.live.schema import connected
-from ltr_duel.live.settings import kept_settings
+from ltr_duel.live.settings import Settings, kept_settings
 from ltr_duel.live.sheets import read_ids, unpack_page
 from ltr_duel.live.store import read_key
 from ltr_duel.logs import write_log
@@ -18,7 +19,7 @@ from ltr_duel.logs import write_log
 _COLUMNS = ("impression", "time", "query", "user", "shown", "clicks", "page")
 _BATCH = 5000
 _ROWS = """
-SELECT page, pages.at, query, user, arms, shown, sheet, clicks FROM events JOIN pages USING (page)
+SELECT page, events.at, query, user, arms, shown, sheet, clicks FROM events JOIN pages USING (page)
 WHERE credit IS NOT NULL ORDER BY event
 """
 
@@ -26,8 +27,8 @@ WHERE credit IS NOT NULL ORDER BY event
 def export_log(store: str | Path, out: str | Path) -> int:
     """Write the pages of several rankers that are closed as a click log, in the order in which they were closed.
 
-    That is the order in which they were counted, so `compare_log` finds what `Experiment.state` says. An experiment may
-    go on meanwhile; the log is that of one moment.
+    That is the order in which they were counted, so `compare_log` finds what `Experiment.state` says; ``time`` is when
+    they were. An experiment may go on meanwhile; the log is that of one moment.
 
     Parameters
     ----------
@@ -63,18 +64,22 @@ def export_log(store: str | Path, out: str | Path) -> int:
         try:
             (text,) = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
             settings = kept_settings(text, path)
-            rows = db.execute(_ROWS)
+            rows, time = db.execute(_ROWS), -math.inf
             while batch := rows.fetchmany(_BATCH):
-                lines = [_line(settings, *row) for row in batch]
+                lines = []
+                for page, at, *rest in batch:
+                    time = max(time, at)  # a clock may have been set back
+                    lines.append((str(page), time, *_line(settings, *rest)))
                 log.write(dict(zip(_COLUMNS, zip(*lines, strict=True), strict=True)))
         except sqlite3.Error as error:
             raise InputError(f"{path}: the store cannot be read: {error}") from None
     return log.rows
 
 
-def _line(settings: Any, number: int, at: float, query: str, user: str | None, *rest: Any) -> tuple[Any, ...]:
-    arms, text, sheet, clicks = rest
+def _line(
+    settings: Settings, query: str, user: str | None, arms: bytes, text: str, sheet: bytes, clicks: bytes
+) -> tuple[Any, ...]:
+    """Return query, user, shown ids, clicked places and page token of a row."""
     ids = read_ids(text)
     page = unpack_page(settings, tuple([settings.rankers[arm] for arm in read_key(arms)]), ids, sheet)
-    places = [place + 1 for place in array("H", clicks)]
-    return str(number), at, query, user, [str(one) for one in ids], places, page.to_json()
+    return query, user, [str(one) for one in ids], [place + 1 for place in array("H", clicks)], page.to_json()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ltr_duel.core import InputError, unknown_name
+from ltr_duel.core import InputError, require_one_of
 from ltr_duel.experiment import duration
 from ltr_duel.papers.bibliography import PAPERS
 
@@ -56,8 +56,7 @@ class Source(_Settings):
     note: str = ""
 
     def __post_init__(self) -> None:
-        if self.kind not in SOURCES:
-            raise unknown_name("source", self.kind, SOURCES)
+        require_one_of("source", self.kind, SOURCES)
 
 
 def real(*paths: str, file: str = "", note: str = "", **settings: Any) -> Source:
@@ -206,8 +205,7 @@ def figure(
     InputError
         If there is no such paper, a text is missing, or the parts are none or of both kinds.
     """
-    if paper not in PAPERS:
-        raise unknown_name("paper", paper, PAPERS)
+    require_one_of("paper", paper, PAPERS)
 
     def declare(function: Callable[[], Parts]) -> Figure:
         title, shows, setting, *more = _texts(function)

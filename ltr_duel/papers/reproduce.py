@@ -20,8 +20,9 @@ from typing import Any
 
 import pandas as pd
 import tomli_w
+from pyarrow.fs import LocalFileSystem
 
-from ltr_duel.core import InputError, replacing, unknown_name
+from ltr_duel.core import InputError, replacing, require_one_of
 from ltr_duel.experiment import Backend, Plan, StudyResults, environment, make_plan, run_experiment
 from ltr_duel.papers.declaration import SCALES, Figure
 from ltr_duel.papers.expand import expand
@@ -71,8 +72,7 @@ def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, job
     KeyboardInterrupt
         After Ctrl-C; the same call resumes.
     """
-    if scale not in SCALES:
-        raise unknown_name("scale", scale, SCALES)
+    require_one_of("scale", scale, SCALES)
     folder, began = out / figure.name, time.monotonic()
     frame, facts, new = (_measure if figure.measures else _run)(figure, out, scale, root, jobs)
     running = environment()
@@ -110,7 +110,7 @@ def read_made(out: Path) -> dict[str, Made]:
     for path in sorted(out.glob("*/about.json")):
         about = _about(path.parent)
         try:
-            frame = pd.read_parquet(path.parent / "data.parquet")
+            frame = pd.read_parquet(path.parent / "data.parquet", filesystem=LocalFileSystem())
         except (OSError, ValueError) as error:  # of pyarrow too
             raise _damaged(path.parent / "data.parquet", str(error)) from None
         made[path.parent.name] = Made(path.parent, frame, about)
@@ -191,8 +191,7 @@ def _measure(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int
 
     frames, sources = [], []
     for part in figure.measures:
-        if part.measure not in MEASURES:
-            raise unknown_name("measure", part.measure, MEASURES)
+        require_one_of("measure", part.measure, MEASURES)
         settings, found = part.at(scale), first_present(part.sources, scale, root)
         measure = MEASURES[part.measure]
         try:

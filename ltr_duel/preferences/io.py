@@ -157,7 +157,9 @@ def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> P
 
 
 def _from_parquet(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceMatrix:
-    source = pq.ParquetFile(file if file.seekable() else pa.BufferReader(_whole(path, file, most_rankers)))
+    # Not in threads of Arrow's: one that drops the last reference to a Python file while Python shuts down, aborts.
+    readable = file if file.seekable() else pa.BufferReader(_whole(path, file, most_rankers))
+    source = pq.ParquetFile(readable, pre_buffer=False)
     names, provenance = _metadata(path, source.schema_arrow.metadata or {})
     size, rows = len(names), source.metadata.num_rows
     require_few(path, size, most_rankers)
@@ -170,7 +172,7 @@ def _from_parquet(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceM
         if not (pa.types.is_integer(kind) or (pa.types.is_floating(kind) and name in ("p", "standard_error"))):
             whole = "numbers" if name in ("p", "standard_error") else "whole numbers"
             raise InputError(f"{path}: column '{name}' must hold {whole}, not {kind}")
-    table = source.read([*wanted, "first", "second"])
+    table = source.read([*wanted, "first", "second"], use_threads=False)
     i, j = upper = np.triu_indices(size, 1)
     for name, place in (("first", i), ("second", j)):
         if table[name].to_pylist() != [names[k] for k in place]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from ltr_duel.core import FloatMatrix, FloatVector, InputError, require_between, stream, unknown_name
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, require_between, require_one_of, stream, unknown_name
 from ltr_duel.preferences.matrix import PreferenceMatrix
 
 Link = Literal["linear", "logistic", "normal"]
@@ -40,8 +40,7 @@ def from_utilities(utilities: ArrayLike, link: Link = "logistic", names: Sequenc
     InputError
         For an unknown link, or differences beyond 1 with the linear one.
     """
-    if link not in _LINKS:
-        raise unknown_name("link", link, _LINKS)
+    require_one_of("link", link, _LINKS)
     u = np.asarray(utilities, np.float64)
     if u.ndim != 1 or not np.isfinite(u).all():
         raise InputError("utilities must be a list of finite numbers")
@@ -128,8 +127,7 @@ def random_preferences(size: int, *, condorcet: bool = True, seed: int = 0) -> P
 
 def utility_set(name: str) -> FloatVector:
     """Return the utilities of one of the fifteen sets of Brost et al. (Multi-Dueling Bandits, 2016), Table 1."""
-    if name not in UTILITY_SETS:
-        raise unknown_name("set of utilities", name, UTILITY_SETS)
+    require_one_of("set of utilities", name, UTILITY_SETS)
     return np.array(UTILITY_SETS[name])
 
 

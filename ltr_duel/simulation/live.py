@@ -20,8 +20,8 @@ from ltr_duel.core import (
     implement,
     kernel,
     random_below,
+    require_one_of,
     sign,
-    unknown_name,
 )
 from ltr_duel.interleaving import METHODS, Comparer, Comparison, Method, compare_pair, compare_slate
 from ltr_duel.rankers import Rankings, require_rankings
@@ -134,8 +134,7 @@ class Live:
                 raise InputError(f"'{method}' does not compare {kind}; methods that do: {fitting}")
         if outcome == "expectation":
             raise InputError("outcome 'expectation' is a number, for estimating matrices; a live duel needs a winner")
-        if ties not in TIE_RULES:
-            raise unknown_name("rule for ties", ties, TIE_RULES)
+        require_one_of("rule for ties", ties, TIE_RULES)
         model = click_model(clicks, rankings.grades)
         self._pairs = Comparer(rankings, model, pairs, outcome, top)
         self._slates = Comparer(rankings, model, slates, "", top)

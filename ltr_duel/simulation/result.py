@@ -32,8 +32,8 @@ from ltr_duel.core import (
     regret_column,
     replacing,
     replacing_files,
+    require_one_of,
     shown,
-    unknown_name,
 )
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.regret import DEFAULT_REGRETS, MEASURED, REGRETS, cumulative_regret, loss_per_arm
@@ -144,8 +144,7 @@ class RunResult:
         values : ndarray of float64, shape (K,), optional
             Utilities or NDCG of the arms, for the regrets of these names.
         """
-        if name not in REGRETS:
-            raise unknown_name("regret", name, REGRETS)
+        require_one_of("regret", name, REGRETS)
         counts = getattr(self, REGRETS[name].counts)
         if counts is None:
             return np.full(len(self.checkpoints), np.nan)
@@ -308,8 +307,7 @@ class Results:
 
 def _own_values(name: str, given: object, size: int) -> FloatVector:
     """Return one number for each arm, in a read-only array."""
-    if name not in MEASURED:
-        raise unknown_name("regret that is measured by values", name, MEASURED)
+    require_one_of("regret that is measured by values", name, MEASURED)
     try:
         values: FloatVector = frozen(given, np.float64)
     except (TypeError, ValueError):

@@ -15,6 +15,7 @@ from ltr_duel.core import (
     RECOMMENDED,
     REPETITION,
     T,
+    require_one_of,
     unknown_name,
 )
 
@@ -133,8 +134,7 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
     >>> averaged(frame, ["policy", "t"], "regret_average")[["t", "runs", "mean", "low", "high"]].to_numpy().tolist()
     [[10.0, 2.0, 2.0, 1.0, 3.0], [20.0, 1.0, 4.0, 4.0, 4.0]]
     """
-    if spread not in SPREADS:
-        raise unknown_name("spread", spread, SPREADS)
+    require_one_of("spread", spread, SPREADS)
     if column not in frame:
         raise unknown_name("column", column, [str(name) for name in frame.columns])
     known = frame[frame[column].notna()]

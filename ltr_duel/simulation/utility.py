@@ -40,7 +40,7 @@ from ltr_duel.core import (
     kernel,
     normal_draw,
     random_below,
-    unknown_name,
+    require_one_of,
 )
 from ltr_duel.preferences import PreferenceMatrix
 
@@ -190,8 +190,7 @@ class FromUtilities:
         common: bool = False,
         names: Sequence[str] = (),
     ) -> None:
-        if link not in LINKS:
-            raise unknown_name("link", link, LINKS)
+        require_one_of("link", link, LINKS)
         if (means is None) == (samples is None):
             raise InputError("an oracle of utilities needs either the means of Bernoulli utilities or samples")
         table = as_numbers("samples", samples, 2) if means is None else as_numbers("means", means)

@@ -40,6 +40,11 @@ def test_an_experiment_from_its_file_to_its_tables(ltr_duel, spec, tmp_path):
     assert answer.code == 0 and "4 runs: 4 done, 0 running, 0 failed, 0 waiting" in answer.out
     answer = ltr_duel("verify", out, "--sample", 2)
     assert answer.code == 0 and "4 files compared with their manifests, 2 runs repeated: no complaints" in answer.out
+    (out / "runs" / "notes.txt").touch()
+    answer = ltr_duel("verify", out, "--sample", 0)
+    assert answer.code == 1 and "notes.txt: no run is called that" in answer.out
+    assert answer.out.endswith("0 runs repeated: 1 complaint\n")
+    (out / "runs" / "notes.txt").unlink()
     answer = ltr_duel("merge", out, "--out", tmp_path / "copy")
     assert answer.code == 0 and "4 runs copied" in answer.out
     words = ("--csv", tmp_path / "t.csv", "--latex", tmp_path / "t.tex", "--plots", tmp_path / "figures")

@@ -57,3 +57,8 @@ def test_python_and_command_line_of_the_readme_are_the_same_experiment(ltr_duel,
     assert np.array_equal(typed["regret_average"], written["regret_average"])
     mean = names["results"].summary()["mean"][0]
     assert f"{mean:.6f}" in printed and matrix.condorcet_winner in printed
+
+
+def test_the_list_of_figures_fits_100_columns(ltr_duel):
+    lines = ltr_duel("reproduce", "--list").out.splitlines()
+    assert len(lines) > 10 and max(map(len, lines)) <= 100

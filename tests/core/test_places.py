@@ -13,6 +13,7 @@ import pytest
 from ltr_duel.analysis import plot_preferences, save_figure, save_study
 from ltr_duel.core import InputError
 from ltr_duel.core.files import replacing, replacing_files, replacing_folder
+from ltr_duel.core.places import require_file_place
 from ltr_duel.preferences import arxiv, load_preferences, save_preferences
 from ltr_duel.simulation import simulate
 
@@ -136,3 +137,35 @@ def test_a_pipe_is_read(tmp_path, ending):
     read = load_preferences(tmp_path / "pipe")
     writer.join()
     assert np.abs(read.p - arxiv().p).max() < 1e-15
+
+
+def test_a_place_with_a_null_character_is_refused():
+    with pytest.raises(InputError, match="a name of a file has no null character"):
+        require_file_place("a\0b")
+
+
+def test_a_place_that_may_not_be_written_to_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)  # as root may write everywhere
+    with pytest.raises(InputError, match="new/file: cannot be written: no permission to write in "):
+        require_file_place(tmp_path / "new" / "file")
+
+
+def test_several_files_appear_at_once_and_under_their_names(tmp_path):
+    with replacing_files(tmp_path / "new") as temporary:
+        (temporary / "a").write_text("1")
+        (temporary / "b").write_text("2")
+        assert not (tmp_path / "new" / "a").exists()
+    assert everything(tmp_path / "new") == ["a", "b"] and (tmp_path / "new" / "b").read_text() == "2"
+
+
+def test_a_folder_appears_with_the_usual_permissions_and_never_in_place_of_a_file(tmp_path):
+    before = os.umask(0o027)
+    try:
+        with replacing_folder(tmp_path / "new"):
+            pass
+    finally:
+        os.umask(before)
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o750
+    with pytest.raises(InputError, match="cannot be written"), replacing_folder(tmp_path / "other"):
+        (tmp_path / "other").touch()
+    assert everything(tmp_path) == ["new", "other"]

@@ -168,7 +168,7 @@ FILES = [
     read("no such split", GOOD, "no split 'x'", "--split x"),
     read("fold of a file", GOOD, "a split or a fold can be chosen from a folder", "--fold 1"),
     read("dangling link", lambda path: path.symlink_to("nowhere"), "no such file or folder"),
-    read("link to itself", lambda path: path.symlink_to(path.name), "no such file or folder"),
+    read("link to itself", lambda path: path.symlink_to(path.name), "Too many levels of symbolic links"),
     read("empty folder", Path.mkdir, "no feature file in this folder"),
 ]
 COMMANDS = [

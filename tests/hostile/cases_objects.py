@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ltr_duel import interleave, load_dataset, simulate
@@ -26,7 +28,16 @@ from ltr_duel.analysis import (
     summary_table,
 )
 from ltr_duel.core import load_plugin
-from ltr_duel.data import Dataset, check_corpus, convert, describe, make_corpus, write_svmlight
+from ltr_duel.data import (
+    Dataset,
+    check_corpus,
+    convert,
+    describe,
+    feature_files,
+    is_converted,
+    make_corpus,
+    write_svmlight,
+)
 from ltr_duel.experiment import StudyResults, read_spec, read_status, run_experiment, verify_store
 from ltr_duel.preferences import arxiv, gaps
 from ltr_duel.rankers import (
@@ -67,6 +78,26 @@ def one_run() -> Results:
 CASES = [
     called("limit='x'", lambda: load_dataset("corpus.txt", limit="x"), "a number of gigabytes above 0, not 'x'"),
     called("fill=[1]", lambda: load_dataset("corpus.txt", fill=[1]), "the fill must be a finite number, .* not a list"),
+    *(called(f"{option}={value if isinstance(value, str) else type(value).__name__}",
+             functools.partial(load_dataset, "corpus.txt", **{option: value}), says)
+      for option, value, says in (
+          ("first_id", np.zeros(3), "the first feature must be 0 or 1, not a ndarray"),
+          ("first_id", True, "the first feature must be 0 or 1, not True"),
+          ("labels", np.zeros(3), "no way to read labels a ndarray"),
+          ("unlabelled", np.zeros(3), "no way to treat unlabelled documents a ndarray"),
+          ("repeated", np.zeros(3), "no way to read repeated features a ndarray"),
+          ("dialect", [1, 2], "the dialect must be a str, not a list"),
+          ("fill", 10**400, "the fill must be a finite number, .* not an integer of more than 300 digits"),
+          ("features", True, "features must be a whole number, not True"),
+          ("limit", 10**400, "a number of gigabytes above 0, not an integer of more than 300 digits"),
+          ("name", 5, "the name of a corpus must be a str, not 5"),
+          ("grades", "x", "the number of grades must be a whole number, not 'x'"),
+          ("feature_names", 5, "the names of features must be a list of names, not 5"),
+      )),
+    called("split=array", lambda: feature_files(".", np.zeros(3)), "no split a ndarray"),
+    called("Dataset with grades 'x'", lambda: replace(corpus(), grades="x"), "grades must be a whole number, not 'x'"),
+    called("is_converted(5)", lambda: is_converted(5), "a corpus must be the path of a file or folder, not 5"),
+    called("ties=array", lambda: feature_rankers(corpus(), ties=np.zeros(3)), "no tie rule a ndarray"),
     called("sample of nothing", lambda: verify_store("none", sample="x"), "none: "),
     called("measures=5", lambda: evaluate_rankers(rankings(), 5), "measures must be a list of names, not 5"),
     called("evaluate(5)", lambda: evaluate_rankers(5), "rankings must be a Rankings, not 5"),
@@ -103,7 +134,7 @@ CASES = [
       for make in (policies_table, rankers_table, summary_table, latex_table, markdown_table, distortion_table)),
     called("plot of no table", lambda: plot_regret(pd.DataFrame({"x": [1]})), "a table that has no column 'policy'"),
     called("plot of no row", lambda: plot_accuracy(pd.DataFrame({"policy": [], "t": []})), "a table that has no row"),
-    called("plot, ax=5", lambda: plot_preferences(arxiv(), ax=5), "ax must be a Axes, not 5"),
+    called("plot, ax=5", lambda: plot_preferences(arxiv(), ax=5), "ax must be an Axes, not 5"),
     called("plot, log=5", lambda: plot_regret(one_run(), log=5), "log names the logarithmic axes, .* not 5"),
-    called("save_figure(5)", lambda: save_figure(5, "a.png"), "a figure must be a Axes or Figure, not 5"),
+    called("save_figure(5)", lambda: save_figure(5, "a.png"), "a figure must be an Axes or Figure, not 5"),
 ]  # fmt: skip

@@ -82,5 +82,5 @@ def test_unknown_methods_and_parameters_are_refused():
 def test_a_solved_method_refuses_ties_ordered_anew():
     rankings = random_rankings(2, 1, 4, grades=2)
     rankings.provenance["ties"] = "resample"
-    with pytest.raises(InputError, match="method 'optimized' solves a program for each query once and for all"):
-        Comparer(rankings, CLICK_ALL, "optimized")
+    with pytest.raises(InputError, match="method 'optimized_multileave' solves a program for each query once"):
+        Comparer(rankings, CLICK_ALL, "optimized_multileave")

@@ -12,9 +12,10 @@ from ltr_duel.core.jit import interpreted
 from ltr_duel.interleaving.comparison import Comparer
 from ltr_duel.interleaving.method import credit_pair, credit_slate, draw_pair, draw_slate
 from ltr_duel.interleaving.methods import balanced, document_constraints, pairwise_preference, sosm, team_draft
-from ltr_duel.interleaving.methods.optimized import State as Optimized
+from ltr_duel.interleaving.methods.optimized import CREDITS, credit_of, merge, sensitivity, slot_of
 from tests.conftest import make_rankings
 from tests.reference import interleaving as literal
+from tests.reference import optimized as with_highs
 from tests.reference.sampling import bisect_softmax, choose_below, enumerate_choices
 
 TAU = 3.0
@@ -113,6 +114,19 @@ def test_document_constraints(orders, top):
             assert pair_credit(c, shown, clicks) == literal.constraints_outcome(*orders, shown, clicks)
 
 
+@pytest.mark.parametrize("constraints, kinds", [(1, (1,)), (2, (2,)), (3, (1, 2))])
+def test_document_constraints_of_one_kind(constraints, kinds):
+    decided = set()
+    for orders in PAIRS:
+        c = opened(orders, f"document_constraints:constraints={constraints}", 4)
+        for shown in literal.balanced_lists(*orders, 4):
+            for clicks in patterns(len(shown)):
+                expected = literal.constraints_outcome(*orders, shown, clicks, kinds)
+                assert pair_credit(c, shown, clicks) == expected
+                decided.add(expected)
+    assert decided == {-1, 0, 1}
+
+
 @pytest.mark.parametrize("orders", CASES)
 @pytest.mark.parametrize("method, skip", [("team_draft", True), ("team_draft:prefix_credit=1", False)])
 def test_team_draft(orders, method, skip):
@@ -166,7 +180,7 @@ def test_probabilistic_multileave(orders):
 
 
 def test_the_leads_of_probabilistic_multileave_are_exact():
-    from ltr_duel.interleaving.methods.probabilistic import lead_among_many, trace_clicks
+    from ltr_duel.interleaving.methods.probabilistic import lead_among_many, leads_over, trace_clicks
 
     orders = CASES[5]
     c = opened(orders, "probabilistic", 6)
@@ -177,8 +191,28 @@ def test_the_leads_of_probabilistic_multileave_are_exact():
         c.page.shown[:6], c.page.clicks[: len(clicks)] = shown, clicks
         trace_clicks(c.method, c.lists, 0, np.arange(4), 4, c.page, len(clicks))
         expected = literal.multileave_by_enumeration(orders, shown, clicks, TAU)
-        for a, b in itertools.combinations(range(4), 2):
-            assert lead_among_many(c.method, a, b, len(clicks)) == pytest.approx(expected[a][b], abs=1e-12)
+        for a in range(3):
+            leads_over(c.method, a, 4, len(clicks))
+            assert c.method.lead[a + 1 :] == pytest.approx(expected[a][a + 1 :], abs=1e-12)
+            one_by_one = [lead_among_many(c.method, a, b, len(clicks)) for b in range(a + 1, 4)]
+            assert one_by_one == pytest.approx(expected[a][a + 1 :], abs=1e-12)
+
+
+def test_many_rankers_are_credited_as_pairs_of_few():
+    """From `_TOGETHER` rankers on, leads are computed all at once."""
+    rng = np.random.default_rng(3)
+    orders = [tuple(rng.permutation(12).tolist()) for _ in range(40)]
+    c, credited = opened(orders, "probabilistic", 6), 0
+    from ltr_duel.interleaving.methods.probabilistic import lead_among_many
+
+    for _ in range(20):
+        clicks = tuple(np.flatnonzero(rng.random(6) < 0.5).tolist()) or (0,)
+        won = slate_credit(c, 40, tuple(rng.permutation(12)[:6].tolist()), clicks)
+        for a, b in itertools.combinations(range(40), 2):
+            lead = lead_among_many(c.method, a, b, len(clicks))  # the clicks are traced already
+            assert won[a, b] == literal.sign_of(lead)
+            credited += won[a, b] != 0
+    assert credited > 10_000
 
 
 # ------------------------------------------------------------------- expected outcomes under click models
@@ -238,56 +272,93 @@ def test_random_clicks_give_all_rankers_the_same_expected_score(orders):
 # ------------------------------------------------------------------- optimized
 
 
+def solved(c, top, first=0, second=1):
+    """{list: probability} of the program that the method solved."""
+    length = min(top, int(c.lists.query_ptr[1]))
+    slot = slot_of(c.method, c.lists, 0, first, second, length)
+    kept, size = c.method.solutions, c.method.solutions.size[slot]
+    lists = kept.lists[slot, : size * length].reshape(size, length)
+    p = np.diff(kept.cumulative[slot, :size], prepend=0)
+    return dict(zip(map(tuple, lists.tolist()), p.tolist(), strict=True))
+
+
+def optimized_law(orders, top):
+    return solved(opened(orders, "optimized", top), top)
+
+
 @pytest.mark.parametrize("orders", [*PAIRS, [tuple(range(6)), (5, 3, 1, 0, 2, 4)]])
-@pytest.mark.parametrize("credit", ["inverse", "linear", "binary"])
+@pytest.mark.parametrize("credit", CREDITS)
 def test_optimized_lists_are_fair_at_every_place_and_most_sensitive(orders, credit):
-    from scipy.optimize import linprog
-
-    from ltr_duel.interleaving.methods.optimized import allowed_lists, credit_of, sensitivity
-
     c = opened(orders, f"optimized:credit={credit}", 4)
-    assert isinstance(c.method, Optimized)
-    choice = c.method.choice(c.lists, 0, 0, 1)
-    paths = {()}
-    for _ in range(min(4, len(orders[0]))):
-        paths = {(*shown, next(d for d in o if d not in shown)) for shown in paths for o in orders}
-    assert (
-        set(map(tuple, choice.lists.tolist()))
-        == paths
-        == set(allowed_lists([list(o) for o in orders], len(next(iter(paths)))))
-    )
-    p = np.diff(choice.cumulative, prepend=0)
-    table = np.array([[choice.credit[d] for d in shown] for shown in choice.lists.tolist()])
+    found = solved(c, 4)
+    length = min(4, len(orders[0]))
+    allowed = with_highs.allowed_lists([list(order) for order in orders], length)
+    count = merge(c.method, c.lists, 0, 0, 1, length)
+    assert [tuple(row) for row in c.method.lists[:count].tolist()] == allowed and set(found) <= set(allowed)
     ranks = [{d: k + 1 for k, d in enumerate(order)} for order in orders]
-    for d, value in choice.credit.items():
-        assert value == credit_of(credit, ranks[0][d], ranks[1][d])
-        assert (value > 0) == (ranks[0][d] < ranks[1][d])
-    worth = np.array([sensitivity(row) for row in table])
-    best = linprog(-worth, A_eq=np.vstack([table.T, np.ones(len(p))]), b_eq=[*[0] * table.shape[1], 1])
-    if best.success:
-        assert np.abs(p @ table).max() < 1e-9, "expected credit of a click at each place, the last one included"
-        assert p @ worth == pytest.approx(-best.fun, abs=1e-7)
-    else:  # binary credits of close rankers: each list favours the first one by one document
-        assert credit == "binary" and (table.sum(axis=1) == 1).all()
-        assert np.abs(p @ table).sum() == pytest.approx(1, abs=1e-6)
+    for a, b in itertools.product(range(1, 7), repeat=2):
+        assert credit_of(CREDITS.index(credit), a, b) == pytest.approx(with_highs.credit_of(credit, a, b))
+        assert (credit_of(CREDITS.index(credit), a, b) > 0) == (a < b)
+    table = np.array([[with_highs.credit_of(credit, ranks[0][d], ranks[1][d]) for d in shown] for shown in found])
+    p, (exact, best) = np.array(list(found.values())), with_highs.optimized_lists(orders, 4, credit)
+    assert p @ [with_highs.sensitivity(row) for row in table] == pytest.approx(best, abs=1e-8)
+    bias = np.abs(p @ table)
+    if bias.max() > 1e-9:  # binary credits of close rankers: each list favours the first one by one document
+        assert credit == "binary" and (table.sum(axis=1) == 1).all() and bias.sum() == pytest.approx(1, abs=1e-6)
+    assert sum(exact.values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("credit", CREDITS)
+@pytest.mark.parametrize("documents", [3, 6, 40])
+def test_optimized_solves_its_programs_as_well_as_a_general_solver(credit, documents):
+    rng, impossible = np.random.default_rng([CREDITS.index(credit), documents]), 0
+    for noise in (0.5, 2, 50) * 6:
+        orders = [np.argsort(np.arange(documents) + noise * rng.normal(size=documents)).tolist() for _ in range(2)]
+        found = solved(opened(orders, f"optimized:credit={credit}", 6), 6)
+        exact, best = with_highs.optimized_lists(orders, 6, credit)
+        ranks = [{d: k + 1 for k, d in enumerate(order)} for order in orders]
+
+        def bias_and_worth(law, ranks=ranks):
+            table = np.array([[with_highs.credit_of(credit, ranks[0][d], ranks[1][d]) for d in shown] for shown in law])
+            p = np.array(list(law.values()))
+            return np.abs(p @ table).sum(), p @ [with_highs.sensitivity(row) for row in table]
+
+        bias, worth = bias_and_worth(found)
+        least = bias_and_worth(exact)[0]
+        assert sum(found.values()) == pytest.approx(1, abs=1e-12) and min(found.values()) > 0
+        assert bias == pytest.approx(least, abs=1e-8)
+        impossible += bool(least > 1e-6)
+        assert worth == pytest.approx(best, abs=1e-9 if least < 1e-6 else 1e-7), "the general one may use its slack"
+    assert (impossible > 0) == (credit == "binary"), "each list may favour one ranker by a document"
+
+
+def test_a_kept_solution_is_that_of_its_own_documents(monkeypatch):
+    from ltr_duel.interleaving.methods import optimized
+
+    monkeypatch.setattr(optimized, "_KEPT", 1)  # all programs share one slot
+    orders = [(0, 1, 2, 3), (3, 1, 2, 0), (2, 0, 1, 3)]
+    c = opened(orders, "optimized", 3)
+    for pair in 2 * list(itertools.permutations(range(3), 2)):
+        assert solved(c, 3, *pair) == optimized_law([orders[k] for k in pair], 3)
 
 
 def test_sensitivity_is_the_entropy_of_the_split():
-    from ltr_duel.interleaving.methods.optimized import sensitivity
-
     weight = np.array([1, 1 / 2, 1 / 3]) / (1 + 1 / 2 + 1 / 3)
     a, b = weight[0], weight[1]  # the third place ties
     expected = -(a + b) / (a + b) * np.log2(a**a * b**b / (a + b) ** (a + b))
-    assert sensitivity(np.array([1.0, -1.0, 0.0])) == pytest.approx(expected)
-    assert sensitivity(np.zeros(3)) == 0 and sensitivity(np.ones(3)) == 0
+    assert sensitivity(a, b) == pytest.approx(expected)
+    assert with_highs.sensitivity(np.array([1.0, -1.0, 0.0])) == pytest.approx(expected)
+    assert sensitivity(0.0, 0.0) == 0 and sensitivity(1.0, 0.0) == 0
 
 
 def test_an_infeasible_program_is_as_fair_as_it_can_be():
-    from ltr_duel.interleaving.methods.optimized import least_biased
+    from ltr_duel.interleaving.simplex import fairest, new_program
 
     bias = np.array([[1.0, 3.0, 2.0], [0.0, 0.0, 1.0]])  # every list favours the first ranker at the first place
-    p = least_biased(bias, np.array([0.0, -1.0, -5.0]))
-    assert p == pytest.approx([1, 0, 0], abs=1e-6)
+    program = new_program(2, 3)
+    assert fairest(program, bias, np.array([0.0, 1.0, 5.0]), 2, 3) == pytest.approx(1)
+    assert dict(zip(program.basis.tolist(), program.value.tolist(), strict=True))[0] == pytest.approx(1)
+    assert with_highs.least_biased(bias, -np.array([0.0, 1.0, 5.0])) == pytest.approx([1, 0, 0], abs=1e-6)
 
 
 def test_optimized_multileave_gives_all_rankers_the_same_credit_at_every_depth():
@@ -353,16 +424,14 @@ def test_optimized_draws_follow_the_solved_probabilities():
     from ltr_duel.core.random import stream
 
     c, rng, draws = opened(CASES[1], "optimized", 3), stream(0, "optimized"), 20_000
-    choice = c.method.choice(c.lists, 0, 0, 1)
-    p, counts = np.diff(choice.cumulative, prepend=0), dict.fromkeys(map(tuple, choice.lists.tolist()), 0)
+    law = solved(c, 3)
+    p, counts = np.array(list(law.values())), dict.fromkeys(law, 0)
     for _ in range(draws):
         length = draw_pair(c.method, c.lists, 0, 0, 1, c.page, rng)
         counts[tuple(c.page.shown[:length].tolist())] += 1
     seen = np.array(list(counts.values()))
-    possible = p > 1e-12
-    assert seen[~possible].sum() == 0
-    chi = ((seen - draws * p)[possible] ** 2 / (draws * p[possible])).sum()
-    assert chi < possible.sum() + 6 * np.sqrt(2 * possible.sum())
+    chi = ((seen - draws * p) ** 2 / (draws * p)).sum()
+    assert chi < len(p) + 6 * np.sqrt(2 * len(p))
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda m: m.name)

@@ -1,5 +1,7 @@
 """A search page for tests: five rankers, one query, users who click by a rule, a clock that is set by hand."""
 
+import numpy as np
+
 from ltr_duel.live import Experiment, Keys, Settings
 
 NAMES = ("a", "b", "c", "d", "e")
@@ -18,6 +20,24 @@ class Clock:
         return self.now
 
 
+class Watched:
+    """A policy whose path is written down."""
+
+    def __init__(self, policy):
+        self.policy, self.path = policy, []
+
+    def __getattr__(self, name):
+        return getattr(self.policy, name)
+
+    def tell(self, *outcome):
+        self.path.append(self.policy.ask())
+        self.policy.tell(*outcome)
+
+    def pulls(self, steps, arms):
+        """Return how often each arm was compared in the first steps."""
+        return np.bincount(np.concatenate(self.path[:steps]), minlength=arms).tolist()
+
+
 def settings(**other):
     return Settings(**{"name": "shop", "rankers": NAMES, "policy": "rucb", "deadline": 60.0} | other)
 
@@ -26,8 +46,3 @@ def opened(folder, given=None, *, keys=KEYS, clock=None):
     return Experiment.open(
         folder / "shop.db", settings() if given is None else given, keys=keys, clock=clock or Clock()
     )
-
-
-def shown(state):
-    """Return a state without what has to do with when it was asked for."""
-    return state.to_json()

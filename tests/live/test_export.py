@@ -4,7 +4,7 @@ import pytest
 
 from ltr_duel.live import export_log
 from ltr_duel.logs import ClickLog, compare_log, stopping_decisions
-from tests.live.shop import NAMES, opened, settings
+from tests.live.shop import NAMES, Clock, opened, settings
 from tests.live.test_experiment import use
 
 
@@ -19,8 +19,11 @@ from tests.live.test_experiment import use
 )
 def test_compare_finds_in_the_log_what_the_state_says(tmp_path, users, policy, method, outcome, suffix):
     given = settings(policy=policy, method=method, outcome=outcome, horizon=500)
-    with opened(tmp_path, given) as experiment:
-        use(experiment, 300, users=users)
+    clock = Clock()
+    with opened(tmp_path, given, clock=clock) as experiment:
+        for part in range(6):
+            use(experiment, 50, part, users=users)
+            clock.now += (70, 3, -2, 40, 90, 1)[part]
         state = experiment.state()
     log = tmp_path / f"log.{suffix}"
     assert export_log(tmp_path / "shop.db", log) == state.compared > 0

@@ -34,6 +34,10 @@ EQUIVALENT = {  # (page, the changed line): why nobody can tell
     ): "Newton's method finds the same root from any start above it",
     ("bandits/posterior", "return theta if rng.random() <= ratio else level"): CHANCE,
     ("bandits/statistics", "doubts[loser, winner] = doubt if d >= 0 else 0.0"): "with d = 0 the doubt is 0",
+    (
+        "interleaving/check",
+        "_check_lists(kind, comparer, lambda c, rng: draw_pair(c.method, c.lists, 0, 0, 2, c.page, rng))",
+    ): "lists of any pair will do to see that they are lists of the query's documents",
     ("interleaving/check", '_CLICKS = ClickModel("of the check", (0.44999999999999996, 0.9), (0.1, 0.5))'): (
         "any users will do who click better documents more often"
     ),

@@ -22,6 +22,16 @@ def symmetric(size, value):
     return error
 
 
+@pytest.mark.parametrize("lists, possible", [(0, True), (2**31 - 1, True), (2**31, False), (-1, False)])
+def test_a_pair_has_as_many_comparisons_as_31_bits_can_count(lists, possible):
+    tally = Tally.empty(2)._replace(lists=np.array([[0, lists], [0, 0]]))
+    if possible:
+        assert tally.kept(2).lists[0, 1] == lists
+    else:
+        with pytest.raises(InputError, match="a pair has 0 to 2,147,483,647 comparisons"):
+            tally.kept(2)
+
+
 @pytest.mark.parametrize("won, n", [(3, 10), (0, 10), (10, 10), (480, 1000)])
 @pytest.mark.parametrize("rule", ["wilson", "exact"])
 def test_intervals_are_the_textbook_ones(won, n, rule):

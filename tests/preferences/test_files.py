@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -122,3 +125,19 @@ def test_files_of_the_first_format_are_still_read(tmp_path):
     about = json.loads(table.schema.metadata[b"ltr_duel"]) | {"format": "ltr_duel.preferences/1"}
     pq.write_table(table.replace_schema_metadata({b"ltr_duel": json.dumps(about).encode()}), path)
     assert load_preferences(path).tally is None
+
+
+READS = """
+import os, sys
+import ltr_duel.preferences.io as io
+before = len(os.listdir("/proc/self/task"))
+io.load_preferences(sys.argv[1])
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted as Linux lists them")
+def test_reading_a_matrix_starts_no_thread_that_could_abort_the_process_while_it_shuts_down(tmp_path):
+    path = save_preferences(bradley_terry(5), tmp_path / "m.parquet")
+    read = subprocess.run([sys.executable, "-c", READS, path], capture_output=True, text=True, timeout=120)
+    assert (read.returncode, read.stdout, read.stderr) == (0, "0\n", "")

@@ -115,12 +115,12 @@ def balanced_outcome(first, second, shown, clicks):
     return sign_of(len(clicked & set(first[:k])) - len(clicked & set(second[:k])))
 
 
-def constraints_outcome(first, second, shown, clicks):
-    """+1, -1 or 0: fewer violated statements "the clicked document is better than this one"."""
+def constraints_outcome(first, second, shown, clicks, kinds=(1, 2)):
+    """+1, -1 or 0: fewer violated statements "the clicked document is better than this one" of these kinds."""
     statements = []
     for c in clicks:
-        others = [k for k in range(c) if k not in clicks]
-        others += [c + 1] if c + 1 < len(shown) and c + 1 not in clicks else []
+        others = [k for k in range(c) if k not in clicks] if 1 in kinds else []
+        others += [c + 1] if 2 in kinds and c + 1 < len(shown) and c + 1 not in clicks else []
         statements += [(shown[c], shown[k]) for k in others]
     violated = [sum(order.index(x) > order.index(y) for x, y in statements) for order in (first, second)]
     return sign_of(violated[1] - violated[0])

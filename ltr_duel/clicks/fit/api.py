@@ -14,7 +14,7 @@ from ltr_duel.clicks.fit.evaluate import Score, score
 from ltr_duel.clicks.fit.forms import FORMS, Form
 from ltr_duel.clicks.fit.sessions import Sessions, check_sessions
 from ltr_duel.clicks.model import ClickModel
-from ltr_duel.core import FloatVector, InputError, require_between, unknown_name
+from ltr_duel.core import FloatVector, InputError, require_between, require_one_of
 
 _LISTED = 20  # values in words
 
@@ -186,10 +186,8 @@ def fit_clicks(
     >>> fit_clicks(sessions, "cascade").model().p_click[1] > 0.98
     True
     """
-    if model not in FORMS:
-        raise unknown_name("click model to fit", model, FORMS)
-    if updates not in UPDATES:
-        raise unknown_name("rule of updates", updates, UPDATES)
+    require_one_of("click model to fit", model, FORMS)
+    require_one_of("rule of updates", updates, UPDATES)
     if updates == "pyclick" and model == "table":
         raise InputError("PyClick has no model 'table': fit it with exact updates")
     require_between("iterations", iterations, 1, 1_000_000)

@@ -11,7 +11,7 @@ from ltr_duel.clicks.fit.api import TABLES, FittedClicks, fit_clicks
 from ltr_duel.clicks.fit.forms import FORMS
 from ltr_duel.clicks.fit.sessions import Sessions, check_sessions
 from ltr_duel.clicks.model import CLICK_MODELS, ClickModel, click_model, users_of
-from ltr_duel.core import InputError, require_between, unknown_name
+from ltr_duel.core import InputError, require_between, require_one_of
 
 _BESIDE = ("perfect", "navigational", "informational")
 _PLACES = 10  # shown of a table
@@ -51,8 +51,7 @@ def fit_click_models(
     'cascade'
     """
     for name in models:
-        if name not in FORMS:
-            raise unknown_name("click model to fit", name, FORMS)
+        require_one_of("click model to fit", name, FORMS)
     require_between("the share to fit to", train, 0.001, 1)
     check_sessions(sessions)
     first, rest = sessions.split(train)

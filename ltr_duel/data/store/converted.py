@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, handed_over
+from ltr_duel.core import InputError, as_path, handed_over
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.text.chunks import joined_digest
 from ltr_duel.data.text.options import ReadOptions
@@ -39,26 +39,31 @@ _FACTS = {
 _META, _DOCUMENTS, _QUERIES = "corpus.json", "documents.arrow", "queries.arrow"
 
 
-def is_converted(path: Path) -> bool:
+def is_converted(path: str | Path) -> bool:
     """Whether this folder holds a converted corpus.
 
     Parameters
     ----------
-    path : Path
+    path : str or Path
         Any path.
 
     Returns
     -------
     bool
 
+    Raises
+    ------
+    InputError
+        For what is no path, or too long for one.
+
     Examples
     --------
-    >>> is_converted(Path("no such folder"))
+    >>> is_converted("no such folder")
     False
     """
     try:
-        return (path / _META).is_file()
-    except OSError:  # a name too long, a folder that may not be looked into
+        return (as_path("a corpus", path) / _META).is_file()
+    except OSError:  # a folder that may not be looked into
         return False
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ltr_duel.core import InputError, as_path, unknown_name
+from ltr_duel.core import InputError, as_path, is_there, require_one_of
 
 PARTS = ("train", "vali", "test")
 FOLDS = (1, 2, 3, 4, 5)
@@ -57,13 +57,10 @@ def feature_files(path: Path, split: str | None = None, fold: int | None = None)
     ...     [file.name for file in feature_files(Path(folder))]
     ['train.txt', 'test.txt']
     """
-    if split is not None and split not in PARTS:
-        raise unknown_name("split", split, PARTS)
+    if split is not None:
+        require_one_of("split", split, PARTS)
     path = as_path("a corpus", path)
-    try:
-        exists = path.exists()
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
+    exists = is_there(path)
     if not exists and path.parent.is_dir() and _by_prefix(path):
         return [file for part, file in _by_prefix(path).items() if split in (None, part)]
     if not exists:

@@ -8,7 +8,7 @@ import numbers
 from dataclasses import dataclass
 from typing import Any
 
-from ltr_duel.core import InputError, require_between, shown, unknown_name
+from ltr_duel.core import InputError, require_one_of, require_type, require_whole, shown, unknown_name
 
 FILLS = ("min", "last", "nan")
 LABELS = ("grades", "round", "distinct")
@@ -71,20 +71,19 @@ class ReadOptions:
     limit: float | None = None
 
     def __post_init__(self) -> None:
+        if self.dialect is not None:
+            require_type("the dialect", self.dialect, str)
         if isinstance(self.fill, str) and self.fill not in FILLS:
             raise unknown_name("fill", self.fill, [*FILLS, "a number"])
         if not (self.fill is None or isinstance(self.fill, str) or _is_finite(self.fill)):
             raise InputError(f"the fill must be a finite number, 'min', 'last' or 'nan', not {shown(self.fill)}")
-        if self.labels not in LABELS:
-            raise unknown_name("way to read labels", self.labels, LABELS)
-        if self.unlabelled not in UNLABELLED:
-            raise unknown_name("way to treat unlabelled documents", self.unlabelled, UNLABELLED)
+        require_one_of("way to read labels", self.labels, LABELS)
+        require_one_of("way to treat unlabelled documents", self.unlabelled, UNLABELLED)
         if self.features is not None:
-            require_between("features", self.features, 1, 1_000_000)
-        if self.repeated not in REPEATED:
-            raise unknown_name("way to read repeated features", self.repeated, REPEATED)
-        if self.first_id not in (0, 1):
-            raise InputError(f"the id of the first feature must be 0 or 1, not {self.first_id}")
+            require_whole("features", self.features, 1, 1_000_000)
+        require_one_of("way to read repeated features", self.repeated, REPEATED)
+        if not _is_finite(self.first_id) or self.first_id not in (0, 1):
+            raise InputError(f"the id of the first feature must be 0 or 1, not {shown(self.first_id)}")
         if self.limit is not None and not (_is_finite(self.limit) and self.limit > 0):
             raise InputError(f"the limit must be a number of gigabytes above 0, not {shown(self.limit)}")
 
@@ -114,9 +113,12 @@ class ReadOptions:
 
 
 def _is_finite(value: Any) -> bool:
-    if isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
         return False
-    return isinstance(value, numbers.Real) and math.isfinite(value)
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number that no float is as large as
+        return False
 
 
 def fill_from_text(text: str | None) -> float | str | None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import joblib
 
-from ltr_duel.core import InputError, abandon, checked_jobs, unknown_name
+from ltr_duel.core import InputError, abandon, checked_jobs, require_one_of
 from ltr_duel.experiment.backends.dask import SchedulerGoneError, connected, joblib_backend, lost_since
 from ltr_duel.experiment.backends.killable import execute_within
 from ltr_duel.experiment.plan import Task
@@ -63,8 +63,7 @@ def check_backend(backend: Backend) -> None:
     InputError
         For a backend that does not exist, a scheduler without dask, or numbers out of range.
     """
-    if backend.name not in BACKENDS:
-        raise unknown_name("backend", backend.name, BACKENDS)
+    require_one_of("backend", backend.name, BACKENDS)
     if backend.scheduler and backend.name != "dask":
         raise InputError(f"--scheduler is for --backend dask, not for '{backend.name}'")
     if backend.time_limit is not None and not backend.time_limit > 0:

@@ -5,27 +5,27 @@ for the first ranker if it ranks it higher. The probabilities solve a linear pro
 credit is zero, so a click anywhere, for no reason, favours nobody; among those, the sensitivity is largest. Where
 that is infeasible, the biases are made as small as possible first.
 
-Radlinski, Craswell. Optimized Interleaving for Online Retrieval Evaluation. WSDM 2013. The program is solved by HiGHS
-once for each query and pair of rankers, and kept. It runs as plain Python.
+Radlinski, Craswell. Optimized Interleaving for Online Retrieval Evaluation. WSDM 2013. A program depends on the upper
+documents of both rankers and on their ranks alone; the last solutions are kept.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from math import log2
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linprog
 
-from ltr_duel.core import InputError, sign
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, IntMatrix, IntVector, MarkVector, kernel, sign
 from ltr_duel.interleaving.method import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
+from ltr_duel.interleaving.simplex import Program, fairest, new_program
 
 CREDITS = ("inverse", "linear", "binary")
-_EQUAL = 1e-12  # closer sums of credit differ by rounding alone
-_SLACK = 1e-9  # how far a bias may be above the smallest possible one
-_MOST_LISTS = 100_000  # a program of more columns takes minutes
+_EQUAL = 1e-12  # closer sums of credit, and probabilities closer to 0, differ by rounding alone
+_MOST_PLACES = 16  # 65,536 lists; a program of more takes seconds
+_KEPT = 4096  # solutions
 
 
 class Params(NamedTuple):
@@ -34,175 +34,239 @@ class Params(NamedTuple):
     credit: str = "inverse"  # 1/r1 - 1/r2; linear: r2 - r1; binary: the sign of that
 
 
-class Choice(NamedTuple):
-    """The solved program of one query and pair."""
+class Merging(NamedTuple):
+    """Scratch of the search for all allowed lists; row k of ``length + 1`` belongs to the first k places."""
 
-    lists: NDArray[np.int64]  # (n_lists, length)
-    cumulative: NDArray[np.float64]  # (n_lists,) running sums of the probabilities; the last is exactly 1
-    credit: dict[int, float]  # of each document that can be shown, positive for the first ranker
-
-
-class State:
-    """The programs solved so far."""
-
-    def __init__(self, size: Size, params: Params) -> None:
-        self.top = size.top
-        self.credit = params.credit
-        self.solved: dict[tuple[int, int, int], Choice] = {}
-
-    def choice(self, lists: Lists, query: int, first: int, second: int) -> Choice:
-        """Return the program of a query and a pair of rankers, solved."""
-        key = (query, first, second)
-        if key not in self.solved:
-            start, stop = int(lists.query_ptr[query]), int(lists.query_ptr[query + 1])
-            orders = [lists.order[r, start:stop].tolist() for r in (first, second)]
-            ranks = [lists.rank[r, start:stop].tolist() for r in (first, second)]
-            self.solved[key] = solve(orders, ranks, self.top, self.credit)
-        return self.solved[key]
+    used: MarkVector  # (longest,) documents of the list so far; all zero between calls
+    side: IntVector  # (length + 1,) which ranker has its turn: 0, 1, or 2 when both had it
+    reached: IntMatrix  # (length + 1, 2) how far down each ranker's order was looked
+    document: IntVector  # (length,)
+    credit: FloatVector  # (length,)
+    share: FloatMatrix  # (length + 1, 2) weight of the places that favour the first ranker, and the second
 
 
-def allowed_lists(orders: list[list[int]], length: int) -> list[tuple[int, ...]]:
-    """Return every list made by taking, place by place, the best document left of one of the rankers.
+class Solutions(NamedTuple):
+    """The last solutions; a program lies in the slot that its key names, and whoever comes later takes it over."""
+
+    key: IntMatrix  # (slots, 4 * length) the upper documents of both rankers, and their ranks by the other one
+    places: IntVector  # (slots,) length of the lists; 0 where nothing is kept yet
+    size: IntVector  # (slots,) number of lists
+    lists: IntMatrix  # (slots, (length + 1) * length) one after the other
+    cumulative: FloatMatrix  # (slots, length + 1) running sums of their probabilities
+
+
+class State(NamedTuple):
+    """Constants, scratch and solutions; ``length`` is the number of places, or of documents where there are fewer."""
+
+    top: int
+    credit: int  # position in CREDITS
+    key: IntVector  # (4 * length,) of the program asked for
+    merging: Merging
+    lists: IntMatrix  # (columns, length) all allowed lists
+    table: FloatMatrix  # (length, columns) their credits
+    worth: FloatVector  # (columns,) their sensitivities
+    program: Program
+    solutions: Solutions
+
+
+def init(size: Size, params: Params, outcome: str) -> State:
+    """Allocate.
 
     Raises
     ------
     InputError
-        If there are more than a program can have.
+        If the lists are too long.
     """
-    lists: dict[tuple[int, ...], None] = {(): None}
-    for _ in range(length):
-        longer: dict[tuple[int, ...], None] = {}
-        for shown in lists:
-            for order in orders:
-                longer[(*shown, next(d for d in order if d not in shown))] = None
-        lists = longer
-        if len(lists) > _MOST_LISTS:
-            raise InputError(
-                f"method 'optimized': the rankings can be merged in more than {_MOST_LISTS:,} ways; show fewer"
-            )
-    return list(lists)
+    length = min(size.top, size.longest)
+    if length > _MOST_PLACES:
+        raise InputError(
+            f"method 'optimized': two rankings can be merged into lists of {length} places in up to 2^{length} ways;"
+            f" show at most {_MOST_PLACES} documents"
+        )
+    columns = 2**length
+    merging = Merging(
+        np.zeros(size.longest, np.uint8),
+        np.zeros(length + 1, np.int64),
+        np.zeros((length + 1, 2), np.int64),
+        np.zeros(length, np.int64),
+        np.zeros(length),
+        np.zeros((length + 1, 2)),
+    )
+    solutions = Solutions(
+        np.zeros((_KEPT, 4 * length), np.int64),
+        np.zeros(_KEPT, np.int64),
+        np.zeros(_KEPT, np.int64),
+        np.zeros((_KEPT, (length + 1) * length), np.int64),
+        np.zeros((_KEPT, length + 1)),
+    )
+    return State(
+        size.top,
+        CREDITS.index(params.credit),
+        np.zeros(4 * length, np.int64),
+        merging,
+        np.zeros((columns, length), np.int64),
+        np.zeros((length, columns)),
+        np.zeros(columns),
+        new_program(length, columns),
+        solutions,
+    )
 
 
-def credit_of(kind: str, rank_of_first: int, rank_of_second: int) -> float:
+@kernel
+def credit_of(kind: int, rank_of_first: int, rank_of_second: int) -> float:
     """Return the credit of a document, positive if the first ranker places it higher."""
-    if kind == "inverse":
-        return 1 / rank_of_first - 1 / rank_of_second
-    difference = rank_of_second - rank_of_first
-    return float(difference) if kind == "linear" else float(np.sign(difference))
+    if kind == 0:
+        return 1.0 / rank_of_first - 1.0 / rank_of_second
+    difference = float(rank_of_second - rank_of_first)
+    return difference if kind == 1 else sign(difference, 0.0)
 
 
-def sensitivity(credits: NDArray[np.float64]) -> float:
-    """Return how evenly a list's places, weighted by 1 / place, are divided between the rankers (Section 4.3).
+@kernel
+def sensitivity(first: float, second: float) -> float:
+    """Return how evenly a list is divided between the rankers (Section 4.3), from the weights of the places of each.
 
-    ``(1 - w_T)`` times the entropy, in bits, of the split between w_A and w_B; w_T is the weight of the ties.
+    A place weighs 1 / place, and all places 1. ``(1 - w_T)`` times the entropy, in bits, of the split between w_A and
+    w_B; w_T is the weight of the ties.
     """
-    weight = 1 / np.arange(1, len(credits) + 1)
-    weight /= weight.sum()
-    shares = np.array([weight[credits > 0].sum(), weight[credits < 0].sum()])
-    decided = shares.sum()
-    if decided == 0:
-        return 0.0
-    split = shares[shares > 0] / decided
-    return float(-decided * (split * np.log2(split)).sum())
+    decided, total = first + second, 0.0
+    for share in (first, second):
+        if share > 0.0:
+            total -= share * log2(share / decided)
+    return total
 
 
-def solve(orders: list[list[int]], ranks: list[list[int]], top: int, kind: str) -> Choice:
-    """Find the probabilities of the allowed lists of two rankers."""
-    length = min(top, len(orders[0]))
-    lists = allowed_lists(orders, length)
-    credit = {d: credit_of(kind, ranks[0][d], ranks[1][d]) for d in {d for shown in lists for d in shown}}
-    table = np.array([[credit[d] for d in shown] for shown in lists])  # (n_lists, length)
-    worth = np.array([sensitivity(row) for row in table])
-    p = least_biased(table.T, -worth)
-    return Choice(np.array(lists), running_sums(p), credit)
+@kernel
+def merge(state: State, lists: Lists, query: int, first: int, second: int, length: int) -> int:
+    """Write every list made by taking, place by place, the best document left of one of the rankers; return how many.
 
-
-def least_biased(bias: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Minimise ``cost @ p`` over probabilities p with ``bias @ p == 0``, or where that is impossible the least bias.
-
-    Parameters
-    ----------
-    bias : ndarray of float64, shape (n_constraints, n_lists)
-    cost : ndarray of float64, shape (n_lists,)
-
-    Returns
-    -------
-    ndarray of float64, shape (n_lists,)
+    In the order of a dictionary whose letters are the rankers.
     """
-    n_rows, n_lists = bias.shape
-    one = np.ones((1, n_lists))
-    right = np.append(np.zeros(n_rows), 1)
-    exact = solve_program(cost, np.vstack([bias, one]), right)
-    if exact is not None:
-        return exact
-    # bias @ p = over - under; the sum of both is the total absolute bias.
-    wide = np.hstack([bias, -np.eye(n_rows), np.eye(n_rows)])
-    equal = np.vstack([wide, np.hstack([one, np.zeros((1, 2 * n_rows))])])
-    total = np.concatenate([np.zeros(n_lists), np.ones(2 * n_rows)])
-    least = solve_program(total, equal, right)
-    if least is None:
-        raise RuntimeError("the program of least bias always has a solution, but the solver found none")
-    both = np.concatenate([cost, np.zeros(2 * n_rows)])
-    best = solve_program(both, equal, right, total[None, :], [float(total @ least) + _SLACK])
-    return (least if best is None else best)[:n_lists]
+    m, start = state.merging, lists.query_ptr[query]
+    weight = 0.0
+    for k in range(length):
+        weight += 1.0 / (k + 1)
+    count, k = 0, 0
+    m.side[0] = 0
+    for ranker in range(2):
+        m.reached[0, ranker] = 0
+        m.share[0, ranker] = 0.0
+    while k >= 0:
+        if k == length:
+            for place in range(length):
+                state.lists[count, place] = m.document[place]
+                state.table[place, count] = m.credit[place]
+            state.worth[count] = sensitivity(m.share[length, 0], m.share[length, 1])
+            count += 1
+        if k == length or m.side[k] == 2:
+            k -= 1
+            if k >= 0:
+                m.used[m.document[k]] = 0
+            continue
+        side = m.side[k]
+        m.side[k] += 1
+        ranker = second if side else first
+        while m.used[lists.order[ranker, start + m.reached[k, side]]] == 1:
+            m.reached[k, side] += 1
+        document = lists.order[ranker, start + m.reached[k, side]]
+        if side == 1 and document == lists.order[first, start + m.reached[k, 0]]:
+            continue  # both would take it
+        credit = credit_of(state.credit, lists.rank[first, start + document], lists.rank[second, start + document])
+        m.used[document] = 1
+        m.document[k] = document
+        m.credit[k] = credit
+        for other in range(2):
+            m.reached[k + 1, other] = m.reached[k, other]
+            m.share[k + 1, other] = m.share[k, other]
+        if credit != 0.0:
+            m.share[k + 1, 0 if credit > 0.0 else 1] += 1.0 / (k + 1) / weight
+        k += 1
+        m.side[k] = 0
+    return count
 
 
-def solve_program(
-    cost: NDArray[np.float64],
-    equal: NDArray[np.float64],
-    right: ArrayLike,
-    upper: NDArray[np.float64] | None = None,
-    limit: ArrayLike | None = None,
-) -> NDArray[np.float64] | None:
-    """Minimise ``cost @ x`` over x >= 0 with ``equal @ x == right`` and ``upper @ x <= limit``; None if infeasible."""
-    solve: Any = linprog  # its types allow no missing bounds
-    result = solve(cost, A_ub=upper, b_ub=limit, A_eq=equal, b_eq=right, method="highs")
-    return np.asarray(result.x) if result.success else None
+@kernel
+def solve(state: State, lists: Lists, query: int, first: int, second: int, length: int, slot: int) -> None:
+    """Find the probabilities of the allowed lists of two rankers, and keep the lists that are shown at all."""
+    columns = merge(state, lists, query, first, second, length)
+    program, solutions = state.program, state.solutions
+    fairest(program, state.table, state.worth, length, columns)
+    size, total, last = 0, 0.0, -1
+    for _ in range(length + 1):
+        best = -1  # the next list of the basis: their order does not depend on how the solution was found
+        for i in range(length + 1):
+            j = program.basis[i]
+            if last < j < columns and (best < 0 or j < program.basis[best]):
+                best = i
+        if best < 0:
+            break
+        last = program.basis[best]
+        if program.value[best] > _EQUAL:
+            for k in range(length):
+                solutions.lists[slot, size * length + k] = state.lists[last, k]
+            total += program.value[best]
+            solutions.cumulative[slot, size] = total
+            size += 1
+    for a in range(size):
+        solutions.cumulative[slot, a] /= total
+    solutions.size[slot] = size
+    solutions.places[slot] = length
+    for a in range(4 * length):
+        solutions.key[slot, a] = state.key[a]
 
 
-def running_sums(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the cumulative distribution, free of the solver's rounding: nothing negative, and 1 at the end."""
-    cumulative = np.cumsum(np.maximum(p, 0))
-    return np.asarray(cumulative / cumulative[-1])
+@kernel
+def slot_of(state: State, lists: Lists, query: int, first: int, second: int, length: int) -> int:
+    """Return the slot in which the program of a query and a pair of rankers is solved."""
+    start, mixed = lists.query_ptr[query], length
+    for r in range(length):
+        one, two = lists.order[first, start + r], lists.order[second, start + r]
+        state.key[4 * r] = one
+        state.key[4 * r + 1] = two
+        state.key[4 * r + 2] = lists.rank[second, start + one]
+        state.key[4 * r + 3] = lists.rank[first, start + two]
+    for a in range(4 * length):
+        mixed = (mixed * 69069 + state.key[a]) % 2147483647
+    slot = mixed % state.solutions.size.shape[0]
+    known = state.solutions.places[slot] == length
+    for a in range(4 * length):
+        known = known and state.solutions.key[slot, a] == state.key[a]
+    if not known:
+        solve(state, lists, query, first, second, length, slot)
+    return slot
 
 
-def pick(cumulative: NDArray[np.float64], rng: Generator) -> int:
-    """Draw an index from a cumulative distribution."""
-    return int(np.searchsorted(cumulative, rng.random(), side="right"))
-
-
+@kernel
 def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
     """Draw a list by its solved probability."""
-    choice = state.choice(lists, int(query), int(first), int(second))
-    shown = choice.lists[pick(choice.cumulative, rng)]
-    page.shown[: len(shown)] = shown
-    page.owner[: len(shown)] = -1
-    return len(shown)
+    length = min(state.top, lists.query_ptr[query + 1] - lists.query_ptr[query])
+    slot = slot_of(state, lists, query, first, second, length)
+    u, drawn = rng.random(), 0
+    while drawn < state.solutions.size[slot] - 1 and state.solutions.cumulative[slot, drawn] <= u:
+        drawn += 1
+    for k in range(length):
+        page.shown[k] = state.solutions.lists[slot, drawn * length + k]
+        page.owner[k] = -1
+    return length
 
 
+@kernel
 def credit_pair(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
     """Add up the credit of the clicked documents."""
-    start, total = lists.query_ptr.item(query), 0.0
-    for k in page.clicks[:n_clicks].tolist():
-        row = start + page.shown.item(k)
-        total += credit_of(state.credit, lists.rank.item(first, row), lists.rank.item(second, row))
-    return float(sign(total, _EQUAL))
-
-
-def init(size: Size, params: Params, outcome: str) -> State:
-    """Begin with no program solved."""
-    return State(size, params)
+    start, total = lists.query_ptr[query], 0.0
+    for k in range(n_clicks):
+        row = start + page.shown[page.clicks[k]]
+        total += credit_of(state.credit, lists.rank[first, row], lists.rank[second, row])
+    return sign(total, _EQUAL)
 
 
 register(
     __name__,
     choices={"credit": CREDITS},
-    compiled=False,
     shows="probabilities from a linear program: every click favours nobody, most sensitive",
     wins="the sum of credits",
-    needs="a linear program for each query and pair",
+    needs="a linear program for each query and pair of rankers",
     cost="2^top lists and one program, once; then O(top)",
     cite="radlinski2013optimized",
 )

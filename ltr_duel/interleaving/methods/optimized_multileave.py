@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linprog
 
 from ltr_duel.core import IntVector, SignMatrix, random_below, stream
 from ltr_duel.interleaving.method import Lists, Shown, Size
-from ltr_duel.interleaving.methods.optimized import pick, running_sums, solve_program
 from ltr_duel.interleaving.registration import register
 
 _EQUAL = 1e-12
@@ -107,6 +107,30 @@ def solve(sample: NDArray[np.int64], credits: NDArray[np.float64], rough: bool) 
     if solved is None:
         raise RuntimeError("the relaxed program always has a solution, but the solver found none")
     return Choice(sample, running_sums(solved[:n_lists]), False)
+
+
+def solve_program(
+    cost: NDArray[np.float64],
+    equal: NDArray[np.float64],
+    right: ArrayLike,
+    upper: NDArray[np.float64] | None = None,
+    limit: ArrayLike | None = None,
+) -> NDArray[np.float64] | None:
+    """Minimise ``cost @ x`` over x >= 0 with ``equal @ x == right`` and ``upper @ x <= limit``; None if infeasible."""
+    solve: Any = linprog  # its types allow no missing bounds
+    result = solve(cost, A_ub=upper, b_ub=limit, A_eq=equal, b_eq=right, method="highs")
+    return np.asarray(result.x) if result.success else None
+
+
+def running_sums(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the cumulative distribution, free of the solver's rounding: nothing negative, and 1 at the end."""
+    cumulative = np.cumsum(np.maximum(p, 0))
+    return np.asarray(cumulative / cumulative[-1])
+
+
+def pick(cumulative: NDArray[np.float64], rng: Generator) -> int:
+    """Draw an index from a cumulative distribution."""
+    return int(np.searchsorted(cumulative, rng.random(), side="right"))
 
 
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import (
+    FloatCube,
     FloatMatrix,
     FloatVector,
     IntMatrix,
@@ -44,6 +45,7 @@ from ltr_duel.interleaving.method import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 
 OUTCOMES = ("marginal_sign", "sampled", "marginal_bernoulli", "expectation")
+_TOGETHER = 16  # from so many rankers on vectors are worth their overhead
 _EQUAL = 1e-12  # closer posteriors are a tie: they differ by rounding alone
 
 
@@ -62,9 +64,11 @@ class State(NamedTuple):
     tail: FloatVector  # (longest + 2,) tail[r] = weight[r] + weight[r + 1] + ...
     used: MarkVector  # (longest,) scratch: documents already shown; all zero between calls
     free: IntVector  # (rankers,) scratch: the first rank of each place of the slate that is not shown
-    ranks: IntMatrix  # (rankers, top) scratch: ranks of the shown documents
-    source: FloatMatrix  # (rankers, top) scratch: Pr(the ranker contributed click c)
+    ranks: IntMatrix  # (top, rankers) scratch: ranks of the shown documents
+    source: FloatMatrix  # (top, rankers) scratch: Pr(the ranker contributed click c)
     owned: FloatVector  # (2 top + 3,) scratch: distribution of clicks owned, or of their difference
+    apart: FloatCube  # (2, 2 top + 3, rankers) scratch: that of many rankers, before and after a click
+    lead: FloatVector  # (rankers,) scratch: Pr(one ranker owns more clicks than this one) - Pr(it owns fewer)
     pair: IntVector  # (2,) scratch: the pair as a slate
     kept: FloatVector  # (1,) the coin of `marginal_bernoulli`, drawn with the list; (0,) for other rules
 
@@ -83,9 +87,11 @@ def init(size: Size, params: Params, outcome: str) -> State:
         np.cumsum(weight[::-1])[::-1].copy(),
         np.zeros(size.longest, np.uint8),
         np.zeros(size.rankers, np.int64),
-        np.zeros((size.rankers, size.top), np.int64),
-        np.zeros((size.rankers, size.top)),
+        np.zeros((size.top, size.rankers), np.int64),
+        np.zeros((size.top, size.rankers)),
         np.zeros(2 * size.top + 3),
+        np.zeros((2, 2 * size.top + 3, size.rankers)),
+        np.zeros(size.rankers),
         np.zeros(2, np.int64),
         np.zeros(int(outcome == "marginal_bernoulli")),
     )
@@ -162,7 +168,7 @@ def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, p
 def trace_clicks(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, n_clicks: int
 ) -> None:
-    """Write Pr(ranker a contributed click c | list) into ``state.source[a, c]``.
+    """Write Pr(ranker a contributed click c | list) into ``state.source[c, a]``.
 
     The weight left to a ranker is that of all ranks from its first free one on, less what was shown beyond: nothing
     cancels, however steep the weights.
@@ -176,19 +182,19 @@ def trace_clicks(
     for k in range(depth):
         document = page.shown[k]
         for a in range(size):
-            state.ranks[a, k] = lists.rank[slate[a], start + document]
+            state.ranks[k, a] = lists.rank[slate[a], start + document]
         if k == page.clicks[clicked]:
             total = 0.0
             for a in range(size):
                 free = first_free(state, lists, slate[a], start, a)
                 mass = state.tail[free] - end
                 for m in range(k):
-                    if state.ranks[a, m] > free:
-                        mass -= state.weight[state.ranks[a, m]]
-                state.source[a, clicked] = state.weight[state.ranks[a, k]] / mass
-                total += state.source[a, clicked]
+                    if state.ranks[m, a] > free:
+                        mass -= state.weight[state.ranks[m, a]]
+                state.source[clicked, a] = state.weight[state.ranks[k, a]] / mass
+                total += state.source[clicked, a]
             for a in range(size):
-                state.source[a, clicked] /= total
+                state.source[clicked, a] /= total
             clicked += 1
         state.used[document] = 1
     for k in range(depth):
@@ -209,7 +215,7 @@ def lead_of_two(state: State, n_clicks: int) -> float:
     """Pr(first ranker owns more clicks) - Pr(second does), where nobody else owns any."""
     state.owned[0] = 1.0
     for c in range(n_clicks):
-        q = state.source[0, c]
+        q = state.source[c, 0]
         state.owned[c + 1] = 0.0
         for m in range(c + 1, 0, -1):
             state.owned[m] = state.owned[m] * (1.0 - q) + state.owned[m - 1] * q
@@ -226,7 +232,7 @@ def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
     middle = n_clicks + 1  # owned[middle + d] = Pr(difference d)
     state.owned[middle] = 1.0
     for c in range(n_clicks):
-        up, down = state.source[a, c], state.source[b, c]
+        up, down = state.source[c, a], state.source[c, b]
         stay = 1.0 - up - down
         state.owned[middle - c - 1] = 0.0
         state.owned[middle + c + 1] = 0.0
@@ -240,6 +246,54 @@ def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
     for d in range(1, n_clicks + 1):
         lead += state.owned[middle + d] - state.owned[middle - d]
     return lead
+
+
+@kernel
+def add_click(
+    more: FloatVector, same: FloatVector, less: FloatVector, up: float, down: FloatVector, after: FloatVector
+) -> None:
+    """Write Pr(difference d after a click) for each of some rankers, from those of d + 1, d and d - 1 before it.
+
+    Parameters
+    ----------
+    more, same, less : ndarray of float64, shape (n,)
+    up : float
+        Pr(the ranker that all are compared with contributed the click).
+    down : ndarray of float64, shape (n,)
+        Pr(this ranker did).
+    after : ndarray of float64, shape (n,)
+    """
+    for b in range(after.shape[0]):
+        after[b] = less[b] * up + same[b] * (1.0 - up - down[b]) + more[b] * down[b]
+
+
+@kernel
+def leads_over(state: State, a: int, size: int, n_clicks: int) -> None:
+    """Write Pr(ranker a owns more clicks than b) - Pr(it owns fewer) into ``state.lead[b]``, for all b > a.
+
+    Others may own some. All b are taken at once, difference by difference: a vector each.
+    """
+    middle, low = n_clicks + 1, a + 1  # apart[c % 2, middle + d, b] = Pr(difference d) after c clicks
+    apart = state.apart
+    apart[0, middle, low:size] = 1.0
+    for c in range(n_clicks):
+        now, then, down = c % 2, (c + 1) % 2, state.source[c, low:size]
+        for edge in (-c - 2, -c - 1, c + 1, c + 2):
+            apart[now, middle + edge, low:size] = 0.0
+        for m in range(middle - c - 1, middle + c + 2):
+            more, same, less = apart[now, m + 1, low:size], apart[now, m, low:size], apart[now, m - 1, low:size]
+            add_click(more, same, less, state.source[c, a], down, apart[then, m, low:size])
+    state.lead[low:size] = 0.0
+    for d in range(1, n_clicks + 1):
+        now = n_clicks % 2
+        add_difference(state.lead[low:size], apart[now, middle + d, low:size], apart[now, middle - d, low:size])
+
+
+@kernel
+def add_difference(total: FloatVector, plus: FloatVector, minus: FloatVector) -> None:
+    """Add ``plus - minus`` to a vector."""
+    for b in range(total.shape[0]):
+        total[b] += plus[b] - minus[b]
 
 
 def credit_pair(
@@ -273,9 +327,14 @@ def credit_slate(
 ) -> None:
     """Compare the clicks owned by each pair of rankers."""
     trace_clicks(state, lists, query, slate, size, page, n_clicks)
-    for a in range(size):
+    for a in range(size - 1):
+        if size - a > _TOGETHER:
+            leads_over(state, a, size, n_clicks)
+        else:
+            for b in range(a + 1, size):
+                state.lead[b] = lead_among_many(state, a, b, n_clicks)
         for b in range(a + 1, size):
-            won[a, b] = sign(lead_among_many(state, a, b, n_clicks), _EQUAL)
+            won[a, b] = sign(state.lead[b], _EQUAL)
 
 
 register(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import FloatMatrix, FloatVector, run_tasks, unknown_name
+from ltr_duel.core import FloatMatrix, FloatVector, require_one_of, run_tasks, unknown_name
 from ltr_duel.papers.find_data import Found
 from ltr_duel.papers.measures.inputs import load_matrix
 from ltr_duel.preferences import (
@@ -114,8 +114,7 @@ def _answers(name: str, matrix: PreferenceMatrix, items: Sequence[str]) -> Itera
         for place, value in (("best", ordered[0]), ("second", ordered[1]), ("last", ordered[-1])):
             yield f"utility {place}", value, 0.0
     for item in items:
-        if item not in ITEMS:
-            raise unknown_name("property", item, ITEMS)
+        require_one_of("property", item, ITEMS)
         yield from ITEMS[item](matrix)
 
 

@@ -164,7 +164,7 @@ def find_contributors(
         method.pair[1] = second
         trace_clicks(method, c.lists, query, method.pair, 2, c.page, n)
     for m in range(n):
-        tree.q[c.page.clicks[m]] = method.source[0, m]
+        tree.q[c.page.clicks[m]] = method.source[m, 0]
 
 
 def _outcome_of_probabilistic(

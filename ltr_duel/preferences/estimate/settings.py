@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ltr_duel.clicks import ClickModel, click_model
-from ltr_duel.core import InputError, checked_seed, require_between, require_whole, shown, unknown_name
+from ltr_duel.core import InputError, checked_seed, require_between, require_one_of, require_whole, shown
 from ltr_duel.interleaving import METHODS, Comparer
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.tally import MOST_COMPARISONS, Tally, errors_of, preferences_of
@@ -47,8 +47,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in self.reductions:
-            if name not in REDUCTIONS:
-                raise unknown_name("variance reduction", name, REDUCTIONS)
+            require_one_of("variance reduction", name, REDUCTIONS)
         if {"common", "stratified"} <= set(self.reductions):
             raise InputError("stratified queries are common to all pairs already; leave out 'common'")
         if self.integrated and self.rankings.provenance.get("ties") in REDRAWING:

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
-from ltr_duel.core import FloatMatrix, IntMatrix, require_between, unknown_name
+from ltr_duel.core import FloatMatrix, IntMatrix, require_between, require_one_of
 
 IntervalRule = Literal["wilson", "exact", "normal"]
 INTERVAL_RULES = ("wilson", "exact", "normal")
@@ -42,8 +42,7 @@ def interval(
         (Biometrika 1934), exact for comparisons without ties and cautious with them; or p plus and minus z errors.
     """
     require_between("confidence", confidence, 0, 1)
-    if rule not in INTERVAL_RULES:
-        raise unknown_name("interval rule", rule, INTERVAL_RULES)
+    require_one_of("interval rule", rule, INTERVAL_RULES)
     exact = np.isinf(n)
     n = np.where(exact, 1.0, n)
     unknown = n <= 0

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from pyarrow.fs import LocalFileSystem
 
 from ltr_duel.core import InputError, IntVector, is_file, sha256_file
 from ltr_duel.data import Dataset
@@ -35,7 +36,7 @@ def _table(path: Path) -> pd.DataFrame:
         raise InputError(f"{path}: there is no such table of scores")
     try:
         if path.suffix == ".parquet":
-            return pd.read_parquet(path)
+            return pd.read_parquet(path, filesystem=LocalFileSystem())  # as in `load_preferences`: no file of Python's
         return pd.read_csv(path, dtype={"query": str, "document": str})
     except (ValueError, OSError, pd.errors.ParserError) as error:
         raise InputError(f"{path}: neither Parquet nor CSV ({str(error).splitlines()[0]})") from None

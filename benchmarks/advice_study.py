@@ -28,6 +28,20 @@ from ltr_duel.rankers import Rankings, feature_rankers, measure_by_query
 from ltr_duel.simulation import Live, simulate
 
 PROBLEMS = 40
+SETS = ("mdb", "multi_self_sparring")
+CANDIDATES = (  # the usual ones, and those of two more policies
+    *(
+        f"{policy}/{method}"
+        for policy in ("round_robin", "rucb", "double_thompson", "self_sparring", "winner_stays_strong", "versatile_db")
+        for method in ("team_draft", "probabilistic")
+    ),
+    *(
+        f"{policy}/{method}"
+        for policy in SETS
+        for method in ("team_draft", "sosm", "probabilistic", "pairwise_preference")
+    ),
+    "a/b",
+)
 DEFAULT = "rucb/team_draft"  # what one would take without advice
 SIZES = (3, 4, 5, 6, 8, 10, 12, 15, 20)
 BUDGETS = (5_000, 10_000, 20_000)
@@ -75,7 +89,7 @@ def study(number: int, data: Path) -> dict:
     rankings, users, budget = problem(number, data)
     common = {"budget": budget, "clicks": users, "margin": MARGIN, "confidence": CONFIDENCE, "jobs": 1}
     began = time.perf_counter()
-    advice = advise(rankings, simulations=SIMULATIONS, seed=number, **common)
+    advice = advise(rankings, candidates=CANDIDATES, simulations=SIMULATIONS, seed=number, **common)
     seconds = time.perf_counter() - began
     row = {
         "number": number, "corpus": CORPORA[number % len(CORPORA)], "users": users, "rankers": len(rankings),
@@ -108,8 +122,7 @@ def summary(row) -> dict:
 def fresh_hits(rankings: Rankings, users: str, candidate: str, budget: int, seed: int) -> int:
     """Return in how many fresh runs a right ranker is named, by the ordinary simulation."""
     policy, method = candidate.split("/")
-    slates = method if policy.startswith(("mdb", "multi_")) else "sosm"
-    pairs = "team_draft" if policy.startswith(("mdb", "multi_")) else method
+    slates, pairs = (method, "team_draft") if policy in SETS else ("sosm", method)
     ndcg = measure_by_query(rankings, "NDCG@10").mean(axis=1)
     p = 0.5 + 0.5 * (ndcg[:, None] - ndcg)  # simulate wants to know by what regret is measured; it plays no part here
     matrix = PreferenceMatrix(p, rankings.names)

@@ -18,7 +18,7 @@ _PAIR_METHODS = ("team_draft", "probabilistic")
 _SET_METHODS = ("team_draft", "sosm", "probabilistic", "pairwise_preference")
 # The first is the comparison without a bandit; the others lead, or come close to it, in docs/state_of_the_art.md, and
 # need not know the horizon, so that an experiment may be stopped or prolonged.
-_PAIR_POLICIES = ("round_robin", "rucb", "double_thompson", "self_sparring", "winner_stays_strong", "versatile_db")
+_PAIR_POLICIES = ("round_robin", "rucb", "double_thompson", "winner_stays_strong")
 _SET_POLICIES = ("mdb", "multi_self_sparring")
 # Not `optimized_multileave` and `roughly_optimized`: they solve a linear program for each page.
 DEFAULTS = (

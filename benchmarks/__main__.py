@@ -1,4 +1,4 @@
-"""Run the named benchmarks, or all: each module here with a ``main`` is one."""
+"""Run the named benchmarks, or all: each module here with a ``main`` is one. ``logs:1e7`` is ``logs``, and so large."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ def names() -> list[str]:
 
 def run() -> None:
     wanted = sys.argv[1:] or names()
-    unknown = [name for name in wanted if name not in names()]
+    unknown = [name for name in wanted if name.partition(":")[0] not in names()]
     if unknown:
         sys.exit(f"no benchmark '{unknown[0]}' ({', '.join(names())})")
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
     print(machine(), "\n")
     for name in wanted:
-        importlib.import_module(f"benchmarks.{name}").main()
+        module, _, size = name.partition(":")
+        importlib.import_module(f"benchmarks.{module}").main(*[size] * bool(size))
         print()
 
 

@@ -240,7 +240,7 @@ def power(
 def weigh(file: Path, first: str, second: str, kind: str, skip_bad: int, confidence: float) -> None:
     """Compare rankers FIRST and SECOND by importance weights, though LOG may never have shown them together.
 
-    LOG must be of probabilistic interleaving, with the rankings. Exit code 1 if the weights say nothing.
+    LOG must be of probabilistic interleaving, with rankings or page tokens. Exit code 1 if the weights say nothing.
     """
     from ltr_duel.logs import ClickLog, weigh_outcomes, weighted_lines
 

@@ -1,4 +1,5 @@
 from . import columns as columns
+from .ahead import one_ahead as one_ahead
 from .alone import sole_writer as sole_writer
 from .arguments import as_names as as_names
 from .arguments import as_numbers as as_numbers
@@ -124,3 +125,5 @@ from .vector import random_most as random_most
 from .vector import random_up_to as random_up_to
 from .vector import sign as sign
 from .vector import smallest as smallest
+from .words import same_bytes as same_bytes
+from .words import word_at as word_at

@@ -18,7 +18,14 @@ from .methods.probabilistic import Probabilistic as Probabilistic
 from .methods.probabilistic import draw_document as draw_document
 from .methods.probabilistic import trace_clicks as trace_clicks
 from .methods.sosm import score_slate as score_slate
+from .page_scan import Head as Head
+from .page_scan import Listed as Listed
+from .page_scan import Scanned as Scanned
+from .page_scan import head_ends as head_ends
+from .page_scan import read_head as read_head
+from .page_scan import scan_pages as scan_pages
 from .plain import Page as Page
 from .plain import interleave as interleave
 from .registration import method_from_functions as method_from_functions
 from .registration import register as register
+from .workspace import room_for as room_for

@@ -19,7 +19,7 @@ MOST_RANKERS = 200
 MOST_DOCUMENTS = 10_000  # on all lists together
 MOST_PLACES = 500_000  # rankers times documents
 MOST_SHOWN = 1_000
-_LONGEST_TEXT = 4_000_000  # characters
+LONGEST_TEXT = 4_000_000  # characters
 _LONGEST_METHOD = 200  # characters of a method with its parameters
 
 
@@ -63,8 +63,8 @@ def write_page(stored: Stored) -> str:
         text = json.dumps(stored._asdict(), separators=(",", ":"), allow_nan=False)
     except ValueError:
         raise InputError("the page holds a number that JSON cannot keep") from None
-    if len(text) > _LONGEST_TEXT:
-        raise InputError(f"the page is too large for JSON: {len(text):,} characters; at most {_LONGEST_TEXT:,}")
+    if len(text) > LONGEST_TEXT:
+        raise InputError(f"the page is too large for JSON: {len(text):,} characters; at most {LONGEST_TEXT:,}")
     return text
 
 
@@ -78,8 +78,8 @@ def read_page(text: str) -> Stored:
     """
     if not isinstance(text, str):
         raise InputError(f"a page is read from a text, not from {type(text).__name__}")
-    if len(text) > _LONGEST_TEXT:
-        raise InputError(f"not a page: the text has {len(text):,} characters; at most {_LONGEST_TEXT:,} are read")
+    if len(text) > LONGEST_TEXT:
+        raise InputError(f"not a page: the text has {len(text):,} characters; at most {LONGEST_TEXT:,} are read")
     try:
         given = json.loads(text)
     except (ValueError, RecursionError):
@@ -91,13 +91,13 @@ def read_page(text: str) -> Stored:
     if set(given) != set(Stored._fields):
         raise InputError("not a page: keys are missing, or there are others than Page.to_json writes")
     stored = Stored(**given)
-    wrong = _wrong_names(stored) or _wrong_orders(stored) or _wrong_list(stored)
+    wrong = wrong_names(stored) or _wrong_orders(stored) or _wrong_list(stored)
     if wrong:
         raise InputError(f"not a page: {wrong}")
     return stored
 
 
-def _wrong_names(stored: Stored) -> str:
+def wrong_names(stored: Stored) -> str:
     """Say what is wrong with method, outcome rule and rankers; nothing if they are right."""
     if not isinstance(stored.method, str) or not isinstance(stored.outcome, str):
         return "method and outcome rule must be texts"

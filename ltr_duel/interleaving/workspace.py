@@ -148,6 +148,11 @@ class Workspace:
         return state
 
 
+def room_for(documents: int) -> int:
+    """Return for how many documents a workspace has room that must hold so many: few sizes, so that few are made."""
+    return 1 << (documents - 1).bit_length()
+
+
 class _Local(threading.local):
     """What a thread has for itself."""
 
@@ -172,7 +177,7 @@ def workspace(method: str | Method, outcome: str, top: int, rankers: int, docume
     """
     if not isinstance(method, str | Method):
         raise InputError(f"a method is a name or a Method, not {type(method).__name__}")
-    room = 1 << (documents - 1).bit_length()  # few sizes, so that few workspaces are made
+    room = room_for(documents)
     key = (method, outcome, top, rankers, room)
     found = _local.workspaces.get(key)
     if found is None or not found.current():

@@ -15,7 +15,7 @@ from ltr_duel.live.memory import Memory
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.tally import COMPARED, Tally
 from ltr_duel.live.turns import Key
-from ltr_duel.logs import RunningComparison, Sequences, StoppingDecision, stopping_decisions, stopping_sentence
+from ltr_duel.logs import RunningComparison, StoppingDecision, stopping_decisions, stopping_sentence
 
 
 class State(NamedTuple):
@@ -104,7 +104,7 @@ def known_of(memory: Memory) -> Known:
 def state_of(settings: Settings, started: float, known: Known) -> State:
     """Work out the state."""
     tally, names = known.tally, settings.rankers
-    pairs = RunningComparison(names, tally.pairs, Sequences(*tally.sums), int(tally.events[COMPARED]), len(tally.pairs))
+    pairs = RunningComparison(names, tally.pairs, tally.sequences(), int(tally.events[COMPARED]), len(tally.pairs))
     decisions = stopping_decisions(pairs, settings.confidence, margin=settings.margin)
     mean, low, high = (np.array([getattr(one, word) for one in decisions]) for word in ("mean", "low", "high"))
     ties, won, lost = tally.score

@@ -1,6 +1,6 @@
 """What is counted of a live experiment: impressions, who won, and the sums of sequences that may be looked at any time.
 
-The sums are those of `ltr_duel.logs`: outcomes in the order in which they come, of each user and pair the first.
+The sums are those of `ltr_duel.logs`: of each user and pair the first outcome.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector
+from ltr_duel.core import FloatVector, IntMatrix, IntVector
 from ltr_duel.live.turns import Key
+from ltr_duel.logs import Sequences
 
 ALONE, CLICKED, UNCLICKED, EXPIRED = range(4)  # what an event is: a plain page was shown, or how a page was closed
 COMPARED = 4  # counted beside them: pages of several rankers that were closed
@@ -29,7 +30,7 @@ class Tally:
         self.events: IntVector = np.zeros(5, np.int64)  # of each kind, and COMPARED
         self.exposure: FloatVector = np.zeros(n_arms)  # impressions; of a page of s rankers each has 1/s
         self.score: IntMatrix = np.zeros((3, len(first)), np.int64)  # ties, wins, losses of the first of each pair
-        self.sums: FloatMatrix = np.zeros((3, len(first)))  # n, lead, spread: see `Sequences`
+        self.fresh: IntMatrix = np.zeros_like(self.score)  # the same, of each user and pair the first
 
     def show(self, key: Key) -> None:
         """Count an impression."""
@@ -69,13 +70,17 @@ class Tally:
     def _compare(self, p: int, y: int, *, fresh: bool) -> None:
         self.score[y, p] += 1
         if fresh:
-            n, lead, spread = self.sums[:, p].tolist()
-            surprise = y - lead / (n + 1.0)  # the guess is from what came before
-            self.sums[:, p] = n + 1.0, lead + y, spread + surprise * surprise
+            self.fresh[y, p] += 1
+
+    def sequences(self) -> Sequences:
+        """Return the sums of the pairs' sequences of observations."""
+        ties, wins, losses = self.fresh.astype(np.float64)
+        none = np.zeros_like(ties)
+        return Sequences(wins, losses, ties, none, none, none)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the counts, for `take`."""
-        return {"events": self.events, "exposure": self.exposure, "score": self.score, "sums": self.sums}
+        return {"events": self.events, "exposure": self.exposure, "score": self.score, "fresh": self.fresh}
 
     def take(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take back what `arrays` returned."""

@@ -23,7 +23,7 @@ from .report import comparison_table as comparison_table
 from .report import save_comparison as save_comparison
 from .report import stopping_table as stopping_table
 from .sentences import log_lines as log_lines
-from .sequential import Mixture as Mixture
+from .sequential import Bets as Bets
 from .sequential import Sequence as Sequence
 from .sequential import confidence_sequence as confidence_sequence
 from .sequential import observations_needed as observations_needed

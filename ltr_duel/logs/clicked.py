@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ltr_duel.clicks import Sessions
-from ltr_duel.core import InputError, require_one_of
-from ltr_duel.logs.hashing import hash_rows, hash_texts
+from ltr_duel.core import InputError, IntVector, require_one_of
+from ltr_duel.logs.hashing import HashVector, hash_rows, hash_texts
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.table import ragged
 
@@ -46,14 +46,21 @@ def sessions_in_log(log: ClickLog, by: str = "auto") -> Sessions:
     """
     require_one_of("kind of items", by, ITEMS)
     sizes, clicks, queries, documents, grades = [], [], [], [], []
+    users, known_users = [], []
     graded = by != "document"
-    for batch in log.batches(("query", "shown", "clicks", "grades")):
+    for batch in log.batches(("query", "user", "shown", "clicks", "grades")):
         table = batch.table
         if table.num_rows == 0:
             continue
         ids, ptr = ragged(table.column("shown"))
         lengths = np.diff(ptr)
         query = hash_texts(table.column("query"))
+        if "user" in table.schema.names:
+            users.append(hash_texts(table.column("user")))
+            known_users.append(table.column("user").is_valid().to_numpy(zero_copy_only=False))
+        else:
+            users.append(query)
+            known_users.append(np.zeros(len(query), np.bool_))
         if graded:
             has = "grades" in table.schema.names
             known = table.column("grades").is_valid().to_numpy(zero_copy_only=False) if has else np.zeros(1, np.bool_)
@@ -83,5 +90,19 @@ def sessions_in_log(log: ClickLog, by: str = "auto") -> Sessions:
         different, item = np.unique(np.concatenate(documents), return_inverse=True)
         items = len(different)
     ptr = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
-    number = np.unique(np.concatenate(queries), return_inverse=True)[1]
-    return Sessions(ptr, item.astype(np.int64), np.concatenate(clicks), number.astype(np.int64), items, graded)
+    query_of, user_of = (_numbered(np.concatenate(hashes)) for hashes in (queries, users))
+    known = np.concatenate(known_users)
+    return Sessions(
+        ptr,
+        item.astype(np.int64),
+        np.concatenate(clicks),
+        query_of,
+        items,
+        graded,
+        np.where(known, user_of, -1) if known.any() else None,
+    )
+
+
+def _numbered(hashes: HashVector) -> IntVector:
+    """Return a number from 0 for each different hash."""
+    return np.unique(hashes, return_inverse=True)[1].astype(np.int64)

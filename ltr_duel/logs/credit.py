@@ -7,16 +7,18 @@ one method and rule: outcomes of different ones cannot be added up.
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatVector, InputError, IntVector, unknown_name
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, IntVector, unknown_name
 from ltr_duel.interleaving import METHODS, Lists, Page
 from ltr_duel.logs.crediting import Clicked, credit_rows
 from ltr_duel.logs.hashing import hash_rows, hash_texts
-from ltr_duel.logs.lists import MOST_RANKERS, RankingStore, number_shown
-from ltr_duel.logs.table import Impressions, ragged
+from ltr_duel.logs.lists import MOST_RANKERS, number_rows, ranked, wrong_rows
+from ltr_duel.logs.pages import ANOTHER_LIST, PageReader, Pages
+from ltr_duel.logs.table import Impressions, ragged, texts_of
 
 Wrong = dict[int, str]
 
@@ -48,7 +50,7 @@ class Creditor:
         self.method = self.outcome = ""  # of the first row that is credited
         self._closed, self._needed = bool(rankers), needed
         self._number: dict[tuple[int, int], int] = {}
-        self._store = RankingStore()
+        self._pages = PageReader()
 
     def __call__(self, batch: Impressions) -> tuple[Outcomes, Wrong]:
         """Credit the rows of a batch; return the outcomes, and what is wrong with rows that cannot be credited."""
@@ -76,27 +78,40 @@ class Creditor:
         return Outcomes(row, pair, y), wrong
 
     def _tokens(self, have: dict[str, Any], rows: IntVector, wrong: Wrong) -> list[Outcomes]:
-        """Credit rows by their page tokens, one by one."""
-        kept: list[tuple[int, int, float]] = []
-        for r in map(int, rows):
-            shown = have["shown"][r].as_py()
+        """Credit rows by their page tokens: those that are as written together, others one by one."""
+        together, alone = self._pages.read(have["page"], have["shown"], have["clicks"], rows)
+        turns: list[tuple[int, Pages | None]] = [(int(one.clicked.rows[0]), one) for one in together]
+        turns += [(int(row), None) for row in alone]
+        found = []
+        for row, pages in sorted(turns, key=lambda turn: turn[0]):  # rankers are numbered as they are met
             try:
-                page = Page.from_json(have["page"][r].as_py())
-                self._one_method(str(page.method), page.outcome)
-                if [str(document) for document in page.shown] != shown:
-                    raise InputError("the page token is of another list than 'shown'")
-                outcomes = page.credit([page.shown[place - 1] for place in have["clicks"][r].as_py()])
-                numbers = {name: self._ranker(name) for name in page.rankers}
+                found += self._token(have, row) if pages is None else self._pages_of_one_head(pages)
             except InputError as error:
-                wrong[r] = str(error)
-                continue
-            for (a, b), y in outcomes.items():
-                pair, sign = self._pair(numbers[a], numbers[b])
-                kept.append((r, pair, sign * y))
-        if not kept:
-            return []
-        row, pairs, ys = zip(*kept, strict=True)
-        return [Outcomes(np.array(row), np.array(pairs), np.array(ys, np.float64))]
+                same = [row] if pages is None else pages.clicked.rows.tolist()
+                wrong.update(dict.fromkeys(same, str(error)))
+        return found
+
+    def _token(self, have: dict[str, Any], row: int) -> list[Outcomes]:
+        shown = have["shown"][row].as_py()
+        page = Page.from_json(have["page"][row].as_py())
+        self._one_method(str(page.method), page.outcome)
+        if [str(document) for document in page.shown] != shown:
+            raise InputError(ANOTHER_LIST)
+        outcomes = page.credit([page.shown[place - 1] for place in have["clicks"][row].as_py()])
+        numbers = [self._ranker(name) for name in page.rankers]
+        return self._outcomes(np.array([row]), numbers, np.array([list(outcomes.values())], np.float64))
+
+    def _pages_of_one_head(self, pages: Pages) -> list[Outcomes]:
+        head = pages.head
+        self._one_method(head.method, head.outcome)
+        numbers = [self._ranker(name) for name in head.rankers]
+        y = credit_rows(head.component, head.params, head.outcome, pages.lists, pages.clicked, len(numbers))
+        return self._outcomes(pages.clicked.rows, numbers, y)
+
+    def _outcomes(self, rows: IntVector, numbers: list[int], y: FloatMatrix) -> list[Outcomes]:
+        """Return outcomes of rows; ``numbers`` are the rankers of a row, and column c of ``y`` is pair c of them."""
+        pairs, signs = zip(*(self._pair(a, b) for a, b in combinations(numbers, 2)), strict=True)
+        return [Outcomes(np.repeat(rows, len(pairs)), np.tile(pairs, len(rows)), (y * np.array(signs)).ravel())]
 
     def _rows(self, have: dict[str, Any], rows: IntVector, form: str, wrong: Wrong) -> list[Outcomes]:
         """Credit rows that name their rankers, those of the same rankers and method together."""
@@ -146,10 +161,7 @@ class Creditor:
         numbers = [self._ranker(name) for name in names]
         clicked, lists, rows = self._clicked(have, rows, form, wrong, len(names), rule)
         y = credit_rows(component, params, rule, lists, clicked, len(names))
-        local = [(a, b) for a in range(len(names)) for b in range(a + 1, len(names))]
-        pairs, signs = zip(*(self._pair(numbers[a], numbers[b]) for a, b in local), strict=True)
-        width = len(local)
-        return [Outcomes(np.repeat(rows, width), np.tile(pairs, len(rows)), (y * np.array(signs)).ravel())]
+        return self._outcomes(rows, numbers, y)
 
     def _clicked(
         self, have: dict[str, Any], rows: IntVector, form: str, wrong: Wrong, rankers: int, rule: str
@@ -168,17 +180,14 @@ class Creditor:
                 owners = given
         if (owners[ptr[rows[0]] : ptr[rows[0] + 1]] < 0).all() and rule in ("sampled",):
             raise InputError(f"the rule '{rule}' credits by 'owners', which are missing")
-        self._store.open(have["rankings"])
-        lists, fit, unfit = self._store.of(rows, rankers)
+        lists = ranked(have["rankings"]).of(rows)
+        ids = texts_of(shown)
+        found = number_rows(lists, rankers, ids, ptr[rows], ptr[rows + 1])
+        unfit = wrong_rows(found, rows, lists.stop - lists.ptr, rankers, shown)
         wrong |= unfit
-        rows = rows[fit]
-        numbers, missing = np.zeros(len(shown), np.int64), np.zeros(len(rows), np.int64)
-        number_shown(rows, ptr, hash_texts(shown), lists, numbers, missing)
-        for n in np.flatnonzero(missing >= 0):
-            wrong[int(rows[n])] = f"the shown document '{shown[int(missing[n])]}' is in no ranking"
-        held = missing < 0
-        rows, query = rows[held], lists.query[held]
-        return Clicked(rows, query, ptr, numbers, owners, click_ptr, clicks), lists.lists, rows
+        query = np.flatnonzero(~np.isin(rows, list(unfit))) if unfit else np.arange(len(rows))
+        rows = rows[query]
+        return Clicked(rows, query, ptr, found.numbers, owners, click_ptr, clicks), found.lists, rows
 
     def _one_method(self, label: str, rule: str) -> None:
         """Refuse another method than that of the first row.

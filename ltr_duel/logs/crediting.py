@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import FloatMatrix, IntVector, SignMatrix, interpreted, kernel
-from ltr_duel.interleaving import Lists, Method, Shown, Size, credit_pair, credit_slate
+from ltr_duel.interleaving import Lists, Method, Shown, Size, credit_pair, credit_slate, room_for
 
 
 class Clicked(NamedTuple):
@@ -24,19 +24,32 @@ class Clicked(NamedTuple):
 
 
 def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked: Clicked, rankers: int) -> FloatMatrix:
-    """Return the outcome of each pair a < b of the rankers; shape (rows, rankers (rankers - 1) / 2)."""
-    lengths = np.diff(clicked.ptr)[clicked.rows]
-    top = int(lengths.max(initial=1))
-    longest = int(np.diff(lists.query_ptr).max(initial=1))
-    state = method.init(Size(top, longest, rankers), params, outcome)
-    page = Shown(*(np.zeros(top, np.int64) for _ in Shown._fields))
+    """Return the outcome of each pair a < b of the rankers; shape (rows, rankers (rankers - 1) / 2).
+
+    Rows of different length, or with room for more documents, have states of their own, as a `Page` has: so what a row
+    is worth, to the last bit, does not depend on its neighbours.
+    """
     out = np.zeros((len(clicked.rows), rankers * (rankers - 1) // 2))
-    if rankers == 2 and method.pairs:
-        run: Any = credit_pairs if method.compiled else interpreted(credit_pairs)
-        run(state, lists, page, clicked, out)
-    else:
-        run = credit_slates if method.compiled else interpreted(credit_slates)
-        run(state, lists, page, clicked, np.arange(rankers), np.zeros((rankers, rankers), np.int8), out)
+    some = np.flatnonzero(np.diff(clicked.click_ptr)[clicked.rows])
+    rows, query = clicked.rows[some], clicked.query[some]
+    tops = np.diff(clicked.ptr)[rows]
+    sizes = np.diff(lists.query_ptr)
+    rooms = np.array([room_for(size) for size in range(int(sizes.max(initial=0)) + 1)])
+    kinds = tops << 32 | rooms[sizes[query]]
+    for kind in np.unique(kinds).tolist():
+        top, room = kind >> 32, kind & 0xFFFFFFFF
+        same = kinds == kind
+        part = clicked._replace(rows=rows[same], query=query[same])
+        state = method.init(Size(top, room, rankers), params, outcome)
+        page = Shown(*(np.zeros(top, np.int64) for _ in Shown._fields))
+        y = np.zeros((len(part.rows), out.shape[1]))
+        if rankers == 2 and method.pairs:
+            run: Any = credit_pairs if method.compiled else interpreted(credit_pairs)
+            run(state, lists, page, part, y)
+        else:
+            run = credit_slates if method.compiled else interpreted(credit_slates)
+            run(state, lists, page, part, np.arange(rankers), np.zeros((rankers, rankers), np.int8), y)
+        out[some[same]] = y
     return out
 
 

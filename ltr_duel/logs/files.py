@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ltr_duel.core import InputError, require_one_of
+from ltr_duel.core import InputError, one_ahead, require_one_of
 from ltr_duel.logs.sessions import rows_of_sessions
 from ltr_duel.logs.table import LOG_COLUMNS, SCHEMA, Impressions
 from ltr_duel.logs.text import Found, open_text, rows_of_csv, rows_of_json, typed_row
@@ -24,8 +24,8 @@ _ROWS: dict[str, Callable[[Path], Iterator[Found]]] = {
     "csv": rows_of_csv,
     "yandex": rows_of_sessions,
 }
-_TEXT_ROWS, _PARQUET_ROWS = 1 << 13, 1 << 17
-_VALUES = 1 << 23  # of a batch, those in lists counted one by one: rows with long rankings come in smaller batches
+_TEXT_ROWS, _PARQUET_ROWS = 1 << 13, 1 << 16
+_VALUES, _BYTES = 1 << 22, 1 << 26  # of a batch, those in lists counted one by one: long rows come in smaller batches
 Part = tuple[Impressions, dict[int, str]]  # a batch, and lines that are none of its rows with what is wrong with them
 
 
@@ -99,7 +99,7 @@ class LogFile:
             If the file cannot be read at all.
         """
         if self.kind == "parquet":
-            yield from self._parquet(columns)
+            yield from one_ahead(self._parquet(columns))
         else:
             yield from self._text(columns)
 
@@ -127,7 +127,7 @@ class LogFile:
         if rows or wrong:
             yield part()
 
-    def _parquet(self, columns: Collection[str]) -> Iterator[Part]:
+    def _parquet(self, columns: Collection[str]) -> Generator[Part]:
         try:
             with pq.ParquetFile(self.path) as file:
                 have = file.schema_arrow.names
@@ -166,8 +166,10 @@ def _rows_at_once(about: Any) -> int:
     if about.num_row_groups == 0 or about.row_group(0).num_rows == 0:
         return _PARQUET_ROWS
     group = about.row_group(0)
-    values = sum(group.column(k).num_values for k in range(group.num_columns))
-    return max(256, min(_PARQUET_ROWS, _VALUES * group.num_rows // max(values, 1)))
+    columns = [group.column(k) for k in range(group.num_columns)]
+    values, size = (sum(getattr(one, of) for one in columns) for of in ("num_values", "total_uncompressed_size"))
+    rows = min(_VALUES * group.num_rows // max(values, 1), _BYTES * group.num_rows // max(size, 1))
+    return max(256, min(_PARQUET_ROWS, rows))
 
 
 def _by_row(name: str, batch: Any) -> Any:

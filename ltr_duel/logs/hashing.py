@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import IntVector, as_writable, kernel
+from ltr_duel.core import IntVector, kernel
+from ltr_duel.logs.table import texts_of
 
 HashVector: TypeAlias = NDArray[np.uint64]
 _START = np.uint64(0x9E3779B97F4A7C15)
@@ -19,13 +20,9 @@ _START = np.uint64(0x9E3779B97F4A7C15)
 
 def hash_texts(column: Any) -> HashVector:
     """Return the number of each text of an Arrow column of strings; what is null has that of the empty text."""
-    n = len(column)
-    out = np.full(n, _START)
-    _, offsets, data = column.buffers()
-    if offsets is None or data is None or n == 0:
-        return out
-    ptr = np.frombuffer(offsets, np.int32)[column.offset : column.offset + n + 1].astype(np.int64)
-    mix_bytes(ptr, as_writable(np.frombuffer(data, np.uint8)), out)
+    texts = texts_of(column)
+    out = np.full(len(column), _START)
+    mix_bytes(texts.ptr, texts.data, out)
     return out
 
 
@@ -64,15 +61,3 @@ def mix_rows(ptr: IntVector, hashes: HashVector, out: HashVector) -> None:
         for k in range(ptr[r], ptr[r + 1]):
             h = mix(mix(h) ^ hashes[k])
         out[r] = mix(h)
-
-
-@kernel
-def first_repeat(ptr: IntVector, hashes: HashVector, found: IntVector) -> None:
-    """Write where each row repeats an entry, or -1."""
-    for r in range(found.shape[0]):
-        found[r] = -1
-        for k in range(ptr[r] + 1, ptr[r + 1]):
-            for m in range(ptr[r], k):
-                if hashes[k] == hashes[m]:
-                    found[r] = k
-        # rows are short: a list that is shown

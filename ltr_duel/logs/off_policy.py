@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,14 +25,24 @@ from ltr_duel.interleaving import METHODS, Lists
 from ltr_duel.logs.clusters import clustered_means, reach
 from ltr_duel.logs.crediting import Clicked, credit_rows
 from ltr_duel.logs.hashing import HashVector, hash_texts
-from ltr_duel.logs.lists import RankingStore, RowLists, number_shown, numbered, ranks_of
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.table import ragged
+from ltr_duel.logs.targets import PageTargets, RankedTargets, Weighable, rows_with
 
 _GROUPS = 4096  # clusters, see `ltr_duel.logs.clusters`
-_METHOD = ("method", "outcome")
 FEWEST, LARGEST = 100.0, 0.05  # effective impressions, and share of one impression, that are still believed
-_COLUMNS = ("impression", "time", "query", "user", "shown", "clicks", "rankers", "rankings", "method", "outcome")
+_COLUMNS = (
+    "impression",
+    "time",
+    "query",
+    "user",
+    "shown",
+    "clicks",
+    "page",
+    "rankers",
+    "rankings",
+    "method",
+    "outcome",
+)
 
 
 class WeightedOutcome(NamedTuple):
@@ -64,7 +74,7 @@ def weigh_outcomes(log: ClickLog, first: str, second: str, *, confidence: float 
     Parameters
     ----------
     log : ClickLog
-        With the columns ``rankers`` and ``rankings``, and the method ``probabilistic``.
+        With the columns ``rankers`` and ``rankings``, or page tokens, and the method ``probabilistic``.
     first, second : str
         Names of rankers in the log.
     confidence : float
@@ -98,10 +108,10 @@ def weigh_outcomes(log: ClickLog, first: str, second: str, *, confidence: float 
     require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
     if first == second:
         raise InputError("give two different rankers")
-    targets = _rankings_of(log, (first, second))
+    sources = _learnt(log, (first, second))
     count, total = np.zeros((1, _GROUPS)), np.zeros((1, _GROUPS))
     impressions, sums = 0, np.zeros(3)  # of w, w^2, and the largest w
-    for users, weights, y in _weighed(log, targets):
+    for users, weights, y in _weighed(log, sources):
         groups = (users & np.uint64(_GROUPS - 1)).astype(np.int64)
         count[0] += np.bincount(groups, weights, _GROUPS)
         total[0] += np.bincount(groups, weights * y, _GROUPS)
@@ -122,99 +132,58 @@ def weigh_outcomes(log: ClickLog, first: str, second: str, *, confidence: float 
     return WeightedOutcome(first, second, impressions, effective, largest, mean, error, *ends, refused)
 
 
-Targets = dict[int, dict[str, HashVector]]  # hash of a query -> ranker -> its documents, best first
-
-
-def _rankings_of(log: ClickLog, names: tuple[str, str]) -> Targets:
-    """Read the rankings of two rankers for each query that has them."""
-    found: Targets = {}
-    met = set()
+def _learnt(log: ClickLog, names: tuple[str, str]) -> tuple[RankedTargets, PageTargets]:
+    """Read how the two order the documents of each query."""
+    sources = RankedTargets(names), PageTargets(names)
     for batch in log.batches(_COLUMNS):
-        table = batch.table
-        if "rankings" not in table.schema.names or "rankers" not in table.schema.names:
-            raise InputError(f"{log.path}: weights need the columns 'rankers' and 'rankings'")
-        rankers, ptr = ragged(table.column("rankers"))
-        queries = hash_texts(table.column("query"))
-        lists, list_ptr = ragged(table.column("rankings"))
-        texts, text_ptr = ragged(lists)
-        ids, named = hash_texts(texts), np.array(rankers.to_pylist(), object)
-        for name in names:
-            for entry in np.flatnonzero(named == name):
-                row = int(np.searchsorted(ptr, entry, "right")) - 1
-                place = list_ptr[row] + entry - ptr[row]
-                if place < list_ptr[row + 1]:
-                    found.setdefault(int(queries[row]), {}).setdefault(name, ids[text_ptr[place] : text_ptr[place + 1]])
-                    met.add(name)
+        if not any(rows.any() for rows in rows_with(batch.table).values()) and batch.table.num_rows:
+            raise InputError(f"{log.path}: weights need the columns 'rankers' and 'rankings', or page tokens")
+        for source in sources:
+            source.learn(batch.table)
     for name in names:
-        if name not in met:
+        if not any(name in source.met for source in sources):
             raise InputError(f"{log.path}: no row ranks documents by '{name}'")
-    both = {query: [lists[name] for name in names] for query, lists in found.items() if len(lists) == len(names)}
-    return {query: dict(zip(names, lists, strict=True)) for query, lists in both.items()}
+    for source in sources:
+        source.close()
+    return sources
 
 
-def _weighed(log: ClickLog, targets: Targets) -> Iterator[tuple[HashVector, FloatVector, FloatVector]]:
+def _weighed(
+    log: ClickLog, sources: tuple[RankedTargets, PageTargets]
+) -> Iterator[tuple[HashVector, FloatVector, FloatVector]]:
     """Yield users, weights and outcomes of the rows whose query has the rankings."""
-    store = RankingStore()
+    only: tuple[str, str] | None = None
     for batch in log.batches(_COLUMNS):
-        table = batch.table
-        queries = hash_texts(table.column("query"))
+        table, wrong = batch.table, dict[int, str]()
         users = hash_texts(table.column("impression"))
         if "user" in table.schema.names:
             named = table.column("user").is_valid().to_numpy(zero_copy_only=False)
             users = np.where(named, hash_texts(table.column("user")), users)
-        known = np.isin(queries, np.array(list(targets), np.uint64))
-        known &= table.column("rankings").is_valid().to_numpy(zero_copy_only=False)
-        store.open(table.column("rankings"), queries)
-        sizes = np.diff(ragged(table.column("rankers"))[1])
-        method, params, rule = _method(log, table)
-        for size in np.unique(sizes[known]):
-            rows = np.flatnonzero(known & (sizes == size))
-            lists, fit, wrong = store.of(rows, int(size))
-            rows, row_lists = rows[fit], lists
-            wanted = _target_lists(row_lists, queries, targets)
-            for row in sorted(wrong):
-                log.bad.add(int(batch.lines[row]), wrong[row])
-            shown, ptr = ragged(table.column("shown"))
-            numbers, missing = np.zeros(len(shown), np.int64), np.zeros(len(rows), np.int64)
-            number_shown(rows, ptr, hash_texts(shown), row_lists, numbers, missing)
-            held = (missing < 0) & (wanted.order[0, row_lists.lists.query_ptr[row_lists.query]] >= 0)
-            rows, query = rows[held], row_lists.query[held]
-            clicks, click_ptr = ragged(table.column("clicks"))
-            owners = np.full(len(shown), -1, np.int32)
-            clicked = Clicked(rows, query, ptr, numbers, owners, click_ptr, clicks)
-            y = credit_rows(method, params, rule, wanted, clicked, 2)[:, 0]
-            longest = int(np.diff(wanted.query_ptr).max(initial=1))
-            decay = np.concatenate([[0.0], np.arange(1.0, longest + 1) ** -params.tau])
-            logs = np.zeros((2, len(rows)))
-            used = np.zeros(longest, np.uint8)
-            list_chances(decay, wanted, clicked, used, logs[0])
-            list_chances(decay, row_lists.lists, clicked, used, logs[1])
-            yield users[rows], np.exp(logs[0] - logs[1]), y
+        for source in sources:
+            for found in source.weighable(table, wrong):
+                only = only or (found.method, found.outcome)
+                if (found.method, found.outcome) != only:
+                    raise InputError(
+                        f"{log.path}: weights need one method in the whole log, not {[only[0], found.method]}"
+                    )
+                yield users[found.clicked.rows], *_weights(log, found)
+        for row in sorted(wrong):
+            log.bad.add(int(batch.lines[row]), wrong[row])
 
 
-def _method(log: ClickLog, table: Any) -> tuple[Any, Any, str]:
-    """Return the method of a batch, which must be probabilistic interleaving."""
-    texts = [table.column(name).unique().to_pylist() if name in table.schema.names else [None] for name in _METHOD]
-    if len(texts[0]) > 1 or len(texts[1]) > 1:
-        raise InputError(f"{log.path}: weights need one method in the whole log, not {texts[0]}")
-    label, method, params = METHODS.configure(texts[0][0] or "team_draft")
+def _weights(log: ClickLog, found: Weighable) -> tuple[FloatVector, FloatVector]:
+    """Return the weights of rows, and what their clicks mean for the two rankers."""
+    label, method, params = METHODS.configure(found.method)
     if method.name != "probabilistic":
         raise InputError(f"{log.path}: weights need lists of 'probabilistic', whose chances are known; not '{label}'")
-    rule = texts[1][0] or method.outcomes[0]
-    return method, params, rule if rule == "marginal_sign" else "expectation"  # the mean of all other rules
-
-
-def _target_lists(rows: RowLists, queries: HashVector, targets: Targets) -> Lists:
-    """Return the lists of the two rankers, with the numbers of the rows' own; -1 where documents differ."""
-    ptr = rows.lists.query_ptr
-    order = np.full((2, int(ptr[-1])), -1, np.int16)
-    rank = np.zeros_like(order)
-    for q, row in enumerate(rows.first):
-        part = slice(int(ptr[q]), int(ptr[q + 1]))
-        found = numbered(rows.ids[part], list(targets[int(queries[row])].values()))
-        if found is not None:
-            order[:, part], rank[:, part] = found, ranks_of(found)
-    return Lists(order, rank, ptr)
+    rule = "marginal_sign" if found.outcome == "marginal_sign" else "expectation"  # the mean of all other rules
+    y = credit_rows(method, params, rule, found.wanted, found.clicked, 2)[:, 0]
+    longest = int(np.diff(found.own.query_ptr).max(initial=1))
+    decay = np.concatenate([[0.0], np.arange(1.0, longest + 1) ** -params.tau])
+    logs = np.zeros((2, len(y)))
+    for lists, out in zip((found.wanted, found.own), logs, strict=True):
+        list_chances(decay, lists, found.clicked, np.zeros(longest, np.uint8), out)
+    return np.exp(logs[0] - logs[1]), y
 
 
 @kernel

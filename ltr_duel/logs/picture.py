@@ -60,10 +60,8 @@ def plot_comparison(
             at = [datetime.fromtimestamp(look.time, UTC) for look in looks]
         mean = np.array([look.means.mean[pair] for look in looks])
         half = np.array([reach(look.means, found.confidence)[pair] for look in looks])
-        n, lead, spread = (
-            np.array([part[pair] for part in parts]) for parts in zip(*(x.sequences for x in looks), strict=True)
-        )
-        always = confidence_sequence(n, lead, spread, confidence=confidence, tests=found.tests)
+        sums = np.array([[part[pair] for part in look.sequences] for look in looks]).T
+        always = confidence_sequence(*sums, confidence=confidence, tests=found.tests)
         first, second = (found.names[k] for k in found.pairs[pair])
         colour = COLOURS[place]
         ax.plot(at, mean, color=colour, lw=1.6, label=f"{first} against {second}")  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from scipy import optimize, stats
 from ltr_duel.analysis import COLOURS, legend_beside, prepared_axes
 from ltr_duel.core import FloatVector, InputError, require_between, stream
 from ltr_duel.logs.compare import LogComparison
-from ltr_duel.logs.sequential import TUNED_AT, Mixture
+from ltr_duel.logs.sequential import TUNED_AT, Bets
 from ltr_duel.preferences import PreferenceMatrix
 
 _GROWTH = 1.003  # simulated sequences are looked at each time they are so much longer
@@ -212,24 +212,24 @@ def stopping_times(
     rng = stream(seed, "logs", "power", str(effect))
     chances = np.array([(square + effect) / 2, (square - effect) / 2, 1 - square])
     alpha = (1 - confidence) / (2 * tests)
-    mixture, level = Mixture.tuned(tuned_at, alpha), float(-np.log(alpha))
-    most = max(most, 4.0 * float(mixture.bound(0.0, level)) / effect)
-    grid = np.concatenate([[0.0], np.geomspace(0.1, 4 * most, 2000)])
-    bound = mixture.bound(grid, level)
+    bets, level = Bets.tuned(tuned_at, alpha), float(-np.log(alpha))
+    least = np.arange(1.0, 20 * level)  # some of these wins in a row are enough
+    most = max(most, 4.0 * float(bets.lead_needed(least, level).min()) / effect)
+    grid = np.unique(np.round(np.geomspace(1, 2 * most, 2000)))
+    bound = np.minimum(bets.lead_needed(grid, level), 2 * grid)  # more than there can be where nothing is enough
     looks = np.unique(np.ceil(_GROWTH ** np.arange(np.ceil(np.log(most) / np.log(_GROWTH)) + 1)).astype(np.int64))
     times, right = np.full(draws, np.inf), np.zeros(draws, np.bool_)
-    n, lead, spread = 0.0, np.zeros(draws), np.zeros(draws)
+    n, lead, decided = 0.0, np.zeros(draws), np.zeros(draws)
     open_ones = np.arange(draws)
     for look in looks:
         new = rng.multinomial(look - int(n), chances, len(open_ones))
-        guess = lead / (n + 1)
-        spread += new[:, 0] * (1 - guess) ** 2 + new[:, 1] * (1 + guess) ** 2 + new[:, 2] * guess**2
         lead += new[:, 0] - new[:, 1]
+        decided += new[:, 0] + new[:, 1]
         n = float(look)
-        hit = np.abs(lead) >= np.interp(spread, grid, bound)
+        hit = (decided > 0) & (np.abs(lead) >= np.interp(decided, grid, bound))
         times[open_ones[hit]] = n
         right[open_ones[hit]] = lead[hit] > 0
-        open_ones, lead, spread = open_ones[~hit], lead[~hit], spread[~hit]
+        open_ones, lead, decided = open_ones[~hit], lead[~hit], decided[~hit]
         if len(open_ones) == 0:
             break
     return times, right

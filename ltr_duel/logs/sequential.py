@@ -1,15 +1,21 @@
 """Looking at a running experiment as often as one likes: confidence sequences and e-values.
 
-Outcomes y lie in [-1, 1]. Let S be the sum of the first n observations less n times the mean in question, and V the sum
-of (y - guess)^2, where each guess is made from earlier observations only. S is sub-exponential with variance process V
-and scale 2, the range of y: Howard, Ramdas, McAuliffe, Sekhon. Time-uniform, nonparametric, nonasymptotic confidence
-sequences. Annals of Statistics 2021, Theorem 4. So the gamma-exponential mixture of their Proposition 9,
+Outcomes y lie in [-1, 1]. Who bets a share l of his capital, 0 < l < 1 / 2, that the mean is above m, has
+1 + l (y - m) times as much after an outcome. If the mean is m or less he cannot expect to gain, so the chance that he
+ever has 1 / alpha times what he began with is at most alpha (Ville). That holds of a mixture of such bets as well: its
+capital is an e-value that may be looked at after every observation. The means that are not refuted are the confidence
+sequence. Two sides share the error: each is tested at alpha / 2. Waudby-Smith, Ramdas. Estimating means of bounded
+random variables by betting. JRSS B 2024.
 
-    M(S, V) = integral over 0 <= l < 1 / 2 of exp(l S - psi(l) V) dF(l),    psi(l) = (-log(1 - 2 l) - 2 l) / 4
+Theirs choose the next share from the past, and need all observations again for each m. A mixture of fixed shares needs
+sums only: after wins (1), losses (-1) and ties (0) the capital of a share is
 
-is a supermartingale that starts at 1. If the mean is right, the chance that M is ever 1 / alpha or more is at most
-alpha: an e-value that may be looked at after every observation. The means that are not refuted are the confidence
-sequence. Two sides share the error: each is tested at alpha / 2.
+    (1 + l (1 - m))^wins  (1 - l (1 + m))^losses  (1 - l m)^ties
+
+and other outcomes are bounded from below, as 1 + l x >= exp(l x - psi(l) x^2) for x >= -2 with psi(l) =
+(-log(1 - 2 l) - 2 l) / 4 (Fan's inequality, as in Howard, Ramdas, McAuliffe, Sekhon. Time-uniform, nonparametric,
+nonasymptotic confidence sequences. Annals of Statistics 2021). Half of the mixture has the weights of their Proposition
+9, which is narrowest at one place of the log; the other half is even over log l, for larger and for smaller effects.
 
 Needed is that an observation's expectation, given all earlier ones, is the mean. A user who comes back breaks that: who
 clicked in favour of a ranker yesterday is likely to do so today. So by default each user counts once, by the first
@@ -25,53 +31,72 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from ltr_duel.core import FloatVector, require_between
+from ltr_duel.logs.sums import Sequences
 
-SCALE = 2.0  # the range of an outcome
-TUNED_AT = 1000.0  # sum of squared surprises at which the sequence is narrowest
+TUNED_AT = 1000.0  # sum of squared surprises at which half of the mixture is narrowest
+_SHARES = 0.49 * 1.08 ** -np.arange(110.0)[::-1]  # down to 1e-4
+_PSI = (-np.log1p(-2 * _SHARES) - 2 * _SHARES) / 4
+_HALVINGS = 50
 
 
-class Mixture(NamedTuple):
-    """A gamma-exponential mixture: its scale, and where it is tight.
+class Bets(NamedTuple):
+    """A mixture of bets that the mean is above m: the logarithm of the weight of each share."""
 
-    Examples
-    --------
-    >>> round(float(Mixture.tuned(100, 0.05).log_value(10, 100)), 7)  # as in the authors' reference
-    -0.2490165
-    """
-
-    rho: float
-    scale: float = SCALE
+    log_weight: FloatVector
 
     @classmethod
-    def tuned(cls, spread: float, alpha: float, scale: float = SCALE) -> Mixture:
-        """Return the mixture whose bound at one-sided error ``alpha`` is about narrowest at ``spread``."""
+    def tuned(cls, spread: float, alpha: float, *, tuned_part: float = 0.5) -> Bets:
+        """Return the mixture, of which a part has its bound at one-sided error ``alpha`` about narrowest at ``spread``.
+
+        That part has u = 1 - 2 l distributed as Gamma(rho / 4, rho / 4), truncated at 1.
+        """
         two = 2 * alpha
-        return cls(spread / (2 * np.log(1 / two) + np.log(1 + 2 * np.log(1 / two))), scale)
+        shape = spread / (2 * np.log(1 / two) + np.log(1 + 2 * np.log(1 / two))) / 4
+        edges = np.concatenate([[0.0], np.sqrt(_SHARES[1:] * _SHARES[:-1]), [0.5]])
+        above = special.gammainc(shape, shape * (1 - 2 * edges)) / special.gammainc(shape, shape)
+        weight = -tuned_part * np.diff(above) + (1 - tuned_part) / len(_SHARES)
+        with np.errstate(divide="ignore"):
+            return cls(np.log(weight))
 
-    def log_value(self, lead: ArrayLike, spread: ArrayLike) -> FloatVector:
-        """Return log M for S = ``lead`` and V = ``spread``: the e-value, on one side, of "the mean is not larger"."""
-        s, v = np.asarray(lead, np.float64), np.asarray(spread, np.float64)
-        c2 = self.scale**2
-        a, b = (v + self.rho) / c2, (self.scale * s + v + self.rho) / c2
-        base = self.rho / c2
-        start = base * np.log(base) - special.gammaln(base) - np.log(special.gammainc(base, base))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            tail = special.gammaln(a) + np.log(special.gammainc(a, b)) - a * np.log(b)
-            value = np.where(b > 0, start + tail + (self.scale * s + v) / c2, -np.inf)
-        return np.asarray(value, np.float64)
+    def log_value(self, seen: Sequences, m: ArrayLike) -> FloatVector:
+        """Return the logarithm of the capital of who bets that the mean is above ``m``."""
+        wins, losses, ties, others, lead, square = (np.asarray(part, np.float64)[..., None] for part in seen)
+        m = np.asarray(m, np.float64)[..., None]
+        logs = (
+            wins * np.log1p(_SHARES * (1 - m)) + losses * np.log1p(-_SHARES * (1 + m)) + ties * np.log1p(-_SHARES * m)
+        )
+        logs = logs + _SHARES * (lead - others * m) - _PSI * (square - 2 * m * lead + others * m**2)
+        logs += self.log_weight
+        most = logs.max(axis=-1)
+        return np.asarray(most + np.log(np.exp(logs - most[..., None]).sum(axis=-1)), np.float64)
 
-    def bound(self, spread: ArrayLike, log_level: float) -> FloatVector:
-        """Return the smallest S >= 0 with log M(S, V) >= ``log_level``, to a relative 1e-12."""
-        v = np.asarray(spread, np.float64)
-        high = np.sqrt(2 * (v + self.rho) * log_level) + self.scale * log_level
-        while (short := self.log_value(high, v) < log_level).any():
-            high = np.where(short, 2 * high, high)
-        low = np.zeros_like(high)
-        for _ in range(60):
+    def low(self, seen: Sequences, log_level: float) -> FloatVector:
+        """Return the largest mean that is refuted, with all below it, because the capital reaches the level; or -1.
+
+        Who bets against a smaller mean has more, so the capital need not fall with m itself where it is a bound.
+        """
+        high = np.asarray(seen.mean, np.float64)
+        low = np.full(high.shape, -1.0)
+        for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            under = self.log_value(middle, v) < log_level
-            low, high = np.where(under, middle, low), np.where(under, high, middle)
-        return np.asarray(high, np.float64)
+            refuted = self.log_value(seen, middle) >= log_level
+            low, high = np.where(refuted, middle, low), np.where(refuted, high, middle)
+        return low
+
+    def lead_needed(self, decided: ArrayLike, log_level: float) -> FloatVector:
+        """Return by how much wins must lead, of so many wins and losses, to refute a mean of 0; infinity for never."""
+        d = np.asarray(decided, np.float64)
+        none = np.zeros_like(d)
+
+        def reached(lead: FloatVector) -> ArrayLike:
+            seen = Sequences((d + lead) / 2, (d - lead) / 2, none, none, none, none)
+            return self.log_value(seen, 0.0) >= log_level
+
+        low, high = none, d
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            low, high = np.where(reached(middle), low, middle), np.where(reached(middle), middle, high)
+        return np.asarray(np.where(reached(d), high, np.inf), np.float64)
 
 
 class Sequence(NamedTuple):
@@ -79,9 +104,9 @@ class Sequence(NamedTuple):
 
     Examples
     --------
-    >>> now = confidence_sequence([1000], [100], [400])
+    >>> now = confidence_sequence([250], [150], [600])
     >>> now.low.round(3), now.high.round(3)
-    (array([0.029]), array([0.171]))
+    (array([0.03]), array([0.169]))
     """
 
     low: FloatVector
@@ -90,9 +115,12 @@ class Sequence(NamedTuple):
 
 
 def confidence_sequence(
-    n: ArrayLike,
-    lead: ArrayLike,
-    spread: ArrayLike,
+    wins: ArrayLike,
+    losses: ArrayLike,
+    ties: ArrayLike,
+    others: ArrayLike = 0.0,
+    lead: ArrayLike = 0.0,
+    square: ArrayLike = 0.0,
     *,
     confidence: float = 0.95,
     tests: int = 1,
@@ -102,14 +130,17 @@ def confidence_sequence(
 
     Parameters
     ----------
-    n, lead, spread : array of float, shape (pairs,)
-        Observations, their sum, and the sum of (y - mean of the earlier ones)^2; each y in [-1, 1].
+    wins, losses, ties : array of float, shape (pairs,)
+        Observations that are 1, -1 and 0.
+    others, lead, square : array of float, shape (pairs,)
+        Observations in between, their sum, and the sum of their squares.
     confidence : float
         Above 0 and below 1: the chance that all intervals hold, whenever one looks.
     tests : int
         Pairs that are tested together; the error is shared among them (Bonferroni).
     tuned_at : float
-        The spread at which the sequence is narrowest; to be chosen before the data are seen.
+        The sum of squared distances from the mean at which a half of the mixture of bets is narrowest; to be chosen
+        before the data are seen.
 
     Returns
     -------
@@ -122,30 +153,27 @@ def confidence_sequence(
 
     Examples
     --------
-    >>> wide, narrow = (confidence_sequence([n], [0.1 * n], [0.4 * n]) for n in (100, 10_000))
+    >>> wide, narrow = (confidence_sequence([3 * n], [2 * n], [5 * n]) for n in (10, 1_000))
     >>> bool(wide.low[0] < 0 < narrow.low[0])
     True
     """
     require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
     require_between("the place of tuning", tuned_at, 1e-6)
-    n, lead, spread = (np.asarray(x, np.float64) for x in (n, lead, spread))
-    mixture, level = _settings(confidence, tests, tuned_at)
-    some = np.maximum(n, 1)
-    half = np.where(n > 0, mixture.bound(spread, level) / some, np.inf)
-    mean = lead / some
-    log_e = mixture.log_value(np.abs(lead), spread) - np.log(2)
-    return Sequence(np.maximum(mean - half, -1), np.minimum(mean + half, 1), log_e)
+    parts = (wins, losses, ties, others, lead, square)
+    seen = Sequences(*np.broadcast_arrays(*(np.asarray(part, np.float64) for part in parts)))
+    bets, level = _settings(confidence, tests, tuned_at)
+    log_e = np.maximum(bets.log_value(seen, 0.0), bets.log_value(seen.mirrored(), 0.0)) - np.log(2)
+    return Sequence(bets.low(seen, level), -bets.low(seen.mirrored(), level), log_e)
 
 
-def _settings(confidence: float, tests: int, tuned_at: float) -> tuple[Mixture, float]:
-    """Return the mixture, and the log of what it must reach on either side."""
+def _settings(confidence: float, tests: int, tuned_at: float) -> tuple[Bets, float]:
+    """Return the bets, and the log of what they must reach on either side."""
     alpha = (1 - confidence) / (2 * tests)
-    return Mixture.tuned(tuned_at, alpha), float(-np.log(alpha))
+    return Bets.tuned(tuned_at, alpha), float(-np.log(alpha))
 
 
 def observations_needed(
-    mean: float,
-    variance: float,
+    each: Sequences,
     *,
     confidence: float = 0.95,
     tests: int = 1,
@@ -153,12 +181,12 @@ def observations_needed(
     margin: float = 0.0,
     most: float = 1e12,
 ) -> float:
-    """Return after how many observations a sequence of that mean and variance says who is ahead.
+    """Return after how many observations a sequence says who is ahead.
 
     Parameters
     ----------
-    mean, variance : float
-        Of an outcome: what the sums are taken to grow by.
+    each : Sequences
+        What the sums are taken to grow by with each observation; of one pair.
     confidence, tests, tuned_at
         As of `confidence_sequence`.
     margin : float
@@ -172,16 +200,18 @@ def observations_needed(
 
     Examples
     --------
-    >>> observations_needed(0.1, 0.4) < observations_needed(0.05, 0.4) < observations_needed(0.0, 0.4)
+    >>> large, small, none = (Sequences(0.3 + d, 0.3 - d, 0.4, 0, 0, 0) for d in (0.1, 0.05, 0.0))
+    >>> observations_needed(large) < observations_needed(small) < observations_needed(none)
     True
     """
-    mixture, level = _settings(confidence, tests, tuned_at)
-    distance = max(abs(mean), margin - abs(mean))
-    if distance <= 0:
-        return float("inf")
+    bets, level = _settings(confidence, tests, tuned_at)
 
-    def decided(n: float) -> bool:  # whether the bound at n observations is below what they add up to
-        return float(mixture.log_value(distance * n, variance * n)) >= level
+    def decided(n: float) -> bool:
+        grown = Sequences(*(part * n for part in each))
+        above, below = (
+            [float(bets.log_value(one, m)) >= level for m in (0.0, -margin)] for one in (grown, grown.mirrored())
+        )
+        return above[0] or below[0] or (margin > 0 and above[1] and below[1])
 
     low, high = 0.0, 1.0
     while not decided(high):

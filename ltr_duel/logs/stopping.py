@@ -95,15 +95,15 @@ def stopping_decisions(
     decisions = []
     for k, (i, j) in enumerate(found.pairs):
         n = float(sequences.n[k])
-        mean, low, high = float(sequences.lead[k]) / max(n, 1), float(now.low[k]), float(now.high[k])
+        mean, low, high = float(sequences.mean[k]), float(now.low[k]), float(now.high[k])
         verdict, winner, more = "go on", "", 0.0
         if low > 0 or high < 0:
             verdict, winner = "stop", found.names[i if low > 0 else j]
         elif -margin < low and high < margin:
             verdict = "no difference"
         else:
-            variance = float(sequences.spread[k]) / max(n, 1)
-            needed = observations_needed(mean, variance, margin=margin, **settings)  # type: ignore[arg-type]
+            each = Sequences(*(part[k] / max(n, 1) for part in sequences))
+            needed = observations_needed(each, margin=margin, **settings)  # type: ignore[arg-type]
             more = max(needed - n, 1.0) * max(found.impressions, 1) / max(n, 1)
         e_value = float(np.exp(min(now.log_e[k], 700.0)))
         names = found.names[i], found.names[j]

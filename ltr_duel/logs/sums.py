@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import FloatVector, IntVector, kernel
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, kernel
 from ltr_duel.logs.clusters import Means, clustered_means, naive_means, two_way
 from ltr_duel.logs.credit import Outcomes
 from ltr_duel.logs.hashing import HashVector, mix
@@ -28,17 +28,33 @@ class Sums(NamedTuple):
     ties: IntVector
     sum: FloatVector  # (pairs,) of the outcomes
     square: FloatVector  # (pairs,) sum of the squared outcomes
-    looked: FloatVector  # (pairs,) observations of the sequence
-    lead: FloatVector  # (pairs,) their sum
-    spread: FloatVector  # (pairs,) sum of (outcome - mean of those before)^2
+    seen: FloatMatrix  # (pairs, 6) of the sequence of observations: the fields of `Sequences`
 
 
 class Sequences(NamedTuple):
     """The sums of a pair's sequence of observations, for tests at any time; each field has one entry a pair."""
 
-    n: FloatVector
-    lead: FloatVector
-    spread: FloatVector
+    wins: FloatVector  # outcomes of 1
+    losses: FloatVector  # of -1
+    ties: FloatVector  # of 0
+    others: FloatVector  # in between
+    lead: FloatVector  # sum of those in between
+    square: FloatVector  # sum of their squares
+
+    @property
+    def n(self) -> FloatVector:
+        """How many observations there are."""
+        return self.wins + self.losses + self.ties + self.others
+
+    @property
+    def mean(self) -> FloatVector:
+        """Their mean; 0 where there are none."""
+        n = self.n
+        return (self.wins - self.losses + self.lead) / np.where(n > 0, n, 1.0)
+
+    def mirrored(self) -> Sequences:
+        """Return the same with the two rankers exchanged."""
+        return self._replace(wins=self.losses, losses=self.wins, lead=-self.lead)
 
 
 class PairSums:
@@ -63,7 +79,8 @@ class PairSums:
     def _empty(self, room: int) -> Sums:
         grouped: list[Any] = [np.zeros((self._kinds, room, self._groups)) for _ in range(2)]
         whole: list[Any] = [np.zeros(room, np.int64) for _ in range(3)]
-        return Sums(*grouped, *whole, *[np.zeros(room) for _ in range(5)])
+        real: list[Any] = [np.zeros(room), np.zeros(room), np.zeros((room, len(Sequences._fields)))]
+        return Sums(*grouped, *whole, *real)
 
     def make_room(self, pairs: int) -> None:
         """Be ready for outcomes of so many pairs; where there are very many, fold the groups."""
@@ -123,8 +140,7 @@ class PairSums:
 
     def sequences(self) -> Sequences:
         """Return the sequences so far, copied."""
-        sums = self.totals()
-        return Sequences(sums.looked.copy(), sums.lead.copy(), sums.spread.copy())
+        return Sequences(*self.totals().seen.T.copy())
 
 
 @kernel
@@ -159,7 +175,13 @@ def add_outcomes(
             if seen[byte] & bit:
                 continue
             seen[byte] |= bit
-        guess = sums.lead[p] / (sums.looked[p] + 1.0)  # from what came before
-        sums.spread[p] += (y - guess) * (y - guess)
-        sums.lead[p] += y
-        sums.looked[p] += 1.0
+        if y == 1.0:
+            sums.seen[p, 0] += 1.0
+        elif y == -1.0:
+            sums.seen[p, 1] += 1.0
+        elif y == 0.0:
+            sums.seen[p, 2] += 1.0
+        else:
+            sums.seen[p, 3] += 1.0
+            sums.seen[p, 4] += y
+            sums.seen[p, 5] += y * y

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from ltr_duel.core import IntVector, as_writable
 
@@ -53,6 +54,13 @@ SCHEMA: Final = pa.schema([(name, column.kind) for name, column in LOG_COLUMNS.i
 CREDIT: Final = ("page", "rankers", "owners", "rankings", "method", "outcome")
 
 
+class Texts(NamedTuple):
+    """Texts one after the other: text k is the bytes ``data[ptr[k]:ptr[k + 1]]``; one that is null is empty."""
+
+    ptr: IntVector
+    data: NDArray[np.uint8]
+
+
 class Impressions(NamedTuple):
     """Some consecutive rows of a log, checked.
 
@@ -89,3 +97,13 @@ def ragged(column: Any, missing: Any = 0) -> tuple[Any, IntVector]:
     if pa.types.is_string(values.type) or pa.types.is_list(values.type):
         return values, ptr
     return as_writable((values.fill_null(missing) if values.null_count else values).to_numpy()), ptr
+
+
+def texts_of(column: Any) -> Texts:
+    """Return an Arrow column of strings as it lies in memory."""
+    n = len(column)
+    _, offsets, data = column.buffers()
+    if offsets is None or n == 0:
+        return Texts(np.zeros(n + 1, np.int64), np.zeros(0, np.uint8))
+    ptr = np.frombuffer(offsets, np.int32)[column.offset : column.offset + n + 1].astype(np.int64)
+    return Texts(ptr, np.zeros(0, np.uint8) if data is None else as_writable(np.frombuffer(data, np.uint8)))

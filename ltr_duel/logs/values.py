@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import IntVector, kernel
-from ltr_duel.logs.hashing import first_repeat, hash_texts
-from ltr_duel.logs.table import LOG_COLUMNS, Impressions, ragged
+from ltr_duel.core import IntVector, kernel, same_bytes, word_at
+from ltr_duel.logs.hashing import HashVector, hash_texts
+from ltr_duel.logs.table import LOG_COLUMNS, Impressions, Texts, ragged, texts_of
 
 Wrong = dict[int, str]  # row -> what is wrong with it; the first thing only
 
@@ -87,7 +87,7 @@ def _shown(column: Any, wrong: Wrong) -> IntVector:
     for r in np.flatnonzero(lengths == 0):
         wrong.setdefault(int(r), "'shown' is empty")
     found = np.empty(len(lengths), np.int64)
-    first_repeat(ptr, hash_texts(ids), found)
+    first_repeat(ptr, texts_of(ids), np.zeros(int(lengths.max(initial=0)), np.uint64), found)
     for r in np.flatnonzero(found >= 0):
         wrong.setdefault(int(r), f"document '{ids[int(found[r])]}' is shown twice")
     return lengths
@@ -134,3 +134,20 @@ def first_outside(ptr: IntVector, values: NDArray[np.int32], low: int, high: Int
             if values[k] < low or values[k] > high[r]:
                 found[r] = k
                 break
+
+
+@kernel
+def first_repeat(ptr: IntVector, texts: Texts, last: HashVector, found: IntVector) -> None:
+    """Write where each row repeats a text, or -1; ``last`` (entries of a row,) is scratch: the last eight bytes."""
+    for r in range(found.shape[0]):
+        found[r] = -1
+        for k in range(ptr[r], ptr[r + 1]):
+            start, stop = texts.ptr[k], texts.ptr[k + 1]
+            word = word_at(texts.data, max(start, stop - 8), stop)
+            last[k - ptr[r]] = word
+            for m in range(ptr[r], k):
+                if last[m - ptr[r]] == word:
+                    size, other = stop - start, texts.ptr[m]
+                    if texts.ptr[m + 1] - other == size and same_bytes(texts.data, start, texts.data, other, size):
+                        found[r] = k
+        # rows are short: a list that is shown

@@ -29,7 +29,9 @@ def test_a_fitted_file_goes_from_the_log_to_clicks(ltr_duel, corpus, tmp_path):
     path, out = users_log(tmp_path), tmp_path / "users.json"
     code, said, wrong = ltr_duel("clicks", "fit", path, "--model", "sdbn", "--model", "pbm", "--out", out)
     assert code == 0 and not wrong and "best: sdbn" in said and "satisfaction by grade: " in said
-    assert json.loads(out.read_text())["held_out"]["sessions"] == 750
+    about = json.loads(out.read_text())
+    assert about["held_out"]["sessions"] == 750 and about["errors_by"] == "session"
+    assert "standard errors take sessions for independent of each other: no user is known" in said
     code, said, wrong = ltr_duel("clicks", "compare", out)
     assert code == 0 and "navigational" in said and "click, grade 2" in said
     words = ["prefs", "estimate", corpus, "--rankers", "features:1,2", "--comparisons", 200, "--clicks", out]
@@ -40,6 +42,14 @@ def test_a_fitted_file_goes_from_the_log_to_clicks(ltr_duel, corpus, tmp_path):
     code, said, wrong = ltr_duel("clicks", "navigational")
     assert code == 0 and said.startswith("navigational") and "informational" not in said
     assert ltr_duel("clicks").out.count("stops, by grade") == len(CLICK_MODELS.names())
+
+
+def test_the_fit_says_whose_sessions_go_together(ltr_duel, tmp_path):
+    rows = [row(n, "q", ["a", "b"], [1 + n % 3 // 2], grades=[1, 0]) for n in range(160)]
+    for users, said in ((40, "clustered by 40 users\n"), (7, "clustered by 7 users, too few to be believed\n")):
+        named = [one | {"user": f"u{n % users}"} for n, one in enumerate(rows)]
+        code, printed, _ = ltr_duel("clicks", "fit", log_of(tmp_path, named), "--model", "cascade")
+        assert code == 0 and f"standard errors are {said}" in printed
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_check_compare_power_and_weigh(ltr_duel, log, tmp_path):
     answer = ltr_duel("logs", "power", log, "--effect", 0.1)
     assert answer.code == 0 and "0.1  " in answer.out, answer.err
     answer = ltr_duel("logs", "weigh", log, "1", "2")
-    assert answer.code == 2 and "no row ranks documents by '1'" in answer.err
+    assert answer.code == 2 and "weights need the columns 'rankers' and 'rankings', or page tokens" in answer.err
 
 
 def test_power_from_a_corpus(ltr_duel, corpus, tmp_path):

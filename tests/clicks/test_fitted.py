@@ -12,10 +12,11 @@ from ltr_duel.clicks.check import check_click_model
 from ltr_duel.clicks.fit.api import TABLES, fit_clicks
 from ltr_duel.clicks.fit.compare import best_fit, fit_click_models, models_table
 from ltr_duel.clicks.fit.em import fit_by_em
+from ltr_duel.clicks.fit.errors import Scores, add_curvature
 from ltr_duel.clicks.fit.file import FORMAT, save_clicks
-from ltr_duel.clicks.fit.forms import FORMS
+from ltr_duel.clicks.fit.forms import FORMS, layout_of
 from ltr_duel.clicks.fit.sessions import Sessions
-from ltr_duel.clicks.fit.walk import session_entries
+from ltr_duel.clicks.fit.walk import session_entries, work_for
 from ltr_duel.clicks.model import CLICK_MODELS, click_model
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.jit import interpreted
@@ -107,6 +108,113 @@ def test_log_likelihood_and_perplexity_equal_enumeration(form):
     assert found.train.perplexity == pytest.approx((2 ** (bits / shown)).mean(), abs=1e-12)
 
 
+def test_a_click_that_cannot_be_has_a_millionth_and_long_lists_do_not_underflow():
+    sessions = as_sessions([([0, 1, 2] * 300, [True] + [False, True, False] * 299 + [False, False])])
+    found = fit_clicks(sessions, "cascade")
+    assert found.fit.theta[0] == 2 / 3  # one click, one success and one failure added; the rest was not examined
+    wanted = (log(2 / 3) + 299 * log(1e-6)) / 900
+    assert found.train.log_likelihood == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("form", "true", "asked"), [("dcm", [1, 0, 0, 0], [1, 0, 1, 0]), ("sdbn", [0, 0, 1], [1, 0, 1])]
+)
+def test_published_counts_end_at_the_last_click(form, true, asked):
+    sessions = as_sessions([([0, 1, 2, 0], [True, False, True, False]), ([1, 1], [False, False])])
+    fit = fit_by_em(FORMS[form], sessions, 9, 0.0, 1.0, "pyclick")
+    assert fit.asked[:3].tolist() == [1, 3, 1]  # above the last click, or everything
+    assert fit.asked[3:].tolist() == asked  # going on by place, or satisfaction by item
+    assert fit.theta[3:].tolist() == [(t + 1) / (a + 2) for t, a in zip(true, asked, strict=True)]
+
+
+def log_of_likelihood(form, theta, layout, pairs, places):
+    begins = {"attract": 0, "satisfy": layout.satisfaction, "place": layout.place, "shared": layout.shared}
+    whole = 0.0
+    for items, clicks in pairs:
+        every = worlds(form, lambda kind, n: theta[begins[kind] + n], items, places)
+        whole += log(sum(p for p, said, _ in every if said == tuple(clicks)))
+    return whole
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_curvature_is_that_of_the_enumerated_likelihood(form):
+    pairs = few_sessions(form)[:5] * 2
+    layout = layout_of(FORMS[form], 3, 4)
+    theta = stream(9, form).uniform(0.2, 0.8, layout.size)
+    found = np.zeros((layout.size, layout.size))
+    scores = Scores(np.zeros(layout.size), np.zeros(layout.size, np.int64), np.zeros(layout.size, np.bool_))
+    different, weight = as_sessions(pairs).grouped()
+    inside, work = np.ones(layout.size, np.bool_), work_for(4)
+    add_curvature(FORMS[form].code, theta, layout, *different[:3], weight, inside, work, scores, found)
+    h = 1e-3
+    everywhere = np.argwhere(np.tri(layout.size))
+    for i, j in stream(9, "cells").permutation(everywhere)[:120]:
+        corners = []
+        for a, b in ((h, h), (h, -h), (-h, h), (-h, -h)):
+            moved = theta.copy()
+            moved[i] += a
+            moved[j] += b
+            corners.append(log_of_likelihood(form, moved, layout, pairs[:5], 4))
+        wanted = -2 * (corners[0] - corners[1] - corners[2] + corners[3]) / (4 * h * h)
+        assert found[i, j] == pytest.approx(wanted, abs=1e-3, rel=1e-3)
+        assert found[j, i] == pytest.approx(found[i, j], abs=1e-6)
+
+
+def test_errors_of_counts_are_binomial_and_users_who_repeat_themselves_count_once():
+    n = 400
+    sessions = drawn("cascade", TRUTHS["cascade"], lists_of(6, 12), n, stream(10, "counts"))
+    found = fit_clicks(sessions, "cascade", smoothing=0.0)
+    binomial = np.sqrt(found.fit.theta * (1 - found.fit.theta) / found.fit.asked)
+    assert found.users == 0 and found.errors == pytest.approx(binomial, rel=0.2)
+    parts = [np.tile(part, 3) for part in sessions[1:4]]
+    ptr = np.arange(0, 3 * len(sessions.item) + 1, 6)
+    again = Sessions(ptr, *parts, 3, True, np.tile(np.arange(n), 3))
+    clustered, alone = (fit_clicks(one, "cascade", smoothing=0.0) for one in (again, again._replace(user=None)))
+    assert clustered.users == n and clustered.errors == pytest.approx(found.errors, rel=1e-9)
+    assert alone.errors == pytest.approx(found.errors / 3**0.5, rel=0.01)
+    unknown = fit_clicks(again._replace(user=np.full(3 * n, -1)), "cascade", smoothing=0.0)
+    assert unknown.users == 3 * n and unknown.errors == pytest.approx(alone.errors, rel=1e-9)
+    one = fit_clicks(again._replace(user=np.zeros(3 * n, np.int64)), "cascade")
+    assert one.users == 1 and np.isnan(one.errors).all()
+
+
+def returning_users(form, users, visits, seed):
+    """Draw sessions of users who see the same list each time, and half of the times do just what they did first."""
+    rng = stream(seed, "returning", form)
+    lists = np.repeat(lists_of(6, users, seed), visits, axis=0)
+    sessions = drawn(form, TRUTHS[form], lists, None, rng)
+    click = sessions.click.reshape(users, visits, 6).copy()
+    same = rng.random((users, visits)) < 0.5
+    click[same] = np.repeat(click[:, :1], visits, axis=1)[same]
+    return sessions._replace(click=click.ravel(), user=np.repeat(np.arange(users), visits))
+
+
+def coverage_of_returning_users(form, logs, users=300, visits=10):
+    """Return the share of intervals that hold the truth, by user and by session."""
+    hits = [[], []]
+    for seed in range(logs):
+        sessions = returning_users(form, users, visits, seed)
+        for by, part in enumerate((sessions, sessions._replace(user=None))):
+            found = fit_clicks(part, form, tolerance=1e-8)
+            known = ~np.isnan(found.errors)
+            off = np.abs(found.fit.theta - truth_in(found, TRUTHS[form]))[known]
+            hits[by].extend(off < 1.96 * found.errors[known])
+    return np.mean(hits[0]), np.mean(hits[1])
+
+
+def test_errors_by_user_cover_where_those_by_session_do_not():
+    by_user, by_session = coverage_of_returning_users("sdbn", 40)  # 240 intervals
+    assert by_user > 0.9 and by_session < 0.8
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("form", FORMS)
+def test_errors_by_user_cover_for_every_model(form):
+    by_user, by_session = coverage_of_returning_users(form, 200)
+    print(f"{form}: by user {by_user:.4f}, by session {by_session:.4f}")
+    assert 0.92 < by_user < 0.98 and by_session < 0.85
+
+
 def truth_in(found, truth):
     return np.concatenate([np.array(part, float) for part in truth])
 
@@ -131,6 +239,7 @@ def test_parameters_of_a_hundred_thousand_sessions_are_recovered(form):
 @pytest.mark.parametrize("form", FORMS)
 def test_intervals_cover(form):
     z = np.concatenate([errors_in_standard(form, 20_000, seed)[0] for seed in range(60)])
+    print(f"{form}: {len(z)} intervals, {(np.abs(z) < 1.96).mean():.4f} cover")
     assert 0.91 < (np.abs(z) < 1.96).mean() < 0.985  # 180 estimates of the cascade: .016 is a standard error
 
 
@@ -169,9 +278,6 @@ def test_sessions_that_say_the_same_are_counted_once():
 
 
 def test_kernels_say_the_same_interpreted():
-    from ltr_duel.clicks.fit.forms import layout_of
-    from ltr_duel.clicks.fit.walk import work_for
-
     sessions = drawn("ccm", TRUTHS["ccm"], lists_of(6, 3), 5, stream(4, "same"))
     for form in FORMS.values():
         layout = layout_of(form, 3, 6)

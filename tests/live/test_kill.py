@@ -84,7 +84,7 @@ def survive(folder, times, monkeypatch):
             known = experiment._actions.memory
             assert afresh.turns.waiting() == known.turns.waiting() and afresh.turns.asked == known.turns.asked
             assert afresh.turns.policy.steps == state["steps"] and afresh.turns.pulls.tolist() == state["pulls"]
-            assert afresh.tally.sums.tolist() == known.tally.sums.tolist()
+            assert afresh.tally.fresh.tolist() == known.tally.fresh.tolist()
             assert afresh.waiting == known.waiting
         with sqlite3.connect(folder / "shop.db") as db:
             pages = [page for (page,) in db.execute("SELECT page FROM pages")]

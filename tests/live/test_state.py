@@ -49,7 +49,7 @@ def test_the_regret_bound_holds_at_all_times_as_often_as_it_says():
             tally.happen(CLICKED, key, bytes([y]))
             true += means[best, list(key)].mean() / 2
             if step % 20 == 0:
-                now = confidence_sequence(*tally.sums, confidence=0.8, tests=3)
+                now = confidence_sequence(*tally.sequences(), confidence=0.8, tests=3)
                 high = np.zeros((3, 3))
                 high[tuple(tally.pairs.T)], high[tuple(tally.pairs.T[::-1])] = now.high, -now.low
                 if not regret_bound(tally.exposure, high) >= true:

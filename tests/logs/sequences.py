@@ -7,17 +7,13 @@ import numpy as np
 from ltr_duel.clicks import click_model
 from ltr_duel.core import kernel, random_below, stream
 from ltr_duel.interleaving import Comparer, compare_pair
-from ltr_duel.logs.sequential import Mixture
+from ltr_duel.logs.sequential import Bets
 from tests.conftest import random_rankings
 
 
 def boundary(length, alpha, tuned_at=1000.0):
-    """Return spreads, and what the sum of outcomes must reach there; the last value at or below a spread is used.
-
-    The bound rises with the spread, so taking it from a little below can only make false alarms more frequent.
-    """
-    grid = np.concatenate([np.arange(0, 50, 0.05), 50 * 1.001 ** np.arange(int(np.log(length / 12) / np.log(1.001)))])
-    return grid, Mixture.tuned(tuned_at, alpha / 2).bound(grid, np.log(2 / alpha))
+    """Return by how much wins must lead to stop, for each number of wins and losses up to the length."""
+    return Bets.tuned(tuned_at, alpha / 2).lead_needed(np.arange(length + 1), np.log(2 / alpha))
 
 
 def outcomes(logs, length, effect, square, seed, at_once=500):
@@ -47,20 +43,19 @@ def compare_often(comparison, rng, out):
         out[n] = np.int8(compare_pair(comparison, random_below(n_queries, rng), 0, 0, rng, rng))
 
 
-def first_alarm(y, grid, limits, z=1.959964, burn_in=10):
+def first_alarm(y, limits, z=1.959964, burn_in=10):
     """Return, for each log, after how many observations the sequence stops, and when a repeated z-test would.
 
     The length plus one where it does not.
     """
     logs, length = y.shape
-    lead, spread, square = np.zeros(logs), np.zeros(logs), np.zeros(logs)
+    lead, square = np.zeros(logs), np.zeros(logs)
     stops = np.full((2, logs), length + 1)
     for n in range(1, length + 1):
         x = y[:, n - 1].astype(float)
-        spread += (x - lead / n) ** 2  # n - 1 observations before, and one that is 0
         lead += x
         square += x * x
-        hit = np.abs(lead) >= limits[np.searchsorted(grid, spread, "right") - 1]
+        hit = np.abs(lead) >= limits[square.astype(np.int64)]
         stops[0, hit & (stops[0] > length)] = n
         if n >= burn_in:
             deviation = np.sqrt(np.maximum(square - lead**2 / n, 1e-12))

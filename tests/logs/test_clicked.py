@@ -58,3 +58,12 @@ def test_yandex_sessions_are_read(tmp_path):
     sessions = sessions_in_log(ClickLog(path, format="yandex"))
     assert sessions.click.tolist() == [False, True, False, False, False, False]
     assert sessions.item[0] == sessions.item[4] and sessions.item[1] == sessions.item[3]
+
+
+def test_users_are_numbered_and_unknown_ones_are_told(tmp_path):
+    rows = [row(n, "q", ["a", "b"], [1], user=user) for n, user in enumerate("aba")]
+    sessions = sessions_in_log(ClickLog(log_of(tmp_path, rows)))
+    assert sessions.user[0] == sessions.user[2] != sessions.user[1] and sessions.user.min() >= 0
+    sessions = sessions_in_log(ClickLog(log_of(tmp_path, [*rows, row(3, "q", ["a", "b"], [2])])))
+    assert sessions.user[0] == sessions.user[2] >= 0 and sessions.user[3] == -1
+    assert sessions_in_log(ClickLog(log_of(tmp_path, [row(1, "q", ["a", "b"], [2])]))).user is None

@@ -184,6 +184,17 @@ def test_sums_fold_where_there_are_many_pairs():
     assert [part[:3].tolist() for part in large.sequences()] == [part.tolist() for part in small.sequences()]
 
 
+def test_sequences_part_wins_losses_and_ties_from_other_outcomes():
+    y = np.array([1, -1, 0.5, 0, 1, -0.25, 1, 0])
+    outcomes = Outcomes(np.arange(8), np.zeros(8, np.int64), y)
+    sums, users = PairSums("impression", once=False), np.arange(8, dtype=np.uint64)
+    sums.make_room(1)
+    sums.add(outcomes, users, users, 0, 8)
+    seen = sums.sequences()
+    assert [float(part[0]) for part in seen] == [3, 1, 2, 2, 0.25, 0.3125]
+    assert seen.n[0] == 8 and seen.mean[0] == y.mean() == -seen.mirrored().mean[0]
+
+
 def test_a_simulated_log_tells_its_truth_and_any_cluster_can_be_named(tmp_path):
     rankings = feature_rankers(make_corpus(queries=60, documents=10, features=5))[[0, 2, 4]]
     path = tmp_path / "clicks.parquet"

@@ -63,13 +63,10 @@ def test_one_observation_a_user_keeps_the_sequence_right_where_all_impressions_d
 
     def alarms(observations):
         ever = np.zeros(logs, bool)
-        lead, spread = np.zeros(logs), np.zeros(logs)
-        for n, x in enumerate(observations.T, 1):
-            spread += (x - lead / n) ** 2
-            lead += x
-            if n % 10 == 0:
-                now = confidence_sequence(np.full(logs, n), lead, spread, tuned_at=50)
-                ever |= (now.low > 0) | (now.high < 0)
+        for n in range(10, observations.shape[1] + 1, 10):
+            wins, losses = (observations[:, :n] == 1).sum(axis=1), (observations[:, :n] == -1).sum(axis=1)
+            now = confidence_sequence(wins, losses, n - wins - losses, tuned_at=50)
+            ever |= (now.low > 0) | (now.high < 0)
         return ever.mean()
 
     assert alarms(y[:, :, 0]) <= 0.05 < alarms(y.reshape(logs, -1))

@@ -99,8 +99,9 @@ def em(form, sessions, places, steps, smoothing=1.0):
 
 
 def drawn(form, truth, lists, n, rng):
-    """Draw sessions: each shows one of the lists of grades, shape (lists, places)."""
-    chosen = rng.integers(0, len(lists), n)
+    """Draw sessions: each shows one of the lists of grades, shape (lists, places); without ``n``, each list once."""
+    chosen = np.arange(len(lists)) if n is None else rng.integers(0, len(lists), n)
+    n = len(chosen)
     item = np.asarray(lists)[chosen]
     places = item.shape[1]
     attract, satisfy, place, shared = (np.array(part) for part in truth)

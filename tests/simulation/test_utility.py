@@ -34,8 +34,11 @@ def test_pairs_and_slates_have_the_law_of_the_matrix(name):
     pairs, slates = np.zeros((3, 3)), np.zeros((3, 3))
     for _ in range(N):
         for i, j in ((0, 1), (0, 2), (1, 2)):
-            pairs[i, j] += duel(oracle, i, j, chance) > 0
+            outcome = duel(oracle, i, j, chance)
+            assert outcome in (-1, 1)
+            pairs[i, j] += outcome > 0
         multiduel(oracle, slate, 3, won, chance)
+        assert set(np.abs(won[np.triu_indices(3, 1)])) == {1}
         for a in range(3):
             for b in range(a + 1, 3):
                 slates[slate[a], slate[b]] += won[a, b] > 0

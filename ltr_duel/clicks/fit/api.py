@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.clicks.fit.em import UPDATES, Fit, fit_by_em
-from ltr_duel.clicks.fit.errors import standard_errors
+from ltr_duel.clicks.fit.errors import Errors, standard_errors
 from ltr_duel.clicks.fit.evaluate import Score, score
 from ltr_duel.clicks.fit.forms import FORMS, Form
 from ltr_duel.clicks.fit.sessions import Sessions, check_sessions
@@ -37,7 +37,9 @@ class FittedClicks:
     fit : Fit
         Its parameters.
     errors : ndarray of float64
-        Standard errors of ``fit.theta``, sessions being independent; nan where nothing is known.
+        Standard errors of ``fit.theta``; nan where nothing is known.
+    users : int
+        Users that the errors take for independent of each other; 0 where they take sessions for that.
     graded : bool
         Whether items are relevance grades.
     train, test : Score
@@ -52,6 +54,7 @@ class FittedClicks:
     form: Form
     fit: Fit
     errors: FloatVector
+    users: int
     graded: bool
     train: Score
     test: Score | None
@@ -201,10 +204,10 @@ def fit_clicks(
     form = FORMS[model]
     fit = fit_by_em(form, sessions, iterations, tolerance, smoothing, updates)
     exact = updates == "exact"
-    errors = standard_errors(form, fit, sessions) if exact else np.full(fit.layout.size, np.nan)
+    errors = standard_errors(form, fit, sessions) if exact else Errors(np.full(fit.layout.size, np.nan), 0)
     figures = [
         score(form.code, fit.theta, fit.layout, some, not exact) if some is not None and some.number else None
         for some in (sessions, held_out)
     ]
     assert figures[0] is not None
-    return FittedClicks(form, fit, errors, sessions.graded, figures[0], figures[1])
+    return FittedClicks(form, fit, *errors, sessions.graded, figures[0], figures[1])

@@ -14,6 +14,7 @@ from ltr_duel.clicks.model import CLICK_MODELS, ClickModel, click_model, users_o
 from ltr_duel.core import InputError, require_between, require_one_of
 
 _BESIDE = ("perfect", "navigational", "informational")
+_FEW_USERS = 20  # an error that rests on fewer is too small
 _PLACES = 10  # shown of a table
 
 
@@ -104,6 +105,12 @@ def fit_lines(sessions: Sessions, fits: Sequence[FittedClicks]) -> Iterator[str]
     yield f"{sessions.number:,} sessions, {sessions.click.sum():,} clicks, up to {sessions.places} places, {items}"
     held_out = f"; {one.test.sessions:,} held out" if one.test else "; none held out"
     yield f"fitted to {one.train.sessions:,}{held_out}"
+    if 0 < one.users < _FEW_USERS:
+        yield f"standard errors are clustered by {one.users} users, too few to be believed"
+    elif one.users:
+        yield f"standard errors are clustered by {one.users:,} users"
+    else:
+        yield "standard errors take sessions for independent of each other: no user is known"
 
 
 def fits_table(fits: Sequence[FittedClicks]) -> pd.DataFrame:

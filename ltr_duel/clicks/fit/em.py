@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.clicks.fit.forms import CASCADE, DCM, SDBN, Form, Layout, layout_of
+from ltr_duel.clicks.fit.counted import add_counts, is_counted
+from ltr_duel.clicks.fit.forms import Form, Layout, layout_of
 from ltr_duel.clicks.fit.published import published_entries
 from ltr_duel.clicks.fit.sessions import Sessions
 from ltr_duel.clicks.fit.walk import TINY, Work, attention_cell, session_entries, work_for
@@ -33,8 +34,10 @@ def fit_by_em(form: Form, sessions: Sessions, iterations: int, tolerance: float,
     theta = np.full(layout.size, _BEGIN)
     true, asked = np.empty(layout.size), np.empty(layout.size)
     work, exact = work_for(layout.places), updates == "exact"
-    if form.code == CASCADE or (not exact and form.code in (DCM, SDBN)):
-        iterations = 1  # they count, and what they count depends on nothing
+    if is_counted(form.code, exact):
+        true[:], asked[:] = 0.0, 0.0
+        add_counts(form.code, layout, sessions.item, sessions.click, sessions.ptr, true, asked)
+        return Fit(_divided(true, asked, smoothing), layout, asked, 1, -1)
     different, weight = sessions.grouped() if iterations > 1 else (sessions, np.ones(sessions.number))
     before, steps = -np.inf, 0
     while steps < iterations:
@@ -44,9 +47,7 @@ def fit_by_em(form: Form, sessions: Sessions, iterations: int, tolerance: float,
             form.code, exact, theta, layout, different.item, different.click, different.ptr, weight, work, true, asked
         )
         likelihood += smoothing * (np.log(theta).sum() + np.log1p(-theta).sum())
-        whole = asked + 2 * smoothing
-        theta = np.where(whole > 0, (true + smoothing) / np.where(whole > 0, whole, 1), _BEGIN)
-        theta = np.clip(theta, TINY, 1 - TINY)
+        theta = _divided(true, asked, smoothing)
         if exact and abs(likelihood - before) < tolerance * sessions.number:
             break
         before = likelihood
@@ -54,6 +55,13 @@ def fit_by_em(form: Form, sessions: Sessions, iterations: int, tolerance: float,
     if exact and "attention" in form.by_place:
         reference = _scale(form, layout, sessions, theta)
     return Fit(theta, layout, asked, steps, reference)
+
+
+def _divided(true: FloatVector, asked: FloatVector, smoothing: float) -> FloatVector:
+    """Return how often each parameter came true of how often it was asked for."""
+    whole = asked + 2 * smoothing
+    theta = np.where(whole > 0, (true + smoothing) / np.where(whole > 0, whole, 1), _BEGIN)
+    return np.clip(theta, TINY, 1 - TINY)
 
 
 def _scale(form: Form, layout: Layout, sessions: Sessions, theta: FloatVector) -> int:

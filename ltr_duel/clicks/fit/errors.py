@@ -1,6 +1,14 @@
-"""Standard errors of fitted parameters: the inverse of the information in the sessions' scores."""
+"""Standard errors of fitted parameters that hold although users come back, or the model is not quite theirs.
+
+The sandwich of Liang and Zeger (Biometrika 1986): the score, which is the derivative of the log-likelihood, is summed
+over the sessions of each user; users are independent of each other. Where no user is known, sessions are. The
+variance of these sums stands between two inverses of the curvature of the log-likelihood as it was observed. Only for
+independent sessions of users who behave exactly as the model says are both the same, and the inverse is enough.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,79 +19,158 @@ from ltr_duel.clicks.fit.sessions import Sessions
 from ltr_duel.clicks.fit.walk import TINY, Work, session_entries, work_for
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, kernel
 
-MOST_PARAMETERS = 1000  # of which the information is inverted
+MOST_PARAMETERS = 1000  # of which the curvature is inverted
 _SINGULAR = 1e-9  # of the largest eigenvalue
+_STEP = 1e-5  # of the distance of a parameter from 0 or 1
 
 
-def standard_errors(form: Form, fit: Fit, sessions: Sessions) -> FloatVector:
+class Errors(NamedTuple):
+    """Standard errors of all parameters, and what they rest on."""
+
+    values: FloatVector  # nan where the sessions do not tell
+    users: int  # that are independent; 0 where sessions are
+
+
+class Scores(NamedTuple):
+    """The score of some sessions: zeros but for the parameters that they touch."""
+
+    values: FloatVector  # (parameters,)
+    touched: IntVector  # (parameters,) their numbers, ``size`` of them
+    is_touched: NDArray[np.bool_]  # (parameters,)
+
+
+def standard_errors(form: Form, fit: Fit, sessions: Sessions) -> Errors:
     """Return the standard error of each parameter; nan where the sessions do not tell it.
 
     Nothing is known of parameters that were never asked for, and no error is stated at the border of 0..1. Where there
-    are too many parameters (one for each document), all are nan.
+    are too many parameters (one for each document), or a single user, all are nan.
     """
-    errors = np.full(fit.layout.size, np.nan)
-    if fit.layout.size > MOST_PARAMETERS:
-        return errors
-    information = np.zeros((fit.layout.size, fit.layout.size))
-    touched, scores = np.zeros(fit.layout.size, np.int64), np.zeros(fit.layout.size)
+    n, user = fit.layout.size, sessions.user
+    errors = np.full(n, np.nan)
+    users = 0 if user is None else len(np.unique(user[user >= 0])) + int((user < 0).sum())
+    if n > MOST_PARAMETERS or users == 1:
+        return Errors(errors, users)
+    curvature, spread = np.zeros((n, n)), np.zeros((n, n))
+    theta, work = fit.theta.copy(), work_for(fit.layout.places)
+    scores = Scores(np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.bool_))
     different, weight = sessions.grouped()
-    add_information(
-        form.code,
-        fit.theta,
-        fit.layout,
-        different.item,
-        different.click,
-        different.ptr,
-        weight,
-        work_for(fit.layout.places),
-        touched,
-        scores,
-        information,
-    )
-    inside = (fit.theta > 2 * TINY) & (np.abs(fit.theta - 1) > 2 * TINY) & (information.diagonal() > 0)
+    inside = (theta > 2 * TINY) & (np.abs(theta - 1) > 2 * TINY)
     if fit.reference >= 0:
         inside[fit.reference] = False
-    scale = np.sqrt(information.diagonal()[inside])
-    values, vectors = np.linalg.eigh(information[np.ix_(inside, inside)] / np.outer(scale, scale))
+    add_curvature(form.code, theta, fit.layout, *different[:3], weight, inside, work, scores, curvature)
+    if user is None:
+        cluster = order = np.arange(different.number)
+    else:
+        different, weight = sessions, np.ones(sessions.number)
+        cluster = np.where(user < 0, -1 - np.arange(len(user)), user)
+        order = np.argsort(cluster, kind="stable")
+    add_spread(form.code, theta, fit.layout, *different[:3], weight, cluster, order, work, scores, spread)
+    clusters = users or sessions.number
+    inside &= curvature.diagonal() > 0
+    known = np.ix_(inside, inside)
+    errors[inside] = _sandwich(curvature[known], spread[known] * (clusters / max(clusters - 1, 1)))
+    return Errors(errors, users)
+
+
+def _sandwich(curvature: FloatMatrix, spread: FloatMatrix) -> FloatVector:
+    """Return the roots of the diagonal of C^-1 S C^-1; nan where C is singular."""
+    scale = np.sqrt(curvature.diagonal())
+    both = np.outer(scale, scale)
+    values, vectors = np.linalg.eigh((curvature + curvature.T) / (2 * both))
     known = values > _SINGULAR * values.max(initial=0)
-    variance = (vectors[:, known] ** 2 / values[known]).sum(axis=1)
+    inverse = (vectors[:, known] / values[known]) @ vectors[:, known].T
+    variance = (inverse @ (spread / both) * inverse).sum(axis=1)
     unknown = (vectors[:, ~known] ** 2).sum(axis=1) > _SINGULAR**0.5
-    errors[inside] = np.where(unknown, np.nan, np.sqrt(variance) / scale)
-    return errors
+    return np.asarray(np.where(unknown, np.nan, np.sqrt(np.maximum(variance, 0)) / scale), np.float64)
 
 
 @kernel
-def add_information(
+def add_scores(theta: FloatVector, work: Work, count: int, factor: float, scores: Scores, size: int) -> int:
+    """Add the score that a session's entries say, times a factor; return how many parameters are touched by now."""
+    for e in range(count):
+        i = work.which[e]
+        t = theta[i]
+        if not scores.is_touched[i]:
+            scores.is_touched[i] = True
+            scores.touched[size] = i
+            size += 1
+        if abs(t - 1.0) > TINY:
+            scores.values[i] += factor * (work.true[e] - t * work.asked[e]) / (t * (1.0 - t))
+    return size
+
+
+@kernel
+def clear(scores: Scores, size: int) -> None:
+    """Forget all scores."""
+    for a in range(size):
+        scores.values[scores.touched[a]] = 0.0
+        scores.is_touched[scores.touched[a]] = False
+
+
+@kernel
+def add_curvature(
     form: int,
     theta: FloatVector,
     layout: Layout,
+    ptr: IntVector,
     item: IntVector,
     click: NDArray[np.bool_],
-    ptr: IntVector,
     weight: FloatVector,
+    inside: NDArray[np.bool_],
     work: Work,
-    touched: IntVector,
-    scores: FloatVector,
-    information: FloatMatrix,
+    scores: Scores,
+    curvature: FloatMatrix,
 ) -> None:
-    """Add the square of each session's score, the derivative of its log-likelihood; ``scores`` comes as zeros."""
+    """Add the second derivatives of all sessions' log-likelihoods, negated: differences of scores a small step apart.
+
+    A session touches few of the parameters, so a step is tried with these only; ``theta`` is as before in the end.
+    """
     for s in range(ptr.shape[0] - 1):
         count, _ = session_entries(form, theta, layout, item, click, ptr[s], ptr[s + 1], work)
-        different = 0
-        for e in range(count):
-            i = work.which[e]
+        size = add_scores(theta, work, count, 0.0, scores, 0)
+        for a in range(size):
+            i = scores.touched[a]
+            if not inside[i]:
+                continue
             t = theta[i]
-            fresh = True
-            for d in range(different):
-                if touched[d] == i:
-                    fresh = False
-            if fresh:
-                touched[different] = i
-                different += 1
-            if abs(t - 1.0) > TINY:
-                scores[i] += (work.true[e] - t * work.asked[e]) / (t * (1.0 - t))
-        for a in range(different):
-            for b in range(different):
-                information[touched[a], touched[b]] += weight[s] * scores[touched[a]] * scores[touched[b]]
-        for a in range(different):
-            scores[touched[a]] = 0.0
+            step = _STEP * min(t, abs(1.0 - t))
+            for sign in (-1.0, 1.0):
+                theta[i] = t + sign * step
+                count, _ = session_entries(form, theta, layout, item, click, ptr[s], ptr[s + 1], work)
+                add_scores(theta, work, count, -sign * weight[s] / (2.0 * step), scores, size)
+            theta[i] = t
+            for b in range(size):
+                curvature[i, scores.touched[b]] += scores.values[scores.touched[b]]
+                scores.values[scores.touched[b]] = 0.0
+        clear(scores, size)
+
+
+@kernel
+def add_spread(
+    form: int,
+    theta: FloatVector,
+    layout: Layout,
+    ptr: IntVector,
+    item: IntVector,
+    click: NDArray[np.bool_],
+    weight: FloatVector,
+    cluster: IntVector,
+    order: IntVector,
+    work: Work,
+    scores: Scores,
+    spread: FloatMatrix,
+) -> None:
+    """Add the square of each cluster's score; sessions come in the ``order`` that puts those of a cluster together."""
+    size = 0
+    for o in range(order.shape[0]):
+        s = order[o]
+        count, _ = session_entries(form, theta, layout, item, click, ptr[s], ptr[s + 1], work)
+        size = add_scores(theta, work, count, 1.0, scores, size)
+        if o + 1 < order.shape[0] and cluster[order[o + 1]] == cluster[s]:
+            continue
+        for a in range(size):
+            for b in range(size):
+                i, j = scores.touched[a], scores.touched[b]
+                spread[i, j] += weight[s] * scores.values[i] * scores.values[j]
+        clear(scores, size)
+        size = 0

@@ -64,27 +64,11 @@ def add_likelihoods(
     whole = 0.0  # logarithms cost more than all the rest, so they are taken of products
     for s in range(ptr.shape[0] - 1):
         start, n = ptr[s], ptr[s + 1] - ptr[s]
-        reached, last, mean, together = 1.0, -1, 0.0, 1.0
-        for k in range(n):
-            attract, notice, after_click, after_skip = step(code, theta, layout, item[start + k], k, last)
-            p = reached * attract * notice
-            if published and code == CASCADE and last >= 0:
-                together *= TINY
-            elif click[start + k]:
-                together *= max(p, TINY)
-            else:
-                together *= 1.0 - p
-            if click[start + k]:
-                reached, last = after_click, k
-            elif published and code == CASCADE:
-                reached *= 1.0 - attract  # as PyClick has it: not given that nothing was clicked above
-            else:
-                reached *= (1.0 - attract * notice) * after_skip / (1.0 - p)
-            if together < SMALL:
-                mean += np.log(together)
-                together = 1.0
-        whole += (mean + np.log(together)) / n
         click_chances(code, theta, layout, item, start, n, chances)
+        if published and code == CASCADE:
+            whole += published_cascade(chances, click, start, n) / n
+        else:
+            whole += log_likelihood(code, theta, layout, item, click, start, n) / n
         for k in range(n):
             p = chances[k] if click[start + k] else 1.0 - chances[k]
             product[k] *= max(p, TINY * TINY)
@@ -93,6 +77,41 @@ def add_likelihoods(
                 product[k] = 1.0
             shown[k] += 1.0
     return whole
+
+
+@kernel
+def log_likelihood(
+    code: int, theta: FloatVector, layout: Layout, item: IntVector, click: NDArray[np.bool_], start: int, n: int
+) -> float:
+    """Return the log-likelihood of a session's clicks; one that cannot be has probability TINY given those above."""
+    on, off, last, mean = 1.0, 0.0, -1, 0.0  # probability of the clicks so far and that the user goes on, or does not
+    for k in range(n):
+        attract, notice, after_click, after_skip = step(code, theta, layout, item[start + k], k, last)
+        p = on * (attract * notice)
+        if click[start + k]:
+            p = max(p, TINY * (on + off))
+            on, off, last = p * after_click, p * (1.0 - after_click), k
+        else:
+            p = on - p
+            on, off = p * after_skip, off + p * (1.0 - after_skip)
+        if on + off < SMALL:
+            mean += np.log(on + off)
+            on, off = on / (on + off), off / (on + off)
+    return mean + np.log(on + off)
+
+
+@kernel
+def published_cascade(chances: FloatVector, click: NDArray[np.bool_], start: int, n: int) -> float:
+    """Return the cascade's as PyClick has it: places above a click are not given, and those below it cannot be."""
+    mean, product = 0.0, 1.0
+    for k in range(n):
+        if click[start + k]:
+            return mean + np.log(product * max(chances[k], TINY)) + (n - 1 - k) * np.log(TINY)
+        product *= 1.0 - chances[k]
+        if product < SMALL:
+            mean += np.log(product)
+            product = 1.0
+    return mean + np.log(product)
 
 
 @kernel
@@ -113,5 +132,6 @@ def click_chances(
     reached = 1.0
     for k in range(n):
         attract, notice, after_click, after_skip = step(code, theta, layout, item[start + k], k, -1)
-        chances[k] = reached * attract * notice
-        reached *= attract * notice * after_click + (1.0 - attract * notice) * after_skip
+        p = attract * notice
+        chances[k] = reached * p
+        reached *= p * after_click + (1.0 - p) * after_skip

@@ -55,6 +55,7 @@ def save_clicks(fitted: FittedClicks, path: str | Path, *, source: str = "") -> 
         "errors": {
             name: [None if math.isnan(error) else error for error in one.errors] for name, one in fitted.blocks.items()
         },
+        "errors_by": f"{fitted.users} users" if fitted.users else "session",
         "train": _figures(fitted.train),
         "held_out": _figures(fitted.test),
     }

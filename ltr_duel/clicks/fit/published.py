@@ -1,11 +1,10 @@
 """The updates that the literature and PyClick use where they are not those of maximum likelihood, for comparison.
 
-The dependent click model and the simplified DBN are fitted by counting: what stands above the last click was examined,
-what stands below was not, and the last click satisfied (Guo, Liu, Wang, WSDM 2009; Chapelle and Zhang, WWW 2009).
-Of DBN and CCM the library PyClick (github.com/markovi/PyClick) takes, in a session without clicks, no attraction into
-account and holds every place for examined; the chance of the clicks below a place is computed with the items of the
-top of the list; and the satisfaction of clicks above the last one counts as asked, not as true. Its figures can only
-be met with its rules. Entries are those of `walk.session_entries`.
+The dependent click model and the simplified DBN are fitted by counting (`counted`). Of DBN and CCM the library PyClick
+(github.com/markovi/PyClick) takes, in a session without clicks, no attraction into account and holds every place for
+examined; the chance of the clicks below a place is computed with the items of the top of the list; and the
+satisfaction of clicks above the last one counts as asked, not as true. Its figures can only be met with its rules.
+Entries are those of `walk.session_entries`.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.clicks.fit.forms import CCM, DBN, DCM, SDBN, Layout
+from ltr_duel.clicks.fit.forms import CCM, DBN, Layout
 from ltr_duel.clicks.fit.walk import Work, session_entries, step
 from ltr_duel.core import FloatVector, IntVector, kernel
 
@@ -30,8 +29,6 @@ def published_entries(
     work: Work,
 ) -> tuple[int, float]:
     """Write the entries of a session by the published updates; return how many, and its log-likelihood."""
-    if form in (DCM, SDBN):
-        return _counted(form, layout, item, click, start, stop, work), 0.0
     if form in (DBN, CCM):
         return _chained(form, theta, layout, item, click, start, stop, work), 0.0
     return session_entries(form, theta, layout, item, click, start, stop, work)
@@ -50,25 +47,6 @@ def _last_click(click: NDArray[np.bool_], start: int, stop: int) -> int:
 def _enter(work: Work, count: int, which: int, true: float, asked: float) -> int:
     work.which[count], work.true[count], work.asked[count] = which, true, asked
     return count + 1
-
-
-@kernel
-def _counted(
-    form: int, layout: Layout, item: IntVector, click: NDArray[np.bool_], start: int, stop: int, work: Work
-) -> int:
-    """Count what the last click says was examined."""
-    last, count = _last_click(click, start, stop), 0
-    for k in range(min(last + 1, stop - start)):
-        i = item[start + k]
-        if click[start + k]:
-            count = _enter(work, count, i, 1.0, 1.0)
-            if form == DCM:
-                count = _enter(work, count, layout.place + k, 1.0 if k != last else 0.0, 1.0)
-            else:
-                count = _enter(work, count, layout.satisfaction + i, 1.0 if k == last else 0.0, 1.0)
-        else:
-            count = _enter(work, count, i, 0.0, 1.0)
-    return count
 
 
 @kernel

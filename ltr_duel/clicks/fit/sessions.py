@@ -29,6 +29,8 @@ class Sessions(NamedTuple):
     items : int
     graded : bool
         Whether items are relevance grades.
+    user : ndarray of int64, shape (sessions,), optional
+        Number of the user, -1 where he is not known. Standard errors take sessions of one user for related.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class Sessions(NamedTuple):
     query: IntVector
     items: int
     graded: bool
+    user: IntVector | None = None
 
     @property
     def number(self) -> int:
@@ -59,10 +62,11 @@ class Sessions(NamedTuple):
         sizes = np.diff(self.ptr)
         inside = np.repeat(chosen, sizes)
         ptr = np.concatenate([[0], np.cumsum(sizes[chosen])]).astype(np.int64)
-        return self._replace(ptr=ptr, item=self.item[inside], click=self.click[inside], query=self.query[chosen])
+        user = None if self.user is None else self.user[chosen]
+        return Sessions(ptr, self.item[inside], self.click[inside], self.query[chosen], self.items, self.graded, user)
 
     def grouped(self) -> tuple[Sessions, FloatVector]:
-        """Return the different sessions (same items, same clicks), and how often each occurs; the query is lost."""
+        """Return the different sessions (same items and clicks), and how often each occurs; query and user are lost."""
         sizes = np.diff(self.ptr)
         keys = sizes.astype(np.uint64)
         code = (2 * self.item + self.click).astype(np.uint64)
@@ -76,7 +80,7 @@ class Sessions(NamedTuple):
             return self, np.ones(self.number)  # two sessions have the same key by chance
         chosen = np.zeros(self.number, np.bool_)
         chosen[first] = True
-        return self.kept(chosen), counts[np.argsort(first)].astype(np.float64)
+        return self._replace(user=None).kept(chosen), counts[np.argsort(first)].astype(np.float64)
 
     def split(self, share: float) -> tuple[Sessions, Sessions]:
         """Return the first share of the sessions, and of the others those with a query that occurs in the first."""
@@ -93,8 +97,9 @@ def check_sessions(sessions: Sessions) -> None:
     InputError
         With one sentence.
     """
-    ptr, item, click, query, items, _ = sessions
+    ptr, item, click, query, items, _, user = sessions
     fit = len(ptr) >= 1 and ptr[0] == 0 and ptr[-1] == len(item) == len(click) and len(query) == len(ptr) - 1
+    fit = fit and (user is None or len(user) == len(query))
     if not fit or (np.diff(ptr) < 1).any():
         raise InputError("sessions: the arrays do not fit together, or a list is empty")
     if sessions.number == 0:

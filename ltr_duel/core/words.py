@@ -1,0 +1,31 @@
+"""Bytes of texts, eight at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core.simd import inlined, load_word
+
+
+@inlined
+def word_at(data: NDArray[np.uint8], start: int, stop: int) -> np.uint64:
+    """Return the bytes ``data[start:stop]``, or the first eight of them, as a word; the first one is lowest."""
+    if start + 8 <= data.shape[0]:
+        word = np.uint64(load_word(data, start))
+        if stop - start < 8:
+            word &= (np.uint64(1) << np.uint64(8 * (stop - start))) - np.uint64(1)
+        return word
+    word = np.uint64(0)
+    for k in range(min(stop - start, 8)):
+        word |= np.uint64(data[start + k]) << np.uint64(8 * k)
+    return word
+
+
+@inlined
+def same_bytes(one: NDArray[np.uint8], a: int, other: NDArray[np.uint8], b: int, size: int) -> bool:
+    """Say whether ``size`` bytes from ``one[a]`` and from ``other[b]`` on are the same."""
+    for k in range(0, size, 8):  # noqa: SIM110 -- numba compiles no generator
+        if word_at(one, a + k, a + size) != word_at(other, b + k, b + size):
+            return False
+    return True

@@ -1,0 +1,103 @@
+"""Page tokens of many rows: those that are written as `Page.to_json` writes them are read together."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core import InputError, IntVector, kernel
+from ltr_duel.interleaving import METHODS, Head, Listed, Lists, Page, head_ends, read_head, scan_pages
+from ltr_duel.logs.crediting import Clicked
+from ltr_duel.logs.table import ragged, texts_of
+from ltr_duel.logs.texts import Table, empty_table, enter
+
+_REMEMBERED = 1 << 14
+ANOTHER_LIST = "the page token is of another list than 'shown'"
+
+
+class Pages(NamedTuple):
+    """Rows whose tokens have the same head: method, outcome rule and rankers."""
+
+    head: Head
+    lists: Lists
+    clicked: Clicked
+
+
+class PageReader:
+    """Reads the tokens of batch after batch, and remembers heads."""
+
+    def __init__(self) -> None:
+        self._heads: dict[bytes, Head | None] = {}
+
+    def read(self, tokens: Any, shown: Any, clicks: Any, rows: IntVector) -> tuple[list[Pages], IntVector]:
+        """Return the rows that can be read together, and those that must be read one by one.
+
+        Parameters
+        ----------
+        tokens, shown, clicks : pyarrow.Array
+            Columns of a batch.
+        rows : ndarray of int64
+            Those to read, ascending; their tokens are not null.
+        """
+        ids, ptr = ragged(shown)
+        places, click_ptr = ragged(clicks)
+        texts, documents = texts_of(tokens), texts_of(ids)
+        begin, stop = texts.ptr[rows], texts.ptr[rows + 1]
+        ends, head = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+        head_ends(texts.data, begin, stop, ends)
+        number_heads(texts.data, begin, ends, empty_table(len(rows)), head)
+        numbers, owners = np.zeros(len(documents.ptr) - 1, np.int64), np.zeros(len(documents.ptr) - 1, np.int32)
+        together, fit = [], np.zeros(len(rows), np.bool_)
+        for first in np.unique(head[head >= 0]).tolist():
+            known = self._head(texts.data[begin[first] : ends[first]].tobytes())
+            if known is None:
+                continue
+            same = np.flatnonzero(head == first)
+            part = rows[same]
+            listed = Listed(*documents, ptr[part], ptr[part + 1])
+            found = scan_pages(texts.data, ends[same], stop[same], len(known.rankers), listed, numbers, owners)
+            query = np.flatnonzero(found.fit)
+            if len(query):
+                clicked = Clicked(part[query], query, ptr, numbers, owners, click_ptr, places)
+                together.append(Pages(known, found.lists, clicked))
+                fit[same[query]] = True
+        return together, rows[~fit]
+
+    def read_one(self, tokens: Any, shown: Any, clicks: Any, row: int) -> Pages:
+        """Return one row without its owners, however its token is written.
+
+        Raises
+        ------
+        InputError
+            If the token is none, or of another list than that which was shown.
+        """
+        page = Page.from_json(tokens[row].as_py())
+        if [str(document) for document in page.shown] != shown[row].as_py():
+            raise InputError(ANOTHER_LIST)
+        label, component, params = METHODS.configure(page.method)
+        ids, ptr = ragged(shown)
+        places, click_ptr = ragged(clicks)
+        numbers = np.zeros(len(ids), np.int64)
+        numbers[ptr[row] : ptr[row + 1]] = page.numbers
+        order = page.orders
+        rank = (np.argsort(order, axis=1) + 1).astype(np.int16)
+        lists = Lists(order, rank, np.array([0, order.shape[1]]))
+        nobody = np.full(len(ids), -1, np.int32)
+        clicked = Clicked(np.array([row]), np.zeros(1, np.int64), ptr, numbers, nobody, click_ptr, places)
+        return Pages(Head(label, component, params, page.outcome, page.rankers), lists, clicked)
+
+    def _head(self, text: bytes) -> Head | None:
+        if text not in self._heads:
+            if len(self._heads) >= _REMEMBERED:
+                self._heads.clear()
+            self._heads[text] = read_head(text)
+        return self._heads[text]
+
+
+@kernel
+def number_heads(data: NDArray[np.uint8], begin: IntVector, ends: IntVector, table: Table, head: IntVector) -> None:
+    """Write the first row that has the same head as each row, or -1 where there is none."""
+    for n in range(head.shape[0]):
+        head[n] = enter(table, 1, data, begin[n], ends[n], n) if ends[n] >= 0 else -1

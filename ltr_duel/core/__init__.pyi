@@ -80,6 +80,7 @@ from .jit import interpreted as interpreted
 from .jit import kernel as kernel
 from .jit import kernel_for as kernel_for
 from .jit import uncached_kernel as uncached_kernel
+from .loopback import is_loopback as is_loopback
 from .multiple_tests import holm as holm
 from .parallel import PlainLine as PlainLine
 from .parallel import checked_jobs as checked_jobs

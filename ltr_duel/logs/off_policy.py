@@ -160,7 +160,11 @@ def _weighed(
             named = table.column("user").is_valid().to_numpy(zero_copy_only=False)
             users = np.where(named, hash_texts(table.column("user")), users)
         for source in sources:
-            for found in source.weighable(table, wrong):
+            try:
+                rows = list(source.weighable(table, wrong))
+            except InputError as error:
+                raise InputError(f"{log.path}: {error}") from None
+            for found in rows:
                 only = only or (found.method, found.outcome)
                 if (found.method, found.outcome) != only:
                     raise InputError(

@@ -366,6 +366,16 @@ def refused(sessions, said, **settings):
         fit_click_models(sessions, **settings)
 
 
+def test_a_table_keeps_the_click_rates_where_a_place_of_few_clicks_is_noticed_most():
+    lists = [[2, 0]] * 8 + [[1, 1], [0, 2]]
+    found = fit_clicks(drawn("pbm", Truth([0.1, 0.5, 0.9], place=[0.7, 1.0]), lists, 5_000, stream(9, "pbm")), "pbm")
+    attraction, attention = (found.blocks[name].values for name in ("attraction", "attention"))
+    assert attention[0] == 1.0 and attention[1] > 1.2, "the place of most clicks is the measure of the others"
+    model = found.model()
+    assert max(model.p_notice) == 1.0
+    assert np.outer(model.p_click, model.p_notice) == pytest.approx(np.outer(attraction, attention), rel=1e-9)
+
+
 def test_what_nothing_can_be_learned_from_is_refused():
     sessions = as_sessions([([0, 1], [False, True])] * 8)
     refused(as_sessions([([0, 1], [False, False])] * 8), "no session has a click")
@@ -391,4 +401,6 @@ def test_nothing_observed_leaves_parameters_at_a_half_without_an_error():
     sessions = as_sessions([([0, 1], [True, False]), ([1, 0], [False, True])] * 20)
     found = fit_clicks(sessions, "sdbn", smoothing=0.0)
     assert found.fit.theta[2] == 0.5 and np.isnan(found.errors[2])
+    assert found.fit.theta[:2] == pytest.approx([1.0, 0.0], abs=1e-5), "at the border no error is stated"
+    assert np.isnan(found.errors[:2]).all()
     assert attention_key("ubm", 2, -1, 5) == 14

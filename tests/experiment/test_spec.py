@@ -71,6 +71,20 @@ def test_subsets_depend_on_their_seed_and_number_only(spec_file):
         (("[[matrices]]", "[matrices]"), ["matrices: must be written as [[matrices]]"]),
         (("seed = 7", 'regrets = "averag"'), ["regrets: no regret 'averag'; did you mean 'average'?"]),
         (("seed = 7", "seed = 7 7"), ["not TOML"]),
+        (
+            ('"rucb"', '"rucb:alpha=0.6", {name = "rucb", alpha = [0.6, 0.7]}'),
+            ["policies: 'rucb:alpha=0.6' is given twice"],
+        ),
+        (('clicks = "perfect"', 'fill = "min"'), ["corpora[0]: 'fill' goes with 'path'"]),
+        (
+            ('clicks = "perfect"', 'rankers = ["features:1,2,3"]\nsubsets = {size = 2}'),
+            ["corpora[0]: give either 'rankers' or 'subsets'"],
+        ),
+        (
+            ("[[matrices]]", '[[matrices]]\nfamily = "arithmetic"\n[[matrices]]'),
+            ["matrices[0]: 'family' and 'size' go together"],
+        ),
+        (("[[matrices]]", "[[utilities]]\nmeans = [0.1, 0.2]\n[[matrices]]"), ["utilities[0]: means", "need a 'name'"]),
     ],
 )  # fmt: skip
 def test_every_error_is_one_sentence_with_the_key_path(spec_file, change, words):
@@ -81,6 +95,16 @@ def test_every_error_is_one_sentence_with_the_key_path(spec_file, change, words)
     assert message.startswith(f"{path}:") and "\n" not in message
     for word in words:
         assert word in message, message
+
+
+@pytest.mark.parametrize("documents, legal", [(1, False), (2, True)])
+def test_a_synthetic_query_has_two_documents_at_least(spec_file, documents, legal):
+    path = spec_file(SMALL.replace("documents = 8", f"documents = {documents}"))
+    if legal:
+        assert read_spec(path).spec.corpora[0].synthetic.documents == 2
+    else:
+        with pytest.raises(InputError, match=r"documents: the value must be between 2 and 10000, not 1"):
+            read_spec(path)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):

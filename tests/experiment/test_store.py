@@ -254,6 +254,14 @@ def test_what_is_damaged_is_made_again_on_request_and_nothing_else(store, plan, 
     assert verify_store(store.folder, sample=6, jobs=1) == (6, 6, [], [])
 
 
+def test_an_interrupted_repair_ends_as_interrupted(store, monkeypatch):
+    damage(runs(store)[0])
+    run = Scheduler.run
+    monkeypatch.setattr(Scheduler, "run", lambda self: run(self)._replace(interrupted=True))
+    with pytest.raises(KeyboardInterrupt):
+        verify_store(store.folder, sample=0, repair=True, jobs=1)
+
+
 def test_a_run_that_is_wrong_and_cannot_be_made_again_stays_a_complaint(store, tmp_path):
     (path,) = (store.folder / "plans").iterdir()
     stored = read_plan(path)

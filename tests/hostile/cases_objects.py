@@ -77,6 +77,7 @@ def one_run() -> Results:
 
 CASES = [
     called("limit='x'", lambda: load_dataset("corpus.txt", limit="x"), "a number of gigabytes above 0, not 'x'"),
+    called("fill='x'", lambda: load_dataset("corpus.txt", fill="x"), "no fill 'x'"),
     called("fill=[1]", lambda: load_dataset("corpus.txt", fill=[1]), "the fill must be a finite number, .* not a list"),
     *(called(f"{option}={value if isinstance(value, str) else type(value).__name__}",
              functools.partial(load_dataset, "corpus.txt", **{option: value}), says)

@@ -37,6 +37,7 @@ EQUIVALENT = {  # (page, the changed line): why nobody can tell
     ): "Newton's method finds the same root from any start above it",
     ("bandits/posterior", "return theta if rng.random() <= ratio else level"): CHANCE,
     ("bandits/statistics", "doubts[loser, winner] = doubt if d >= 0 else 0.0"): "with d = 0 the doubt is 0",
+    ("clicks/fit/api", "iterations: int = 1001,"): "a bound against endless loops",
     (
         "interleaving/check",
         "_check_lists(kind, comparer, lambda c, rng: draw_pair(c.method, c.lists, 0, 0, 2, c.page, rng))",

@@ -1,0 +1,84 @@
+"""``ltr-duel replay``: simulated users against a running service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ltr_duel.cli._options import COUNT, corpus_at, plugin_option, rankers_option, rankings_of, seed_option
+from ltr_duel.cli._reading import Reading, reading_options
+from ltr_duel.cli._words import click_model_names
+
+
+@click.command()
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.option("--config", type=click.Path(path_type=Path), required=True, help="Settings of the live experiment.")
+@click.option("--url", required=True, help="Of its service: http://127.0.0.1:8080.")
+@reading_options
+@rankers_option
+@click.option(
+    "--clicks",
+    default="navigational",
+    show_default=True,
+    shell_complete=click_model_names,
+    help="Click model of simulated users.",
+)
+@click.option("--steps", type=COUNT, default=10_000, show_default=True, help="Pages to ask for.")
+@click.option("--concurrency", type=COUNT, default=1, show_default=True, help="Users at once.")
+@click.option("--lost", type=float, default=0.0, show_default=True, help="Share of pages that are never reported.")
+@click.option("--api-key-file", type=click.Path(path_type=Path), help="Its first key is sent.  [or LTR_DUEL_API_KEY]")
+@click.option("--allow-remote", is_flag=True, help="Also if the service is on another machine.")
+@plugin_option
+@seed_option
+def command(
+    corpus: Path,
+    config: Path,
+    url: str,
+    words: tuple[str, ...],
+    reading: Reading,
+    clicks: str,
+    steps: int,
+    concurrency: int,
+    lost: float,
+    api_key_file: Path | None,
+    allow_remote: bool,
+    seed: int,
+) -> None:
+    """Let simulated users of CORPUS search and click at the service of a live experiment.
+
+    The rankers of CONFIG are those of the corpus with the same names. One user at a time, and with the seed of CONFIG,
+    the service takes the path of 'simulate --live' with that seed.
+    """
+    from tqdm import tqdm
+
+    from ltr_duel.core import PlainLine, progress_wanted
+    from ltr_duel.live import read_settings
+    from ltr_duel.replay import SimulatedUsers, address_of, replay
+    from ltr_duel.serve import read_api_keys
+
+    address_of(url, allow_remote=allow_remote)  # before anything is read
+    settings, keys = read_settings(config), read_api_keys(api_key_file)
+    rankings = rankings_of(corpus_at(corpus, words, reading), words, seed=seed, drop_constant=True, jobs=1)
+    users = SimulatedUsers(rankings[settings.rankers], clicks, top=settings.top, seed=seed)
+    line = PlainLine()
+    with tqdm(total=steps, desc="replay", unit="page", unit_scale=True, disable=not progress_wanted()) as bar:
+
+        def progress(pages: int) -> None:
+            bar.update(pages - bar.n)
+            if line.due():
+                line.show(f"replay: {pages / steps:.0%}")
+
+        found = replay(
+            users,
+            url,
+            steps=steps,
+            concurrency=concurrency,
+            lost=lost,
+            api_key=keys[0] if keys else "",
+            allow_remote=allow_remote,
+            seed=seed,
+            progress=progress,
+        )
+    for said in found.lines():
+        click.echo(said)

@@ -1,0 +1,30 @@
+"""``ltr-duel serve``: a live experiment behind a search page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ltr_duel.cli._options import COUNT, plugin_option
+
+
+@click.command()
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option("--host", default="", help="Address to listen on.  [default: that of CONFIG, or 127.0.0.1]")
+@click.option("--port", type=COUNT, help="0 for any free one.  [default: that of CONFIG, or 8080]")
+@plugin_option
+def command(config: Path, host: str, port: int | None) -> None:
+    """Serve the live experiment of CONFIG, a TOML file, until it is told to stop (SIGTERM, Ctrl-C).
+
+    POST /decide gives a page for a query, POST /clicks takes what was clicked; / shows where the experiment stands,
+    /docs the rest. Secrets that sign tokens are in the file 'key_file' of CONFIG or in LTR_DUEL_LIVE_KEYS, API keys in
+    'api_key_file' or LTR_DUEL_API_KEY. Events go to stderr, a JSON object a line.
+    """
+    from ltr_duel.core import InputError
+
+    try:
+        from ltr_duel.serve import run_service
+    except ImportError as error:
+        raise InputError(f"serving needs {error.name}: pip install 'ltr-duel[serve]'") from None
+    run_service(config, host=host, port=port, ready=lambda url: click.echo(f"listening on {url}"))

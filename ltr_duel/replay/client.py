@@ -1,0 +1,132 @@
+"""A small HTTP/1.1 client: one connection that stays open, one request at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from ltr_duel.core import InputError, cause, is_loopback, shown
+
+_LONGEST = 10_000_000  # bytes of an answer
+
+
+class Address(NamedTuple):
+    """Where a service is."""
+
+    host: str
+    port: int
+
+    @property
+    def loopback(self) -> bool:
+        """Whether it is this machine."""
+        return is_loopback(self.host)
+
+
+class Answer(NamedTuple):
+    """What a service said."""
+
+    status: int
+    body: bytes
+
+
+def address_of(url: str, *, allow_remote: bool = False) -> Address:
+    """Return host and port of the address of a service.
+
+    Raises
+    ------
+    InputError
+        If it is not of the form ``http://127.0.0.1:8080``, or of another machine without leave.
+    """
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if (
+        not host
+        or parts.scheme != "http"
+        or parts.path not in ("", "/")
+        or parts.query
+        or parts.fragment
+        or parts.username
+    ):
+        raise InputError(f"the address of a service is of the form http://127.0.0.1:8080, not {shown(url)}")
+    address = Address("127.0.0.1" if host == "localhost" else host, port or 80)
+    if not address.loopback and not allow_remote:
+        raise InputError(
+            f"{host} is another machine: simulated users would be counted there as real ones (--allow-remote)"
+        )
+    return address
+
+
+class Connection:
+    """A connection to a service; opened again when it was closed.
+
+    Parameters
+    ----------
+    address : Address
+    api_key : str
+        Empty for none.
+    """
+
+    def __init__(self, address: Address, api_key: str = "") -> None:
+        self._address = address
+        key = f"authorization: Bearer {api_key}\r\n" if api_key else ""
+        host = f"[{address.host}]" if ":" in address.host else address.host
+        self._head = f"host: {host}:{address.port}\r\n{key}content-type: application/json\r\n"
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def post(self, path: str, body: bytes) -> Answer:
+        """Send a body and return the answer.
+
+        Raises
+        ------
+        InputError
+            If nobody listens there, or the answer is not HTTP.
+        ConnectionError
+            If the connection ended: nobody knows whether the request was counted.
+        """
+        if self._streams is None:
+            self._streams = await self._open()
+        reader, writer = self._streams
+        writer.write(f"POST {path} HTTP/1.1\r\n{self._head}content-length: {len(body)}\r\n\r\n".encode() + body)
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            status, length, stays = _read_head(head)
+            answer = Answer(status, await reader.readexactly(length))
+        except (asyncio.IncompleteReadError, OSError) as error:
+            self.close()
+            raise ConnectionError("the connection ended before the answer") from error
+        if not stays:
+            self.close()
+        return answer
+
+    def close(self) -> None:
+        """End the connection."""
+        if self._streams is not None:
+            self._streams[1].close()
+            self._streams = None
+
+    async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        try:
+            return await asyncio.open_connection(self._address.host, self._address.port)
+        except OSError as error:
+            raise InputError(
+                f"nobody answers at {self._address.host}, port {self._address.port}: {cause(error)}"
+            ) from None
+
+
+def _read_head(head: bytes) -> tuple[int, int, bool]:
+    """Return status, length of the body, and whether the connection stays."""
+    first, *lines = head.decode("latin-1").split("\r\n")
+    headers = {
+        name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)
+    }
+    words = first.split(" ", 2)
+    length = headers.get("content-length", "")
+    if len(words) < 2 or not words[0].startswith("HTTP/1.") or not words[1].isdigit() or not length.isdigit():
+        raise InputError("what answers there is not the service of a live experiment")
+    if int(length) > _LONGEST:
+        raise InputError(f"an answer of {int(length):,} bytes is none of a live experiment")
+    return int(words[1]), int(length), headers.get("connection", "").lower() != "close"

@@ -1,0 +1,191 @@
+"""Simulated users against a running service: what they ask and click goes through its addresses, as if from a page."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from ltr_duel.core import InputError, require_between, require_whole, stream
+from ltr_duel.live import Decision
+from ltr_duel.replay.client import Connection, address_of
+from ltr_duel.replay.report import Replayed
+from ltr_duel.replay.users import SimulatedUsers
+
+_TRIES, _PAUSE = 8, 0.05  # of a request that met a busy or vanished service; seconds, doubled each time
+_AGAIN = (429, 503)
+_COUNTED = 409  # a repeated report whose first one was counted, though its answer was lost
+
+
+def replay(
+    users: SimulatedUsers,
+    url: str,
+    *,
+    steps: int = 10_000,
+    concurrency: int = 1,
+    lost: float = 0.0,
+    api_key: str = "",
+    allow_remote: bool = False,
+    seed: int = 0,
+    progress: Callable[[int], object] = lambda pages: None,
+) -> Replayed:
+    """Let simulated users search and click at a service.
+
+    One at a time (``concurrency=1``) the service takes the path of the first repetition of `simulate` with its seed. A
+    page of one ranker alone is nothing that the simulation asks users about: its query is asked again, and it is
+    reported without clicks.
+
+    Parameters
+    ----------
+    users : SimulatedUsers
+    url : str
+        Of the service, for example ``http://127.0.0.1:8080``; nothing else is ever asked.
+    steps : int
+        Pages.
+    concurrency : int
+        Users at once.
+    lost : float
+        Share of the pages, drawn at random, whose clicks are never reported.
+    api_key : str
+    allow_remote : bool
+        Whether the service may be on another machine.
+    seed : int
+        Of what is lost.
+    progress : function
+        Called with the number of pages after each hundred of them.
+
+    Returns
+    -------
+    Replayed
+
+    Raises
+    ------
+    InputError
+        For numbers out of range, an address that is not allowed or where nobody answers, or a service that refuses.
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.rankers import feature_rankers
+    >>> users = SimulatedUsers(feature_rankers(make_corpus(queries=10, documents=8, features=2)))
+    >>> replay(users, "http://example.org")
+    Traceback (most recent call last):
+    ltr_duel.core.errors.InputError: example.org is another machine: ...
+    """
+    steps = require_whole("the number of steps", steps, 1)
+    concurrency = require_whole("the number of users at once", concurrency, 1, 10_000)
+    require_between("the share of lost pages", lost, 0, 1)
+    address = address_of(url, allow_remote=allow_remote)
+    run = Replay(users, lambda: Connection(address, api_key), steps, lost, stream(seed, "replay", "lost"), progress)
+    return asyncio.run(run.all(concurrency))
+
+
+class Replay:
+    """What the users of one replay share.
+
+    Parameters
+    ----------
+    users : SimulatedUsers
+    connect : function
+        Returns something with the methods of `Connection`.
+    steps, lost, progress
+        See `replay`.
+    losing : numpy.random.Generator
+        Draws which pages are lost.
+    """
+
+    def __init__(
+        self,
+        users: SimulatedUsers,
+        connect: Callable[[], Connection],
+        steps: int,
+        lost: float,
+        losing: np.random.Generator,
+        progress: Callable[[int], object] = lambda pages: None,
+    ) -> None:
+        self._users, self._connect, self._left = users, connect, steps
+        self._lost, self._losing, self._progress = lost, losing, progress
+        self._found = Replayed()
+
+    async def all(self, concurrency: int) -> Replayed:
+        """Let so many users at once come and go."""
+        began = time.perf_counter()
+        users = [asyncio.create_task(self._one_after_the_other()) for _ in range(concurrency)]
+        try:
+            await asyncio.gather(*users)
+        finally:
+            for user in users:
+                user.cancel()
+            await asyncio.gather(*users, return_exceptions=True)
+        self._found.seconds = time.perf_counter() - began
+        return self._found
+
+    async def _one_after_the_other(self) -> None:
+        connection, found, query = self._connect(), self._found, -1
+        try:
+            while self._left > 0:
+                self._left -= 1
+                query = self._users.next_query() if query < 0 else query
+                page = _page(await self._ask(connection, "/decide", self._users.body(query)))
+                found.pages += 1
+                clicks: list[int] = []
+                if len(page.rankers) > 1:
+                    clicks = self._users.clicks(query, page.shown)
+                    query = -1
+                else:
+                    found.plain += 1
+                if self._lost and self._losing.random() < self._lost:
+                    found.lost += 1
+                else:
+                    found.clicked += bool(clicks)
+                    report = json.dumps({"token": page.token, "clicks": clicks}).encode()
+                    await self._ask(connection, "/clicks", report)
+                if found.pages % 100 == 0:
+                    self._progress(found.pages)
+        finally:
+            connection.close()
+
+    async def _ask(self, connection: Connection, path: str, body: bytes) -> bytes:
+        """Return the answer to a request, sent again while the service is busy or away."""
+        pause, status, sentence = _PAUSE, 0, ""
+        for attempt in range(_TRIES):
+            began = time.perf_counter()
+            try:
+                status, answer = await connection.post(path, body)
+            except ConnectionError as error:
+                status, sentence = 0, str(error)
+            except InputError as error:
+                if attempt == 0:
+                    raise
+                status, sentence = 0, str(error)
+            else:
+                self._found.times[path].append(time.perf_counter() - began)
+                if status == 200 or (status == _COUNTED and attempt):
+                    return answer
+                sentence = _sentence(answer)
+                self._found.refused[status, sentence] += 1
+                if status not in _AGAIN:
+                    break
+            self._found.repeated += 1
+            await asyncio.sleep(pause)
+            pause *= 2
+        raise InputError(f"the service refuses {path}{f' with {status}' if status else ''}: {sentence}")
+
+
+def _page(answer: bytes) -> Decision:
+    """Return what `/decide` answers."""
+    try:
+        said = json.loads(answer)
+        return Decision(0, tuple(said["page"]), tuple(said["rankers"]), said["token"], float(said["expires"]))
+    except (ValueError, KeyError, TypeError):
+        raise InputError("what answers there is not the service of a live experiment") from None
+
+
+def _sentence(answer: bytes) -> str:
+    try:
+        return str(json.loads(answer)["error"])
+    except (ValueError, KeyError, TypeError):
+        return "no reason is given"

@@ -1,0 +1,89 @@
+"""Simulated users of a search page: each has a query, sees a list, and clicks. They know no policy and no method."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from ltr_duel.clicks import ClickModel, click_model, simulate_clicks, users_of
+from ltr_duel.core import InputError, random_below, stream
+from ltr_duel.rankers import REDRAWING, Rankings
+
+_KEPT = 64_000_000  # bytes of bodies
+
+
+class SimulatedUsers:
+    """Users of a corpus, drawn as in the first repetition of `simulate` with the same seed.
+
+    Documents are named by their numbers within the query.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        With ties ordered once and for all.
+    clicks : str or ClickModel
+    top : int
+        Documents that a page shows at most.
+    seed : int
+
+    Raises
+    ------
+    InputError
+        For rankings whose ties are ordered anew each time, or a click model that does not fit the corpus.
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.rankers import feature_rankers
+    >>> users = SimulatedUsers(feature_rankers(make_corpus(queries=10, documents=8, features=2)), seed=1)
+    >>> query = users.next_query()
+    >>> users.body(query)[:10]
+    b'{"query":"'
+    """
+
+    def __init__(
+        self, rankings: Rankings, clicks: str | ClickModel = "navigational", *, top: int = 10, seed: int = 0
+    ) -> None:
+        if rankings.provenance.get("ties") in REDRAWING:
+            raise InputError("a search page has one order of tied documents: take rankings whose ties are ordered once")
+        self._rankings = rankings
+        self._users = users_of(click_model(clicks, rankings.grades), top)
+        self._queries, self._clicks = (stream(seed, 0, name) for name in ("queries", "clicks"))
+        self._shown, self._clicked = np.zeros(top, np.int64), np.zeros(top, np.int64)
+        self._bodies: dict[int, bytes] = {}
+        self._room = _KEPT
+
+    def next_query(self) -> int:
+        """Draw the query of the next user."""
+        return random_below(self._rankings.n_queries, self._queries)
+
+    def body(self, query: int) -> bytes:
+        """Return what a search page sends to ``/decide``."""
+        found = self._bodies.get(query)
+        if found is None:
+            start, end = self._rankings.query_ptr[query : query + 2]
+            lists = dict(zip(self._rankings.names, self._rankings.order[:, start:end].tolist(), strict=True))
+            found = json.dumps({"query": str(query), "rankings": lists}, separators=(",", ":")).encode()
+            if len(found) <= self._room:
+                self._room -= len(found)
+                self._bodies[query] = found
+        return found
+
+    def clicks(self, query: int, page: Sequence[int]) -> list[int]:
+        """Let the user of a query look at a page; return the documents that were clicked.
+
+        Raises
+        ------
+        InputError
+            If it is not a page of documents of that query.
+        """
+        start, end = self._rankings.query_ptr[query : query + 2]
+        if len(page) > len(self._shown) or not all(type(one) is int and 0 <= one < end - start for one in page):
+            raise InputError("the page is not one of the query's documents, or is longer than 'top'")
+        self._shown[: len(page)] = page
+        amount = simulate_clicks(
+            self._users, self._rankings.relevance, int(start), self._shown, len(page), self._clicked, self._clicks
+        )
+        return [page[place] for place in self._clicked[:amount]]

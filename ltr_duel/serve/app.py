@@ -1,0 +1,163 @@
+"""The addresses of the service."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp
+
+from ltr_duel.core import InputError
+from ltr_duel.live import Decision, Experiment, State, StoreError
+from ltr_duel.serve.bodies import read_body
+from ltr_duel.serve.events import EventLog
+from ltr_duel.serve.gate import Gate
+from ltr_duel.serve.keys import VARIABLE, ApiKeys
+from ltr_duel.serve.messages import read_decide, read_object, read_record
+from ltr_duel.serve.metrics import Metrics
+from ltr_duel.serve.openapi import description, help_page
+from ltr_duel.serve.page import experiment_page
+from ltr_duel.serve.settings import ServiceSettings
+from ltr_duel.serve.worker import Worker
+
+_NO_LOADING = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:;"
+    " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+_OPEN_PATHS = ("/health",)
+_EVERY = 1.0  # seconds between looks for pages past their deadline
+
+Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class _Service:
+    """Answers requests; everything that touches the experiment goes through one worker."""
+
+    def __init__(self, experiment: Experiment, settings: ServiceSettings, metrics: Metrics, log: EventLog) -> None:
+        self._experiment, self._settings, self._metrics, self._log = experiment, settings, metrics, log
+        self.worker = Worker(experiment, settings.waiting, metrics)
+        self._described = description(experiment.settings.rankers, settings)
+        self._help = help_page(self._described)
+        self._page: tuple[State, str] | None = None  # the last one that was made
+
+    async def decide(self, request: Request) -> Response:
+        given = read_object(await read_body(request, self._settings))
+        asked = read_decide(given, self._experiment.settings.rankers, self._settings)
+        request.scope.setdefault("state", {})["query"] = asked.query
+        decision: Decision = await self.worker.ask(asked)
+        return JSONResponse(
+            {"page": decision.shown, "token": decision.token, "expires": decision.expires, "rankers": decision.rankers}
+        )
+
+    async def clicks(self, request: Request) -> Response:
+        given = read_object(await read_body(request, self._settings))
+        await self.worker.ask(read_record(given, self._settings))
+        return JSONResponse({"recorded": True})
+
+    async def state(self, request: Request) -> Response:
+        return JSONResponse((await self.worker.state()).to_json())
+
+    async def health(self, request: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def metrics(self, request: Request) -> Response:
+        return PlainTextResponse(self._metrics.text(await self.worker.state()), media_type=_PROMETHEUS)
+
+    async def page(self, request: Request) -> Response:
+        state = await self.worker.state()
+        if self._page is None or self._page[0] is not state:
+            self._page = state, await asyncio.to_thread(experiment_page, state)
+        again = {"refresh": str(self._settings.refresh_seconds)}
+        return HTMLResponse(self._page[1], headers={"content-security-policy": _NO_LOADING, **again})
+
+    async def openapi(self, request: Request) -> Response:
+        return JSONResponse(self._described)
+
+    async def docs(self, request: Request) -> Response:
+        return HTMLResponse(self._help, headers={"content-security-policy": _NO_LOADING})
+
+    @asynccontextmanager
+    async def lifespan(self, app: Any) -> AsyncIterator[None]:
+        """Close pages past their deadline while the service runs, and answer what waits before it ends."""
+        closing = asyncio.create_task(self._close_old_pages())
+        yield
+        closing.cancel()
+        await self.worker.close()
+
+    async def _close_old_pages(self) -> None:
+        while True:
+            await asyncio.sleep(_EVERY)
+            try:
+                await self.worker.expire()
+            except StoreError as error:
+                self._log.write("store", message=str(error))
+
+    def routes(self) -> dict[str, tuple[str, Endpoint]]:
+        """Return method and function of each address."""
+        return {
+            "/": ("GET", self.page),
+            "/decide": ("POST", self.decide),
+            "/clicks": ("POST", self.clicks),
+            "/state": ("GET", self.state),
+            "/health": ("GET", self.health),
+            "/metrics": ("GET", self.metrics),
+            "/openapi.json": ("GET", self.openapi),
+            "/docs": ("GET", self.docs),
+        }
+
+
+def make_app(
+    experiment: Experiment, settings: ServiceSettings, keys: ApiKeys | None = None, log: EventLog | None = None
+) -> ASGIApp:
+    """Return the service of an experiment, for a server that speaks ASGI.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Open; nobody else uses it.
+    settings : ServiceSettings
+        Limits.
+    keys : ApiKeys, optional
+        Who may ask. Without any, only this machine.
+    log : EventLog, optional
+        Where events go; stderr if not given.
+
+    Returns
+    -------
+    ASGI application
+
+    Raises
+    ------
+    InputError
+        If other machines could ask without a key.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ltr_duel.live import Settings
+    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="rucb")
+    >>> with tempfile.TemporaryDirectory() as folder, Experiment.open(f"{folder}/live.db", settings) as experiment:
+    ...     app = make_app(experiment, ServiceSettings())
+    >>> callable(app)
+    True
+    """
+    keys = keys or ApiKeys()
+    if not keys and not settings.loopback:
+        raise InputError(
+            f"on {settings.host} other machines could ask: give API keys, in 'api_key_file' or in {VARIABLE}"
+        )
+    metrics, log = Metrics(), log or EventLog()
+    service = _Service(experiment, settings, metrics, log)
+    routes = service.routes()
+    router = Router(
+        [Route(path, endpoint, methods=[method]) for path, (method, endpoint) in routes.items()],
+        redirect_slashes=False,
+        lifespan=service.lifespan,
+    )
+    return Gate(router, routes, _OPEN_PATHS, keys, settings, metrics, log)

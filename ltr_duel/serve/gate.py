@@ -1,0 +1,104 @@
+"""What every request passes: who asks, how long it takes, what is counted, logged and never let out."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections.abc import Collection
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ltr_duel.core import is_loopback
+from ltr_duel.serve.events import EventLog
+from ltr_duel.serve.keys import ApiKeys
+from ltr_duel.serve.metrics import Metrics
+from ltr_duel.serve.refusals import Refusal, refusal_of
+from ltr_duel.serve.settings import ServiceSettings
+
+_HEADERS = [
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+]
+_ASK = {"www-authenticate": 'Bearer, Basic realm="ltr-duel", charset="UTF-8"'}
+
+
+class Gate:
+    """Stands before the addresses of the service.
+
+    Parameters
+    ----------
+    app : ASGI application
+        What answers; whatever it raises becomes one sentence.
+    paths, open_paths : collection of str
+        The addresses that there are, and those that need no key.
+    keys : ApiKeys
+    settings : ServiceSettings
+    metrics : Metrics
+    log : EventLog
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        paths: Collection[str],
+        open_paths: Collection[str],
+        keys: ApiKeys,
+        settings: ServiceSettings,
+        metrics: Metrics,
+        log: EventLog,
+    ) -> None:
+        self._app, self._paths, self._open, self._keys = app, frozenset(paths), frozenset(open_paths), keys
+        self._settings, self._metrics, self._log = settings, metrics, log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 0
+
+        async def answered(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], *_HEADERS]
+            await send(message)
+
+        try:
+            async with asyncio.timeout(self._settings.answer_seconds + self._settings.body_seconds):
+                self._admit(scope)
+                scope["app"] = self  # so that the router raises what it does not find
+                await self._app(scope, receive, answered)
+        except Exception as error:
+            refusal = refusal_of(error)
+            if refusal.status == 500:
+                self._log.write("error", traceback=traceback.format_exc())
+            if status == 0:
+                await refusal.response()(scope, receive, answered)
+        path = scope["path"] if scope["path"] in self._paths else ""
+        seconds = time.perf_counter() - began
+        self._metrics.request(path, status, seconds)
+        if self._settings.log == "all" or (self._settings.log == "errors" and status >= 400):
+            asked = scope.get("state", {}).get("query") if self._settings.log_queries else None
+            facts = {"query": asked} if asked is not None else {}
+            self._log.write(
+                "request", method=scope["method"], path=path or "?", status=status, seconds=round(seconds, 6), **facts
+            )
+
+    def _admit(self, scope: Scope) -> None:
+        """Refuse who may not ask."""
+        headers = dict(scope["headers"])
+        if not self._keys:
+            if not _is_local(headers.get(b"host", b"")):  # a page elsewhere whose name was made to lead here
+                raise Refusal(403, "without an API key the service is asked as localhost only")
+        elif scope["path"] not in self._open and not self._keys.allow(headers.get(b"authorization", b"")):
+            raise Refusal(401, "an API key is needed: 'authorization: Bearer KEY'", _ASK)
+
+
+def _is_local(host: bytes) -> bool:
+    """Whether a header ``Host`` names this machine as itself."""
+    name = host.decode("latin-1").lower()
+    return is_loopback(name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0])

@@ -1,0 +1,110 @@
+"""Who may ask: API keys, compared in constant time; and the file of the secrets that sign tokens."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import os
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+
+from ltr_duel.core import InputError, cause
+from ltr_duel.live import Keys, read_keys
+
+VARIABLE = "LTR_DUEL_API_KEY"
+_SHORTEST, _LONGEST_FILE = 16, 100_000
+
+
+class ApiKeys:
+    """The keys that are accepted; several, so that they can be changed one after the other. None: everybody may ask.
+
+    A request brings its key as ``Authorization: Bearer KEY``, or as the password of HTTP's basic scheme, so that
+    browsers can ask for it.
+
+    Parameters
+    ----------
+    keys : sequence of str
+
+    Examples
+    --------
+    >>> keys = ApiKeys(["0123456789abcdef"])
+    >>> keys.allow(b"Bearer 0123456789abcdef"), keys.allow(b"Bearer 0123456789abcdeg")
+    (True, False)
+    """
+
+    def __init__(self, keys: Sequence[str] = ()) -> None:
+        self._digests = [hashlib.sha256(key.encode()).digest() for key in keys]
+
+    def __bool__(self) -> bool:
+        return bool(self._digests)
+
+    def allow(self, header: bytes) -> bool:
+        """Whether a header ``Authorization`` brings one of the keys."""
+        if not self._digests:
+            return True
+        scheme, _, given = header.partition(b" ")
+        given = given.strip()
+        if scheme.lower() == b"basic":
+            try:
+                given = base64.b64decode(given, validate=True).partition(b":")[2]
+            except (binascii.Error, ValueError):
+                return False
+        elif scheme.lower() != b"bearer":
+            return False
+        digest = hashlib.sha256(given).digest()
+        found = False
+        for one in self._digests:  # all of them, so that time does not tell which
+            found |= hmac.compare_digest(one, digest)
+        return found
+
+
+def read_api_keys(path: Path | None) -> list[str]:
+    """Read the keys of a file, or of the environment where there is no file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a key is short or not plain.
+    """
+    if path is None:
+        return _checked([os.environ[VARIABLE]], VARIABLE) if os.environ.get(VARIABLE) else []
+    try:
+        with path.open("rb") as content:
+            raw = content.read(_LONGEST_FILE + 1)
+    except OSError as error:
+        raise InputError(f"{path}: {cause(error)}") from None
+    if len(raw) > _LONGEST_FILE:
+        raise InputError(f"{path}: a file of API keys has at most {_LONGEST_FILE:,} bytes")
+    keys = [line.strip() for line in raw.decode("utf-8", "replace").splitlines() if line.strip()]
+    if not keys:
+        raise InputError(f"{path}: there is no API key; it takes one on a line")
+    return _checked(keys, str(path))
+
+
+def signing_keys(path: Path | None) -> Keys:
+    """Return the secrets that sign tokens; a file that is not there is made, for its owner alone to read.
+
+    Raises
+    ------
+    InputError
+        If the file can neither be read nor made, or holds what is no key.
+    """
+    if path is not None and not path.exists():
+        try:
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(f"first {secrets.token_hex(32)}\n")
+        except OSError as error:
+            raise InputError(f"{path}: {cause(error)}") from None
+    return read_keys(path)
+
+
+def _checked(keys: list[str], where: str) -> list[str]:
+    for number, key in enumerate(keys, 1):
+        if len(key) < _SHORTEST or not key.isascii() or not key.isprintable() or " " in key:
+            raise InputError(
+                f"{where}: key {number} must be at least {_SHORTEST} printable ASCII characters without spaces"
+            )
+    return keys

@@ -1,0 +1,119 @@
+"""What the bodies of requests may say; everything is checked here before the experiment sees it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from ltr_duel.core import InputError, shown
+from ltr_duel.live import Decide, Record
+from ltr_duel.serve.settings import ServiceSettings
+
+_LARGEST_ID = 2**63 - 1
+_LONGEST_TOKEN = 1000
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    """Read a JSON object in UTF-8, strictly.
+
+    Raises
+    ------
+    InputError
+        If it is none, has a key twice, or holds what JSON does not know or Unicode cannot write.
+    """
+    try:
+        given = json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
+        if rb"\ud" in body or rb"\uD" in body:  # perhaps half of a surrogate pair, which no text can hold
+            json.dumps(given, ensure_ascii=False).encode()
+    except InputError:
+        raise
+    except (ValueError, RecursionError):
+        raise InputError("the body must be a JSON object in UTF-8, and is not") from None
+    if not isinstance(given, dict):
+        raise InputError(f"the body must be a JSON object, not {_named(given)}")
+    return given
+
+
+def read_decide(given: dict[str, Any], rankers: Sequence[str], limits: ServiceSettings) -> Decide:
+    """Check a request for a page.
+
+    Raises
+    ------
+    InputError
+    """
+    _require_keys(given, ("query", "rankings"), ("user",))
+    query, user, rankings = given["query"], given.get("user", ""), given["rankings"]
+    _require_text("'query'", query, limits.longest_text)
+    _require_text("'user'", user, limits.longest_text, least=0)
+    if not isinstance(rankings, dict):
+        raise InputError(f"'rankings' must be an object with a list for each ranker, not {_named(rankings)}")
+    if rankings.keys() != set(rankers):
+        missing = [name for name in rankers if name not in rankings]
+        strange = [name for name in rankings if name not in rankers]
+        what = f"lacks {shown(missing[0])}" if missing else f"has {shown(strange[0])}"
+        raise InputError(f"'rankings' must hold a list for each ranker of the experiment and no other; it {what}")
+    for name in rankers:
+        _require_ids(f"the list of ranker '{name}'", rankings[name], limits)
+    return Decide(query, rankings, user)
+
+
+def read_record(given: dict[str, Any], limits: ServiceSettings) -> Record:
+    """Check the clicks of a page.
+
+    Raises
+    ------
+    InputError
+    """
+    _require_keys(given, ("token", "clicks"), ())
+    _require_text("'token'", given["token"], _LONGEST_TOKEN)
+    _require_ids("'clicks'", given["clicks"], limits)
+    return Record(given["token"], given["clicks"])
+
+
+def _require_keys(given: dict[str, Any], needed: tuple[str, ...], more: tuple[str, ...]) -> None:
+    for key in needed:
+        if key not in given:
+            raise InputError(f"the key '{key}' is missing")
+    for key in given:
+        if key not in needed and key not in more:
+            raise InputError(f"there is no key {shown(key)} ({', '.join((*needed, *more))})")
+
+
+def _require_text(what: str, given: Any, longest: int, *, least: int = 1) -> None:
+    if not isinstance(given, str):
+        raise InputError(f"{what} must be a text, not {_named(given)}")
+    if not least <= len(given) <= longest:
+        raise InputError(f"{what} must have from {least} to {longest:,} characters, not {len(given):,}")
+
+
+def _require_ids(what: str, given: Any, limits: ServiceSettings) -> None:
+    if not isinstance(given, list):
+        raise InputError(f"{what} must be a list of document ids, not {_named(given)}")
+    if len(given) > limits.longest_list:
+        raise InputError(f"{what} has {len(given):,} documents; at most {limits.longest_list:,} are read")
+    for kind in set(map(type, given)):
+        if kind is not str and kind is not int:
+            raise InputError(f"{what} must hold texts or whole numbers, not {_named(kind())}")
+    for one in given:
+        if (len(one) > limits.longest_text) if isinstance(one, str) else (abs(one) > _LARGEST_ID):
+            raise InputError(
+                f"{what} has an id that is too long: at most {limits.longest_text:,} characters, or 63 bits"
+            )
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise InputError("the body has a key twice")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise InputError(f"the body holds {name}, which is no JSON")
+
+
+def _named(given: Any) -> str:
+    """Return what JSON calls a value; never the value, which may be long or private."""
+    kinds = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return kinds.get(type(given), "a number")

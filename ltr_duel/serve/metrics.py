@@ -1,0 +1,98 @@
+"""What has been asked and how it went, as Prometheus reads it (text format 0.0.4)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from ltr_duel.live import State
+
+_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+_SIZES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
+
+
+class Histogram:
+    """Counts of values up to each of several bounds, and their sum."""
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self._bounds, self._counts, self._sum = bounds, [0] * (len(bounds) + 1), 0.0
+
+    def add(self, value: float) -> None:
+        """Count a value."""
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self._sum += value
+
+    def lines(self, name: str, labels: Mapping[str, str]) -> Iterator[str]:
+        """Yield the lines of one histogram."""
+        below = 0
+        for bound, count in zip((*self._bounds, float("inf")), self._counts, strict=True):
+            below += count
+            yield _line(f"{name}_bucket", {**labels, "le": "+Inf" if bound == float("inf") else f"{bound:g}"}, below)
+        yield _line(f"{name}_sum", labels, self._sum)
+        yield _line(f"{name}_count", labels, below)
+
+
+class Metrics:
+    """Counters of one process, from its start."""
+
+    def __init__(self) -> None:
+        self._requests: Counter[tuple[str, int]] = Counter()
+        self._seconds: dict[str, Histogram] = {}
+        self._batches, self._commits = Histogram(_SIZES), Histogram(_SECONDS)
+
+    def request(self, path: str, status: int, seconds: float) -> None:
+        """Count a request; ``path`` is one of the service's own, or empty."""
+        self._requests[path, status] += 1
+        if path not in self._seconds:
+            self._seconds[path] = Histogram(_SECONDS)
+        self._seconds[path].add(seconds)
+
+    def batch(self, size: int, seconds: float) -> None:
+        """Count a transaction."""
+        self._batches.add(size)
+        self._commits.add(seconds)
+
+    def text(self, state: State) -> str:
+        """Return everything, with what the experiment says of itself."""
+        lines = list(self._of_requests())
+        for name, kind, meaning, value in (
+            ("pages_total", "counter", "Pages decided.", state.pages),
+            ("clicked_total", "counter", "Pages with clicks.", state.clicked),
+            ("unclicked_total", "counter", "Pages seen without clicks.", state.unclicked),
+            ("expired_total", "counter", "Pages of which nothing was heard.", state.expired),
+            ("steps_total", "counter", "Outcomes told to the policy.", state.steps),
+            ("open_pages", "gauge", "Pages that wait for their clicks.", state.open),
+            ("winner_probability", "gauge", "Of the most probable winner.", float(state.probability.max())),
+        ):
+            lines += _head(name, kind, meaning)
+            lines.append(_line(f"ltr_duel_{name}", {}, value))
+        lines += _head("pulls_total", "counter", "Steps in which the policy chose a ranker.")
+        for ranker, pulls in zip(state.rankers, state.pulls, strict=True):
+            lines.append(_line("ltr_duel_pulls_total", {"ranker": ranker}, pulls))
+        return "\n".join(lines) + "\n"
+
+    def _of_requests(self) -> Iterator[str]:
+        yield from _head("requests_total", "counter", "Requests answered.")
+        for (path, status), count in sorted(self._requests.items()):
+            yield _line("ltr_duel_requests_total", {"path": path, "status": str(status)}, count)
+        yield from _head("request_seconds", "histogram", "Time from a request to its answer.")
+        for path, seconds in sorted(self._seconds.items()):
+            yield from seconds.lines("ltr_duel_request_seconds", {"path": path})
+        yield from _head("batch_requests", "histogram", "Requests made durable together.")
+        yield from self._batches.lines("ltr_duel_batch_requests", {})
+        yield from _head("batch_seconds", "histogram", "Time of such a batch.")
+        yield from self._commits.lines("ltr_duel_batch_seconds", {})
+
+
+def _head(name: str, kind: str, meaning: str) -> list[str]:
+    return [f"# HELP ltr_duel_{name} {meaning}", f"# TYPE ltr_duel_{name} {kind}"]
+
+
+def _line(name: str, labels: Mapping[str, str], value: float) -> str:
+    inside = ",".join(f'{label}="{_escaped(one)}"' for label, one in labels.items())
+    return f"{name}{{{inside}}} {value:.17g}" if inside else f"{name} {value:.17g}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

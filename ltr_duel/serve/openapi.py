@@ -1,0 +1,106 @@
+"""What the service understands, as OpenAPI 3.1 and as a page for people. Made from the routes' own limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ltr_duel.analysis import render_page
+from ltr_duel.serve.settings import ServiceSettings
+
+_TEMPLATE = Path(__file__).parent / "templates" / "help.html"
+_REFUSED = {
+    400: "The request cannot be understood, or the experiment says no.",
+    401: "The API key is missing or wrong.",
+    403: "The token is not signed by this experiment; or, without API keys, not asked as localhost.",
+    404: "There is nothing at this address.",
+    405: "The address is not for that method.",
+    408: "The request came too slowly.",
+    409: "The clicks of the page were counted already.",
+    410: "The page's deadline has passed: it counts as seen without clicks.",
+    413: "The body is too large.",
+    415: "The body is not said to be JSON, or is compressed.",
+    431: "The head of the request is too large.",
+    500: "The service met an error of its own.",
+    503: "Too much is asked at once, too many pages are open, or the disk is full. Nothing is kept; ask again.",
+}
+_TEXT = {"type": "string"}
+
+
+def description(rankers: Sequence[str], settings: ServiceSettings) -> dict[str, Any]:
+    """Return the OpenAPI document."""
+    text = {**_TEXT, "minLength": 1, "maxLength": settings.longest_text}
+    ids = {"type": "array", "maxItems": settings.longest_list, "items": {"oneOf": [text, {"type": "integer"}]}}
+    lists = {"type": "object", "required": list(rankers), "properties": dict.fromkeys(rankers, ids)}
+    asked = {
+        "query": text,
+        "rankings": {**lists, "additionalProperties": False},
+        "user": {**_TEXT, "maxLength": settings.longest_text},
+    }
+    page = {
+        "page": ids,
+        "token": _TEXT,
+        "expires": {"type": "number", "description": "seconds since 1970"},
+        "rankers": {"type": "array", "items": _TEXT},
+    }
+    clicked = {"token": _TEXT, "clicks": ids}
+    done = {"recorded": {"type": "boolean"}}
+    paths = {
+        "/decide": {"post": _asking("Which page is to be shown?", _object(asked, "query", "rankings"), _object(page))},
+        "/clicks": {
+            "post": _asking(
+                "Which documents of a page were clicked; an empty list for none.",
+                _object(clicked, "token", "clicks"),
+                _object(done),
+            )
+        },
+        "/state": {"get": _reading("Where the experiment stands.", "application/json")},
+        "/health": {"get": _reading("Whether the service answers.", "application/json") | {"security": []}},
+        "/metrics": {"get": _reading("Counters for Prometheus.", "text/plain")},
+        "/": {"get": _reading("Where the experiment stands, for people.", "text/html")},
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "ltr-duel: a live experiment", "version": version("ltr-duel")},
+        "paths": paths,
+        "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
+        "security": [{"key": []}],
+    }
+
+
+def help_page(described: dict[str, Any]) -> str:
+    """Return the same as a page."""
+    addresses = [
+        (method.upper(), path, one["summary"], _fields(one))
+        for path, methods in described["paths"].items()
+        for method, one in methods.items()
+    ]
+    return render_page(_TEMPLATE, title=described["info"]["title"], addresses=addresses, refused=_REFUSED)
+
+
+def _object(properties: dict[str, Any], *needed: str) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(needed), "additionalProperties": False}
+
+
+def _asking(summary: str, body: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    refused = {str(status): {"description": meaning} for status, meaning in _REFUSED.items()}
+    return {
+        "summary": summary,
+        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
+        "responses": {"200": {"description": "Done.", "content": {"application/json": {"schema": answer}}}, **refused},
+    }
+
+
+def _reading(summary: str, kind: str) -> dict[str, Any]:
+    return {"summary": summary, "responses": {"200": {"description": "The answer.", "content": {kind: {}}}}}
+
+
+def _fields(one: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the keys of body and answer, in words."""
+    if "requestBody" not in one:
+        return []
+    body = one["requestBody"]["content"]["application/json"]["schema"]
+    answer = one["responses"]["200"]["content"]["application/json"]["schema"]
+    return [("asks", ", ".join(body["properties"])), ("answers", ", ".join(answer["properties"]))]

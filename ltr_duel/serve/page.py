@@ -1,0 +1,100 @@
+"""The page at ``/``: where the experiment stands, for people. It is made on the server, and loads nothing."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+
+from ltr_duel.analysis import render_page
+from ltr_duel.live import State
+
+_TEMPLATE = Path(__file__).parent / "templates" / "experiment.html"
+_MOST = 12  # rankers of the matrix; the others are in /state
+
+
+def experiment_page(state: State) -> str:
+    """Return the page as HTML."""
+    order = sorted(range(len(state.rankers)), key=lambda k: -float(state.exposure[k]))
+    shown = order[:_MOST]
+    return render_page(
+        _TEMPLATE,
+        title=state.name,
+        state=state,
+        sentence=state.sentence,
+        lines=_lines(state),
+        facts=_facts(state),
+        rankers=[_ranker(state, k) for k in order],
+        heads=[state.rankers[k] for k in shown],
+        rows=[(state.rankers[i], [_cell(state, i, j) for j in shown]) for i in shown],
+        left_out=len(order) - len(shown),
+        confidence=f"{state.confidence:.4g}",
+    )
+
+
+def _lines(state: State) -> list[str]:
+    """Say who is ahead, and what it has cost."""
+    if not state.steps:
+        return ["Nothing is known yet."]
+    chance = float(state.probability[state.rankers.index(state.winner)])
+    lines = [f"So far {state.winner} leads: it beats all others with probability {_chance(chance)}."]
+    if state.recommended != state.winner:
+        lines.append(f"The policy recommends {state.recommended}.")
+    return lines
+
+
+def _facts(state: State) -> dict[str, str]:
+    to_go, bound = state.impressions_to_go, state.regret_bound
+    return {
+        "pages shown": f"{state.pages:,}",
+        "with clicks": _share(state.clicked, state.pages),
+        "without": _share(state.unclicked, state.pages),
+        "expired": _share(state.expired, state.pages),
+        "open": f"{state.open:,}",
+        "steps of the policy": f"{state.steps:,}",
+        "regret": "no bound yet" if math.isinf(bound) else f"at most {bound:,.1f}, {_per_page(bound, state.pages)}",
+        "impressions to go": "none" if to_go == 0 else "cannot be said" if math.isinf(to_go) else f"about {to_go:,.0f}",
+        "policy": state.policy,
+        "compared by": f"{state.method} ({state.outcome})",
+        "running since": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(state.started)),
+    }
+
+
+def _ranker(state: State, k: int) -> dict[str, str | float]:
+    """Return a row of the table of pulls, with the length of its bar in percent."""
+    pulls, exposure = int(state.pulls[k]), float(state.exposure[k])
+    return {
+        "name": state.rankers[k],
+        "pulls": f"{pulls:,}",
+        "exposure": _share(exposure, state.pages),
+        "chance": _chance(float(state.probability[k])),
+        "bar": round(100 * exposure / max(1.0, float(state.exposure.max())), 2),
+    }
+
+
+def _cell(state: State, i: int, j: int) -> dict[str, str]:
+    """Return what the row's ranker did against the column's."""
+    if i == j:
+        return {"kind": "same", "mean": "", "interval": "", "counts": ""}
+    wins, losses, ties = (int(n) for n in (state.wins[i, j], state.wins[j, i], state.ties[i, j]))
+    if wins + losses + ties == 0:
+        return {"kind": "unmet", "mean": "-", "interval": "never met", "counts": ""}
+    low, high = float(state.low[i, j]), float(state.high[i, j])
+    return {
+        "kind": "won" if low > 0 else "lost" if high < 0 else "open",
+        "mean": f"{float(state.mean[i, j]):+.3f}",
+        "interval": f"{low:+.2f} to {high:+.2f}",
+        "counts": f"{wins:,} : {losses:,}, {ties:,} ties",
+    }
+
+
+def _share(part: float, whole: float) -> str:
+    return f"{part:,.0f} ({part / whole:.1%})" if whole else f"{part:,.0f}"
+
+
+def _per_page(bound: float, pages: int) -> str:
+    return f"{bound / max(1, pages):.3f} a page"
+
+
+def _chance(chance: float) -> str:
+    return "> 0.999" if chance > 0.999 else "< 0.001" if chance < 0.001 else f"{chance:.3f}"

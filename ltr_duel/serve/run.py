@@ -1,0 +1,126 @@
+"""The service as a process: opens the experiment, listens, and ends tidily."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from ltr_duel.core import InputError, cause
+from ltr_duel.interleaving import METHODS, interleave
+from ltr_duel.live import Experiment, Settings, read_settings
+from ltr_duel.serve.app import make_app
+from ltr_duel.serve.events import EventLog, forward_logging
+from ltr_duel.serve.keys import ApiKeys, read_api_keys, signing_keys
+from ltr_duel.serve.protocol import limited_protocol
+from ltr_duel.serve.settings import ServiceSettings, service_settings
+
+_GRACE = 10  # seconds that open requests get
+
+
+def run_service(
+    path: str | Path,
+    *,
+    host: str = "",
+    port: int | None = None,
+    ready: Callable[[str], None] = print,
+) -> None:
+    """Serve the experiment of a file until SIGTERM or SIGINT comes, which is raised again after a tidy end.
+
+    Parameters
+    ----------
+    path : path
+        Settings, see `read_settings` of `ltr_duel.live`.
+    host : str
+        In place of the one in the file.
+    port : int, optional
+        In place of the one in the file; 0 for any free one.
+    ready : function
+        Called with the address once the service listens.
+
+    Raises
+    ------
+    InputError
+        For settings that are not legal, keys that are missing, a store that cannot be opened, or an address that
+        cannot be listened on.
+
+    Examples
+    --------
+    It does not return before a signal.
+
+    >>> callable(run_service)
+    True
+    """
+    path = Path(path)
+    settings = read_settings(path)
+    given = {**({"host": host} if host else {}), **({} if port is None else {"port": port})}
+    service = service_settings({**settings.serve, **given}, str(path))
+    api_keys = ApiKeys(read_api_keys(path.parent / service.api_key_file if service.api_key_file else None))
+    keys = signing_keys(path.parent / service.key_file if service.key_file else None)
+    log = EventLog()
+    _compile(settings)
+    with Experiment.open(path.parent / service.store, settings, keys=keys) as experiment:
+        app = make_app(experiment, service, api_keys, log)
+        with _listening(service) as listener:
+            forward_logging("uvicorn.error", log)
+            address = listener.getsockname()
+            log.write("start", experiment=settings.name, host=address[0], port=address[1], pages=experiment.pages)
+            url = f"http://{f'[{address[0]}]' if ':' in address[0] else address[0]}:{address[1]}"
+            server = _Server(_config(app, service), ready=lambda: ready(url))
+            try:
+                server.run([listener])
+            finally:
+                log.write("stop", pages=experiment.pages)
+
+
+def _compile(settings: Settings) -> None:
+    """Draw and credit a page for nobody, so that the first user does not wait for a compiler."""
+    method = METHODS.configure(settings.method).component
+    for rankers in ("ab", "abc") if method.slates else ("ab",):
+        page = interleave({name: [1, 2] for name in rankers}, settings.method, top=settings.top, seed=0)
+        page.credit([1])
+
+
+class _Server(uvicorn.Server):
+    """Says when it listens."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+
+def _config(app: object, settings: ServiceSettings) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]  # an ASGI application
+        http=limited_protocol(settings),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=settings.idle_seconds,  # type: ignore[arg-type]  # any number of seconds
+        timeout_graceful_shutdown=_GRACE,
+    )
+
+
+def _listening(settings: ServiceSettings) -> socket.socket:
+    """Return a socket that is bound."""
+    host = "127.0.0.1" if settings.host == "localhost" else settings.host
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, settings.port))
+    except OSError as error:
+        listener.close()
+        what = "another program listens there" if error.errno == errno.EADDRINUSE else cause(error)
+        raise InputError(f"cannot listen on {host}, port {settings.port}: {what}") from None
+    return listener

@@ -1,0 +1,87 @@
+"""The one thread that asks the experiment: what came in while it was at work is its next batch, durable at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from ltr_duel.live import BusyError, Decide, Experiment, Record, State
+from ltr_duel.serve.metrics import Metrics
+
+_MOST = 256  # requests of a batch: the next ones must not wait for long
+_STATE_LASTS = 1.0  # seconds
+
+
+class Worker:
+    """Takes requests from the loop, and gives answers once they are on the disk.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    waiting : int
+        Requests that may wait; more are refused.
+    metrics : Metrics
+    """
+
+    def __init__(self, experiment: Experiment, waiting: int, metrics: Metrics) -> None:
+        self._experiment, self._room, self._metrics = experiment, waiting, metrics
+        self._thread = ThreadPoolExecutor(1, "experiment")
+        self._waiting: deque[tuple[Decide | Record, asyncio.Future[Any]]] = deque()
+        self._runs: asyncio.Task[None] | None = None
+        self._state: tuple[float, asyncio.Future[State]] | None = None
+
+    async def ask(self, request: Decide | Record) -> Any:
+        """Return the answer to a request; it is durable then.
+
+        Raises
+        ------
+        InputError
+            What the experiment says against it; `BusyError` where too many wait, `StoreError` where it cannot be kept.
+        """
+        if len(self._waiting) >= self._room:
+            raise BusyError("too many requests wait for an answer")
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.append((request, future))
+        if self._runs is None:
+            self._runs = asyncio.create_task(self._work())
+        return await future
+
+    async def state(self) -> State:
+        """Return the state of the experiment, at most a second old."""
+        loop = asyncio.get_running_loop()
+        if self._state is None or loop.time() > self._state[0] + _STATE_LASTS:  # in a thread of its own: it takes long
+            self._state = loop.time(), loop.run_in_executor(None, self._experiment.state)
+        return await asyncio.shield(self._state[1])
+
+    async def expire(self) -> int:
+        """Close the pages past their deadline; return how many."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._experiment.expire)
+
+    async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._waiting:
+            batch = [self._waiting.popleft() for _ in range(min(_MOST, len(self._waiting)))]
+            began = loop.time()
+            try:
+                answers: Any = await loop.run_in_executor(
+                    self._thread, self._experiment.answer, [request for request, _ in batch]
+                )
+            except Exception as error:  # StoreError, or what nobody expected: whoever waits must hear of it
+                answers = [error] * len(batch)
+            self._metrics.batch(len(batch), loop.time() - began)
+            for (_, future), answer in zip(batch, answers, strict=True):
+                if future.done():
+                    continue  # who asked has gone
+                if isinstance(answer, Exception):
+                    future.set_exception(answer)
+                else:
+                    future.set_result(answer)
+        self._runs = None
+
+    async def close(self) -> None:
+        """Answer what waits, and end the thread."""
+        if self._runs is not None:
+            await self._runs
+        await asyncio.to_thread(self._thread.shutdown)

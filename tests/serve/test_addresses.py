@@ -1,0 +1,195 @@
+"""What each address of the service answers."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+
+import pytest
+
+from ltr_duel.core import InputError
+from ltr_duel.serve import ApiKeys, ServiceSettings, make_app, service_settings
+from ltr_duel.serve.keys import read_api_keys, signing_keys
+from tests.serve.asgi import LISTS, Service, using
+
+KEY = "0123456789abcdef"
+READ = ("/", "/state", "/metrics", "/openapi.json", "/docs")
+
+
+def test_a_page_is_decided_and_its_clicks_are_counted(tmp_path):
+    async def story(service):
+        page = await service.decide()
+        assert set(page) == {"page", "token", "expires", "rankers"}
+        assert len(page["rankers"]) == 2
+        assert set(page["page"]) <= {one for name in page["rankers"] for one in LISTS[name]}
+        assert page["expires"] == service.clock.now + 1800
+        said = await service.clicks(page["token"], page["page"][:1])
+        assert (said.status, said.json) == (200, {"recorded": True})
+        return (await service.call("GET", "/state")).json
+
+    state = using(Service(tmp_path), story)
+    assert (state["pages"], state["clicked"], state["open"], state["steps"]) == (1, 1, 0, 1)
+
+
+def test_ids_that_are_numbers_come_back_as_numbers(tmp_path):
+    lists = {"bm25": [1, 2, 3], "dense": [3, 2], "mixed": [2, 9]}
+
+    async def story(service):
+        page = await service.decide(lists=lists)
+        assert {type(one) for one in page["page"]} == {int}
+        assert (await service.clicks(page["token"], page["page"][:1])).status == 200
+
+    using(Service(tmp_path), story)
+
+
+def test_an_experiment_goes_on_after_a_restart(tmp_path):
+    async def first(service):
+        return await service.decide()
+
+    async def second(service):
+        assert (await service.clicks(page["token"], [])).status == 200
+        return (await service.call("GET", "/state")).json
+
+    page = using(Service(tmp_path), first)
+    state = using(Service(tmp_path), second)
+    assert (state["pages"], state["unclicked"], state["open"]) == (1, 1, 0)
+
+
+def test_only_who_brings_a_key_is_answered(tmp_path):
+    as_password = base64.b64encode(f"anybody:{KEY}".encode()).decode()
+
+    async def story(service):
+        for path in READ:
+            said = await service.call("GET", path)
+            assert said.status == 401 and "Bearer" in said.headers["www-authenticate"]
+            for header in (f"Bearer {KEY}x", f"Basic {KEY}", "Bearer", "Bearer ", KEY, "Basic !!", "\xff"):
+                assert (await service.call("GET", path, headers={"authorization": header})).status == 401
+            for header in (f"Bearer {KEY}", f"bearer  {KEY}", f"Basic {as_password}"):
+                assert (await service.call("GET", path, headers={"authorization": header})).status == 200
+        asked = {"query": "q", "rankings": LISTS}
+        assert (await service.call("POST", "/decide", asked)).status == 401
+        assert (await service.call("POST", "/decide", asked, headers={"authorization": f"Bearer {KEY}"})).status == 200
+        assert (await service.call("GET", "/health")).status == 200
+        assert service.experiment.pages == 1
+
+    using(Service(tmp_path, keys=["fedcba9876543210", KEY]), story)
+
+
+def test_without_a_key_only_this_machine_may_ask(tmp_path):
+    async def story(service):
+        for host in ("localhost", "localhost:8080", "127.0.0.1", "127.8.0.1:1", "[::1]:8080", "LOCALHOST"):
+            assert (await service.call("GET", "/state", headers={"host": host})).status == 200
+        for host in ("", "example.org", "192.168.0.1:8080", "localhost.example.org", "[::2]", "127.0.0.1.example.org"):
+            assert (await service.call("GET", "/state", headers={"host": host})).status == 403
+
+    service = Service(tmp_path)
+    with pytest.raises(InputError, match="other machines could ask"):
+        make_app(service.experiment, ServiceSettings(host="0.0.0.0"))
+    make_app(service.experiment, ServiceSettings(host="0.0.0.0"), ApiKeys([KEY]))
+    using(service, story)
+
+
+def test_metrics_count_what_was_asked(tmp_path):
+    async def story(service):
+        for _ in range(3):
+            await service.decide()
+        await service.call("GET", "/nothing")
+        return (await service.call("GET", "/metrics")).body.decode()
+
+    text = using(Service(tmp_path), story)
+    line = re.compile(r'[a-z_]+(\{[a-z]+="[^"\n]*"(,[a-z]+="[^"\n]*")*\})? [-+0-9.eInf]+')
+    assert all(line.fullmatch(one) for one in text.splitlines() if not one.startswith("# "))
+    assert 'ltr_duel_requests_total{path="/decide",status="200"} 3\n' in text
+    assert 'ltr_duel_requests_total{path="",status="404"} 1\n' in text
+    assert "\nltr_duel_pages_total 3\n" in text and "\nltr_duel_open_pages 3\n" in text
+    assert 'ltr_duel_request_seconds_bucket{path="/decide",le="+Inf"} 3\n' in text
+
+
+def test_the_description_names_every_address_and_ranker(tmp_path):
+    async def story(service):
+        described = (await service.call("GET", "/openapi.json")).json
+        page = (await service.call("GET", "/docs")).body.decode()
+        return described, page
+
+    described, page = using(Service(tmp_path), story)
+    assert set(described["paths"]) == {"/", "/decide", "/clicks", "/state", "/health", "/metrics"}
+    body = described["paths"]["/decide"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert set(body["properties"]["rankings"]["required"]) == set(LISTS)
+    assert "POST /decide" in page and "<script" not in page
+
+
+def test_the_log_holds_no_query_unless_asked(tmp_path):
+    async def story(service):
+        page = await service.decide("secret words")
+        await service.clicks(page["token"], [])
+        return page["token"]
+
+    for asked in (False, True):
+        service = Service(tmp_path, limits={"log_queries": asked})
+        token = using(service, story)
+        lines = [json.loads(line) for line in service.log.getvalue().splitlines()]
+        assert [(one["path"], one["status"]) for one in lines] == [("/decide", 200), ("/clicks", 200)]
+        assert ("secret words" in service.log.getvalue()) == asked
+        assert token not in service.log.getvalue()
+
+
+def test_pages_past_their_deadline_are_closed_without_being_asked(tmp_path, monkeypatch):
+    import asyncio
+
+    monkeypatch.setattr("ltr_duel.serve.app._EVERY", 0.01)
+
+    async def story(service):
+        page = await service.decide()
+        service.clock.now += 1801
+        await asyncio.sleep(0.2)
+        assert service.experiment.open_pages == 0
+        return (await service.clicks(page["token"], [])).status
+
+    assert using(Service(tmp_path), story) == 410
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ({"prot": 1}, "no key 'prot'; did you mean 'port'?"),
+        ({"port": 70000}, "serve.port: the value must be between 0 and 65535, not 70000"),
+        ({"host": "example.org"}, "must be an address such as 127.0.0.1"),
+        ({"log": "some"}, "no kind of requests to log 'some'"),
+        ({"answer_seconds": float("nan")}, "must be between"),
+    ],
+)
+def test_settings_that_are_not_legal_are_named(table, sentence):
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        service_settings(table, "live.toml")
+
+
+def test_keys_are_read_from_files_and_the_environment(tmp_path, monkeypatch):
+    monkeypatch.delenv("LTR_DUEL_API_KEY", raising=False)
+    assert read_api_keys(None) == []
+    monkeypatch.setenv("LTR_DUEL_API_KEY", KEY)
+    assert read_api_keys(None) == [KEY]
+    path = tmp_path / "keys"
+    path.write_text(f"{KEY}\n\n  {KEY[::-1]}\n")
+    assert read_api_keys(path) == [KEY, KEY[::-1]]
+    for content, sentence in (
+        (b"", "no API key"),
+        (b"short\n", "at least 16"),
+        (b"\xff" * 20, "ASCII"),
+        (b"k" * 10**6, "most"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=sentence) as error:
+            read_api_keys(path)
+        assert "short" not in str(error.value)
+    with pytest.raises(InputError, match="No such file"):
+        read_api_keys(tmp_path / "nowhere")
+
+
+def test_secrets_that_sign_tokens_are_made_once_and_for_their_owner(tmp_path):
+    path = tmp_path / "live.keys"
+    made = signing_keys(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert dict(made) == dict(signing_keys(path)) and len(made["first"]) == 32
+    with pytest.raises(InputError, match="No such file"):
+        signing_keys(tmp_path / "nowhere" / "live.keys")

@@ -1,0 +1,75 @@
+"""The page at ``/``, as people and their browsers see it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.papers.browser import look_at
+from tests.serve.asgi import RANKERS, Service, using
+
+NASTY = ("<img src=https://example.com/x.png onerror=alert(1)>", "x" * 150, 'ranker & "quotes" \' {{ 7 * 7 }}')
+
+
+async def used(service, pages=60):
+    """Let the last ranker win on all pages but the last three, which stay open."""
+    lists = {name: [f"{name}{k}" for k in range(5)] for name in service.experiment.settings.rankers}
+    best = service.experiment.settings.rankers[-1]
+    for k in range(pages):
+        page = await service.decide(lists=lists)
+        if k < pages - 3:
+            await service.clicks(page["token"], [one for one in page["page"] if one.startswith(best)])
+
+
+def page_of(folder, *, pages=60, **settings):
+    """Return the answer, and the state that it shows."""
+
+    async def story(service):
+        await used(service, pages)
+        return await service.call("GET", "/"), service.experiment.state()
+
+    return using(Service(folder, **settings), story)
+
+
+def test_the_page_says_what_the_state_is(tmp_path):
+    said, state = page_of(tmp_path)
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", said.body.decode()))
+    assert f"pages shown {state.pages}" in text and f"open {state.open}" in text
+    assert state.sentence in text
+    for k, name in enumerate(RANKERS):
+        assert re.search(rf"{name} {state.exposure[k]:,.0f} \([0-9.]+%\) {state.pulls[k]} ", text)
+    low, high = state.low[0, 2], state.high[0, 2]
+    assert f"{state.mean[0, 2]:+.3f} {low:+.2f} to {high:+.2f}" in text
+    assert f"{state.wins[2, 0]} : {state.wins[0, 2]}, {state.ties[0, 2]} ties" in text
+
+
+def test_a_page_loads_nothing_runs_nothing_and_comes_again(tmp_path):
+    said, _ = page_of(tmp_path, pages=4)
+    text = said.body.decode()
+    assert said.headers["refresh"] == "10"
+    assert said.headers["content-security-policy"].startswith("default-src 'none'")
+    assert "script-src" not in said.headers["content-security-policy"]
+    assert "<script" not in text and not re.search(r"(src|href)=\"(?!data:)", text)
+
+
+def test_names_are_shown_as_they_are_and_never_run(tmp_path):
+    said, _ = page_of(tmp_path, rankers=NASTY, name="</title><script>alert(1)</script>", pages=6)
+    text = said.body.decode()
+    assert "<img" not in text and "<script" not in text and "{{ 7 * 7 }}" in text
+
+
+@pytest.mark.parametrize(
+    ("path", "pages", "rankers", "width"),
+    [("/", 30, NASTY, 390), ("/", 30, NASTY, 1200), ("/", 0, RANKERS, 390), ("/docs", 0, RANKERS, 390)],
+)
+def test_a_browser_shows_the_pages(tmp_path, path, pages, rankers, width):
+    async def story(service):
+        await used(service, pages)
+        return await service.call("GET", path)
+
+    (tmp_path / "store").mkdir()
+    text = using(Service(tmp_path / "store", rankers=rankers), story).body.decode()
+    seen = look_at(text, tmp_path, width)
+    assert seen["console"] == [] and seen["outside"] == [] and seen["loaded"] == []
+    assert seen["page"] <= seen["width"] == width

@@ -1,0 +1,155 @@
+"""The service as a process: killed under load, started again, told to stop. On 127.0.0.1 only."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from contextlib import contextmanager, suppress
+
+import numpy as np
+import pytest
+
+from ltr_duel.cli.main import main
+from ltr_duel.core import InputError
+from ltr_duel.live import Experiment
+from ltr_duel.replay import SimulatedUsers, replay
+from ltr_duel.replay.client import Connection, address_of
+from ltr_duel.replay.replaying import Replay
+from tests.conftest import hear_interrupts, random_rankings
+
+CONFIG = """
+[experiment]
+name = "killed"
+rankers = ["ranker 0", "ranker 1", "ranker 2"]
+policy = "rucb"
+
+[serve]
+key_file = "live.keys"
+port = 0
+"""
+
+
+@contextmanager
+def process(folder, *, ends_with):
+    """Serve the experiment in the folder; yield the address and the process."""
+    words = [sys.executable, "-m", "ltr_duel.cli.main", "serve", str(folder / "live.toml")]
+    with (folder / "log").open("ab") as log:
+        running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True, preexec_fn=hear_interrupts)
+    try:
+        said = running.stdout.readline()
+        assert said.startswith("listening on "), (folder / "log").read_text()
+        yield said.split()[-1], running
+        assert running.wait(60) == ends_with
+    finally:
+        running.kill()
+        running.wait()
+        running.stdout.close()
+
+
+def users(seed):
+    return SimulatedUsers(random_rankings(3, n_queries=20, n_docs=8, grades=3), seed=seed)
+
+
+def state_of(url):
+    with urllib.request.urlopen(f"{url}/state", timeout=60) as answer:
+        return json.load(answer)
+
+
+def counted(url, pages, concurrency):
+    """Replay until it ends or the service does; return what was acknowledged."""
+    acknowledged = {"/decide": 0, "/clicks": 0}
+
+    class Counting(Connection):
+        async def post(self, path, body):
+            answer = await super().post(path, body)
+            acknowledged[path] += answer.status == 200
+            return answer
+
+    run = Replay(
+        users(1),
+        lambda: Counting(address_of(url)),
+        pages,
+        0.0,
+        np.random.default_rng(0),
+    )
+    with suppress(InputError):  # it was killed
+        asyncio.run(run.all(concurrency))
+    return acknowledged
+
+
+def killed_under_load(folder, seconds):
+    """Kill a service so long after it got its first request; see that it knows what it acknowledged."""
+    with process(folder, ends_with=-signal.SIGKILL) as (url, running):
+        before = state_of(url)
+        threading.Timer(seconds, running.kill).start()
+        acknowledged = counted(url, 10**6, 8)
+    began = time.monotonic()
+    with Experiment.open(folder / "live.db") as experiment:
+        state = experiment.state()
+    decided = state.pages - before["pages"]
+    reported = state.clicked + state.unclicked - before["clicked"] - before["unclicked"]
+    assert acknowledged["/decide"] <= decided <= acknowledged["/decide"] + 8  # those that were on their way
+    assert acknowledged["/clicks"] <= reported <= acknowledged["/clicks"] + 8
+    return time.monotonic() - began
+
+
+def test_a_service_that_is_killed_under_load_forgets_nothing_and_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr("ltr_duel.replay.replaying._TRIES", 1)
+    (tmp_path / "live.toml").write_text(CONFIG)
+    killed_under_load(tmp_path, 0.7)
+    with process(tmp_path, ends_with=128 + signal.SIGTERM) as (url, running):
+        before = state_of(url)
+        found = replay(users(2), url, steps=40, concurrency=4)
+        state = state_of(url)
+        assert (found.pages, state["pages"] - before["pages"]) == (40, 40)
+        running.send_signal(signal.SIGTERM)
+    log = (tmp_path / "log").read_text()
+    assert "Traceback" not in log and log.strip().endswith("ltr-duel: terminated")
+    events = [json.loads(line)["event"] for line in log.splitlines() if line.startswith("{")]
+    assert events == ["start", "start", "stop"]
+
+
+@pytest.mark.long
+def test_a_full_disk_is_refused_and_nothing_acknowledged_is_lost(tmp_path, monkeypatch):
+    monkeypatch.setattr("ltr_duel.replay.replaying._TRIES", 1)
+    (tmp_path / "live.toml").write_text(CONFIG)
+    with process(tmp_path, ends_with=128 + signal.SIGTERM) as (url, running):
+        before = resource.prlimit(running.pid, resource.RLIMIT_FSIZE, (2_000_000, resource.RLIM_INFINITY))
+        acknowledged = counted(url, 10**6, 4)  # until it is refused
+        with pytest.raises(InputError, match="503"):
+            replay(users(3), url, steps=1)
+        resource.prlimit(running.pid, resource.RLIMIT_FSIZE, before)
+        monkeypatch.setattr("ltr_duel.replay.replaying._TRIES", 8)
+        assert replay(users(4), url, steps=20).pages == 20
+        state = state_of(url)
+        running.send_signal(signal.SIGTERM)
+    assert acknowledged["/decide"] > 20
+    assert state["pages"] == acknowledged["/decide"] + 20
+    assert state["clicked"] + state["unclicked"] == acknowledged["/clicks"] + 20
+    assert "Traceback" not in (tmp_path / "log").read_text()
+
+
+@pytest.mark.long
+def test_a_service_that_is_killed_fifty_times_forgets_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("ltr_duel.replay.replaying._TRIES", 1)
+    (tmp_path / "live.toml").write_text(CONFIG)
+    rng = np.random.default_rng(5)
+    assert max(killed_under_load(tmp_path, float(rng.uniform(0.05, 1.5))) for _ in range(50)) < 10
+
+
+def test_serving_without_its_packages_is_one_sentence(tmp_path, monkeypatch, capfd):
+    for name in [name for name in sys.modules if re.match(r"ltr_duel\.serve\.(run|app)$", name)]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(SystemExit) as ended:
+        main("serve", str(tmp_path / "live.toml"))
+    assert ended.value.code == 2
+    assert "pip install 'ltr-duel[serve]'" in capfd.readouterr().err

@@ -1,0 +1,189 @@
+"""Connections: what is no HTTP, too slow, too large or too much is refused. On 127.0.0.1 only."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+import time
+
+import pytest
+import uvicorn
+
+from ltr_duel.core import InputError
+from ltr_duel.replay.client import Connection, address_of
+from ltr_duel.serve import ServiceSettings, run_service
+from ltr_duel.serve.run import _config, _listening
+from tests.serve.asgi import LISTS, Service
+from tests.serve.attacks import malformed, random_attacks
+
+ASKED = json.dumps({"query": "q", "rankings": LISTS}).encode()
+LIMITS = {"port": 0, "header_seconds": 0.3, "body_seconds": 0.3, "idle_seconds": 1.0, "connections": 20, "log": "none"}
+
+
+def serving(folder, story, **limits):
+    """Run a story with a service that listens, given its port."""
+    service = Service(folder, limits={**LIMITS, **limits})
+
+    async def whole():
+        with _listening(service.limits) as listener:
+            server = uvicorn.Server(_config(service.app, service.limits))
+            server.capture_signals = contextlib.nullcontext
+            runs = asyncio.create_task(server.serve([listener]))
+            while not server.started:
+                await asyncio.sleep(0.01)
+            try:
+                return await story(service, listener.getsockname()[1])
+            finally:
+                server.should_exit = True
+                await runs
+
+    try:
+        return asyncio.run(whole())
+    finally:
+        service.experiment.close()
+
+
+async def send(port, *parts, pause=0.0):
+    """Send bytes, with a pause before each but the first, and return all that comes until the connection ends."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    answer = asyncio.create_task(_all_of(reader))
+    try:
+        for k, part in enumerate(parts):
+            if k:
+                await asyncio.sleep(pause)
+            if not answer.done():
+                writer.write(part)
+        return await asyncio.wait_for(answer, 60)
+    finally:
+        writer.close()
+
+
+async def _all_of(reader):
+    parts = []
+    with contextlib.suppress(ConnectionError):  # it may end while there is still something to send
+        while part := await reader.read(65536):
+            parts.append(part)
+    return b"".join(parts)
+
+
+def status_of(answer):
+    """Return the status of an answer whose body is one sentence."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    said = json.loads(body)
+    assert set(said) == {"error"} and "Traceback" not in said["error"]
+    return int(head.split()[1])
+
+
+def head(length, more=""):
+    lines = ["POST /decide HTTP/1.1", "host: 127.0.0.1", "content-type: application/json", f"content-length: {length}"]
+    return "\r\n".join([*lines, f"{more}\r\n"]).encode()
+
+
+@pytest.mark.parametrize(
+    ("parts", "pause", "status"),
+    [
+        ([b"hello\r\n\r\n"], 0, 400),
+        ([b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"], 0, 400),  # TLS
+        ([b"GET / HTTP/9.9\r\n\r\n"], 0, 400),
+        ([b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n"], 0, 400),
+        ([b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\n\r\n"], 0, 431),
+        ([b"GET / HTTP/1.1\r\nx: " + b"a" * 20_000], 0, 431),
+        ([b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 9000 + b"\r\n"], 0, 431),
+        ([], 0, 408),
+        ([b"GET / HT"], 0, 408),
+        ([b"GET / HTTP/1.1\r\n", *[b"x: y\r\n"] * 20], 0.05, 408),
+        ([head(100), *[b" "] * 20], 0.05, 408),
+        ([head(1_000_000)], 0, 413),
+        ([head(3, "connection: close\r\n") + b"{}}"], 0, 400),
+        ([b"GET /state HTTP/1.1\r\nhost: example.org\r\nconnection: close\r\n\r\n"], 0, 403),
+    ],
+)
+def test_what_is_no_good_request_is_refused_and_the_connection_ends(tmp_path, parts, pause, status):
+    async def story(service, port):
+        assert status_of(await send(port, *parts, pause=pause)) == status
+        assert service.experiment.pages == 0
+
+    serving(tmp_path, story)
+
+
+def test_a_connection_that_is_kept_answers_one_request_after_the_other_and_ends_when_it_is_idle(tmp_path):
+    async def story(service, port):
+        whole = head(len(ASKED)) + ASKED
+        answer = await send(port, whole * 3)  # at once
+        assert len(re.findall(rb"HTTP/1.1 200 OK", answer)) == 3
+        assert service.experiment.pages == 3
+
+    serving(tmp_path, story)
+
+
+def test_connections_above_the_limit_are_refused(tmp_path):
+    async def story(service, port):
+        held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(20)]
+        assert status_of(await send(port)) == 503
+        for _, writer in held:
+            writer.close()
+        await asyncio.sleep(0.1)
+        connection = Connection(address_of(f"http://127.0.0.1:{port}"))
+        assert (await connection.post("/decide", ASKED)).status == 200
+        connection.close()
+
+    serving(tmp_path, story, header_seconds=5.0)
+
+
+def under_attack(folder, requests):
+    """Return the slowest percent of the times of a good client while bad ones send what they like."""
+
+    async def story(service, port):
+        address, times = address_of(f"http://127.0.0.1:{port}"), []
+        connection = Connection(address)
+        page = json.loads((await connection.post("/decide", ASKED)).body)
+        bodies = [(one.path, one.body) for one in random_attacks(page["token"], page["page"], requests, seed=3)]
+        bodies += [(one.path, one.body) for one in malformed() if isinstance(one.body, bytes)]
+
+        async def attack(part):
+            one = Connection(address)
+            for path, body in part:
+                assert (await one.post(path, body)).status in (400, 403, 413)
+            one.close()
+
+        async def slow():
+            await send(port, b"GET / HT")
+
+        attackers = [asyncio.create_task(attack(bodies[k::4])) for k in range(4)]
+        attackers += [asyncio.create_task(slow()) for _ in range(10)]
+        while not all(one.done() for one in attackers):
+            began = time.perf_counter()
+            assert (await connection.post("/decide", ASKED)).status == 200
+            times.append(time.perf_counter() - began)
+        await asyncio.gather(*attackers)
+        connection.close()
+        return sorted(times)[int(0.99 * len(times))]
+
+    return serving(folder, story, connections=100)
+
+
+def test_other_clients_are_answered_while_bad_ones_ask(tmp_path):
+    assert under_attack(tmp_path, 200) < 5.0  # seconds: it must not stand still, however busy the machine is
+
+
+@pytest.mark.long
+def test_other_clients_are_not_delayed_by_ten_thousand_bad_requests(tmp_path):
+    assert under_attack(tmp_path, 10_000) < 0.1
+
+
+def test_an_address_that_is_taken_is_said(tmp_path, monkeypatch):
+    monkeypatch.delenv("LTR_DUEL_API_KEY", raising=False)
+    config = tmp_path / "live.toml"
+    config.write_text(
+        '[experiment]\nname = "t"\nrankers = ["a", "b"]\npolicy = "rucb"\n[serve]\nkey_file = "keys"\nport = %d\n'
+    )
+    with _listening(ServiceSettings(port=0)) as other:
+        other.listen()
+        port = other.getsockname()[1]
+        config.write_text(config.read_text() % port)
+        with pytest.raises(InputError, match=f"port {port}: another program listens there"):
+            run_service(config)
+        with pytest.raises(InputError, match="other machines could ask"):
+            run_service(config, host="0.0.0.0")

@@ -20,7 +20,7 @@ from ltr_duel.rankers import Rankings, evaluate_rankers
 
 _RACE_SHARE = 0.2  # of the chance of being wrong
 _DOUBT = 0.05  # error of the test by which a candidate is passed over as not sure enough
-_ROUNDS = (0.06, 0.12, 0.24)  # of the simulations
+_ROUNDS = (0.05, 0.1, 0.2)  # of the simulations
 _SHOWN = 5  # candidates with a curve
 _LEAST = 10  # runs of whatever is run
 _FACTORS = (2, 4, 8, 16, 32, 64)  # of the budget

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 import numpy as np
 import pytest
 
+from ltr_duel import serve
 from ltr_duel.cli.main import main
 from ltr_duel.core import InputError
 from ltr_duel.live import Experiment
@@ -59,6 +60,7 @@ def users(seed):
 
 
 def state_of(url):
+    time.sleep(1.2)  # a state is computed at most once a second
     with urllib.request.urlopen(f"{url}/state", timeout=60) as answer:
         return json.load(answer)
 
@@ -148,6 +150,8 @@ def test_a_service_that_is_killed_fifty_times_forgets_nothing(tmp_path, monkeypa
 def test_serving_without_its_packages_is_one_sentence(tmp_path, monkeypatch, capfd):
     for name in [name for name in sys.modules if re.match(r"ltr_duel\.serve\.(run|app)$", name)]:
         monkeypatch.delitem(sys.modules, name)
+    for name in ("run_service", "run", "make_app", "app"):  # what the package has loaded already
+        monkeypatch.delitem(serve.__dict__, name, raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(SystemExit) as ended:
         main("serve", str(tmp_path / "live.toml"))

@@ -13,7 +13,7 @@ from benchmarks.timing import machine
 
 def names() -> list[str]:
     modules = (module.name for module in pkgutil.iter_modules(benchmarks.__path__))
-    return [name for name in modules if name not in ("__main__", "timing")]
+    return [name for name in modules if name not in ("__main__", "timing", "advice_study")]
 
 
 def run() -> None:

@@ -178,3 +178,14 @@ def test_random_slates_count_each_pair_of_places_once():
     won[0, 1], won[0, 2], won[1, 2] = 1, -1, 1
     policy.update(state, params, 1, np.array([2, 0, 3, 0]), 3, won, None)
     assert np.argwhere(state.wins).tolist() == [[0, 3], [2, 0], [3, 2]] and state.wins.sum() == 3
+
+
+def test_round_robin_names_who_beats_most_and_of_several_who_won_most():
+    _, policy, params = POLICIES.configure("round_robin")
+    state = policy.init(4, 0, params)
+    state.wins[:] = [[0, 5, 0, 1], [1, 0, 5, 1], [1, 1, 0, 7], [1, 1, 2, 0]]  # 0 beats 1, 1 beats 2, 2 beats 0 and 3
+    assert policy.recommend(state, params) == 2
+    state.wins[2, 0] = 0
+    assert policy.recommend(state, params) == 2  # nobody beats two now; 2 won eight times, 1 seven, 0 six
+    state.wins[1, 0] = 3
+    assert policy.recommend(state, params) == 1

@@ -17,6 +17,7 @@ LITERAL = {
     "mdb:alpha=1,beta=4": mdb.Mdb,
     "random": random_baseline.RandomPair,
     "random_slate": random_baseline.RandomSlate,
+    "round_robin": random_baseline.RoundRobin,
     "sparring": boxes.Sparring,
     "thompson_sparring": boxes.ThompsonSparring,
     "exp3_sparring": boxes.Exp3Sparring,

@@ -1,4 +1,4 @@
-"""The random policies: a pair, or a set, that has nothing to do with anything."""
+"""The policies that learn nothing: a pair, or a set, that has nothing to do with anything."""
 
 from tests.reference.bandits.walk import Literal
 
@@ -18,3 +18,9 @@ class RandomSlate(Literal):
 
     def compared(self, first, second, outcome):
         pass
+
+
+class RoundRobin(Literal):
+    def select(self, t):
+        pairs = [(i, j) for i in range(self.k) for j in range(i + 1, self.k)]
+        return pairs[(t - 1) % len(pairs)]

@@ -1,0 +1,249 @@
+"""Is advice as sure as it says, and as good? Forty problems, each advised, and then tried with fresh users.
+
+    python -m benchmarks.advice_study DATA study.jsonl   # DATA holds MQ2008, NP2004, OHSUMED, MSLR_excerpt
+    python -m benchmarks.advice_study --report study.jsonl --picture docs/advice_reliability.png
+
+Each problem draws its rankers, users and budget from its number, so it may be done again alone; what is in the file is
+not done again. The claimed probability is confirmed by `simulate` with `Live`, which shares neither random numbers nor
+the oracles with `advise`. What the other candidates would have done is found by `try_candidates`, with other users.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from scipy import stats
+
+from ltr_duel.advice import advise, try_candidates
+from ltr_duel.analysis import markdown_table, save_figure
+from ltr_duel.core import stream
+from ltr_duel.data import Dataset, load_dataset, make_corpus
+from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.rankers import Rankings, feature_rankers, measure_by_query
+from ltr_duel.simulation import Live, simulate
+
+PROBLEMS = 40
+SETS = ("mdb", "multi_self_sparring")
+CANDIDATES = (  # the usual ones, and those of two more policies
+    *(
+        f"{policy}/{method}"
+        for policy in ("round_robin", "rucb", "double_thompson", "self_sparring", "winner_stays_strong", "versatile_db")
+        for method in ("team_draft", "probabilistic")
+    ),
+    *(
+        f"{policy}/{method}"
+        for policy in SETS
+        for method in ("team_draft", "sosm", "probabilistic", "pairwise_preference")
+    ),
+    "a/b",
+)
+DEFAULT = "rucb/team_draft"  # what one would take without advice
+SIZES = (3, 4, 5, 6, 8, 10, 12, 15, 20)
+BUDGETS = (5_000, 10_000, 20_000)
+LONG = ("NP2004", "long lists")  # hundreds of documents a query: the smallest budget, or it takes long
+USERS = (
+    ["perfect"],
+    ["navigational"],
+    ["informational"],
+    ["navigational"],
+    ["perfect", "navigational", "informational"],
+)
+CORPORA = ("MQ2008", "NP2004", "OHSUMED", "MSLR_excerpt", "few queries", "many grades", "long lists", "like MSLR")
+SHAPES = {
+    "few queries": {"queries": 25, "documents": 30, "features": 40, "grades": 3},
+    "many grades": {"queries": 200, "documents": 15, "features": 60, "grades": 5},
+    "long lists": {"queries": 80, "documents": 150, "features": 50, "grades": 2},
+    "like MSLR": {"queries": 300, "documents": 60, "features": 136, "grades": 5},
+}
+SIMULATIONS, FRESH = 50, 200
+SIEVE, HINDSIGHT = 10, 60  # runs of each candidate; then of those that lose little more than the best
+NEAR = 1.25
+MARGIN, CONFIDENCE = 0.01, 0.95
+
+
+def problem(number: int, data: Path) -> tuple[Rankings, list[str], int]:
+    """Return the rankers, the users and the budget of a problem."""
+    rng = stream(17, "advice study", number)
+    corpus = CORPORA[number % len(CORPORA)]
+    rankings = feature_rankers(corpus_named(corpus, data), drop_constant=True)
+    size = SIZES[int(rng.random() * len(SIZES))]
+    chosen = sorted(rng.permutation(len(rankings))[:size].tolist())
+    budget = BUDGETS[0 if corpus in LONG else int(rng.random() * len(BUDGETS))]
+    return rankings[chosen], USERS[number // len(CORPORA)], budget
+
+
+def corpus_named(name: str, data: Path) -> Dataset:
+    """Return a real corpus, or a synthetic one of some shape."""
+    if name in SHAPES:
+        return make_corpus(**SHAPES[name], seed=17, name=name)
+    return load_dataset(data / name / "Fold1")
+
+
+def study(number: int, data: Path) -> dict:
+    """Advise, and try."""
+    rankings, users, budget = problem(number, data)
+    common = {"budget": budget, "clicks": users, "margin": MARGIN, "confidence": CONFIDENCE, "jobs": 1}
+    began = time.perf_counter()
+    advice = advise(rankings, candidates=CANDIDATES, simulations=SIMULATIONS, seed=number, **common)
+    seconds = time.perf_counter() - began
+    row = {
+        "number": number, "corpus": CORPORA[number % len(CORPORA)], "users": users, "rankers": len(rankings),
+        "budget": budget, "seconds": seconds, "verdict": advice.verdict,
+    }  # fmt: skip
+    if advice.deploy is None:
+        return row
+    advised = advice.deploy
+    row |= {"advised": advised.candidate, "claims": [list(one.right) for one in advised.worlds]}
+    row |= {"claim": list(advised.worst.right), "runs": advised.worst.runs, "names": list(advice.names)}
+    row["seen"] = [fresh_hits(rankings, one, advised.candidate, budget, 1000 + number) for one in users]
+    first = try_candidates(rankings, advice.names, simulations=SIEVE, seed=2000 + number, **common)
+    first = [one for one in first if one.may_be_deployed]
+    limit = NEAR * min(one.worst.loss.value for one in first)
+    near = [
+        one.candidate for one in first if one.worst.loss.value <= limit or one.candidate in (advised.candidate, DEFAULT)
+    ]
+    row["sieved"] = {one.candidate: summary(one) for one in first if one.candidate not in near}
+    found = try_candidates(rankings, near, simulations=HINDSIGHT, seed=3000 + number, **common)
+    row["hindsight"] = {one.candidate: summary(one) for one in found}
+    return row
+
+
+def summary(row) -> dict:
+    """Return what one wants to know of a candidate."""
+    reach = (row.worst.loss.high - row.worst.loss.low) / 2
+    return {"right": row.worst.right.value, "loss": row.worst.loss.value, "reach": reach, "lost": row.worst.lost.value}
+
+
+def fresh_hits(rankings: Rankings, users: str, candidate: str, budget: int, seed: int) -> int:
+    """Return in how many fresh runs a right ranker is named, by the ordinary simulation."""
+    policy, method = candidate.split("/")
+    slates, pairs = (method, "team_draft") if policy in SETS else ("sosm", method)
+    ndcg = measure_by_query(rankings, "NDCG@10").mean(axis=1)
+    p = 0.5 + 0.5 * (ndcg[:, None] - ndcg)  # simulate wants to know by what regret is measured; it plays no part here
+    matrix = PreferenceMatrix(p, rankings.names)
+    live = Live(rankings, users, pairs=pairs, slates=slates)
+    runs = simulate(live, policy, horizon=budget, repetitions=FRESH, seed=seed, jobs=1, preferences=matrix).runs
+    right = ndcg >= ndcg.max() - MARGIN - 1e-12
+    return int(sum(right[run.recommended[-1]] for run in runs))
+
+
+def compatible(claim: list[float], hits: int) -> bool:
+    """Say whether the claimed interval covers what was seen: the two intervals, of claim and of fresh runs, meet."""
+    tail = (1 - CONFIDENCE) / 2
+    low = float(stats.beta.ppf(tail, hits, FRESH - hits + 1)) if hits else 0.0
+    high = float(stats.beta.ppf(1 - tail, hits + 1, FRESH - hits)) if hits < FRESH else 1.0
+    return claim[1] <= high and low <= claim[2]
+
+
+def best_in_hindsight(row: dict) -> tuple[str, float]:
+    """Return the candidate that loses least."""
+    found = row["hindsight"]
+    best = min(found, key=lambda name: found[name]["loss"])
+    return best, found[best]["loss"]
+
+
+def main() -> None:
+    """Do what is missing in the file, or report on it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", nargs="?", type=Path)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--report", action="store_true")
+    parser.add_argument("--picture", type=Path)
+    parser.add_argument("--only", type=int, nargs="*")
+    given = parser.parse_args()
+    rows = rows_in(given.file)
+    if given.report:
+        report(rows, given.picture)
+        return
+    for number in given.only or spread():
+        if number not in numbers_in(given.file):
+            row = study(number, given.data)
+            with given.file.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+            print(
+                number, row["corpus"], row["rankers"], row["budget"], row.get("advised"), row.get("claim"), flush=True
+            )
+
+
+def rows_in(file: Path) -> list[dict]:
+    """Return what is known, each problem once; several processes may add to the file."""
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return list({row["number"]: row for row in map(json.loads, lines)}.values())
+
+
+def numbers_in(file: Path) -> set[int]:
+    """Return the problems that are done."""
+    return {row["number"] for row in rows_in(file)}
+
+
+def spread() -> list[int]:
+    """Return the problems in an order in which early ones are of all kinds."""
+    return [(13 * k) % PROBLEMS for k in range(PROBLEMS)]
+
+
+def report(rows: list[dict], picture: Path | None) -> None:
+    """Print the tables, and draw what was claimed against what was seen."""
+    import pandas as pd
+
+    rows = sorted(rows, key=lambda row: row["number"])
+    table, claims, covered = [], [], []
+    for row in rows:
+        if "advised" not in row:
+            continue
+        for claim, hits in zip(row["claims"], row["seen"], strict=True):
+            claims.append((claim, hits / FRESH))
+            covered.append(compatible(claim, hits))
+        best, loss = best_in_hindsight(row)
+        own, default = row["hindsight"][row["advised"]], row["hindsight"][DEFAULT]
+        table.append(
+            {
+                "problem": f"{row['corpus']}, K = {row['rankers']}",
+                "users": row["users"][0] if len(row["users"]) == 1 else "all three",
+                "budget": f"{row['budget']:,}",
+                "advised": row["advised"],
+                "claimed": "{:.2f} ({:.2f} to {:.2f})".format(*row["claim"]),
+                "seen": f"{min(row['seen']) / FRESH:.2f}",
+                "loss": f"{own['loss']:.4f}",
+                "best in hindsight": f"{loss:.4f} ({best})" if best != row["advised"] else "the advised",
+                "default": f"{default['loss']:.4f}",
+                "within 10 %": own["loss"] - loss <= 0.1 * abs(loss),
+                "within noise": own["loss"] - loss <= own["reach"] + row["hindsight"][best]["reach"],
+                "against default": own["loss"] - default["loss"],
+                "noise": own["reach"] + default["reach"],
+            }
+        )
+    frame = pd.DataFrame(table)
+    worse = frame[frame["against default"] > frame["noise"]]
+    print(f"problems: {len(rows)}, of which {len(rows) - len(frame)} have nothing to find")
+    print(f"claims: {len(covered)}, covering what was seen: {sum(covered)} ({np.mean(covered):.1%})")
+    inside = [claim[1] <= seen <= claim[2] for claim, seen in claims]
+    print(f"holding the seen share itself, error and all: {sum(inside)} ({np.mean(inside):.1%})")
+    within, noise = frame["within 10 %"], frame["within noise"]
+    print(
+        f"within 10 % of the best in hindsight: {within.sum()} of {len(frame)}; or the noise: {(within | noise).sum()}"
+    )
+    print(f"worse than '{DEFAULT}': {(frame['against default'] > 0).sum()}, beyond the noise {len(worse)}\n")
+    print(markdown_table(frame.drop(columns=["against default", "noise", "within 10 %", "within noise"])))
+    if picture:
+        draw(claims, picture)
+
+
+def draw(claims: list, picture: Path) -> None:
+    """Draw claims with their intervals against the shares seen in fresh runs."""
+    ax = Figure(figsize=(5, 5), dpi=150, layout="constrained").add_subplot()
+    for (value, low, high), seen in claims:
+        ax.plot([low, high], [seen, seen], color="#0072B2", lw=0.8, alpha=0.6)
+        ax.plot(value, seen, "o", color="#0072B2", ms=4)
+    ax.plot([0, 1], [0, 1], color="#6b6b6b", lw=0.8, ls=":")
+    ax.set_xlabel("claimed probability, with its interval")
+    ax.set_ylabel(f"share right in {FRESH} fresh runs")
+    save_figure(ax, picture)
+
+
+if __name__ == "__main__":
+    main()

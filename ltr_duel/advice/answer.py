@@ -1,0 +1,245 @@
+"""What advice consists of: numbers with their intervals, for each candidate, in each world and in the worst of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from ltr_duel.advice.bounds import Estimate, mean, share
+from ltr_duel.advice.race import Round
+from ltr_duel.advice.trials import Trials
+from ltr_duel.core import IntVector
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VERSION = 1  # of the JSON
+
+
+class Reached(NamedTuple):
+    """The impressions after which something holds, to the end of the budget; None where it does not by then."""
+
+    value: int | None
+    low: int | None
+    high: int | None
+
+
+class Showing(NamedTuple):
+    """What runs of one candidate show. NDCG and regret are means per impression of the budget."""
+
+    users: str  # the click model; '' for the worst of all, number by number
+    runs: int  # in each world
+    right: Estimate  # Pr(the ranker named at the end is the best, or within the margin)
+    sure_at: Reached  # impressions from which on that has the confidence asked for
+    lost: Estimate  # NDCG of the best ranker, less that of the lists that users see
+    regret: Estimate  # NDCG of the best ranker, less that of the rankers compared
+    after: Estimate  # NDCG of the best ranker, less that of the ranker named
+    loss: Estimate  # what users lose over the budget and over as many impressions after it: lost + after
+    curve: tuple[Estimate, ...]  # `right` at each checkpoint
+
+
+class Row(NamedTuple):
+    """One candidate."""
+
+    candidate: str
+    may_be_deployed: bool
+    fresh: bool  # the runs are others than those of the race
+    worst: Showing
+    worlds: tuple[Showing, ...]
+
+
+class WhatIf(NamedTuple):
+    """One candidate in a world that is harder."""
+
+    change: str  # noisier, closer, cycle
+    candidate: str
+    users: str
+    runs: int
+    right: Estimate
+    lost: Estimate
+
+
+class Enough(NamedTuple):
+    """The budget that would do."""
+
+    candidate: str
+    users: str
+    runs: int
+    budget: int | None  # None: not even `tried`
+    tried: int
+    right: Estimate  # at `budget`, or at `tried`
+    named: str  # the ranker that is named most often there
+    named_gap: float  # and what it has less than the best
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """What to deploy, and how sure that is. `advise` makes it.
+
+    Parameters
+    ----------
+    verdict : {"deploy", "too small", "identical"}
+        Whether something reaches the confidence by the budget, nothing does, or all rankers are within the margin.
+    settings : dict
+        What was asked: corpus, rankers, click models, budget, confidence, margin, seed and so on, as JSON.
+    ndcg : dict
+        NDCG of each ranker by its name.
+    times : ndarray of int64, shape (C,)
+        Impressions at the checkpoints of the curves.
+    rows : tuple of Row
+        The advised candidate, the runner-up, three more, the others as far as the race took them.
+    rounds : tuple of Round
+        The race, with the positions of candidates in ``names``.
+    names : tuple of str
+        All candidates.
+    surest : str
+        The candidate that reaches the confidence where the advised one does not; '' if there is none.
+    what_if : tuple of WhatIf
+    enough : Enough or None
+        Where nothing reaches the confidence.
+    unsure : tuple of str
+        Rankers that the queries of the corpus cannot tell from the best.
+    live : dict
+        The settings that `ltr_duel.live` takes.
+
+    Examples
+    --------
+    See `advise`, which makes it.
+
+    >>> Advice.__name__
+    'Advice'
+    """
+
+    verdict: Literal["deploy", "too small", "identical"]
+    settings: dict[str, Any]
+    ndcg: dict[str, float]
+    times: IntVector = field(repr=False)
+    rows: tuple[Row, ...] = field(repr=False)
+    rounds: tuple[Round, ...] = field(repr=False)
+    names: tuple[str, ...] = field(repr=False)
+    surest: str
+    what_if: tuple[WhatIf, ...] = field(repr=False)
+    enough: Enough | None = field(repr=False)
+    unsure: tuple[str, ...] = field(repr=False)
+    live: dict[str, Any] = field(repr=False)
+
+    @property
+    def deploy(self) -> Row | None:
+        """The advised candidate; None where there is nothing to find."""
+        return self.rows[0] if self.rows else None
+
+    @property
+    def best(self) -> str:
+        """The best ranker by the grades (the first of several)."""
+        return max(self.ndcg, key=lambda name: self.ndcg[name])
+
+    @property
+    def as_good(self) -> tuple[str, ...]:
+        """The other rankers within the margin of the best."""
+        limit = self.ndcg[self.best] - self.settings["margin"] - 1e-12
+        return tuple(name for name, value in self.ndcg.items() if value >= limit and name != self.best)
+
+    def lines(self) -> list[str]:
+        """Return the answer in sentences."""
+        from ltr_duel.advice.sentences import advice_lines
+
+        return advice_lines(self)
+
+    def table(self) -> pd.DataFrame:
+        """Return the candidates as a table of texts."""
+        from ltr_duel.advice.tables import candidates_table
+
+        return candidates_table(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as JSON; what is not finite is null."""
+        found = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        found |= {
+            "rounds": [
+                {"runs": one.runs, "left": [self.names[k] for k in one.left],
+                 "dropped": [self.names[k] for k in one.dropped]}
+                for one in self.rounds
+            ],
+            "deploy": self.rows[0].candidate if self.rows else None,
+            "best": self.best,
+            "as_good": self.as_good,
+        }  # fmt: skip
+        return {"version": VERSION, **_plain(found)}
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write advice.html, advice.json, advice.png and, where there is something to deploy, live.toml.
+
+        Parameters
+        ----------
+        folder : path
+            Is made if need be; of these files all are written, or none.
+
+        Returns
+        -------
+        list of Path
+            The files.
+        """
+        from ltr_duel.advice.page import save_advice
+
+        return save_advice(self, Path(folder))
+
+
+def showing_of(
+    trials: Trials, times: IntVector, users: str, confidence: float, level: float, surprise: float
+) -> Showing:
+    """Describe runs in one world; each interval has the confidence ``level``. For ``surprise`` see `upper_mean`."""
+    runs = len(trials.right)
+    curve = tuple(share(int(hits), runs, level) for hits in trials.right.sum(axis=0))
+    return Showing(
+        users,
+        runs,
+        curve[-1],
+        reached(curve, times, confidence),
+        mean(trials.lost[:, -1], level),
+        mean(trials.regret[:, -1], level),
+        mean(trials.after[:, -1], level, surprise),
+        mean(trials.loss, level, surprise),
+        curve,
+    )
+
+
+def worst_of(worlds: tuple[Showing, ...], times: IntVector, confidence: float) -> Showing:
+    """Return the worst of each number. Where all intervals hold, so does this one, from worst end to worst end."""
+    curve = tuple(Estimate(*np.min(at, axis=0).tolist()) for at in zip(*(one.curve for one in worlds), strict=True))
+    lost, regret, after, loss = (
+        Estimate(*np.max([getattr(one, name) for one in worlds], axis=0).tolist())
+        for name in ("lost", "regret", "after", "loss")
+    )
+    runs = min(one.runs for one in worlds)
+    return Showing("", runs, curve[-1], reached(curve, times, confidence), lost, regret, after, loss, curve)
+
+
+def reached(curve: tuple[Estimate, ...], times: IntVector, confidence: float) -> Reached:
+    """Return from when on the curve stays at the confidence, and the same of its upper and of its lower end."""
+    value, low, high = (
+        _from(np.array([getattr(one, part) for one in curve]) >= confidence, times) for part in ("value", "high", "low")
+    )
+    return Reached(value, low, high)
+
+
+def _from(holds: np.ndarray[Any, Any], times: IntVector) -> int | None:
+    if not holds[-1]:
+        return None
+    fails = np.flatnonzero(~holds)
+    return int(times[fails[-1] + 1 if len(fails) else 0])
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if hasattr(value, "_asdict"):
+        return {key: _plain(one) for key, one in value._asdict().items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(one) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

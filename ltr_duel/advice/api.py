@@ -1,0 +1,220 @@
+"""From rankings and a budget to advice.
+
+candidates --race--> the best five --fresh runs--> claims --harder worlds--> what if --more impressions--> enough
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ltr_duel.advice.answer import Advice, Row
+from ltr_duel.advice.candidates import candidates_named
+from ltr_duel.advice.question import Question
+from ltr_duel.advice.trials import Laboratory
+from ltr_duel.advice.world import World, worlds_of
+from ltr_duel.clicks import ClickModel
+from ltr_duel.core import (
+    InputError,
+    IntVector,
+    checked_jobs,
+    checked_seed,
+    require_between,
+    require_whole,
+    shown,
+    unknown_name,
+)
+from ltr_duel.rankers import Rankings, require_rankings
+from ltr_duel.simulation import checkpoints
+
+PRESETS = ("perfect", "navigational", "informational")
+AIMS = ("least loss", "sure")
+_PER_DECADE = 12  # checkpoints
+_MOST_RANKERS = 200
+_MOST_BUDGET = 10**9
+
+
+def advise(
+    rankings: Rankings,
+    *,
+    budget: int,
+    clicks: str | ClickModel | Sequence[str | ClickModel] = PRESETS,
+    confidence: float = 0.95,
+    margin: float = 0.01,
+    aim: str = "least loss",
+    incumbent: str | None = None,
+    candidates: Sequence[str] = (),
+    top: int = 10,
+    simulations: int = 100,
+    seed: int = 0,
+    jobs: int = -1,
+    compiled: bool = True,
+) -> Advice:
+    """Find out by simulation what to deploy for some rankers: a policy, and a method that compares rankers.
+
+    Advised is the candidate by which users lose least NDCG, in the worst of the click models: over the budget, and over
+    as many impressions after it that show the ranker it names.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        At least two rankers, at most 200.
+    budget : int
+        Impressions, from 100 to 10^9.
+    clicks : str, ClickModel or sequence of them
+        Users as they may be; the advice is for the worst of them.
+    confidence : float
+        How sure one wants to be of the ranker that is named; also that of all intervals. From 0.5 to 0.999.
+    margin : float
+        NDCG@10 below that of the best ranker that is as good, from 0 to 1.
+    aim : {"least loss", "sure"}
+        With "sure" those candidates come first that reach the confidence within the budget, as far as the race can
+        tell, however much they lose.
+    incumbent : str, optional
+        The ranker that users see today; the first one by default.
+    candidates : sequence of str
+        Policies with methods, ``"rucb/team_draft"``; the usual ones by default.
+    top : int
+        Documents shown.
+    simulations : int
+        Fresh runs of the advised candidate for each click model, from 10 to 10^5; all else is in proportion.
+    seed : int
+    jobs : int
+        Threads; -1 for all cores. The advice does not depend on it.
+    compiled : bool
+        False runs the same text as plain Python: the same numbers, a hundred times slower.
+
+    Returns
+    -------
+    Advice
+
+    Raises
+    ------
+    InputError
+        For numbers out of range, unknown names, or rankings whose ties are ordered anew for each page.
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.rankers import feature_rankers
+    >>> rankings = feature_rankers(make_corpus(queries=20, documents=8, features=2))
+    >>> advice = advise(rankings[[0, 1]], budget=100, clicks="perfect", margin=1)
+    >>> advice.verdict, advice.deploy
+    ('identical', None)
+    """
+    if aim not in AIMS:
+        raise unknown_name("aim", aim, AIMS)
+    question, worlds = _question(
+        rankings, budget, clicks, confidence, margin, aim, candidates, top, simulations, seed, jobs, compiled
+    )
+    if incumbent is not None and incumbent not in rankings.names:
+        raise unknown_name("ranker", incumbent, rankings.names)
+    settings = {
+        "corpus": rankings.provenance.get("corpus", ""),
+        "corpus_sha256": rankings.provenance.get("corpus_sha256", ""),
+        "queries": rankings.n_queries,
+        "rankers": list(rankings.names),
+        "incumbent": incumbent or rankings.names[0],
+        "clicks": [world.users.name for world in worlds],
+        "budget": int(budget),
+        "confidence": float(confidence),
+        "margin": float(margin),
+        "aim": aim,
+        "measure": worlds[0].measure,
+        "top": int(top),
+        "simulations": int(simulations),
+        "seed": int(seed),
+    }
+    return question.answer(settings)
+
+
+def try_candidates(
+    rankings: Rankings,
+    candidates: Sequence[str],
+    *,
+    budget: int,
+    clicks: str | ClickModel | Sequence[str | ClickModel] = PRESETS,
+    confidence: float = 0.95,
+    margin: float = 0.01,
+    top: int = 10,
+    simulations: int = 100,
+    seed: int = 0,
+    jobs: int = -1,
+    compiled: bool = True,
+) -> list[Row]:
+    """Simulate candidates, all of them equally often, without a race.
+
+    Parameters
+    ----------
+    rankings : Rankings
+    candidates : sequence of str
+        Policies with methods, ``"rucb/team_draft"``; the usual ones if there is none.
+    budget, clicks, confidence, margin, top, seed, jobs, compiled
+        As for `advise`.
+    simulations : int
+        Runs of each candidate for each click model, from 10 to 10^5.
+
+    Returns
+    -------
+    list of Row
+        In the order of the candidates: ``row.worst.right``, ``row.worst.lost``, ``row.worlds[0].curve``, ...
+
+    Raises
+    ------
+    InputError
+        As `advise`.
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.rankers import feature_rankers
+    >>> rankings = feature_rankers(make_corpus(queries=20, documents=8, features=2))
+    >>> few = {"budget": 100, "clicks": "perfect", "simulations": 10, "compiled": False}
+    >>> [row] = try_candidates(rankings, ["round_robin/team_draft"], **few)
+    >>> row.candidate, row.worst.runs, row.worst.lost.low <= row.worst.lost.value
+    ('round_robin/team_draft', 10, True)
+    """
+    question, _ = _question(
+        rankings, budget, clicks, confidence, margin, AIMS[0], candidates, top, simulations, seed, jobs, compiled
+    )
+    return question.trial()
+
+
+def _question(
+    rankings: Rankings,
+    budget: int,
+    clicks: str | ClickModel | Sequence[str | ClickModel],
+    confidence: float,
+    margin: float,
+    aim: str,
+    candidates: Sequence[str],
+    top: int,
+    simulations: int,
+    seed: int,
+    jobs: int,
+    compiled: bool,
+) -> tuple[Question, list[World]]:
+    """Check everything, and put it together."""
+    require_rankings(rankings)
+    if not 2 <= len(rankings) <= _MOST_RANKERS:
+        raise InputError(f"advice is for 2 to {_MOST_RANKERS} rankers, not {len(rankings)}")
+    budget = require_whole("the budget", budget, 100, _MOST_BUDGET)
+    require_between("the confidence", confidence, 0.5, 0.999)
+    require_between("the margin", margin, 0, 1)
+    top = require_whole("the number of documents shown", top, 1, 1000)
+    simulations = require_whole("the number of simulations", simulations, 10, 100_000)
+    seed, jobs = checked_seed(seed), checked_jobs(jobs)
+    if not isinstance(clicks, str | ClickModel) and not isinstance(clicks, Sequence):
+        raise InputError(f"click models are given by name, one or a list of them, not as {shown(clicks)}")
+    users = (clicks,) if isinstance(clicks, str | ClickModel) else tuple(clicks)
+    named = candidates_named(candidates)
+    worlds = worlds_of(rankings, users, top, margin)
+    laboratory = Laboratory(budget, _checkpoints(budget), seed, jobs, compiled=compiled)
+    return Question(rankings, worlds, named, confidence, aim, simulations, laboratory), worlds
+
+
+def _checkpoints(budget: int) -> IntVector:
+    """Return log-spaced steps, from some thousandth of the budget on."""
+    times = checkpoints(budget, _PER_DECADE)
+    return np.asarray(times[times >= max(10, budget // 1000)])

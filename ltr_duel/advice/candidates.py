@@ -1,0 +1,86 @@
+"""What could be deployed: a policy, and the method that compares the rankers it names.
+
+Written ``policy/method``, each as everywhere else (``rucb:alpha=0.6/probabilistic:tau=1``). `APART` is the plain A/B
+test beside them: each user sees the list of one ranker. It is there to be compared with, and never advised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+from ltr_duel.bandits import POLICIES, Policy
+from ltr_duel.core import Configured, InputError, shown
+from ltr_duel.interleaving import METHODS
+
+APART = "a/b"
+_PAIR_METHODS = ("team_draft", "probabilistic")
+_SET_METHODS = ("team_draft", "sosm", "probabilistic", "pairwise_preference")
+# The first is the comparison without a bandit; the others lead, or come close to it, in docs/state_of_the_art.md, and
+# need not know the horizon, so that an experiment may be stopped or prolonged.
+_PAIR_POLICIES = ("round_robin", "rucb", "double_thompson", "winner_stays_strong")
+_SET_POLICIES = ("mdb", "multi_self_sparring")
+# Not `optimized_multileave` and `roughly_optimized`: they solve a linear program for each page.
+DEFAULTS = (
+    *(f"{policy}/{method}" for policy in _PAIR_POLICIES for method in _PAIR_METHODS),
+    *(f"{policy}/{method}" for policy in _SET_POLICIES for method in _SET_METHODS),
+    APART,
+)
+
+
+class Candidate(NamedTuple):
+    """One way to spend the impressions."""
+
+    label: str
+    kind: Literal["pairs", "sets", "apart"]
+    policy: Configured[Policy] | None  # None of a plain A/B test
+    method: str
+
+    @property
+    def may_be_deployed(self) -> bool:
+        """Whether it is more than something to compare with."""
+        return self.policy is not None
+
+    @property
+    def needs_horizon(self) -> bool:
+        """Whether it is another algorithm for each budget."""
+        return self.policy is not None and self.policy.component.needs_horizon
+
+
+def candidates_named(words: Sequence[str] = ()) -> list[Candidate]:
+    """Return the candidates of those names; without any, the usual ones.
+
+    Raises
+    ------
+    InputError
+        For a name that is not ``policy/method``, is given twice, or joins a policy with a method that compares
+        something else; or where only the A/B test is left.
+    """
+    if not isinstance(words, Sequence):
+        raise InputError(f"candidates are a list of texts, not {shown(words)}")
+    found = [_candidate(word) for word in ((words,) if isinstance(words, str) else words) or DEFAULTS]
+    labels = [one.label for one in found]
+    twice = next((label for label in labels if labels.count(label) > 1), None)
+    if twice:
+        raise InputError(f"the candidate '{twice}' is named twice")
+    if not any(one.may_be_deployed for one in found):
+        raise InputError(f"'{APART}' is only there to be compared with; name a candidate such as 'rucb/team_draft'")
+    return found
+
+
+def _candidate(word: Any) -> Candidate:
+    if word == APART:
+        return Candidate(APART, "apart", None, "team_draft")
+    if not isinstance(word, str) or word.count("/") != 1:
+        raise InputError(
+            f"a candidate is written policy/method, for example 'rucb/team_draft', or '{APART}'; not {shown(word)}"
+        )
+    policy, method = (part.strip() for part in word.split("/"))
+    configured, compared = POLICIES.configure(policy), METHODS.configure(method)
+    kind: Literal["pairs", "sets"] = "pairs" if configured.component.feedback == "duel" else "sets"
+    able = [one.name for one in METHODS if (one.pairs if kind == "pairs" else one.slates)]
+    if compared.component.name not in able:
+        raise InputError(
+            f"policy '{policy}' compares {kind}, which method '{method}' does not; methods that do: {', '.join(able)}"
+        )
+    return Candidate(f"{configured.label}/{compared.label}", kind, configured, method)

@@ -1,0 +1,63 @@
+"""The answer as files: a page, its numbers, its picture, and the settings to deploy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ltr_duel.advice.answer import Advice
+from ltr_duel.advice.candidates import APART
+from ltr_duel.advice.picture import plot_advice
+from ltr_duel.advice.tables import candidates_table, race_table, rankers_table, users_table, what_if_table
+from ltr_duel.analysis import png_bytes, render_page
+from ltr_duel.core import replacing_files
+from ltr_duel.live import Settings, write_settings
+
+_TEMPLATE = Path(__file__).parent / "templates" / "advice.html"
+
+
+def save_advice(advice: Advice, folder: Path) -> list[Path]:
+    """Write all files of an answer, or none."""
+    with replacing_files(folder) as temporary:
+        live = ""
+        if advice.live:
+            write_settings(Settings(**advice.live), temporary / "live.toml")
+            live = (temporary / "live.toml").read_text(encoding="utf-8")
+        picture = png_bytes(plot_advice(advice)) if advice.rows else b""
+        if picture:
+            (temporary / "advice.png").write_bytes(picture)
+        text = json.dumps(advice.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
+        (temporary / "advice.json").write_text(text + "\n", encoding="utf-8")
+        (temporary / "advice.html").write_text(_page(advice, picture, live), encoding="utf-8")
+        written = sorted(path.name for path in temporary.iterdir())
+    return [folder / name for name in written]
+
+
+def _page(advice: Advice, picture: bytes, live: str) -> str:
+    s = advice.settings
+    shown: dict[str, Any] = {"lines": advice.lines(), "rankers": rankers_table(advice), "picture": picture}
+    if advice.rows:
+        apart = any(row.candidate == APART for row in advice.rows)
+        shown |= {
+            "candidates": candidates_table(advice),
+            "users": users_table(advice),
+            "what_if": what_if_table(advice),
+            "race": race_table(advice),
+            "hardest": advice.what_if[0].users,
+            "live": live,
+            "apart": f"'{APART}' shows each user the list of one ranker, drawn at random; it is there to be compared"
+            " with, not to be deployed."
+            if apart
+            else "",
+        }
+    return render_page(
+        _TEMPLATE,
+        title=f"What to deploy for {len(s['rankers'])} rankers",
+        subtitle=f"{s['corpus']}: {s['queries']:,} queries; {s['budget']:,} impressions;"
+        f" users: {', '.join(s['clicks'])}",
+        confidence=f"{100 * s['confidence']:g}%",
+        measure=s["measure"],
+        settings={name: ", ".join(value) if isinstance(value, list) else value for name, value in s.items()},
+        **shown,
+    )

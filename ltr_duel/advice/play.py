@@ -1,0 +1,162 @@
+"""One run of a candidate in a world, which can be prolonged: what it names at each checkpoint, and what users saw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ltr_duel.advice.apart import best_apart, show_apart
+from ltr_duel.advice.candidates import Candidate
+from ltr_duel.advice.pairs import fill_tape, new_tape
+from ltr_duel.advice.sets import SetOracle
+from ltr_duel.advice.world import World
+from ltr_duel.bandits import Run, new_recorder
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, Streams, interpreted, stream
+from ltr_duel.interleaving import Comparer
+
+_LONGEST, _SHORTEST = 512, 16  # outcomes of a pair on the tape
+_AHEAD = 8  # at first at most one eighth of the budget is played ahead
+
+
+class Played(NamedTuple):
+    """What a run has come to, at each of C checkpoints."""
+
+    named: IntVector  # (C,) the ranker it would deploy
+    seen: FloatVector  # (C,) the sum of NDCG over all lists that users saw until then
+    exposure: FloatMatrix  # (C, K) impressions each ranker had: of a list of s rankers, 1/s each
+
+
+@dataclass(frozen=True)
+class Source:
+    """A candidate in a world: what all its runs share.
+
+    Parameters
+    ----------
+    candidate : Candidate
+    world : World
+    comparer : Comparer
+    budget : int
+        Impressions, which policies that need a horizon are told.
+    compiled : bool
+        False runs the same text as plain Python.
+    """
+
+    candidate: Candidate
+    world: World
+    comparer: Comparer
+    budget: int
+    compiled: bool = True
+
+    @classmethod
+    def of(cls, candidate: Candidate, world: World, budget: int, *, compiled: bool = True) -> Source:
+        """Put a candidate into a world."""
+        comparer = Comparer(world.rankings, world.users, candidate.method, "", world.top)
+        return cls(candidate, world, comparer, budget, compiled)
+
+    def kernel(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a kernel that works on comparisons, or its text."""
+        return function if self.compiled and self.comparer.compiled else interpreted(function)
+
+    def start(self, seed: int, *names: str | int) -> Player:
+        """Begin the run whose random streams have these names, beside those of candidate and users."""
+        given = (*names, self.candidate.label, self.world.users.name)
+        streams = Streams(*(stream(seed, "advice", *given, part) for part in Streams._fields))
+        return _STARTS[self.candidate.kind](self, streams)
+
+
+class Player:
+    """A run that goes on when it is told to."""
+
+    def play(self, times: IntVector) -> Played:
+        """Go on to each of some later checkpoints."""
+        rows = [self.advance(int(t)) for t in times]
+        named, seen, exposure = zip(*rows, strict=True)
+        return Played(np.array(named, np.int64), np.array(seen), np.array(exposure))
+
+    def advance(self, t: int) -> tuple[int, float, FloatVector]:
+        """Go on to step t: who is named, the sum of NDCG, and the exposure until then."""
+        raise NotImplementedError
+
+
+class _OfPolicy(Player):
+    """The run of a policy."""
+
+    def __init__(self, source: Source, streams: Streams, oracle: Any, *, compiled: bool) -> None:
+        assert source.candidate.policy is not None
+        _, policy, params = source.candidate.policy
+        self._ndcg, self._oracle = source.world.ndcg, oracle
+        self._counts = new_recorder(len(source.world.ndcg), (np.iinfo(np.int64).max - 1,))
+        self.run = Run(
+            policy, params, len(self._ndcg), oracle, streams, self._counts, horizon=source.budget, compiled=compiled
+        )
+
+    def result(self) -> tuple[int, float, FloatVector]:
+        """Return what is known now. Where one ranker had a page to itself, users saw its own list."""
+        counts = self._counts
+        exposure = counts.pulls_now / 2.0 if self.pairs else counts.alone + counts.shared
+        alone = exposure - self._oracle.met
+        return self.run.recommend(), float(self._oracle.seen[0] + alone @ self._ndcg), exposure
+
+    pairs = True
+
+
+class _OfPairs(_OfPolicy):
+    """The run of a policy that compares pairs, on a tape that is filled up every few steps."""
+
+    def __init__(self, source: Source, streams: Streams) -> None:
+        world, n_arms = source.world, len(source.world.ndcg)
+        pairs = max(1, n_arms * (n_arms - 1) // 2)
+        self._length = min(max(source.budget // (_AHEAD * pairs), _SHORTEST), _LONGEST)
+        comparison, self._tape = source.comparer.open(), new_tape(n_arms, self._length)
+        self._fill = source.kernel(fill_tape)
+        self._given = (self._tape, comparison, world.worth, world.discount, world.turned, streams)
+        super().__init__(source, streams, self._tape, compiled=source.compiled)
+
+    def advance(self, t: int) -> tuple[int, float, FloatVector]:
+        while self.run.t < t:
+            self._fill(*self._given)
+            self.run.advance(min(self.run.t + self._length, t))
+        return self.result()
+
+
+class _OfSets(_OfPolicy):
+    """The run of a policy that compares sets."""
+
+    pairs = False
+
+    def __init__(self, source: Source, streams: Streams) -> None:
+        world = source.world
+        oracle = SetOracle(
+            source.comparer.open(),
+            world.worth,
+            world.discount,
+            world.turned,
+            np.zeros(1),
+            np.zeros(len(world.ndcg)),
+        )
+        super().__init__(source, streams, oracle, compiled=source.compiled and source.comparer.compiled)
+
+    def advance(self, t: int) -> tuple[int, float, FloatVector]:
+        self.run.advance(t)
+        return self.result()
+
+
+class _Apart(Player):
+    """The run of a plain A/B test."""
+
+    def __init__(self, source: Source, streams: Streams) -> None:
+        self._world, self._streams, self._comparison = source.world, streams, source.comparer.open()
+        self._score, self._shown = np.zeros(len(source.world.ndcg)), np.zeros(len(source.world.ndcg), np.int64)
+        self._show, self._t = source.kernel(show_apart), 0
+
+    def advance(self, t: int) -> tuple[int, float, FloatVector]:
+        self._show(self._comparison, t - self._t, self._score, self._shown, self._streams)
+        self._t = t
+        exposure = self._shown.astype(np.float64)
+        return best_apart(self._score, self._shown), float(exposure @ self._world.ndcg), exposure
+
+
+_STARTS: dict[str, Any] = {"pairs": _OfPairs, "sets": _OfSets, "apart": _Apart}

@@ -1,0 +1,127 @@
+"""The answer in sentences."""
+
+from __future__ import annotations
+
+from ltr_duel.advice.answer import Advice, Enough, Row
+from ltr_duel.advice.words import impressions, listed, named, ndcg, percent, plain, short
+
+
+def advice_lines(advice: Advice) -> list[str]:
+    """Say what to deploy, how sure that is, when one knows, what it costs, and what could not be told apart."""
+    if advice.deploy is None:
+        return [_identical(advice), *_unsure(advice)]
+    lines = [_deploy(advice, advice.deploy), _known(advice, advice.deploy), _cost(advice, advice.deploy)]
+    if advice.surest:
+        row = next(row for row in advice.rows if row.candidate == advice.surest)
+        lines.append(
+            f"To be {100 * advice.settings['confidence']:g}% sure, deploy {named(row.candidate)}: it is right with"
+            f" probability {percent(row.worst.right)}, and loses {ndcg(row.worst.lost)} a list on the way."
+        )
+    if advice.enough is not None:
+        lines.append(_enough(advice, advice.enough))
+    lines += _runner_up(advice) + _differs(advice) + _as_good(advice) + _unsure(advice)
+    return lines
+
+
+def _deploy(advice: Advice, row: Row) -> str:
+    s = advice.settings
+    users = "these users" if len(s["clicks"]) == 1 else f"whichever of {len(s['clicks'])} ways users click"
+    begin = "Deploy"
+    if advice.verdict == "too small":
+        begin = (
+            f"{s['budget']:,} impressions are too few to be {100 * s['confidence']:g}% sure, whatever is deployed."
+            " To do the best with them, deploy"
+        )
+    return (
+        f"{begin} {named(row.candidate)}. After {s['budget']:,} impressions it names the best ranker, or one within"
+        f" {short(s['margin'])} {s['measure']} of it, with probability {percent(row.worst.right)}, {users}."
+    )
+
+
+def _known(advice: Advice, row: Row) -> str:
+    sure, at = f"{100 * advice.settings['confidence']:g}%", row.worst.sure_at
+    if at.value is None:
+        return f"It does not come to {sure} within the budget."
+    return f"It is {sure} sure from {impressions(at)} impressions on."
+
+
+def _cost(advice: Advice, row: Row) -> str:
+    s, best = advice.settings, advice.ndcg[advice.best]
+    return (
+        f"On the way users lose {ndcg(row.worst.lost)} {s['measure']} a list against the best ranker, '{advice.best}'"
+        f" ({plain(best)}); the rankers on these lists are {ndcg(row.worst.regret)} below it (regret). Showing the"
+        f" incumbent '{s['incumbent']}' to everybody loses {plain(best - advice.ndcg[s['incumbent']])}."
+    )
+
+
+def _enough(advice: Advice, found: Enough) -> str:
+    right = f"there it is right in {percent(found.right)} of {found.runs} runs"
+    if found.budget is not None:
+        return f"{found.budget:,} impressions would do: {right}."
+    wrong = ""
+    if found.named_gap > advice.settings["margin"]:
+        wrong = (
+            f"; what it names most often is '{found.named}', which clicks prefer, and which by the grades is"
+            f" {plain(found.named_gap)} worse than the best"
+        )
+    return f"Not even {found.tried:,} impressions would do: {right}{wrong}."
+
+
+def _runner_up(advice: Advice) -> list[str]:
+    others = [row for row in advice.rows[1:] if row.may_be_deployed]
+    if not others:
+        return []
+    left = [advice.names[k] for k in advice.rounds[-1].left]
+    same = [name for name in left if name != advice.rows[0].candidate]
+    row = others[0]
+    line = (
+        f"Runner-up: {named(row.candidate)}, right with probability {percent(row.worst.right)}, losing"
+        f" {ndcg(row.worst.lost)} on the way."
+    )
+    if same:
+        line += f" The race could not tell the advised from {listed(same)}."
+    return [line]
+
+
+def _differs(advice: Advice) -> list[str]:
+    """Say for which users another candidate would do better."""
+    fresh = [row for row in advice.rows if row.fresh and row.may_be_deployed]
+    other: dict[str, list[str]] = {}
+    for m, users in enumerate(advice.settings["clicks"]):
+        best = min(fresh, key=lambda row: row.worlds[m].loss.high)
+        if best.worlds[m].loss.high < fresh[0].worlds[m].loss.low:
+            other.setdefault(best.candidate, []).append(users)
+    return [
+        f"If it were known that users are {' or '.join(users)}, {named(candidate)} would lose less."
+        for candidate, users in other.items()
+    ]
+
+
+def _as_good(advice: Advice) -> list[str]:
+    if not advice.as_good:
+        return []
+    return [f"Within the margin of '{advice.best}', and as right an answer: {listed(advice.as_good)}."]
+
+
+def _unsure(advice: Advice) -> list[str]:
+    s = advice.settings
+    if not advice.unsure:
+        return []
+    return [
+        f"By {s['queries']:,} judged queries alone it is not settled that {listed(advice.unsure)} {_is(advice.unsure)}"
+        f" worse than '{advice.best}'; all numbers here are for users who ask just these queries."
+    ]
+
+
+def _identical(advice: Advice) -> str:
+    s = advice.settings
+    worst = min(advice.ndcg.values())
+    return (
+        f"The {len(advice.ndcg)} rankers are identical within the margin: none is more than"
+        f" {plain(advice.ndcg[advice.best] - worst)} {s['measure']} below the best, '{advice.best}', and"
+        f" {short(s['margin'])} would not matter. There is nothing to find out; keep the incumbent '{s['incumbent']}'."
+    )
+
+
+def _is(names: tuple[str, ...]) -> str:
+    return "is" if len(names) == 1 else "are"

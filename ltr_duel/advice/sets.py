@@ -1,0 +1,39 @@
+"""Users who are shown lists made of sets of rankers: the oracle of policies that compare sets."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ltr_duel.advice.judging import judge
+from ltr_duel.bandits import multiduel
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, SignMatrix, Streams, coin, implement, random_below
+from ltr_duel.interleaving import Comparison, compare_slate
+
+
+class SetOracle(NamedTuple):
+    """Users, and what they saw of several rankers; what they saw of one alone is known from the policy's pulls."""
+
+    comparison: Comparison
+    worth: FloatVector
+    discount: FloatVector
+    turned: FloatMatrix  # (K, K)
+    seen: FloatVector  # (1,) the sum of NDCG over the lists shown
+    met: FloatVector  # (K,) exposure of each ranker in those lists
+
+
+def _multiduel(oracle: SetOracle, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
+    c = oracle.comparison
+    query = random_below(c.lists.query_ptr.shape[0] - 1, streams.queries)
+    compare_slate(c, query, slate, size, won, streams.lists, streams.clicks)
+    oracle.seen[0] += judge(c, oracle.worth, oracle.discount, query)
+    for a in range(size):
+        oracle.met[slate[a]] += 1.0 / size
+        for b in range(a + 1, size):
+            turned = oracle.turned[slate[a], slate[b]]
+            if won[a, b] == 0:
+                won[a, b] = coin(streams.feedback)
+            elif turned > 0.0 and streams.feedback.random() < turned:
+                won[a, b] = -won[a, b]
+
+
+implement(multiduel, SetOracle, _multiduel)

@@ -1,0 +1,59 @@
+"""Numbers with their intervals, as people read them."""
+
+from __future__ import annotations
+
+import math
+
+from ltr_duel.advice.answer import Reached
+from ltr_duel.advice.bounds import Estimate
+
+METHOD_WORDS = {"a/b": "a plain A/B test"}
+
+
+def named(candidate: str) -> str:
+    """Return how a candidate is called in a sentence: 'mdb with sosm'."""
+    return METHOD_WORDS.get(candidate, " with ".join(candidate.split("/")))
+
+
+def percent(found: Estimate) -> str:
+    """Write a probability: '97 % (93 to 99)'."""
+    return f"{_percent(found.value)} % ({_percent(found.low)} to {_percent(found.high)})"
+
+
+def ndcg(found: Estimate) -> str:
+    """Write a difference of NDCG: '.0123 (.0119 to .0127)'."""
+    return f"{plain(found.value)} ({plain(found.low)} to {plain(found.high)})"
+
+
+def plain(value: float) -> str:
+    """Write a number between -1 and 1: '.0123', '-.0004'."""
+    if not math.isfinite(value):
+        return "?"
+    text = f"{value:.4f}"
+    return "0" if float(text) == 0 else text.replace("0.", ".", 1)
+
+
+def impressions(found: Reached) -> str:
+    """Write when something is reached: '23,000 (18,000 to 40,000)'."""
+    if found.value is None:
+        return "not by then" if found.low is None else f"not by then ({found.low:,} at the earliest)"
+    end = "not by then" if found.high is None else f"{found.high:,}"
+    return f"{found.value:,} ({found.low:,} to {end})"
+
+
+def listed(names: tuple[str, ...] | list[str], most: int = 6) -> str:
+    """Write some names."""
+    quoted = [f"'{name}'" for name in names[:most]]
+    if len(names) > most:
+        return f"{', '.join(quoted)} and {len(names) - most} more"
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+
+
+def short(value: float) -> str:
+    """Write what a user gave: '.01'."""
+    return f"{value:g}".replace("0.", ".", 1) if 0 < value < 1 else f"{value:g}"
+
+
+def _percent(value: float) -> str:
+    share = 100 * value
+    return f"{share:.1f}" if 90 < share < 99.95 or 0.05 <= share < 10 else f"{share:.0f}"

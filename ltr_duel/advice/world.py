@@ -1,0 +1,142 @@
+"""A world to try candidates in: rankers, users who click, and what is right there.
+
+The best ranker is the one with the highest NDCG of the documents shown, in the mean over the queries; any ranker
+within the margin of it is a right answer. That is so for all users and all methods, so candidates can be compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ltr_duel.clicks import ClickModel, click_model
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, MarkVector
+from ltr_duel.rankers import REDRAWING, Rankings, measure_by_query
+
+DEPTH = 10  # of NDCG, or the documents shown where those are fewer
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Rankers, users, and what is right.
+
+    Parameters
+    ----------
+    rankings : Rankings
+    users : ClickModel
+    top : int
+        Documents shown.
+    ndcg : ndarray of float64, shape (K,)
+        Of each ranker, at 10 or at ``top``, in the mean over the queries.
+    worth : ndarray of float64, shape (n_docs,)
+        What a document at the top of the list adds to the NDCG of its query.
+    discount : ndarray of float64, shape (10 or fewer,)
+        How much of its worth a document adds at each place.
+    margin : float
+        NDCG below the best that is as good.
+    turned : ndarray of float64, shape (K, K)
+        The share of decided outcomes of each pair that is turned round; symmetric.
+    """
+
+    rankings: Rankings
+    users: ClickModel
+    top: int
+    ndcg: FloatVector
+    worth: FloatVector
+    discount: FloatVector
+    margin: float
+    turned: FloatMatrix
+
+    @property
+    def gaps(self) -> FloatVector:
+        """How much NDCG each ranker has less than the best; shape (K,)."""
+        return np.asarray(self.ndcg.max() - self.ndcg)
+
+    @property
+    def right(self) -> MarkVector:
+        """Which rankers may be named, the best and those within the margin; shape (K,), uint8."""
+        return (self.gaps <= self.margin + 1e-12).astype(np.uint8)
+
+    @property
+    def surprise(self) -> float:
+        """What naming the nearest of the wrong rankers would cost; 0 where none is wrong."""
+        wrong = self.gaps[self.right == 0]
+        return float(wrong.min()) if len(wrong) else 0.0
+
+    @property
+    def measure(self) -> str:
+        """The name of the measure."""
+        return f"NDCG@{len(self.discount)}"
+
+
+def worlds_of(rankings: Rankings, clicks: tuple[str | ClickModel, ...], top: int, margin: float) -> list[World]:
+    """Return one world for each click model.
+
+    Raises
+    ------
+    InputError
+        For rankings whose ties are ordered anew for each page, an unknown click model, or one that is given twice.
+    """
+    if rankings.provenance.get("ties") in REDRAWING:
+        raise InputError(
+            f"advice needs rankings whose ties are ordered once and for all, not '{rankings.provenance['ties']}'"
+        )
+    models = [click_model(one, rankings.grades) for one in clicks]
+    if len({model.name for model in models}) < len(models):
+        raise InputError("a click model is named twice")
+    if not models:
+        raise InputError("name at least one click model")
+    depth = min(DEPTH, top)
+    ndcg = measure_by_query(rankings, f"NDCG@{depth}").mean(axis=1)
+    discount = 1 / np.log2(np.arange(2, depth + 2))
+    turned = np.zeros((len(rankings), len(rankings)))
+    return [World(rankings, one, top, ndcg, _worth(rankings, discount), discount, margin, turned) for one in models]
+
+
+def noisier(world: World) -> World:
+    """The same, but the chance of a click depends on the grade half as much."""
+    p_click = np.array(world.users.p_click)
+    blurred = tuple(float(p) for p in (p_click + p_click.mean()) / 2)
+    return replace(world, users=replace(world.users, p_click=blurred))
+
+
+def closer(world: World) -> World:
+    """The same, but the best two are half as far apart in what clicks say.
+
+    Of their decided outcomes a quarter is turned round, which takes half of any lead.
+    """
+    best, second, *_ = _order(world)
+    return _turned(world, best, second, 0.25)
+
+
+def cyclic(world: World) -> World | None:
+    """The same, but the third best wins against the best as often as it lost: nobody beats all others.
+
+    None where there are only two rankers.
+    """
+    if len(world.ndcg) < 3:
+        return None
+    best, _, third, *_ = _order(world)
+    return _turned(world, best, third, 1.0)
+
+
+def _order(world: World) -> list[int]:
+    return [int(k) for k in np.argsort(-world.ndcg, kind="stable")]
+
+
+def _turned(world: World, one: int, other: int, share: float) -> World:
+    turned = world.turned.copy()
+    turned[one, other] = turned[other, one] = share
+    return replace(world, turned=turned)
+
+
+def _worth(rankings: Rankings, discount: FloatVector) -> FloatVector:
+    gain = 2.0 ** rankings.relevance.astype(np.float64) - 1
+    worth = np.zeros(len(gain))
+    for start, stop in zip(rankings.query_ptr[:-1], rankings.query_ptr[1:], strict=True):
+        most = np.sort(gain[start:stop])[::-1][: len(discount)]
+        ideal = float((most * discount[: len(most)]).sum())
+        if ideal > 0:
+            worth[start:stop] = gain[start:stop] / ideal
+    return worth

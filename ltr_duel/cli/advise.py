@@ -1,0 +1,109 @@
+"""``ltr-duel advise``: what to deploy for your own rankers, how sure it is, and what it costs users."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ltr_duel.cli._options import (
+    COUNT,
+    OUT_FOLDER,
+    corpus_at,
+    jobs_option,
+    only_writer,
+    plugin_option,
+    print_table,
+    rankers_option,
+    rankings_of,
+    seed_option,
+)
+from ltr_duel.cli._reading import Reading, reading_options
+from ltr_duel.cli._words import click_model_names
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@reading_options
+@rankers_option
+@click.option(
+    "--clicks",
+    multiple=True,
+    default=("perfect", "navigational", "informational"),
+    show_default=True,
+    shell_complete=click_model_names,
+    help="A click model, or the file of a fitted one; may be repeated: the advice is for the worst of them.",
+)
+@click.option("--budget", type=COUNT, required=True, help="Impressions that there are.")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="How sure of the ranker named.")
+@click.option("--margin", type=float, default=0.01, show_default=True, help="NDCG@10 that would not matter.")
+@click.option("--sure", is_flag=True, help="First what reaches the confidence, however much users lose on the way.")
+@click.option("--incumbent", metavar="RANKER", help="The ranker that users see today.  [default: the first]")
+@click.option(
+    "--candidate",
+    "candidates",
+    multiple=True,
+    metavar="POLICY/METHOD",
+    help="What could be deployed, for example rucb/team_draft; may be repeated.  [default: see docs/advice.md]",
+)
+@click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
+@click.option(
+    "--simulations",
+    type=COUNT,
+    default=100,
+    show_default=True,
+    help="Runs behind each claim, for each click model; time is in proportion.",
+)
+@plugin_option
+@seed_option
+@jobs_option
+@click.option("--out", type=OUT_FOLDER, help="A folder for advice.html, advice.json, advice.png and live.toml.")
+def command(
+    path: Path,
+    words: tuple[str, ...],
+    reading: Reading,
+    clicks: tuple[str, ...],
+    budget: int,
+    confidence: float,
+    margin: float,
+    sure: bool,
+    incumbent: str | None,
+    candidates: tuple[str, ...],
+    top: int,
+    simulations: int,
+    seed: int,
+    jobs: int,
+    out: Path | None,
+) -> None:
+    """Say what to deploy for rankers, by default the features, of the corpus at PATH.
+
+    Simulated users try policies and comparison methods. Printed are what to deploy, with which probability it names
+    the best ranker by the budget, when one knows, and what users lose on the way. With --out there is also a page, its
+    numbers as JSON, and live.toml, the settings that 'ltr-duel serve' takes.
+    """
+    from ltr_duel.advice import advise
+
+    only_writer(out)
+    dataset = corpus_at(path, words, reading)
+    rankings = rankings_of(dataset, words, seed=seed, drop_constant=True, jobs=jobs)
+    advice = advise(
+        rankings,
+        budget=budget,
+        clicks=clicks,
+        confidence=confidence,
+        margin=margin,
+        aim="sure" if sure else "least loss",
+        incumbent=incumbent,
+        candidates=candidates,
+        top=top,
+        simulations=simulations,
+        seed=seed,
+        jobs=jobs,
+    )
+    for line in advice.lines():
+        click.echo(line)
+    if advice.rows:
+        click.echo()
+        print_table(advice.table())
+    if out is not None:
+        click.echo("\n" + ", ".join(str(file) for file in advice.save(out)))

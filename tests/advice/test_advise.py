@@ -1,0 +1,143 @@
+"""Advice from end to end, as plain Python on a corpus of the size of a hand."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ltr_duel.advice import advise, try_candidates
+from ltr_duel.core import InputError
+from ltr_duel.data import make_corpus
+from ltr_duel.live import live_policy, read_settings
+from ltr_duel.rankers import feature_rankers
+
+FEW = ("round_robin/team_draft", "mdb/sosm", "a/b")
+SMALL = {"budget": 120, "clicks": "perfect", "simulations": 10, "top": 3, "compiled": False, "jobs": 1}
+
+
+@pytest.fixture(scope="module")
+def rankings():
+    return feature_rankers(make_corpus(queries=8, documents=4, features=3, dead=0, constant=0))
+
+
+@pytest.fixture(scope="module")
+def advice(rankings):
+    return advise(rankings, candidates=FEW, incumbent="2", **SMALL)
+
+
+def test_advice_does_not_depend_on_the_number_of_workers(rankings, advice):
+    again = advise(rankings, candidates=FEW, incumbent="2", **SMALL | {"jobs": 3})
+    assert json.dumps(again.to_json()) == json.dumps(advice.to_json())
+
+
+def test_the_numbers_are_of_fresh_runs_and_lie_in_their_intervals(advice):
+    advised = advice.deploy
+    assert advised.fresh and advised.worst.runs == 10
+    for row in advice.rows:
+        for one in (row.worst, *row.worlds):
+            for found in (one.right, one.lost, one.regret, one.after, one.loss, *one.curve):
+                assert found.low <= found.value <= found.high
+            assert len(one.curve) == len(advice.times) and advice.times[-1] == 120
+            assert one.loss.value == pytest.approx(one.lost.value + one.after.value)
+    apart = next(row for row in advice.rows if row.candidate == "a/b")
+    assert not apart.may_be_deployed and apart is not advised
+
+
+def test_showing_all_pairs_in_turn_costs_the_mean_gap_in_regret(rankings, advice):
+    """120 impressions are 40 rounds of the three pairs: each ranker has a third of the exposure."""
+    ndcg = np.array(list(advice.ndcg.values()))
+    row = next(row for row in advice.rows if row.candidate == "round_robin/team_draft")
+    assert row.worst.regret.value == pytest.approx((ndcg.max() - ndcg).mean())
+
+
+def test_the_sentences_name_what_to_deploy_and_the_incumbent(advice):
+    text = " ".join(advice.lines())
+    policy, method = advice.deploy.candidate.split("/")
+    assert f"eploy {policy} with {method}" in text and "incumbent '2' to everybody" in text
+    assert {one.change for one in advice.what_if} == {"as simulated", "noisier", "closer", "cycle"}
+    assert list(advice.table()["candidate"]) == [row.candidate for row in advice.rows]
+
+
+def test_a_budget_that_is_too_small_gets_the_one_that_would_do(rankings):
+    advice = advise(rankings, candidates=("round_robin/team_draft",), confidence=0.999, margin=0, **SMALL)
+    assert advice.verdict == "too small" and advice.enough is not None
+    text = " ".join(advice.lines())
+    assert "120 impressions are too few to be 99.9% sure" in text
+    assert f"{advice.enough.tried:,} impressions would do" in text
+    assert advice.enough.tried % 120 == 0 and advice.enough.tried > 120
+
+
+def test_rankers_within_the_margin_are_said_to_be_identical(rankings, tmp_path):
+    advice = advise(rankings, candidates=FEW, **SMALL | {"margin": 1})
+    assert advice.verdict == "identical" and advice.deploy is None and advice.enough is None
+    assert advice.lines()[0].startswith("The 3 rankers are identical within the margin")
+    assert {path.name for path in advice.save(tmp_path)} == {"advice.html", "advice.json"}
+
+
+def test_the_files_say_the_same_and_the_settings_can_be_deployed(advice, tmp_path):
+    files = {path.name: path for path in advice.save(tmp_path / "out")}
+    assert set(files) == {"advice.html", "advice.json", "advice.png", "live.toml"}
+    found = json.loads(files["advice.json"].read_text(encoding="utf-8"))
+    assert found["version"] == 1 and found["deploy"] == advice.deploy.candidate
+    assert set(found) == {
+        "version", "verdict", "settings", "ndcg", "times", "rows", "rounds", "names", "surest", "what_if", "enough",
+        "unsure", "live", "deploy", "best", "as_good",
+    }  # fmt: skip
+    assert found["rows"][0]["worst"]["right"] == advice.deploy.worst.right._asdict()
+    settings = read_settings(files["live.toml"])
+    assert f"{settings.policy}/{settings.method}" == advice.deploy.candidate
+    assert settings.rankers == tuple(advice.ndcg) and settings.confidence == 0.95
+    assert all(0 <= arm < 3 for arm in live_policy(settings).ask())
+    page = files["advice.html"].read_text(encoding="utf-8")
+    assert all(word in page for word in ("How soon one knows", "What if the world is harder?", settings.policy))
+    again = tmp_path / "again"
+    advice.save(again)
+    assert all((again / name).read_bytes() == path.read_bytes() for name, path in files.items())
+
+
+def test_candidates_alone_are_tried_equally_often(rankings):
+    rows = try_candidates(rankings, FEW, **SMALL)
+    assert [row.candidate for row in rows] == list(FEW) and {row.worst.runs for row in rows} == {10}
+    assert rows == try_candidates(rankings, FEW, **SMALL) != try_candidates(rankings, FEW, seed=1, **SMALL)
+
+
+@pytest.mark.parametrize(
+    "change, sentence",
+    [
+        ({"budget": 99}, "the budget must be between 100 and 1e+09, not 99"),
+        ({"budget": 1e3 + 0.5}, "the budget must be a whole number, not 1000.5"),
+        ({"confidence": 1}, "the confidence must be between 0.5 and 0.999, not 1"),
+        ({"confidence": float("nan")}, "the confidence must be between 0.5 and 0.999, not nan"),
+        ({"margin": -0.1}, "the margin must be between 0 and 1, not -0.1"),
+        ({"margin": "a"}, "the margin must be between 0 and 1, not 'a'"),
+        ({"aim": "win"}, "no aim 'win'; (least loss, sure)"),
+        ({"incumbent": "5"}, "no ranker '5';"),
+        ({"clicks": ()}, "name at least one click model"),
+        ({"clicks": 5}, "click models are given by name, one or a list of them, not as 5"),
+        ({"clicks": ("perfect", "perfect")}, "a click model is named twice"),
+        ({"clicks": "perfct"}, "no click model 'perfct'; did you mean 'perfect'?"),
+        ({"simulations": 5}, "the number of simulations must be between 10 and 100000, not 5"),
+        ({"top": 0}, "the number of documents shown must be between 1 and 1000, not 0"),
+        ({"candidates": 3}, "candidates are a list of texts, not 3"),
+        ({"jobs": 0}, "the number of jobs must be at least 1"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(rankings, change, sentence):
+    with pytest.raises(InputError) as refused:
+        advise(rankings, **SMALL | change)
+    assert str(refused.value).startswith(sentence)
+
+
+def test_one_ranker_alone_needs_no_advice(rankings):
+    with pytest.raises(InputError, match=r"^advice is for 2 to 200 rankers, not 1$"):
+        advise(rankings[[0]], **SMALL)
+    with pytest.raises(InputError, match=r"^rankings must be Rankings"):
+        advise("MQ2008", **SMALL)
+
+
+@pytest.mark.long
+def test_compiled_and_interpreted_advice_is_the_same(rankings, advice):
+    compiled = advise(rankings, candidates=FEW, incumbent="2", **SMALL | {"compiled": True})
+    assert json.dumps(compiled.to_json()) == json.dumps(advice.to_json())

@@ -1,0 +1,50 @@
+"""``ltr-duel advise`` prints the answer and leaves its files, or refuses in a sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from ltr_duel.advice import api
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """Run simulations as plain Python, so that nothing has to be compiled."""
+    question = api._question
+    monkeypatch.setattr(api, "_question", lambda *given: question(*given[:-1], False))
+
+
+def test_advice_is_printed_and_saved(ltr_duel, corpus, tmp_path, plain):
+    out = tmp_path / "advice"
+    words = ("--rankers", "features:1,2", "--rankers", "features:3", "--budget", "100", "--clicks", "perfect")
+    few = (
+        "--candidate",
+        "round_robin/team_draft",
+        "--candidate",
+        "mdb/sosm",
+        "--simulations",
+        "10",
+        "--top",
+        "2",
+        "--jobs",
+        "1",
+    )
+    answer = ltr_duel("advise", corpus, *words, *few, "--out", out)
+    assert answer.code == 0, answer.err
+    assert "eploy " in answer.out and "Runner-up: " in answer.out and str(out / "live.toml") in answer.out
+    assert sorted(path.name for path in out.iterdir()) == ["advice.html", "advice.json", "advice.png", "live.toml"]
+
+
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        (("--budget", "10"), "the budget must be between 100 and 1e+09, not 10"),
+        (("--budget", "1000", "--candidate", "rucb"), "a candidate is written policy/method"),
+        (("--budget", "1000", "--clicks", "nobody"), "no click model 'nobody'"),
+        (("--budget", "1000", "--incumbent", "9"), "no ranker '9'"),
+        (("--budget", "1000", "--rankers", "features:1"), "advice is for 2 to 200 rankers, not 1"),
+    ],
+)
+def test_bad_words_end_with_a_sentence_and_leave_nothing(ltr_duel, corpus, tmp_path, words, sentence):
+    answer = ltr_duel("advise", corpus, *words, "--out", tmp_path / "advice")
+    assert answer.code == 2 and sentence in answer.err and not (tmp_path / "advice").exists()

@@ -16,7 +16,7 @@ OPTIONS = {
 }  # fmt: skip
 READERS = {
     "data info", "data convert", "data check", "data fetch", "prefs estimate", "prefs extend", "simulate", "demo",
-    "distortion", "sensitivity", "rankers evaluate", "logs power",
+    "distortion", "sensitivity", "rankers evaluate", "logs power", "advise", "replay",
 }  # fmt: skip
 
 NULLS = "".join(

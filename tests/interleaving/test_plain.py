@@ -501,7 +501,7 @@ def test_a_forged_page_is_refused_in_one_sentence(text, sentence):
 
 
 def test_a_page_too_large_to_be_read_is_not_written():
-    page = interleave({"one": ["a" * page_json._LONGEST_TEXT], "other": ["b"]}, seed=0)
+    page = interleave({"one": ["a" * page_json.LONGEST_TEXT], "other": ["b"]}, seed=0)
     with pytest.raises(InputError, match="too large for JSON"):
         page.to_json()
 

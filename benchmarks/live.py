@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.timing import table
@@ -95,7 +96,8 @@ def in_process(folder: Path, pages: int) -> None:
     settings = Settings(name="benchmark", rankers=RANKERS, policy="rucb")
     corpus = feature_rankers(make_corpus(queries=100, documents=20, features=5))
     lists = [
-        dict(zip(RANKERS, corpus.order[:, 20 * query : 20 * query + 20].tolist(), strict=True)) for query in range(100)
+        dict(zip(RANKERS, corpus.order[:, start:stop].tolist(), strict=True))
+        for start, stop in pairwise(corpus.query_ptr.tolist())
     ]
     experiment = Experiment.open(folder / "large.db", settings)
     for goal in (pages // 100, pages // 10, pages):

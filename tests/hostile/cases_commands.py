@@ -62,12 +62,12 @@ def plugin(name: str, says: str, content: Content) -> Case:
 
 
 WORDS = [
-    typed("simulat", "no command 'simulat'; did you mean 'simulate'? (check, clicks, data,"),
+    typed("simulat", "no command 'simulat'; did you mean 'simulate'? (advise, check, clicks,"),
     typed("prefs shwo m.csv", "no command 'shwo'; did you mean 'show'? (compare, estimate,"),
     typed("data inof small.txt", "no command 'inof'; did you mean 'info'? ("),
     typed("rankers evalute small.txt", "no command 'evalute'; did you mean 'evaluate'? (evaluate, kinds)"),
-    typed("zzz", "no command 'zzz'; (check, clicks,"),
-    typed("''", "no command ''; (check, clicks,"),
+    typed("zzz", "no command 'zzz'; (advise, check, clicks,"),
+    typed("''", "no command ''; (advise, check, clicks,"),
     typed("--bogus", "No such option '--bogus'"),
     typed("prefs --bogus", "No such option '--bogus'"),
     typed("rankers kinds x", "unexpected extra argument (x)"),

@@ -29,22 +29,14 @@ from ltr_duel.simulation import Live, simulate
 
 PROBLEMS = 40
 SETS = ("mdb", "multi_self_sparring")
-CANDIDATES = (  # the usual ones, and those of two more policies
-    *(
-        f"{policy}/{method}"
-        for policy in ("round_robin", "rucb", "double_thompson", "self_sparring", "winner_stays_strong", "versatile_db")
-        for method in ("team_draft", "probabilistic")
-    ),
-    *(
-        f"{policy}/{method}"
-        for policy in SETS
-        for method in ("team_draft", "sosm", "probabilistic", "pairwise_preference")
-    ),
-    "a/b",
+OTHERS = (  # candidates that are not among the usual ones
+    "rucb/team_draft",
+    "self_sparring/team_draft",
+    "double_thompson/probabilistic",
 )
 DEFAULT = "rucb/team_draft"  # what one would take without advice
 SIZES = (3, 4, 5, 6, 8, 10, 12, 15, 20)
-BUDGETS = (5_000, 10_000, 20_000)
+BUDGETS = (4_000, 8_000, 12_000)
 LONG = ("NP2004", "long lists")  # hundreds of documents a query: the smallest budget, or it takes long
 USERS = (
     ["perfect"],
@@ -60,9 +52,10 @@ SHAPES = {
     "long lists": {"queries": 80, "documents": 150, "features": 50, "grades": 2},
     "like MSLR": {"queries": 300, "documents": 60, "features": 136, "grades": 5},
 }
-SIMULATIONS, FRESH = 50, 200
-SIEVE, HINDSIGHT = 10, 60  # runs of each candidate; then of those that lose little more than the best
-NEAR = 1.25
+FRESH = 200  # runs of the advised candidate, for the claimed probability
+SIEVE, HINDSIGHT, JUDGE = 10, 60, 200  # runs of each candidate; of those that may be the best; of best and advised
+NEAR = 0.25
+WITHIN, FLOOR = 0.1, 0.1  # of the best candidate's loss, and of the margin: differences that do not matter
 MARGIN, CONFIDENCE = 0.01, 0.95
 
 
@@ -89,7 +82,7 @@ def study(number: int, data: Path) -> dict:
     rankings, users, budget = problem(number, data)
     common = {"budget": budget, "clicks": users, "margin": MARGIN, "confidence": CONFIDENCE, "jobs": 1}
     began = time.perf_counter()
-    advice = advise(rankings, candidates=CANDIDATES, simulations=SIMULATIONS, seed=number, **common)
+    advice = advise(rankings, seed=number, **common)
     seconds = time.perf_counter() - began
     row = {
         "number": number, "corpus": CORPORA[number % len(CORPORA)], "users": users, "rankers": len(rankings),
@@ -101,16 +94,24 @@ def study(number: int, data: Path) -> dict:
     row |= {"advised": advised.candidate, "claims": [list(one.right) for one in advised.worlds]}
     row |= {"claim": list(advised.worst.right), "runs": advised.worst.runs, "names": list(advice.names)}
     row["seen"] = [fresh_hits(rankings, one, advised.candidate, budget, 1000 + number) for one in users]
-    first = try_candidates(rankings, advice.names, simulations=SIEVE, seed=2000 + number, **common)
-    first = [one for one in first if one.may_be_deployed]
-    limit = NEAR * min(one.worst.loss.value for one in first)
-    near = [
-        one.candidate for one in first if one.worst.loss.value <= limit or one.candidate in (advised.candidate, DEFAULT)
-    ]
+    best = hindsight(rankings, advice.names, advised.candidate, number, row, common)
+    judged = [advised.candidate] if best == advised.candidate else [advised.candidate, best]
+    found = try_candidates(rankings, judged, simulations=JUDGE, seed=4000 + number, **common)
+    row["best"], row["judged"] = best, {one.candidate: summary(one) for one in found}
+    return row
+
+
+def hindsight(rankings: Rankings, names, advised: str, number: int, row: dict, common: dict) -> str:
+    """Return the candidate that loses least in runs that nobody chose by; those that come near are run more often."""
+    everything = tuple(dict.fromkeys((*names, *OTHERS)))
+    first = try_candidates(rankings, everything, simulations=SIEVE, seed=2000 + number, **common)
+    least = min(one.worst.loss.value for one in first)
+    limit = least + NEAR * abs(least) + 2 * FLOOR * MARGIN
+    near = [one.candidate for one in first if one.worst.loss.low <= limit or one.candidate in (advised, DEFAULT)]
     row["sieved"] = {one.candidate: summary(one) for one in first if one.candidate not in near}
     found = try_candidates(rankings, near, simulations=HINDSIGHT, seed=3000 + number, **common)
     row["hindsight"] = {one.candidate: summary(one) for one in found}
-    return row
+    return min(near, key=lambda name: row["hindsight"][name]["loss"])
 
 
 def summary(row) -> dict:
@@ -138,13 +139,6 @@ def compatible(claim: list[float], hits: int) -> bool:
     low = float(stats.beta.ppf(tail, hits, FRESH - hits + 1)) if hits else 0.0
     high = float(stats.beta.ppf(1 - tail, hits + 1, FRESH - hits)) if hits < FRESH else 1.0
     return claim[1] <= high and low <= claim[2]
-
-
-def best_in_hindsight(row: dict) -> tuple[str, float]:
-    """Return the candidate that loses least."""
-    found = row["hindsight"]
-    best = min(found, key=lambda name: found[name]["loss"])
-    return best, found[best]["loss"]
 
 
 def main() -> None:

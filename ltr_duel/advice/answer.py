@@ -160,8 +160,8 @@ class Advice:
         found = {name: getattr(self, name) for name in self.__dataclass_fields__}
         found |= {
             "rounds": [
-                {"runs": one.runs, "left": [self.names[k] for k in one.left],
-                 "dropped": [self.names[k] for k in one.dropped]}
+                {"runs": one.runs}
+                | {part: [self.names[k] for k in getattr(one, part)] for part in ("tried", "left", "dropped")}
                 for one in self.rounds
             ],
             "deploy": self.rows[0].candidate if self.rows else None,

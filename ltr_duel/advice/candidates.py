@@ -14,16 +14,16 @@ from ltr_duel.core import Configured, InputError, shown
 from ltr_duel.interleaving import METHODS
 
 APART = "a/b"
-_PAIR_METHODS = ("team_draft", "probabilistic")
-_SET_METHODS = ("team_draft", "sosm", "probabilistic", "pairwise_preference")
-# The first is the comparison without a bandit; the others lead, or come close to it, in docs/state_of_the_art.md, and
-# need not know the horizon, so that an experiment may be stopped or prolonged.
-_PAIR_POLICIES = ("round_robin", "rucb", "double_thompson", "winner_stays_strong")
-_SET_POLICIES = ("mdb", "multi_self_sparring")
-# Not `optimized_multileave` and `roughly_optimized`: they solve a linear program for each page.
+# None needs to know the horizon, so that an experiment may be stopped or prolonged; docs/advice.md says what was left
+# out and why. Sets come first: they hardly need Python while they run, so other loops can be compiled meanwhile.
 DEFAULTS = (
-    *(f"{policy}/{method}" for policy in _PAIR_POLICIES for method in _PAIR_METHODS),
-    *(f"{policy}/{method}" for policy in _SET_POLICIES for method in _SET_METHODS),
+    *(f"{policy}/{method}" for policy in ("multi_self_sparring", "mdb") for method in ("team_draft", "sosm")),
+    "multi_self_sparring/pairwise_preference",
+    "mdb/pairwise_preference",
+    "winner_stays_strong/team_draft",
+    "winner_stays_strong/probabilistic",
+    "double_thompson/team_draft",
+    "round_robin/team_draft",  # the comparison without a bandit
     APART,
 )
 

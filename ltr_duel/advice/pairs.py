@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.advice.judging import judge
+from ltr_duel.advice.judging import Yardstick, judge
 from ltr_duel.bandits import duel
 from ltr_duel.core import (
     FloatMatrix,
@@ -31,16 +31,16 @@ from ltr_duel.interleaving import Comparison, compare_pair
 
 
 class Tape(NamedTuple):
-    """The next outcomes of each pair, and what users saw of those that were asked for."""
+    """The next outcomes of each pair, and what users lost by those that were asked for."""
 
     number: IntMatrix  # (K, K) of the pair
     first: IntVector  # (pairs,) first < second
     second: IntVector  # (pairs,)
     outcome: SignMatrix  # (pairs, length) +1: the first won
-    ndcg: FloatMatrix  # (pairs, length) of the list shown
+    cost: FloatMatrix  # (pairs, length) what the user lost by the list shown
     played: IntVector  # (pairs,) how many outcomes were put on the tape so far
     used: IntVector  # (pairs,) how many of them were asked for
-    seen: FloatVector  # (1,) the sum of NDCG over the lists of those
+    lost: FloatVector  # (1,) the sum of what users lost by the lists of those
     met: FloatVector  # (K,) exposure of each ranker in those lists
 
 
@@ -64,9 +64,7 @@ def new_tape(n_arms: int, length: int) -> Tape:
 
 
 @kernel
-def fill_tape(
-    tape: Tape, c: Comparison, worth: FloatVector, discount: FloatVector, turned: FloatMatrix, streams: Streams
-) -> None:
+def fill_tape(tape: Tape, c: Comparison, yardstick: Yardstick, turned: FloatMatrix, streams: Streams) -> None:
     """Play until each pair has as many outcomes ahead as the tape is long."""
     n_queries, length = c.lists.query_ptr.shape[0] - 1, tape.outcome.shape[1]
     for pair in range(tape.first.shape[0]):
@@ -81,7 +79,7 @@ def fill_tape(
                 outcome = -outcome
             place = tape.played[pair] % length
             tape.outcome[pair, place] = outcome
-            tape.ndcg[pair, place] = judge(c, worth, discount, query)
+            tape.cost[pair, place] = judge(c, yardstick, query)
             tape.played[pair] += 1
 
 
@@ -89,7 +87,7 @@ def _duel(oracle: Tape, first: int, second: int, streams: Streams) -> int:
     pair = oracle.number[first, second]
     place = oracle.used[pair] % oracle.outcome.shape[1]
     oracle.used[pair] += 1
-    oracle.seen[0] += oracle.ndcg[pair, place]
+    oracle.lost[0] += oracle.cost[pair, place]
     oracle.met[first] += 0.5
     oracle.met[second] += 0.5
     outcome = oracle.outcome[pair, place]

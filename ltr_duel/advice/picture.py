@@ -7,14 +7,16 @@ from matplotlib.axes import Axes
 from ltr_duel.advice.answer import Advice
 from ltr_duel.analysis import COLOURS, DASHES, legend_beside, prepared_axes
 
+_SHOWN = 5
+
 
 def plot_advice(advice: Advice, ax: Axes | None = None) -> Axes:
-    """Draw the curves of the candidates that have fresh runs, in the worst of the click models.
+    """Draw the curves of the first candidates, in the worst of the click models.
 
     Shaded: the interval of the advised candidate.
     """
     ax = prepared_axes(ax, 8, 4.2)
-    rows = [row for row in advice.rows if row.fresh and row.may_be_deployed]
+    rows = [row for row in advice.rows if row.may_be_deployed][:_SHOWN]
     for place, row in enumerate(rows):
         curve = row.worst.curve
         colour = COLOURS[place % len(COLOURS)]

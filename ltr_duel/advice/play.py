@@ -1,4 +1,4 @@
-"""One run of a candidate in a world, which can be prolonged: what it names at each checkpoint, and what users saw."""
+"""One run of a candidate in a world, which can be prolonged: what it names at each checkpoint, and what users lost."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ltr_duel.bandits import Run, new_recorder
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, Streams, interpreted, stream
 from ltr_duel.interleaving import Comparer
 
-_LONGEST, _SHORTEST = 512, 16  # outcomes of a pair on the tape
-_AHEAD = 8  # at first at most one eighth of the budget is played ahead
+_SHORTEST = 16  # outcomes of a pair on the tape
+_FILLING = 125  # filling a tape up takes, beside the outcomes themselves, as long as so many of them
 
 
 class Played(NamedTuple):
     """What a run has come to, at each of C checkpoints."""
 
     named: IntVector  # (C,) the ranker it would deploy
-    seen: FloatVector  # (C,) the sum of NDCG over all lists that users saw until then
+    lost: FloatVector  # (C,) NDCG of the best ranker's lists, less that of those that users saw: the sum until then
     exposure: FloatMatrix  # (C, K) impressions each ranker had: of a list of s rankers, 1/s each
 
 
@@ -73,11 +73,11 @@ class Player:
     def play(self, times: IntVector) -> Played:
         """Go on to each of some later checkpoints."""
         rows = [self.advance(int(t)) for t in times]
-        named, seen, exposure = zip(*rows, strict=True)
-        return Played(np.array(named, np.int64), np.array(seen), np.array(exposure))
+        named, lost, exposure = zip(*rows, strict=True)
+        return Played(np.array(named, np.int64), np.array(lost), np.array(exposure))
 
     def advance(self, t: int) -> tuple[int, float, FloatVector]:
-        """Go on to step t: who is named, the sum of NDCG, and the exposure until then."""
+        """Go on to step t: who is named, what was lost, and the exposure until then."""
         raise NotImplementedError
 
 
@@ -87,18 +87,18 @@ class _OfPolicy(Player):
     def __init__(self, source: Source, streams: Streams, oracle: Any, *, compiled: bool) -> None:
         assert source.candidate.policy is not None
         _, policy, params = source.candidate.policy
-        self._ndcg, self._oracle = source.world.ndcg, oracle
+        self._gaps, self._oracle = source.world.gaps, oracle
         self._counts = new_recorder(len(source.world.ndcg), (np.iinfo(np.int64).max - 1,))
         self.run = Run(
-            policy, params, len(self._ndcg), oracle, streams, self._counts, horizon=source.budget, compiled=compiled
+            policy, params, len(self._gaps), oracle, streams, self._counts, horizon=source.budget, compiled=compiled
         )
 
     def result(self) -> tuple[int, float, FloatVector]:
-        """Return what is known now. Where one ranker had a page to itself, users saw its own list."""
+        """Return what is known now. Where one ranker had a page to itself, users lost its gap in the mean."""
         counts = self._counts
         exposure = counts.pulls_now / 2.0 if self.pairs else counts.alone + counts.shared
         alone = exposure - self._oracle.met
-        return self.run.recommend(), float(self._oracle.seen[0] + alone @ self._ndcg), exposure
+        return self.run.recommend(), float(self._oracle.lost[0] + alone @ self._gaps), exposure
 
     pairs = True
 
@@ -109,10 +109,11 @@ class _OfPairs(_OfPolicy):
     def __init__(self, source: Source, streams: Streams) -> None:
         world, n_arms = source.world, len(source.world.ndcg)
         pairs = max(1, n_arms * (n_arms - 1) // 2)
-        self._length = min(max(source.budget // (_AHEAD * pairs), _SHORTEST), _LONGEST)
+        # With tapes of this length, filling them up takes as long as the outcomes that nobody will ask for.
+        self._length = max(int(np.sqrt(_FILLING * source.budget / pairs)), _SHORTEST)
         comparison, self._tape = source.comparer.open(), new_tape(n_arms, self._length)
         self._fill = source.kernel(fill_tape)
-        self._given = (self._tape, comparison, world.worth, world.discount, world.turned, streams)
+        self._given = (self._tape, comparison, world.yardstick, world.turned, streams)
         super().__init__(source, streams, self._tape, compiled=source.compiled)
 
     def advance(self, t: int) -> tuple[int, float, FloatVector]:
@@ -131,8 +132,7 @@ class _OfSets(_OfPolicy):
         world = source.world
         oracle = SetOracle(
             source.comparer.open(),
-            world.worth,
-            world.discount,
+            world.yardstick,
             world.turned,
             np.zeros(1),
             np.zeros(len(world.ndcg)),
@@ -156,7 +156,7 @@ class _Apart(Player):
         self._show(self._comparison, t - self._t, self._score, self._shown, self._streams)
         self._t = t
         exposure = self._shown.astype(np.float64)
-        return best_apart(self._score, self._shown), float(exposure @ self._world.ndcg), exposure
+        return best_apart(self._score, self._shown), float(exposure @ self._world.gaps), exposure
 
 
 _STARTS: dict[str, Any] = {"pairs": _OfPairs, "sets": _OfSets, "apart": _Apart}

@@ -6,6 +6,7 @@ of the claims, for which users are drawn that nobody chose by.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -13,15 +14,14 @@ import numpy as np
 from ltr_duel.advice.answer import Advice, Enough, Row, WhatIf, showing_of, worst_of
 from ltr_duel.advice.bounds import mean, share
 from ltr_duel.advice.candidates import Candidate
-from ltr_duel.advice.race import Finish, Shots, in_doubt, race
+from ltr_duel.advice.race import Finish, Proof, Round, Shots, Wish, in_doubt, race
 from ltr_duel.advice.trials import Laboratory, Trials, Wanted
 from ltr_duel.advice.world import World, closer, cyclic, noisier
 from ltr_duel.rankers import Rankings, evaluate_rankers
 
 _RACE_SHARE = 0.2  # of the chance of being wrong
-_DOUBT = 0.05  # error of the test by which a candidate is passed over as not sure enough
-_ROUNDS = (0.05, 0.1, 0.2)  # of the simulations
-_SHOWN = 5  # candidates with a curve
+_SIZES = (0.125, 0.25, 0.5, 1.5)  # of the simulations: runs of a candidate that is tried once, twice, ...
+_FLOOR = 0.1  # of the margin: a loss that does not matter
 _LEAST = 10  # runs of whatever is run
 _FACTORS = (2, 4, 8, 16, 32, 64)  # of the budget
 
@@ -44,9 +44,13 @@ class Question:
         self._apart = [one for one in candidates if not one.may_be_deployed]
         self._confidence, self._aim, self._simulations, self._lab = confidence, aim, simulations, laboratory
         wrong = 1 - confidence
-        self._race_error = _RACE_SHARE * wrong
         self._level = 1 - (1 - _RACE_SHARE) * wrong / len(worlds)  # of an interval in one world
-        self._raced: list[list[Trials]] = [[] for _ in self._candidates]
+        self._raced: dict[tuple[int, int], Trials] = {}  # by candidate and world
+        self._sizes = sorted({max(4, int(part * simulations)) for part in _SIZES})
+        looks = len(self._sizes) + 1  # the last one with the runs of the claims
+        self._proof = Proof(
+            worlds[0].surprise, confidence, _RACE_SHARE * wrong, looks, len(self._candidates), len(worlds)
+        )
 
     def answer(self, settings: dict[str, Any]) -> Advice:
         """Race, claim, and ask what if."""
@@ -58,20 +62,20 @@ class Question:
             nothing: dict[str, Any] = {"rows": (), "rounds": (), "surest": "", "what_if": (), "live": {}}
             return Advice(verdict="identical", enough=None, **nothing, **common)
         finish = self._race()
-        order = self._choice(finish)
-        rows = self._rows(order)
-        advised, runner_up = (self._candidates[k] for k in (order[0], order[min(1, len(order) - 1)]))
+        order, runs = self._choice(finish)
+        rows, rounds = self._rows(order, runs, finish)
+        first = [self._candidates[k] for k in order[:2]]  # the advised one, and the runner-up
         sure = [row for row in rows if row.fresh and row.may_be_deployed and row.worst.right.value >= self._confidence]
         verdict: Literal["deploy", "too small"] = "deploy" if sure else "too small"
         surest = sure[0].candidate if sure and rows[0] not in sure else ""
         return Advice(
             verdict=verdict,
             rows=tuple(rows),
-            rounds=tuple(finish.rounds),
+            rounds=tuple(rounds),
             surest=surest,
-            what_if=tuple(self._what_if(advised, runner_up, rows[0])),
-            enough=None if sure else self._enough(advised, rows[0]),
-            live=_live(advised, settings),
+            what_if=tuple(self._what_if(first, rows[: len(first)])),
+            enough=None if sure else self._enough(first[0], rows[0]),
+            live=_live(first[0], settings),
             **common,
         )
 
@@ -83,51 +87,55 @@ class Question:
         return [self._row(one, [next(found) for _ in self._worlds], True) for one in all_of_them]
 
     def _race(self) -> Finish:
-        sizes = sorted({max(4, int(part * self._simulations)) for part in _ROUNDS})
+        def shoot(wishes: list[Wish]) -> list[Shots]:
+            wanted = [Wanted(self._candidates[k], self._worlds[m], begin, end) for k, m, begin, end in wishes]
+            found = self._lab.run(wanted, "race", f"race to {wishes[0].end} runs")
+            for (k, m, _, _), new in zip(wishes, found, strict=True):
+                old = self._raced.get((k, m))
+                self._raced[k, m] = old.and_more(new) if old else new
+            return [shots_of(one) for one in found]
 
-        def shoot(number: int, left: list[int], begin: int, end: int) -> list[list[Shots]]:
-            wanted = [Wanted(self._candidates[k], world, begin, end) for k in left for world in self._worlds]
-            label = f"race, round {number + 1} of {len(sizes)}, {len(left)} candidates"
-            found = iter(self._lab.run(wanted, "race", label))
-            shots = []
-            for k in left:
-                new = [next(found) for _ in self._worlds]
-                old = self._raced[k]
-                self._raced[k] = [a.and_more(b) for a, b in zip(old, new, strict=True)] if old else new
-                shots.append([Shots(one.loss, one.right[:, -1]) for one in new])
-            return shots
+        floor = _FLOOR * self._worlds[0].margin
+        return race(shoot, self._sizes, self._proof, floor=floor, sure_first=self._aim == "sure")
 
-        return race(
-            len(self._candidates),
-            shoot,
-            sizes,
-            surprise=self._worlds[0].surprise,
-            confidence=self._confidence,
-            error=self._race_error,
-        )
+    def _choice(self, finish: Finish) -> tuple[list[int], list[int]]:
+        """Return all candidates in the order of advice, and how many fresh runs the first of them get.
 
-    def _choice(self, finish: Finish) -> list[int]:
-        """Return all candidates in the order of advice; the first of those that may be sure is among those shown."""
-        doubt = {k: in_doubt(finish.shots[k], self._confidence, _DOUBT) for k in finish.left}
-        order = sorted(finish.left, key=lambda k: (self._aim == "sure" and doubt[k], finish.scores[k])) + finish.behind
-        sure = next((k for k in order if not doubt.get(k, True)), order[0])
-        if order.index(sure) >= _SHOWN:
+        They are the advised one, the runner-up and, where these are shown not to be sure enough, the first that may be.
+        """
+        order, few = finish.left + finish.behind, max(_LEAST, self._simulations // 4)
+        sure = next((k for k in finish.left if not in_doubt(finish.shots[k], self._confidence)), order[0])
+        if order.index(sure) > 1:
             order.remove(sure)
-            order.insert(_SHOWN - 1, sure)
-        return order
+            order.insert(2, sure)
+        runs = dict.fromkeys((*order[:2], sure), few) | {order[0]: self._simulations, sure: self._simulations}
+        return order, list(runs.values())
 
-    def _rows(self, order: list[int]) -> list[Row]:
-        """Run the first candidates anew, and the A/B test; of the others there is what the race has shown."""
-        few = max(_LEAST, self._simulations // 4)
-        fresh = [*(self._candidates[k] for k in order[:_SHOWN]), *self._apart]
+    def _rows(self, order: list[int], runs: list[int], finish: Finish) -> tuple[list[Row], list[Round]]:
+        """Run the first candidates anew, and the A/B test; of the others there is what the race has shown.
+
+        Then the advised one is known so well that more of the others may be shown to be worse.
+        """
+        fresh = [*(self._candidates[k] for k in order[: len(runs)]), *self._apart]
         wanted = [
-            Wanted(one, world, 0, few if place else self._simulations)
-            for place, one in enumerate(fresh)
+            Wanted(one, world, 0, end)
+            for one, end in zip(fresh, [*runs, *(_LEAST for _ in self._apart)], strict=True)
             for world in self._worlds
         ]
-        found = iter(self._lab.run(wanted, "claim", f"claims, {len(fresh)} candidates"))
-        rows = [self._row(one, [next(found) for _ in self._worlds], True) for one in fresh]
-        return rows + [self._row(self._candidates[k], self._raced[k], False) for k in order[_SHOWN:]]
+        found = self._lab.run(wanted, "claim", f"claims, {len(fresh)} candidates")
+        n = len(self._worlds)
+        parts = [found[place : place + n] for place in range(0, len(found), n)]
+        rows = [self._row(one, part, True) for one, part in zip(fresh, parts, strict=True)]
+        rows += [
+            self._row(self._candidates[k], [self._raced[k, m] for m in range(n)], False) for k in order[len(runs) :]
+        ]
+        advised = order[0]
+        shots = list(finish.shots)
+        shots[advised] = [old.and_more(shots_of(new)) for old, new in zip(shots[advised], parts[0], strict=True)]
+        dropped = [k for k in self._proof.worse(finish.left, shots) if k != advised]
+        left = tuple(k for k in finish.left if k not in dropped)
+        last = Round(len(shots[advised][0].loss), (advised,), left, tuple(dropped))
+        return rows, [*finish.rounds, last]
 
     def _row(self, candidate: Candidate, trials: list[Trials], fresh: bool) -> Row:
         worlds = tuple(
@@ -137,33 +145,35 @@ class Question:
         worst = worst_of(worlds, self._lab.times, self._confidence)
         return Row(candidate.label, candidate.may_be_deployed, fresh, worst, worlds)
 
-    def _worst_world(self, row: Row) -> World:
+    def _worst_world(self, row: Row) -> int:
         """Return the world in which a candidate is least often right, and loses most."""
-        worst = min(range(len(row.worlds)), key=lambda m: (row.worlds[m].right.value, -row.worlds[m].loss.value))
-        return self._worlds[worst]
+        return min(range(len(row.worlds)), key=lambda m: (row.worlds[m].right.value, -row.worlds[m].loss.value))
 
-    def _what_if(self, advised: Candidate, runner_up: Candidate, row: Row) -> list[WhatIf]:
-        world, runs = self._worst_world(row), max(_LEAST, self._simulations // 4)
-        changed = {"as simulated": world, "noisier": noisier(world), "closer": closer(world), "cycle": cyclic(world)}
-        pairs = [(change, one) for one in dict.fromkeys((advised, runner_up)) for change in changed if changed[change]]
-        wanted = [Wanted(one, changed[change], 0, runs) for change, one in pairs]  # type: ignore[arg-type]
+    def _what_if(self, candidates: Sequence[Candidate], rows: Sequence[Row]) -> list[WhatIf]:
+        """Run candidates in worlds that are harder than the one in which the first of them is worst."""
+        place, runs = self._worst_world(rows[0]), max(_LEAST, self._simulations // 4)
+        world = self._worlds[place]
+        changed = {"noisier": noisier(world), "closer": closer(world), "cycle": cyclic(world)}
+        harder = {change: one for change, one in changed.items() if one is not None}
+        wanted = [Wanted(one, harder[change], 0, runs) for one in candidates for change in harder]
         level = 1 - (1 - _RACE_SHARE) * (1 - self._confidence)
-        found = self._lab.run(wanted, "what if", "harder worlds")
-        return [
-            WhatIf(
-                change,
-                one.label,
-                world.users.name,
-                runs,
-                share(int(trials.right[:, -1].sum()), runs, level),
-                mean(trials.lost[:, -1], level),
+        found = iter(self._lab.run(wanted, "what if", "harder worlds"))
+        answers = []
+        for candidate, row in zip(candidates, rows, strict=True):
+            known = row.worlds[place]
+            answers.append(
+                WhatIf("as simulated", candidate.label, world.users.name, known.runs, known.right, known.lost)
             )
-            for (change, one), trials in zip(pairs, found, strict=True)
-        ]
+            for change in harder:
+                trials = next(found)
+                right = share(int(trials.right[:, -1].sum()), runs, level)
+                lost = mean(trials.lost[:, -1], level)
+                answers.append(WhatIf(change, candidate.label, world.users.name, runs, right, lost))
+        return answers
 
     def _enough(self, advised: Candidate, row: Row) -> Enough:
         """Prolong some runs until most of them are right."""
-        world, runs = self._worst_world(row), max(_LEAST, self._simulations // 10)
+        world, runs = self._worlds[self._worst_world(row)], max(_LEAST, self._simulations // 10)
         factor, found = self._lab.until(
             Wanted(advised, world, 0, runs),
             "enough",
@@ -191,6 +201,11 @@ class Question:
         names = table["ranker"][(table["p"] >= 1 - self._confidence)]
         right = {name for name, good in zip(self._rankings.names, self._worlds[0].right, strict=True) if good}
         return tuple(name for name in names if name not in right)
+
+
+def shots_of(trials: Trials) -> Shots:
+    """Return what the race looks at."""
+    return Shots(trials.loss, trials.right[:, -1])
 
 
 def _live(candidate: Candidate, settings: dict[str, Any]) -> dict[str, Any]:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ltr_duel.advice.judging import judge
+from ltr_duel.advice.judging import Yardstick, judge
 from ltr_duel.bandits import multiduel
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, SignMatrix, Streams, coin, implement, random_below
 from ltr_duel.interleaving import Comparison, compare_slate
 
 
 class SetOracle(NamedTuple):
-    """Users, and what they saw of several rankers; what they saw of one alone is known from the policy's pulls."""
+    """Users, and what they lost by lists of several rankers; what one ranker alone loses is known from the pulls."""
 
     comparison: Comparison
-    worth: FloatVector
-    discount: FloatVector
+    yardstick: Yardstick
     turned: FloatMatrix  # (K, K)
-    seen: FloatVector  # (1,) the sum of NDCG over the lists shown
+    lost: FloatVector  # (1,) the sum of what users lost by the lists shown
     met: FloatVector  # (K,) exposure of each ranker in those lists
 
 
@@ -25,7 +24,7 @@ def _multiduel(oracle: SetOracle, slate: IntVector, size: int, won: SignMatrix, 
     c = oracle.comparison
     query = random_below(c.lists.query_ptr.shape[0] - 1, streams.queries)
     compare_slate(c, query, slate, size, won, streams.lists, streams.clicks)
-    oracle.seen[0] += judge(c, oracle.worth, oracle.discount, query)
+    oracle.lost[0] += judge(c, oracle.yardstick, query)
     for a in range(size):
         oracle.met[slate[a]] += 1.0 / size
         for b in range(a + 1, size):

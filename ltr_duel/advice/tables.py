@@ -87,8 +87,11 @@ def race_table(advice: Advice) -> pd.DataFrame:
     rows = [
         {
             "runs of each": f"{one.runs}",
-            "candidates left": f"{len(one.left)}",
-            "dropped": ", ".join(advice.names[k] for k in one.dropped) or "none",
+            "candidates tried": ", ".join(advice.names[k] for k in one.tried)
+            if len(one.tried) < len(advice.names)
+            else "all",
+            "shown to be worse": ", ".join(advice.names[k] for k in one.dropped) or "none",
+            "left": f"{len(one.left)}",
         }
         for one in advice.rounds
     ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,9 +38,8 @@ class Trials(NamedTuple):
 def gathered(world: World, times: IntVector, runs: Sequence[Played]) -> Trials:
     """Turn runs into numbers."""
     named = np.stack([run.named for run in runs])
-    seen, exposure = np.stack([run.seen for run in runs]), np.stack([run.exposure for run in runs])
-    best = float(world.ndcg.max())
-    return Trials(named, best - seen / times, exposure @ world.gaps / times, world.gaps[named], world.right[named])
+    lost, exposure = np.stack([run.lost for run in runs]), np.stack([run.exposure for run in runs])
+    return Trials(named, lost / times, exposure @ world.gaps / times, world.gaps[named], world.right[named])
 
 
 class Wanted(NamedTuple):
@@ -64,18 +65,21 @@ class Laboratory:
 
     def __init__(self, budget: int, times: IntVector, seed: int, jobs: int, *, compiled: bool = True) -> None:
         self.budget, self.times, self._seed, self._jobs, self._compiled = budget, times, seed, jobs, compiled
-        self._ready: set[str] = set()
+        self._ready: dict[str, Future[None]] = {}  # the candidates whose loops are compiled, or being compiled
 
     def run(self, wanted: Sequence[Wanted], stage: str, label: str) -> list[Trials]:
         """Do the runs; those of another stage are independent of them."""
         sources = [self._source(one, self.budget) for one in wanted]
         tasks = [(k, number) for k, one in enumerate(wanted) for number in range(one.begin, one.end)]
         runs: list[list[Played]] = [[] for _ in wanted]
-        answers = self._all(
-            lambda task: sources[task[0]].start(self._seed, stage, task[1]).play(self.times), tasks, label
-        )
-        for (k, _), run in zip(tasks, answers, strict=True):
-            runs[k].append(run)
+        with self._compiling(sources) as ready:
+
+            def played(task: tuple[int, int]) -> Played:
+                ready[wanted[task[0]].candidate.label].result()
+                return sources[task[0]].start(self._seed, stage, task[1]).play(self.times)
+
+            for (k, _), run in zip(tasks, self._all(played, tasks, label), strict=True):
+                runs[k].append(run)
         return [gathered(one.world, self.times, found) for one, found in zip(wanted, runs, strict=True)]
 
     def until(
@@ -90,6 +94,8 @@ class Laboratory:
             times = np.array([self.budget * factor])
             if not players or wanted.candidate.needs_horizon:
                 source = self._source(wanted, self.budget * factor)
+                with self._compiling([source]) as ready:
+                    ready[wanted.candidate.label].result()
                 players = [source.start(self._seed, stage, number) for number in range(wanted.begin, wanted.end)]
             runs = list(self._all(lambda player, at=times: player.play(at), players, label))  # type: ignore[misc]
             found = gathered(wanted.world, times, runs)
@@ -98,12 +104,27 @@ class Laboratory:
         return factor, found
 
     def _source(self, wanted: Wanted, budget: int) -> Source:
-        """Put a candidate into a world, and take some steps here: two threads must not compile one loop at once."""
-        source = Source.of(wanted.candidate, wanted.world, budget, compiled=self._compiled)
-        if wanted.candidate.label not in self._ready:
-            source.start(0, "compile").advance(2)
-            self._ready.add(wanted.candidate.label)
-        return source
+        return Source.of(wanted.candidate, wanted.world, budget, compiled=self._compiled)
+
+    @contextmanager
+    def _compiling(self, sources: Sequence[Source]) -> Iterator[dict[str, Future[None]]]:
+        """Compile what is new, candidate by candidate, in a thread of its own; say of each when it may be run.
+
+        Two threads must not compile one loop at once. But while one is compiled, those before it can be run.
+        """
+        compiler = ThreadPoolExecutor(1)
+        try:
+            for source in sources:
+                label = source.candidate.label
+                if label not in self._ready:
+                    self._ready[label] = compiler.submit(_compile, source)
+            yield self._ready
+        finally:
+            compiler.shutdown(wait=False, cancel_futures=True)
 
     def _all(self, function: Callable[[Any], Played], tasks: Sequence[Any], label: str) -> Iterator[Played]:
         return run_tasks(function, tasks, total=len(tasks), jobs=self._jobs, label=label, unit="run", first_alone=False)
+
+
+def _compile(source: Source) -> None:
+    source.start(0, "compile").advance(2)

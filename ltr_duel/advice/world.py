@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ltr_duel.advice.judging import Yardstick
 from ltr_duel.clicks import ClickModel, click_model
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, MarkVector
 from ltr_duel.rankers import REDRAWING, Rankings, measure_by_query
@@ -29,10 +30,8 @@ class World:
         Documents shown.
     ndcg : ndarray of float64, shape (K,)
         Of each ranker, at 10 or at ``top``, in the mean over the queries.
-    worth : ndarray of float64, shape (n_docs,)
-        What a document at the top of the list adds to the NDCG of its query.
-    discount : ndarray of float64, shape (10 or fewer,)
-        How much of its worth a document adds at each place.
+    yardstick : Yardstick
+        What the lists that users see are measured by.
     margin : float
         NDCG below the best that is as good.
     turned : ndarray of float64, shape (K, K)
@@ -43,8 +42,7 @@ class World:
     users: ClickModel
     top: int
     ndcg: FloatVector
-    worth: FloatVector
-    discount: FloatVector
+    yardstick: Yardstick
     margin: float
     turned: FloatMatrix
 
@@ -67,7 +65,7 @@ class World:
     @property
     def measure(self) -> str:
         """The name of the measure."""
-        return f"NDCG@{len(self.discount)}"
+        return f"NDCG@{len(self.yardstick.discount)}"
 
 
 def worlds_of(rankings: Rankings, clicks: tuple[str | ClickModel, ...], top: int, margin: float) -> list[World]:
@@ -88,10 +86,12 @@ def worlds_of(rankings: Rankings, clicks: tuple[str | ClickModel, ...], top: int
     if not models:
         raise InputError("name at least one click model")
     depth = min(DEPTH, top)
-    ndcg = measure_by_query(rankings, f"NDCG@{depth}").mean(axis=1)
+    by_query = measure_by_query(rankings, f"NDCG@{depth}")
+    ndcg = by_query.mean(axis=1)
     discount = 1 / np.log2(np.arange(2, depth + 2))
+    yardstick = Yardstick(_worth(rankings, discount), discount, by_query[ndcg.argmax()].copy())
     turned = np.zeros((len(rankings), len(rankings)))
-    return [World(rankings, one, top, ndcg, _worth(rankings, discount), discount, margin, turned) for one in models]
+    return [World(rankings, one, top, ndcg, yardstick, margin, turned) for one in models]
 
 
 def noisier(world: World) -> World:

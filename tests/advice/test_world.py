@@ -33,11 +33,11 @@ def streams(seed=0):
 
 
 def shares(world, method="team_draft", length=2000):
-    """Return how often the first of each pair wins, and the mean NDCG of the lists, on a tape."""
+    """Return how often the first of each pair wins, and what users lose by the lists, on a tape."""
     tape = new_tape(len(world.ndcg), length)
     comparison = Comparer(world.rankings, world.users, method, "", world.top).open()
-    interpreted(fill_tape)(tape, comparison, world.worth, world.discount, world.turned, streams())
-    return tape, (tape.outcome > 0).mean(axis=1), tape.ndcg.mean(axis=1)
+    interpreted(fill_tape)(tape, comparison, world.yardstick, world.turned, streams())
+    return tape, (tape.outcome > 0).mean(axis=1), tape.cost
 
 
 @pytest.mark.parametrize("top", [10, 3])
@@ -51,15 +51,22 @@ def test_the_best_ranker_is_that_of_the_measure_and_the_margin_makes_more_right(
     assert world_of(rankings, margin=1).surprise == 0
 
 
-def test_a_list_of_one_ranker_twice_has_the_ndcg_of_the_ranker():
-    """Two rankers that agree in all: every list that is made of them is theirs."""
-    one = random_rankings(1, 6, 12, grades=3, seed=3)
-    same = type(one)(("a", "b"), one.order[[0, 0]], one.rank[[0, 0]], one.relevance, one.query_ptr, 3, {"corpus": "t"})
-    world = world_of(same)
-    _, _, seen = shares(world, length=2000)
-    per_query = measure_by_query(one, "NDCG@10")[0]
-    assert abs(seen[0] - world.ndcg[0]) < 5 * per_query.std() / np.sqrt(2000)
-    assert world.right.all()
+def test_a_list_of_one_ranker_twice_loses_what_the_ranker_loses():
+    """Pairs of the best ranker with itself, and of a worse one with itself: every list is that of the ranker."""
+    two = random_rankings(2, 6, 12, grades=3, seed=3)
+    by_query = measure_by_query(two, "NDCG@10")
+    best = int(by_query.mean(axis=1).argmax())
+    chosen = [best, best, 1 - best, 1 - best]
+    world = world_of(
+        type(two)(tuple("abcd"), two.order[chosen], two.rank[chosen], two.relevance, two.query_ptr, 3, {"corpus": "t"})
+    )
+    tape, _, cost = shares(world, length=300)
+    assert np.abs(cost[tape.number[0, 1]]).max() < 1e-12  # against itself, query by query
+    gaps = by_query[best] - by_query[1 - best]
+    lost = cost[tape.number[2, 3]]
+    assert np.isclose(lost[:, None], gaps, atol=1e-12).any(axis=1).all()
+    assert abs(lost.mean() - world.gaps[2]) < 5 * gaps.std() / np.sqrt(300)
+    assert world.right.tolist() == [1, 1, 0, 0]
 
 
 def test_outcomes_on_the_tape_have_the_law_of_comparisons(rankings):
@@ -73,12 +80,12 @@ def test_outcomes_on_the_tape_have_the_law_of_comparisons(rankings):
 def test_a_tape_is_used_in_order_and_filled_up_behind():
     world = world_of(random_rankings(3, 4, 6, grades=3))
     tape, comparison = new_tape(3, 4), Comparer(world.rankings, world.users, "team_draft").open()
-    given = (tape, comparison, world.worth, world.discount, world.turned, streams())
+    given = (tape, comparison, world.yardstick, world.turned, streams())
     interpreted(fill_tape)(*given)
     before = tape.outcome.copy()
     assert [duel(tape, 0, 2, streams()) for _ in range(2)] == before[1, :2].tolist()
     assert duel(tape, 2, 0, streams()) == -before[1, 2]
-    assert tape.seen[0] == pytest.approx(tape.ndcg[1, :3].sum()) and tape.met.tolist() == [1.5, 0, 1.5]
+    assert tape.lost[0] == pytest.approx(tape.cost[1, :3].sum()) and tape.met.tolist() == [1.5, 0, 1.5]
     interpreted(fill_tape)(*given)
     assert tape.played.tolist() == [4, 7, 4] and (tape.outcome[[0, 2]] == before[[0, 2]]).all()
     assert tape.outcome[1, 3] == before[1, 3]
@@ -112,10 +119,11 @@ def test_harder_worlds_take_half_of_a_lead_or_turn_it_round():
 def test_what_users_saw_adds_up(rankings, name):
     """Exposure is one for each impression, and lists lie between the worst list and the ideal one."""
     (candidate,) = [one for one in candidates_named((name, "rucb/probabilistic")) if one.label == name]
-    player = Source.of(candidate, world_of(rankings), 300, compiled=False).start(0, "test")
-    found = player.play(np.array([50, 300]))
+    world = world_of(rankings)
+    found = Source.of(candidate, world, 300, compiled=False).start(0, "test").play(np.array([50, 300]))
     assert found.exposure.sum(axis=1) == pytest.approx([50, 300])
-    assert 0 < found.seen[0] < 50 and found.seen[0] < found.seen[1] < 300
+    assert 0 < 50 * world.ndcg.max() - found.lost[0] < 50
+    assert 50 * world.ndcg.max() - found.lost[0] < 300 * world.ndcg.max() - found.lost[1] < 300
 
 
 def test_a_run_that_is_prolonged_is_the_run_that_was_long(rankings):
@@ -126,7 +134,7 @@ def test_a_run_that_is_prolonged_is_the_run_that_was_long(rankings):
         player = source.start(0, "test")
         twice = player.play(np.array([100])), player.play(np.array([200]))
         assert [part.named[0] for part in twice] == once.named.tolist()
-        assert [part.seen[0] for part in twice] == once.seen.tolist()
+        assert [part.lost[0] for part in twice] == once.lost.tolist()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.advice import advise, try_candidates
+from ltr_duel.advice.play import Source
 from ltr_duel.core import InputError
 from ltr_duel.data import make_corpus
 from ltr_duel.live import live_policy, read_settings
@@ -92,9 +93,34 @@ def test_the_files_say_the_same_and_the_settings_can_be_deployed(advice, tmp_pat
     assert all(0 <= arm < 3 for arm in live_policy(settings).ask())
     page = files["advice.html"].read_text(encoding="utf-8")
     assert all(word in page for word in ("How soon one knows", "What if the world is harder?", settings.policy))
+    assert 'data-head="sure from"' in page and "<table>" in page  # a row's heads go with it on a narrow screen
     again = tmp_path / "again"
     advice.save(again)
     assert all((again / name).read_bytes() == path.read_bytes() for name, path in files.items())
+
+
+def steps_and_outcomes(monkeypatch, rankings, budget, names):
+    """Return how many impressions advice simulates, and how many outcomes it plays for that."""
+    players = []
+    start = Source.start
+
+    def counting(source, *given):
+        players.append(start(source, *given))
+        return players[-1]
+
+    monkeypatch.setattr(Source, "start", counting)
+    given = SMALL | {"budget": budget, "confidence": 0.5, "margin": 0.001}
+    assert advise(rankings, candidates=names, **given).verdict == "deploy"
+    tapes = [player._tape.played.sum() for player in players if hasattr(player, "_tape")]
+    return sum(player.run.t for player in players), sum(tapes)
+
+
+@pytest.mark.parametrize("names", [("round_robin/team_draft",), ("mdb/sosm",)])
+def test_the_work_grows_no_faster_than_the_budget(monkeypatch, rankings, names):
+    """Impressions that are simulated, and outcomes that are played ahead; larger budgets are not run more often."""
+    few, played = steps_and_outcomes(monkeypatch, rankings, 100, names)
+    many, more = steps_and_outcomes(monkeypatch, rankings, 400, names)
+    assert 0 < many <= 4 * few and more <= 4 * played
 
 
 def test_candidates_alone_are_tried_equally_often(rankings):

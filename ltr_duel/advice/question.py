@@ -23,7 +23,7 @@ _RACE_SHARE = 0.2  # of the chance of being wrong
 _SIZES = (0.125, 0.25, 0.5, 1.5)  # of the simulations: runs of a candidate that is tried once, twice, ...
 _FLOOR = 0.1  # of the margin: a loss that does not matter
 _LEAST = 10  # runs of whatever is run
-_FACTORS = (2, 4, 8, 16, 32, 64)  # of the budget
+_FACTORS = (2, 4, 8, 16)  # of the budget
 
 
 class Question:

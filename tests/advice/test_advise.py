@@ -46,6 +46,13 @@ def test_the_numbers_are_of_fresh_runs_and_lie_in_their_intervals(advice):
     assert not apart.may_be_deployed and apart is not advised
 
 
+def test_the_fresh_runs_are_the_last_look_of_the_race(advice):
+    *race, last = advice.rounds
+    advised = advice.names.index(advice.deploy.candidate)
+    assert last.tried == (advised,) and last.runs == max(one.runs for one in race if advised in one.tried) + 10
+    assert advised in last.left and set(last.left) | set(last.dropped) == set(race[-1].left)
+
+
 def test_showing_all_pairs_in_turn_costs_the_mean_gap_in_regret(rankings, advice):
     """120 impressions are 40 rounds of the three pairs: each ranker has a third of the exposure."""
     ndcg = np.array(list(advice.ndcg.values()))

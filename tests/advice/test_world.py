@@ -124,6 +124,7 @@ def test_what_users_saw_adds_up(rankings, name):
     assert found.exposure.sum(axis=1) == pytest.approx([50, 300])
     assert 0 < 50 * world.ndcg.max() - found.lost[0] < 50
     assert 50 * world.ndcg.max() - found.lost[0] < 300 * world.ndcg.max() - found.lost[1] < 300
+    assert found.lost[1] < 1.05 * (found.exposure @ world.gaps)[1]  # lists are no worse than their rankers here
 
 
 def test_a_run_that_is_prolonged_is_the_run_that_was_long(rankings):

@@ -14,7 +14,7 @@ import numpy as np
 from ltr_duel.advice.answer import Advice, Enough, Row, WhatIf, showing_of, worst_of
 from ltr_duel.advice.bounds import mean, share
 from ltr_duel.advice.candidates import Candidate
-from ltr_duel.advice.race import Finish, Proof, Round, Shots, Wish, in_doubt, race
+from ltr_duel.advice.race import Finish, Proof, Round, Shots, Wish, race
 from ltr_duel.advice.trials import Laboratory, Trials, Wanted
 from ltr_duel.advice.world import World, closer, cyclic, noisier
 from ltr_duel.rankers import Rankings, evaluate_rankers
@@ -23,7 +23,8 @@ _RACE_SHARE = 0.2  # of the chance of being wrong
 _SIZES = (0.125, 0.25, 0.5, 1.5)  # of the simulations: runs of a candidate that is tried once, twice, ...
 _FLOOR = 0.1  # of the margin: a loss that does not matter
 _LEAST = 10  # runs of whatever is run
-_FACTORS = (2, 4, 8, 16)  # of the budget
+_FACTORS = (2, 4, 8, 16, 32, 64)  # of the budget: to eight times the budget, or to a million impressions
+_FAR = 1_000_000
 
 
 class Question:
@@ -65,7 +66,7 @@ class Question:
         order, runs = self._choice(finish)
         rows, rounds = self._rows(order, runs, finish)
         first = [self._candidates[k] for k in order[:2]]  # the advised one, and the runner-up
-        sure = [row for row in rows if row.fresh and row.may_be_deployed and row.worst.right.value >= self._confidence]
+        sure = [row for row in rows if self._is_sure(row)]
         verdict: Literal["deploy", "too small"] = "deploy" if sure else "too small"
         surest = sure[0].candidate if sure and rows[0] not in sure else ""
         return Advice(
@@ -101,15 +102,25 @@ class Question:
     def _choice(self, finish: Finish) -> tuple[list[int], list[int]]:
         """Return all candidates in the order of advice, and how many fresh runs the first of them get.
 
-        They are the advised one, the runner-up and, where these are shown not to be sure enough, the first that may be.
+        They are the advised one, the runner-up and, where the race has not seen them reach the confidence, the first of
+        those that did.
         """
         order, few = finish.left + finish.behind, max(_LEAST, self._simulations // 4)
-        sure = next((k for k in finish.left if not in_doubt(finish.shots[k], self._confidence)), order[0])
+        sure = next((k for k in order if self._was_sure(finish.shots[k])), order[0])
         if order.index(sure) > 1:
             order.remove(sure)
             order.insert(2, sure)
-        runs = dict.fromkeys((*order[:2], sure), few) | {order[0]: self._simulations, sure: self._simulations}
+        half = max(_LEAST, self._simulations // 2)
+        runs = dict.fromkeys(order[:2], few) | {sure: half} | {order[0]: self._simulations}
         return order, list(runs.values())
+
+    def _is_sure(self, row: Row) -> bool:
+        """Say whether a candidate reaches the confidence, in enough fresh runs."""
+        enough = row.fresh and row.may_be_deployed and 2 * row.worst.runs >= self._simulations
+        return enough and row.worst.right.value >= self._confidence
+
+    def _was_sure(self, worlds: Sequence[Shots]) -> bool:
+        return all(one.right.mean() >= self._confidence for one in worlds)
 
     def _rows(self, order: list[int], runs: list[int], finish: Finish) -> tuple[list[Row], list[Round]]:
         """Run the first candidates anew, and the A/B test; of the others there is what the race has shown.
@@ -178,7 +189,7 @@ class Question:
             Wanted(advised, world, 0, runs),
             "enough",
             "a larger budget",
-            _FACTORS,
+            [factor for factor in _FACTORS if factor <= 8 or factor * self._lab.budget <= _FAR],
             lambda trials: float(trials.right[:, -1].mean()) >= self._confidence,
         )
         hits = int(found.right[:, -1].sum())

@@ -71,15 +71,19 @@ def _runner_up(advice: Advice) -> list[str]:
     others = [row for row in advice.rows[1:] if row.may_be_deployed]
     if not others:
         return []
-    left = [advice.names[k] for k in advice.rounds[-1].left]
-    same = [name for name in left if name != advice.rows[0].candidate]
     row = others[0]
     line = (
         f"Runner-up: {named(row.candidate)}, right with probability {percent(row.worst.right)}, losing"
         f" {ndcg(row.worst.lost)} on the way."
     )
-    if same:
-        line += f" The race could not tell the advised from {listed(same)}."
+    often = {k for one in advice.rounds if 2 * one.runs >= advice.settings["simulations"] for k in one.tried}
+    others_left = [k for k in advice.rounds[-1].left if advice.names[k] != advice.rows[0].candidate]
+    close = [advice.names[k] for k in others_left if k in often]
+    if close:
+        line += f" The race could not tell the advised from {listed(close)}."
+    seldom = [advice.names[k] for k in others_left if k not in often]
+    if seldom:
+        line += f" In few runs {listed(seldom)} looked worse, which is no proof."
     return [line]
 
 

@@ -64,6 +64,11 @@ def test_the_sentences_name_what_to_deploy_and_the_incumbent(advice):
     text = " ".join(advice.lines())
     policy, method = advice.deploy.candidate.split("/")
     assert f"eploy {policy} with {method}" in text and "incumbent '2' to everybody" in text
+    often = [advice.names[k] for one in advice.rounds if one.runs >= 5 for k in one.tried]
+    for name in (advice.names[k] for k in advice.rounds[-1].left if advice.names[k] != advice.deploy.candidate):
+        assert (
+            f"not tell the advised from '{name}'" in text if name in often else f"In few runs '{name}' looked" in text
+        )
     assert {one.change for one in advice.what_if} == {"as simulated", "noisier", "closer", "cycle"}
     assert list(advice.table()["candidate"]) == [row.candidate for row in advice.rows]
 

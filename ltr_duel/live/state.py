@@ -7,8 +7,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy  # its modules load when they are used
 from numpy.typing import NDArray
-from scipy import special
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector
 from ltr_duel.live.memory import Memory
@@ -161,7 +161,7 @@ def beats_all(wins: FloatMatrix) -> FloatVector:
     wins : ndarray of float64, shape (K, K)
         How often the row won against the column; a tie is half a win for both.
     """
-    ahead = special.betainc(wins.T + 1, wins + 1, 0.5)  # Pr(the row's probability is above 1/2)
+    ahead = scipy.special.betainc(wins.T + 1, wins + 1, 0.5)  # Pr(the row's probability is above 1/2)
     np.fill_diagonal(ahead, 1.0)
     product: FloatVector = ahead.prod(axis=1)
     return product

@@ -5,10 +5,9 @@
 
 Each problem draws its rankers, users and budget from its number, so it may be done again alone; what is in the file is
 not done again. The claimed probability is confirmed by `simulate` with `Live`, which shares neither random numbers nor
-the oracles with `advise`. What the other candidates would have done is found by `try_candidates`, with other users: the
-one that loses least in `HINDSIGHT` runs is the best in hindsight, and then it is judged, beside the advised one, by
-`JUDGE` runs by which nobody chose. Losses may be near zero or below it, so besides a tenth of the best candidate's loss
-a tenth of the margin counts as no difference.
+the oracles with `advise`. What the other candidates would have done is found by `try_candidates`, with other users:
+the ones that lose least in `HINDSIGHT` runs are judged, beside the advised one, by `JUDGE` others. Losses may be near
+zero or below it, so besides a tenth of the best candidate's loss a tenth of the margin counts as no difference.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ SHAPES = {
     "like MSLR": {"queries": 300, "documents": 60, "features": 136, "grades": 5},
 }
 FRESH = 200  # runs of the advised candidate, for the claimed probability
-SIEVE, HINDSIGHT, JUDGE = 10, 60, 200  # runs of each candidate; of those that may be the best; of best and advised
+SIEVE, HINDSIGHT, JUDGE = 10, 60, 200  # runs of each candidate; of those that come near the best; of the last few
 NEAR = 0.25
 WITHIN, FLOOR = 0.1, 0.1  # of the best candidate's loss, and of the margin: differences that do not matter
 MARGIN, CONFIDENCE = 0.01, 0.95
@@ -97,15 +96,28 @@ def study(number: int, data: Path) -> dict:
     row |= {"advised": advised.candidate, "claims": [list(one.right) for one in advised.worlds]}
     row |= {"claim": list(advised.worst.right), "runs": advised.worst.runs, "names": list(advice.names)}
     row["seen"] = [fresh_hits(rankings, one, advised.candidate, budget, 1000 + number) for one in users]
-    best = hindsight(rankings, advice.names, advised.candidate, number, row, common)
-    judged = [advised.candidate] if best == advised.candidate else [advised.candidate, best]
-    found = try_candidates(rankings, judged, simulations=JUDGE, seed=4000 + number, **common)
-    row["best"], row["judged"] = best, {one.candidate: summary(one) for one in found}
+    hindsight(rankings, advice.names, advised.candidate, number, row, common)
+    judged = judge(rankings, rivals(row), number, common)
+    row["best"], row["judged"] = min(judged, key=lambda name: judged[name]["loss"]), judged
     return row
 
 
-def hindsight(rankings: Rankings, names, advised: str, number: int, row: dict, common: dict) -> str:
-    """Return the candidate that loses least in runs that nobody chose by; those that come near are run more often."""
+def judge(rankings: Rankings, names: list[str], number: int, common: dict) -> dict:
+    """Run candidates for the last time."""
+    found = try_candidates(rankings, names, simulations=JUDGE, seed=4000 + number, **common)
+    return {one.candidate: summary(one) for one in found}
+
+
+def rivals(row: dict) -> list[str]:
+    """Return the advised candidate, and those that in hindsight are within 10 % of the best."""
+    found = row["hindsight"]
+    least = min(one["loss"] for one in found.values())
+    limit = least + WITHIN * abs(least) + FLOOR * MARGIN
+    return [name for name, one in found.items() if one["loss"] <= limit or name == row["advised"]]
+
+
+def hindsight(rankings: Rankings, names, advised: str, number: int, row: dict, common: dict) -> None:
+    """Run all candidates a little, and those that come near the least loss more often."""
     everything = tuple(dict.fromkeys((*names, *OTHERS)))
     first = try_candidates(rankings, everything, simulations=SIEVE, seed=2000 + number, **common)
     least = min(one.worst.loss.value for one in first)
@@ -114,7 +126,6 @@ def hindsight(rankings: Rankings, names, advised: str, number: int, row: dict, c
     row["sieved"] = {one.candidate: summary(one) for one in first if one.candidate not in near}
     found = try_candidates(rankings, near, simulations=HINDSIGHT, seed=3000 + number, **common)
     row["hindsight"] = {one.candidate: summary(one) for one in found}
-    return min(near, key=lambda name: row["hindsight"][name]["loss"])
 
 
 def summary(row) -> dict:

@@ -82,6 +82,8 @@ from .jit import kernel_for as kernel_for
 from .jit import uncached_kernel as uncached_kernel
 from .loopback import is_loopback as is_loopback
 from .multiple_tests import holm as holm
+from .notebook import MOST_ROWS as MOST_ROWS
+from .notebook import notebook_html as notebook_html
 from .parallel import checked_jobs as checked_jobs
 from .parallel import run_tasks as run_tasks
 from .places import cause as cause

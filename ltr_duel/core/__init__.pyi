@@ -81,6 +81,10 @@ from .jit import kernel as kernel
 from .jit import kernel_for as kernel_for
 from .jit import uncached_kernel as uncached_kernel
 from .loopback import is_loopback as is_loopback
+from .machine import own_version as own_version
+from .machine import processor as processor
+from .machine import system as system
+from .machine import versions_of as versions_of
 from .multiple_tests import holm as holm
 from .notebook import MOST_ROWS as MOST_ROWS
 from .notebook import notebook_html as notebook_html

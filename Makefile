@@ -1,5 +1,6 @@
 # Each target does all its own set-up: it needs Python 3.11 or newer, and make.
 PYTHON ?= python3
+OLDEST ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -47,7 +48,7 @@ $(READY): pyproject.toml
 	@touch $(READY)
 
 .lowest/.ready: pyproject.toml
-	$(PYTHON) -m venv --clear .lowest
+	$(OLDEST) -m venv --clear .lowest  # newer ones have no wheels of versions that old
 	.lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
 	.lowest/bin/uv pip install --quiet --python .lowest/bin/python --resolution lowest-direct --editable '.[dev]'
 	@touch $@

@@ -3,8 +3,8 @@
 1. sdist and wheel are built into dist/, the wheel from the sdist; twine checks both.
 2. The wheel holds what git knows of the package and nothing else, the sdist all but what serves the repository.
 3. For each Python of the classifiers that this machine has: an empty environment gets the wheel and what it requires,
-   `ltr-duel --version --json` and `ltr-duel demo` run in an empty folder, with an empty cache, then a part of the tests,
-   which see the installed package and not the sources.
+   `ltr-duel --version --json` and `ltr-duel demo` run in an empty folder, with an empty cache, then a part of the
+   tests, which see the installed package and not the sources.
 
 A Python that is not found is named, and with --require it is an error. Needs nothing but Python, git and an index.
 """
@@ -102,9 +102,8 @@ def compare(path: Path, packed: set[str], wanted: set[str]) -> None:
 def supported() -> list[str]:
     """Return the versions of the classifiers."""
     classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
-    versions = [
-        one.rpartition(" :: ")[2] for one in classifiers if one.startswith("Programming Language :: Python :: 3.")
-    ]
+    begin = "Programming Language :: Python :: "
+    versions = [one.removeprefix(begin) for one in classifiers if one.startswith(f"{begin}3.")]
     return sorted(versions, key=lambda version: int(version.partition(".")[2]))
 
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 import tqdm.notebook
 
+from ltr_duel.core import progress
 from ltr_duel.core.parallel import run_tasks
 from ltr_duel.core.progress import PlainLine, progress_bar, progress_wanted
 
@@ -41,9 +42,13 @@ def test_progress_is_drawn_on_a_terminal_only_and_can_be_switched_off(monkeypatc
     assert not progress_wanted()
 
 
-def test_a_notebook_has_a_bar_and_no_lines(notebook, monkeypatch, capsys):
+def test_a_notebook_has_a_bar_and_no_lines_once_work_takes_a_while(notebook, monkeypatch, capsys):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)  # without ipywidgets
     monkeypatch.setattr(PlainLine, "EVERY", 0.0)
+    monkeypatch.setattr(progress, "QUICK", 60.0)
+    list(run_tasks(abs, range(4), total=4, jobs=1, label="estimate", unit="pair"))
+    assert not capsys.readouterr().err
+    monkeypatch.setattr(progress, "QUICK", 0.0)
     list(run_tasks(abs, range(4), total=4, jobs=1, label="estimate", unit="pair"))
     shown = capsys.readouterr().err
     assert "estimate: 100%|" in shown and "4.00/4.00" in shown

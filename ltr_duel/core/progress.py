@@ -20,7 +20,7 @@ QUICK = 0.5  # seconds: what takes less leaves no bar in a notebook, where bars 
 def progress_bar(**options: Any) -> tqdm[Any]:
     """Return a progress bar that suits the place: ``tqdm(**options)``, or what draws nothing where none is wanted."""
     if _in_notebook():
-        options = {"delay": QUICK} | options
+        options = {"delay": QUICK, "file": sys.stdout} | options  # stderr is red there, as if something were wrong
         if importlib.util.find_spec("ipywidgets"):
             from tqdm.notebook import tqdm as widget
 

@@ -47,12 +47,13 @@ def test_a_notebook_has_a_bar_and_no_lines_once_work_takes_a_while(notebook, mon
     monkeypatch.setattr(PlainLine, "EVERY", 0.0)
     monkeypatch.setattr(progress, "QUICK", 60.0)
     list(run_tasks(abs, range(4), total=4, jobs=1, label="estimate", unit="pair"))
-    assert not capsys.readouterr().err
+    assert capsys.readouterr() == ("", "")
     monkeypatch.setattr(progress, "QUICK", 0.0)
     list(run_tasks(abs, range(4), total=4, jobs=1, label="estimate", unit="pair"))
-    shown = capsys.readouterr().err
+    shown, errors = capsys.readouterr()
     assert "estimate: 100%|" in shown and "4.00/4.00" in shown
     assert shown.count("\n") == 1, "one line, drawn over and over"
+    assert not errors
 
 
 def test_a_shell_of_ipython_on_no_terminal_is_no_notebook(notebook):

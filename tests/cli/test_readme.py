@@ -30,6 +30,7 @@ def test_the_readme_is_a_page():
     assert TEXT.count("\n") < 120
 
 
+@pytest.mark.long
 def test_the_commands_about_policies_and_logs_run(ltr_duel, corpus, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     chosen = [one for one in COMMANDS if re.match(r"ltr-duel (policies|logs|simulate --live)", one)]

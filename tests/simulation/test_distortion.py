@@ -61,8 +61,6 @@ def test_the_matrix_can_be_estimated_with_less_variance():
     given = QUICK | {"clicks": ["perfect"], "methods": ["sosm"], "sizes": [3]}
     fewer = given | {"comparisons": 20, "variance_reduction": ["integrated", "antithetic"]}
     reduced = measure_distortion(ladder(), **fewer)
-        ladder(), **given | {"comparisons": 20}, variance_reduction=["integrated", "antithetic"]
-    )
     assert reduced["winner"].tolist() == measure_distortion(ladder(), **given)["winner"].tolist()
     with pytest.raises(InputError, match="'fewer'"):
         measure_distortion(ladder(), **given, variance_reduction=["fewer"])

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+import ltr_duel
 from ltr_duel import Live, PreferenceMatrix, estimate_preferences, feature_rankers, plot_regret, simulate
 from ltr_duel.analysis import save_figure
 from ltr_duel.bandits import POLICIES
@@ -52,14 +53,20 @@ def draw(frame: pd.DataFrame, name: str, path: Path) -> None:
     save_figure(ax, path)
 
 
+def sources() -> str:
+    """A digest of everything that the curves can depend on: the package, and this file."""
+    found = hashlib.sha256(Path(__file__).read_bytes())
+    for path in sorted(Path(ltr_duel.__file__).parent.rglob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()
+
+
 def drawn(folder: Path, runs: Callable[[], pd.DataFrame]) -> None:
-    """Draw one picture for each policy of a table, unless these pictures show that table already."""
-    frame = runs()
-    text = frame.to_csv(index=False) + Path(__file__).read_text(encoding="utf-8")
-    digest, noted = hashlib.sha256(text.encode()).hexdigest(), folder / "curves.sha256"
-    if noted.is_file() and noted.read_text(encoding="utf-8") == digest:
+    """Draw one picture for each policy of a table, unless those that are there were made by the same sources."""
+    noted = folder / "curves.sha256"
+    if noted.is_file() and noted.read_text(encoding="utf-8") == sources():
         return
-    folder.mkdir(parents=True, exist_ok=True)
+    frame = runs()
     for name in frame["policy"].unique():
         draw(frame, name, folder / f"{name}.svg")
-    noted.write_text(digest, encoding="utf-8")
+    noted.write_text(sources(), encoding="utf-8")

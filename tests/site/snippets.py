@@ -43,10 +43,10 @@ def blocks(page: str) -> list[Block]:
             kind, content = "python", _OPTIONS.sub("", content)
             magic = re.match(r"%%writefile (\S+)\n", content)
             if magic:
-                found.append(Block("file", content[magic.end() :], magic[1], text.count("\n", 0, place.start())))
+                found.append(Block("file", content[magic.end() :], magic[1], text.count("\n", 0, place.start("kind")) + 1))
                 continue
             content = re.sub(r"^%.*\n", "", content, flags=re.M)
-        found.append(Block(kind, content, file[1] if file else "", text.count("\n", 0, place.start())))
+        found.append(Block(kind, content, file[1] if file else "", text.count("\n", 0, place.start("kind")) + 1))
     return found
 
 

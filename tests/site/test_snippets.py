@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ltr_duel.bandits import POLICIES
+from ltr_duel.core import plugins
 from tests.site.snippets import DOCS, blocks, commands, run_page
 
 QUICK = ("howto.md", "explanations/click_models.md", "explanations/ties_and_dead_columns.md")
@@ -19,7 +21,11 @@ LONG = sorted(
 def empty(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LTR_DUEL_PROGRESS", "0")
-    return tmp_path
+    monkeypatch.setattr(plugins, "_loaded", {})
+    known = POLICIES.names()
+    yield tmp_path
+    for name in set(POLICIES.names()) - set(known):  # of a page that adds one
+        POLICIES.remove(name)
 
 
 @pytest.mark.parametrize("page", QUICK)
@@ -49,7 +55,7 @@ def test_a_command_that_prints_something_else_is_noticed(tmp_path, monkeypatch):
     (tmp_path / "page.md").write_text(page)
     assert run_page("page.md") == 2 and (tmp_path / "a.txt").read_text() == "x\n"
     (tmp_path / "page.md").write_text(page.replace("@inproceedings", "@article"))
-    with pytest.raises(AssertionError, match=r"page\.md:8: ltr-duel policies rucb --bibtex"):
+    with pytest.raises(AssertionError, match=r"page\.md:9: ltr-duel policies rucb --bibtex"):
         run_page("page.md")
     (tmp_path / "page.md").write_text(page.replace("rucb", "rubc"))
     with pytest.raises(AssertionError, match="did you mean"):

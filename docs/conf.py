@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 import ltr_duel
+
+os.environ["LTR_DUEL_PROGRESS"] = "0"  # also of the notebooks
 
 project = "ltr_duel"
 author = "The ltr_duel developers"

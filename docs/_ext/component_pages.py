@@ -18,11 +18,11 @@ _LABELS = {"regret": "guarantee"}
 _POLICY_CURVE = f"""\
 Mean cumulative regret of {curves.RUNS} runs of {curves.HORIZON:,} steps, with the band from the 10th to the 90th
 percentile of the runs, on {curves.ARMS} arms with evenly spaced utilities (Bradley and Terry's model). Light grey: all
-other policies on the same problem. Dashed, where it is in view: the asymptotic lower bound for pairs."""
+other policies on the same problem. Dotted, where it is in view: the asymptotic lower bound for pairs."""
 _METHOD_CURVE = f"""\
 Mean cumulative regret of {{policy}} in {curves.METHOD_RUNS} runs of {curves.METHOD_HORIZON:,} impressions, with the
 band from the 10th to the 90th percentile of the runs, when this method makes the lists and credits the clicks of
-simulated (navigational) users. Light grey: the other methods. Five feature rankers of a synthetic corpus; for all
+simulated (navigational) users. Light grey: the other methods. Three feature rankers of a synthetic corpus; for all
 methods regret is measured by the same matrix, estimated with `probabilistic`."""
 _POLICIES = """\
 How each works, what it assumes, guarantees and costs, what to cite, and a small regret curve.

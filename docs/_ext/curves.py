@@ -19,7 +19,7 @@ from ltr_duel.interleaving import METHODS
 from ltr_duel.simulation import averaged
 
 ARMS, HORIZON, RUNS = 10, 30_000, 10
-METHOD_HORIZON, METHOD_RUNS = 2_000, 3
+METHOD_HORIZON, METHOD_RUNS = 3_000, 3
 _OTHERS = "#cfcfcf"
 
 
@@ -32,7 +32,7 @@ def policy_runs() -> pd.DataFrame:
 
 def method_runs() -> pd.DataFrame:
     """Run RUCB (of methods for sets alone, MDB) on simulated users whose lists each method makes and credits."""
-    rankings = feature_rankers(make_corpus(queries=40, documents=10, features=5))
+    rankings = feature_rankers(make_corpus(queries=40, documents=10, features=3))
     matrix = estimate_preferences(rankings, clicks="navigational", comparisons=4000)
     runs = []
     for method in METHODS:

@@ -37,16 +37,18 @@ def blocks(page: str) -> list[Block]:
     text = (DOCS / page).read_text(encoding="utf-8")
     found = []
     for place in _BLOCK.finditer(text):
-        kind, content = place["kind"].strip(), place["text"]
+        kind, content, line = place["kind"].strip(), place["text"], text.count("\n", 0, place.start("kind")) + 1
         file = _FILE.search(place["before"].strip())
         if kind.startswith("{code-cell}"):
             kind, content = "python", _OPTIONS.sub("", content)
             magic = re.match(r"%%writefile (\S+)\n", content)
             if magic:
-                found.append(Block("file", content[magic.end() :], magic[1], text.count("\n", 0, place.start("kind")) + 1))
+                found.append(
+                    Block("file", content[magic.end() :], magic[1], text.count("\n", 0, place.start("kind")) + 1)
+                )
                 continue
             content = re.sub(r"^%.*\n", "", content, flags=re.M)
-        found.append(Block(kind, content, file[1] if file else "", text.count("\n", 0, place.start("kind")) + 1))
+        found.append(Block(kind, content, file[1] if file else "", line))
     return found
 
 

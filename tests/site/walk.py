@@ -26,7 +26,7 @@ async function walk() {{
     await new Promise(done => {{ frame.onload = done; frame.src = page; }});
     await new Promise(done => setTimeout(done, 100));
     const inside = frame.contentWindow, text = inside.document;
-    const box = element => element.closest("pre, .table-wrapper, .sidebar-drawer, .toc-drawer, .announcement");
+    const box = element => element.closest("pre, .table-wrapper, .output, .genindextable");
     seen.push({{
       page, width: inside.innerWidth, theme: text.body.dataset.theme, title: text.title,
       overflow: text.documentElement.scrollWidth - inside.innerWidth,

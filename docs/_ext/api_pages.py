@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,8 @@ def constant_page(package: str, name: str, value: Any) -> str:
     body = [*comments, ""] if comments else []
     if hasattr(value, "names"):
         body += [f"The registry of {value.kind} components: {', '.join(f'``{one}``' for one in value.names())}.", ""]
+    elif isinstance(value, Mapping):
+        body += [f"For each of {', '.join(f'``{one}``' for one in value)}: what is known of it.", ""]
     elif len(shown) < 400:
         body += [f"``{shown}``", ""]
     return f".. py:data:: {name}\n\n" + "".join(f"   {line}\n" for line in body)

@@ -1,6 +1,7 @@
-"""The commands of the README and of the guides run as printed, page by page, on real feature files if at hand.
+"""The commands of the guides run as printed, page by page, on real feature files if at hand.
 
-Their Python texts are run by the tests of their subject (`tests/rankers/test_recipes.py`, `tests/interleaving`, ...).
+Their Python texts are run by the tests of their subject (`tests/rankers/test_recipes.py`, `tests/interleaving`, ...), and
+the README by `tests/cli/test_readme.py`.
 """
 
 from __future__ import annotations
@@ -23,10 +24,7 @@ from ltr_duel.rankers import feature_rankers
 from tests.site.snippets import DOCS, run_command
 
 ROOT = DOCS.parent
-PAGES = (
-    "README.md",
-    *(f"docs/{name}.md" for name in ("experiments", "logs", "methods", "policies", "preferences", "rankers")),
-)
+PAGES = tuple(f"docs/{name}.md" for name in ("experiments", "logs", "methods", "policies", "preferences", "rankers"))
 ELSEWHERE = {  # commands that a page of a test cannot run as printed, and who runs them
     "ltr-duel serve": "it does not end: tests/serve",
     "ltr-duel replay": "it needs a service: tests/serve",

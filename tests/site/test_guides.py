@@ -1,7 +1,7 @@
 """The commands of the guides run as printed, page by page, on real feature files if at hand.
 
-Their Python texts are run by the tests of their subject (`tests/rankers/test_recipes.py`, `tests/interleaving`, ...), and
-the README by `tests/cli/test_readme.py`.
+Their Python texts are run by the tests of their subject (`tests/rankers/test_recipes.py`, `tests/interleaving`,
+...), and the README by `tests/cli/test_readme.py`.
 """
 
 from __future__ import annotations

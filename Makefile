@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-long mutants bench check tables release-check lowest clean
+.PHONY: demo test test-long mutants bench docs check tables release-check lowest clean
 
 demo: $(READY)  ## Run the main job on a synthetic corpus; results in demo/
 	$(BIN)/ltr-duel demo --out demo
@@ -21,6 +21,9 @@ mutants: $(READY)  ## Change 200 lines, one at a time, and see that a test fails
 
 bench: $(READY)  ## Print the speed tables
 	$(BIN)/python -m benchmarks
+
+docs: $(READY)  ## Build the site: docs/_build/html/index.html
+	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
 
 check: $(READY)  ## Style, types and layers
 	$(BIN)/ruff check .
@@ -38,7 +41,7 @@ lowest: .lowest/.ready  ## Run the tests with the oldest versions of everything 
 	.lowest/bin/python -m pytest -n auto --maxprocesses=4 --dist loadfile -o filterwarnings=default $(TESTS)
 
 clean:
-	rm -rf $(VENV) .lowest .release demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .lowest .release demo docs/_build docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

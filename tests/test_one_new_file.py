@@ -101,7 +101,7 @@ def copy(tmp_path_factory):
     """Copy what is needed, with seven new files in it; return a function that runs Python there."""
     folder = tmp_path_factory.mktemp("copy")
     for name in ("ltr_duel", "docs", "tests"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "_build", "generated"))
     shutil.copy(ROOT / "pyproject.toml", folder)
     package = folder / "ltr_duel"
     pages = {package / "bandits" / "policies" / f"{name}.py": POLICY for name in POLICIES}

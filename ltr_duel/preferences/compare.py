@@ -30,7 +30,7 @@ class Agreement:
         The rankers that both have.
     pairs : DataFrame
         One row for each pair: first, second, p_a, p_b, difference, z (NaN where neither matrix has an error); the
-        largest |z|, then the largest difference first.
+        largest ``|z|``, then the largest difference first.
     root_mean_square : float
         Of the differences.
     chance : float or None

@@ -1,4 +1,4 @@
-"""State interleave: a coin decides who leads; then both lists are merged so that neither gets ahead by two.
+"""Balanced interleave: a coin decides who leads; then both lists are merged so that neither gets ahead by two.
 
 Credit: let k be the smallest depth at which one of the rankers has the lowest clicked document; the ranker with more
 clicked documents among its own top k wins.

@@ -1,4 +1,4 @@
-"""State interleave and multileave, credit marginalised exactly over who may have contributed what.
+"""Probabilistic interleave and multileave, credit marginalised exactly over who may have contributed what.
 
 Each ranker becomes a softmax over its documents: rank r has weight r^-tau (tau = 3). For each place of the list one
 of the rankers is chosen uniformly, and draws a document from its distribution over those not yet shown. Given the
@@ -7,8 +7,8 @@ whatever was clicked, for clicks depend on the list alone. So the clicks that a 
 coins, and its distribution follows from a dynamic programme over the clicked places; for two of many rankers the
 programme runs over the difference of their clicks, each click adding +1, -1 or 0.
 
-Hofmann, Whiteson, de Rijke. A State Method for Inferring Preferences from Clicks. CIKM 2011; for many rankers
-Schuth et al. State Multileave for Online Retrieval Evaluation. SIGIR 2015 (with contributors drawn
+Hofmann, Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011; for many
+rankers Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. SIGIR 2015 (with contributors drawn
 independently).
 
 Outcome rules for pairs, with P1 (P2) the posterior probability that the first (second) ranker owns more of the

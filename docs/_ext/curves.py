@@ -1,0 +1,72 @@
+"""The small regret curves of the reference: all policies and all methods in two simulations, one picture for each."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+import ltr_duel
+from ltr_duel import Live, PreferenceMatrix, estimate_preferences, feature_rankers, plot_regret, simulate
+from ltr_duel.analysis import save_figure
+from ltr_duel.bandits import POLICIES
+from ltr_duel.data import make_corpus
+from ltr_duel.interleaving import METHODS
+from ltr_duel.simulation import averaged
+
+ARMS, HORIZON, RUNS = 10, 30_000, 10
+METHOD_HORIZON, METHOD_RUNS = 3_000, 3
+_OTHERS = "#cfcfcf"
+
+
+def policy_runs() -> pd.DataFrame:
+    """Run every policy on ten arms whose utilities are evenly spaced (Bradley and Terry's model)."""
+    utility = np.linspace(1.6, 0, ARMS)
+    matrix = PreferenceMatrix(1 / (1 + np.exp(utility[None, :] - utility[:, None])))
+    return simulate(matrix, POLICIES.names(), horizon=HORIZON, repetitions=RUNS).to_frame()
+
+
+def method_runs() -> pd.DataFrame:
+    """Run RUCB (of methods for sets alone, MDB) on simulated users whose lists each method makes and credits."""
+    rankings = feature_rankers(make_corpus(queries=40, documents=10, features=3))
+    matrix = estimate_preferences(rankings, clicks="navigational", comparisons=4000)
+    runs = []
+    for method in METHODS:
+        users = Live(rankings, "navigational", **{"pairs" if method.pairs else "slates": method.name})
+        policy = "rucb" if method.pairs else "mdb"
+        found = simulate(users, policy, horizon=METHOD_HORIZON, repetitions=METHOD_RUNS, preferences=matrix)
+        runs.append(found.to_frame().assign(policy=method.name))
+    return pd.concat(runs, ignore_index=True)
+
+
+def draw(frame: pd.DataFrame, name: str, path: Path) -> None:
+    """Draw the regret of one, and that of all the others in grey behind it."""
+    ax = Figure(figsize=(5.4, 3.4), dpi=150, layout="constrained").add_subplot()
+    means = averaged(frame[frame["policy"] != name], ["policy", "t"], "regret_average", "none")
+    for _, other in means.groupby("policy"):
+        ax.plot(other["t"], other["mean"], color=_OTHERS, lw=0.8, zorder=1)
+    plot_regret(frame[frame["policy"] == name], ax, legend=False)
+    save_figure(ax, path)
+
+
+def sources() -> str:
+    """A digest of everything that the curves can depend on: the package, and this file."""
+    found = hashlib.sha256(Path(__file__).read_bytes())
+    for path in sorted(Path(ltr_duel.__file__).parent.rglob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def drawn(folder: Path, runs: Callable[[], pd.DataFrame]) -> None:
+    """Draw one picture for each policy of a table, unless those that are there were made by the same sources."""
+    noted = folder / "curves.sha256"
+    if noted.is_file() and noted.read_text(encoding="utf-8") == sources():
+        return
+    frame = runs()
+    for name in frame["policy"].unique():
+        draw(frame, name, folder / f"{name}.svg")
+    noted.write_text(sources(), encoding="utf-8")

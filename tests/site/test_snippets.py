@@ -1,0 +1,70 @@
+"""Every command and every Python text of the site's new pages runs as printed, in the order of its page."""
+
+from __future__ import annotations
+
+import pytest
+
+from ltr_duel.bandits import POLICIES
+from ltr_duel.core import plugins
+from tests.site.snippets import DOCS, blocks, commands, run_page
+
+QUICK = ("explanations/click_models.md", "explanations/ties_and_dead_columns.md")
+LONG = sorted(
+    path.relative_to(DOCS).as_posix()
+    for folder in ("tutorials", "explanations", "notebooks")
+    for path in (DOCS / folder).glob("*.md")
+    if path.name not in ("index.md", "figure_on_mslr.md")
+)
+
+
+@pytest.fixture
+def empty(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LTR_DUEL_PROGRESS", "0")
+    monkeypatch.setattr(plugins, "_loaded", {})
+    known = POLICIES.names()
+    yield tmp_path
+    for name in set(POLICIES.names()) - set(known):  # of a page that adds one
+        POLICIES.remove(name)
+
+
+@pytest.mark.parametrize("page", QUICK)
+def test_a_quick_page_runs_as_printed(page, empty):
+    assert run_page(page) == 3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("page", sorted({*LONG, "howto.md", "gallery.md"} - set(QUICK)))
+def test_a_page_runs_as_printed(page, empty):
+    assert run_page(page) >= 2
+
+
+@pytest.mark.long
+def test_the_figure_on_mslr_is_made_of_the_excerpt(real_data, empty):
+    (empty / "corpora").mkdir()
+    (empty / "corpora" / "MSLR_excerpt").symlink_to(real_data / "MSLR_excerpt")
+    assert run_page("tutorials/figure_on_mslr.md") == 2
+    assert "MSLR" in (empty / "figures" / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_command_that_prints_something_else_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tests.site.snippets.DOCS", tmp_path)
+    page = "`a.txt`:\n\n```text\nx\n```\n\nRun\n\n```console\n"
+    page += "$ ltr-duel policies rucb --bibtex  # a remark\n@inproceedings{...\n```\n"
+    (tmp_path / "page.md").write_text(page)
+    assert run_page("page.md") == 2 and (tmp_path / "a.txt").read_text() == "x\n"
+    (tmp_path / "page.md").write_text(page.replace("@inproceedings", "@article"))
+    with pytest.raises(AssertionError, match=r"page\.md:9: ltr-duel policies rucb --bibtex"):
+        run_page("page.md")
+    (tmp_path / "page.md").write_text(page.replace("rucb", "rubc"))
+    with pytest.raises(AssertionError, match="did you mean"):
+        run_page("page.md")
+
+
+def test_what_pages_show_is_found():
+    found = blocks("notebooks/write_a_policy.md")
+    (written,) = [block for block in found if block.file]
+    assert written.file == "hunter.py" and "def select" in written.text
+    assert not any(block.text.startswith("%") for block in found)
+    assert list(commands("$ a b \\\n  c  # why\nout\n$ d\n")) == [("a b   c", "out\n"), ("d", "")]

@@ -1,0 +1,96 @@
+"""A walk through a site in headless Chromium: each page in turn, in a frame of the width that is asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import http.server
+import json
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+_WALK = """<!doctype html><meta charset="utf-8"><title>walk</title><pre id="seen"></pre>
+<iframe id="frame" width="{width}" height="900" style="border: 0"></iframe>
+<script>
+localStorage.setItem("theme", "{theme}");
+async function walk() {{
+  const frame = document.getElementById("frame"), seen = [];
+  for (const page of {pages}) {{
+    await new Promise(done => {{ frame.onload = done; frame.src = page; }});
+    await new Promise(done => setTimeout(done, 100));
+    const inside = frame.contentWindow, text = inside.document;
+    const box = element => element.closest("pre, .table-wrapper, .output, .genindextable");
+    seen.push({{
+      page, width: inside.innerWidth, theme: text.body.dataset.theme, title: text.title,
+      overflow: text.documentElement.scrollWidth - inside.innerWidth,
+      wide: [...text.querySelectorAll("article *")].filter(element => !box(element)
+        && element.getBoundingClientRect().right > inside.innerWidth + 1)
+        .map(element => element.outerHTML.slice(0, 99)),
+      loaded: inside.performance.getEntriesByType("resource").map(entry => entry.name),
+      broken: [...text.images].filter(image => !image.naturalWidth).map(image => image.src),
+      nameless: [...text.images].filter(image => !image.alt).map(image => image.src),
+    }});
+  }}
+  document.getElementById("seen").textContent = JSON.stringify(seen);
+}}
+walk();
+</script>"""
+
+
+@contextlib.contextmanager
+def served(folder: Path, extra: dict[str, str]) -> Iterator[str]:
+    """Serve a folder, and some pages that are not in it, on a port of this machine."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def do_GET(self):
+            if self.path not in extra:
+                return super().do_GET()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            return self.wfile.write(extra[self.path].encode())
+
+        def log_message(self, *words):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+def chromium(address: str, profile: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Open an address and return the page as it then is, with what the console got."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("needs a Chromium to look at pages with")
+    command = [
+        program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+        "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+        f"--user-data-dir={profile}", "--enable-logging=stderr", "--window-size=1300,1000",
+        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", *options, address,
+    ]  # fmt: skip
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=600, check=True)
+
+
+def walk(folder: Path, pages: list[str], profile: Path, width: int, theme: str) -> tuple[list[dict], list[str]]:
+    """Return what was seen of each page, and what the console got."""
+    text = _WALK.format(width=width, theme=theme, pages=json.dumps(pages))
+    with served(folder, {"/walk.html": text}) as address:
+        done = chromium(f"{address}/walk.html", profile, "--dump-dom", "--virtual-time-budget=600000")
+    found = re.search(r'<pre id="seen">(.+?)</pre>', done.stdout, re.S)
+    assert found, f"the walk did not end:\n{done.stderr[-2000:]}"
+    foreign = [
+        name for seen in json.loads(unescape(found[1])) for name in seen["loaded"] if not name.startswith(address)
+    ]
+    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    return json.loads(unescape(found[1])), [*console, *foreign]

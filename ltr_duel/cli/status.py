@@ -43,11 +43,11 @@ def command(folder: Path, traceback: bool) -> None:
             click.echo(one["traceback"])
     if len(status.failures) > _MOST and not traceback:
         click.echo(f"... and {len(status.failures) - _MOST} more (--traceback prints all)")
-    for digest, why in sorted(status.damaged.items())[:_MOST]:
-        click.echo(f"damaged: {folder / 'runs' / f'{digest}.parquet'}: {why}")
+    for why in [*sorted(status.damaged.values()), *status.broken][:_MOST]:
+        click.echo(f"damaged: {why}")
     for name in status.foreign[:_MOST]:
         click.echo(f"not part of an experiment: {folder / 'runs' / name}")
     if status.unplanned:
         click.echo(f"{status.unplanned:,} more runs belong to no plan in this folder")
-    if status.failures or status.damaged:
+    if status.failures or status.damaged or status.broken:
         sys.exit(1)

@@ -6,12 +6,14 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ltr_duel.core import checked_jobs
+from ltr_duel.core import InputError, checked_jobs
+from ltr_duel.experiment.about import seconds_of
+from ltr_duel.experiment.found import Found
 from ltr_duel.experiment.leases import claimed, live_drivers
 from ltr_duel.experiment.plan_file import read_plans
 from ltr_duel.experiment.store import Store
 
-_SAMPLE = 200  # manifests that the mean time of a run is taken from
+_SAMPLE = 200  # runs that the mean time of a run is taken from
 
 
 class Status(NamedTuple):
@@ -23,6 +25,7 @@ class Status(NamedTuple):
     running: int
     failures: list[dict[str, Any]]
     damaged: dict[str, str]  # digest -> what is wrong
+    broken: list[str]  # sentences: where bytes are no run
     foreign: list[str]  # files that do not belong here
     unplanned: int  # runs that no plan here asks for
     drivers: list[dict[str, Any]]
@@ -45,8 +48,8 @@ def read_status(folder: str | Path) -> Status:
     Returns
     -------
     Status
-        With the attributes ``names``, ``planned``, ``done``, ``running``, ``failures``, ``damaged``, ``foreign``,
-        ``unplanned``, ``drivers``, ``seconds_left`` and ``left``.
+        With the attributes ``names``, ``planned``, ``done``, ``running``, ``failures``, ``damaged``, ``broken``,
+        ``foreign``, ``unplanned``, ``drivers``, ``seconds_left`` and ``left``.
 
     Raises
     ------
@@ -66,31 +69,38 @@ def read_status(folder: str | Path) -> Status:
     planned: set[str] = set()
     for plan in plans:
         planned.update(plan.runs["digest"].to_pylist())
-    done = found.done & planned
     damaged = {digest: why for digest, why in found.damaged.items() if digest in planned}
-    failures = [one for digest, one in store.failures().items() if digest in planned - found.done - damaged.keys()]
+    done = (found.done.keys() & planned) - damaged.keys()
+    failures = [one for digest, one in store.failures().items() if digest in planned - done - damaged.keys()]
     drivers = live_drivers(store)
     left = len(planned) - len(done) - len(failures) - len(damaged)
     return Status(
         [str(plan.about["name"] or Path(plan.about["spec_path"]).name) for plan in plans],
         len(planned),
         len(done),
-        len(claimed(store) & planned - found.done),
+        len(claimed(store) & planned - done),
         failures,
         damaged,
+        list(found.broken.values()),
         found.foreign,
-        len(found.done - planned),
+        len(found.done.keys() - planned),
         drivers,
-        _seconds_left(store, sorted(done), left, drivers),
+        _seconds_left(store, found, sorted(done), left, drivers),
     )
 
 
-def _seconds_left(store: Store, done: list[str], left: int, drivers: list[dict[str, Any]]) -> float | None:
+def _seconds_left(
+    store: Store, found: Found, done: list[str], left: int, drivers: list[dict[str, Any]]
+) -> float | None:
     """Extrapolate from finished runs and the workers of the live drivers (or all cores here, if there is none)."""
     if left == 0:
         return 0.0
     every = max(1, len(done) // _SAMPLE)
-    seconds = store.seconds(done[::every][:_SAMPLE])
+    places = sorted(found.done[digest] for digest in done[::every][:_SAMPLE])
+    try:
+        seconds = seconds_of(store.read(places))
+    except InputError:  # joined with others at this moment
+        seconds = []
     if not seconds:
         return None
     workers = sum(checked_jobs(int(driver["jobs"])) for driver in drivers) or checked_jobs(-1)

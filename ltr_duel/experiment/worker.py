@@ -1,12 +1,11 @@
 """One task, in whatever process: a pure function from a task to the bytes of its result, and where it came from.
 
-What is written beside a run, its manifest or how it failed, never goes into the run's own file.
+What is kept beside a run, where it comes from or how it failed, never goes into the run's own bytes.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import importlib.metadata
 import platform
 import socket
@@ -22,7 +21,7 @@ from ltr_duel.bandits import POLICIES, PolicyError
 from ltr_duel.core import ROOT, IntVector, Plugin, reload_plugin, sources_digest
 from ltr_duel.experiment.plan import Plan, PlannedRun, Task
 from ltr_duel.experiment.problem import open_problem
-from ltr_duel.experiment.run_file import encode_run
+from ltr_duel.experiment.run_record import encode_run
 from ltr_duel.simulation import RunKey, RunResult, checkpoints, run_once
 
 _LIBRARIES = ("ltr-duel", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyarrow", "joblib")
@@ -32,7 +31,7 @@ class Outcome(NamedTuple):
     """What became of a task."""
 
     digest: str
-    data: bytes  # the run's file; nothing if it failed
+    data: bytes  # the run; nothing if it failed
     seconds: float
     decisions: int
     error: str  # one line; nothing if it did not fail
@@ -114,29 +113,31 @@ def environment() -> dict[str, Any]:
     }
 
 
-def manifest(plan: Plan, run: PlannedRun, outcome: Outcome) -> dict[str, Any]:
-    """Say where a result comes from, and what it cost."""
-    matrix = plan.problems[run.problem].matrix
+def group(plan: Plan, run: PlannedRun) -> dict[str, Any]:
+    """Say what a run is, but for its repetition."""
+    problem = plan.problems[run.problem]
     return {
-        **_identity(plan, run, outcome),
-        "sha256": hashlib.sha256(outcome.data).hexdigest(),
-        "data_sha256": matrix.provenance.get("corpus_sha256"),
-        "matrix_sha256": matrix.digest,
-        "decisions": outcome.decisions,
-        "steps_per_second": run.horizon / max(outcome.seconds, 1e-9),
-        "duels_per_second": outcome.decisions / max(outcome.seconds, 1e-9),
+        "key": {name: value for name, value in vars(run.key).items() if name != "repetition"},
+        "policy": run.label,
+        "problem": problem.name,
+        "data_sha256": problem.matrix.provenance.get("corpus_sha256"),
+        "matrix_sha256": problem.matrix.digest,
+    }
+
+
+def origin(plan: Plan, environment: dict[str, Any]) -> dict[str, Any]:
+    """Say which experiment a run belongs to, and by which program and where it was done."""
+    return {
+        "experiment": plan.file.spec.name,
+        "spec_sha256": plan.file.digest,
         "plugins": [plugin._asdict() for plugin in plan.plugins],
         "spec": plan.file.content,
+        **environment,
     }
 
 
 def failure(plan: Plan, run: PlannedRun, outcome: Outcome) -> dict[str, Any]:
     """Say how a run failed."""
-    return {**_identity(plan, run, outcome), "error": outcome.error, "traceback": outcome.traceback}
-
-
-def _identity(plan: Plan, run: PlannedRun, outcome: Outcome) -> dict[str, Any]:
-    """Say which run it is, and when and where it was done."""
     return {
         "run": run.digest,
         "policy": run.label,
@@ -149,6 +150,8 @@ def _identity(plan: Plan, run: PlannedRun, outcome: Outcome) -> dict[str, Any]:
         "seconds": outcome.seconds,
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         **outcome.environment,
+        "error": outcome.error,
+        "traceback": outcome.traceback,
     }
 
 

@@ -48,15 +48,22 @@ class Writer:
     """
 
     def __init__(self, write: Callable[[bytes], object]) -> None:
-        self._write, self._known = write, set[str]()
+        self._write, self._known, self._waiting = write, set[str](), list[bytes]()
 
     def add(self, digest: str, data: bytes, about: About, shared: Iterable[Shared], generation: int) -> None:
-        """Write a run, and before it what it refers to, unless that is there."""
-        fresh = [one for one in shared if one.name not in self._known]
+        """Take a run, and before it what it refers to, unless that is there."""
+        for one in shared:
+            if one.name not in self._known:
+                self._waiting.append(encode_record(SHARED, one.name, b"", one.data))
+                self._known.add(one.name)
         numbers = bytes.fromhex(about.group), bytes.fromhex(about.origin), *about[2:]
-        records = [encode_record(SHARED, one.name, b"", one.data) for one in fresh]
-        self._write(b"".join((*records, encode_record(RUN, digest, _ABOUT.pack(*numbers), data, generation))))
-        self._known.update(one.name for one in fresh)
+        self._waiting.append(encode_record(RUN, digest, _ABOUT.pack(*numbers), data, generation))
+
+    def flush(self) -> None:
+        """Write what was taken. After an error there is nothing more to write: what was taken is lost."""
+        records, self._waiting = b"".join(self._waiting), []
+        if records:
+            self._write(records)
 
 
 def decode_about(content: Content) -> About:

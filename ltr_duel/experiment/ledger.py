@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterable
 from functools import partial
 
 from ltr_duel.experiment.about import About, Shared, Writer, make_shared
@@ -31,16 +32,20 @@ class Ledger:
         self._groups: dict[tuple[str, int, int], Shared] = {}
         self._origins: list[tuple[dict[str, object], Shared]] = []  # few: one for each process that does runs
 
-    def keep(self, run: PlannedRun, outcome: Outcome, generation: int) -> None:
-        """Put a finished run into the store, or how it failed. Raises what `Store.append` does."""
-        failed = self._store.place("failed", f"{run.digest}.json")
-        if outcome.error:
-            self._store.write(failed, json.dumps(failure(self._plan, run, outcome), indent=1).encode())
-            return
-        shared = self._group(run), self._origin(outcome)
-        about = About(shared[0].name, shared[1].name, run.repetition, outcome.seconds, time.time())
-        self._writer.add(run.digest, outcome.data, about, shared, generation)
-        self._store.remove(failed)
+    def keep(self, done: Iterable[tuple[PlannedRun, Outcome, int]]) -> None:
+        """Put runs into the store, or how they failed: of each its outcome and its generation, 0 if it is the first.
+
+        Raises what `Store.append` does.
+        """
+        for run, outcome, generation in done:
+            if outcome.error:
+                content = json.dumps(failure(self._plan, run, outcome), indent=1).encode()
+                self._store.write(self._store.place("failed", f"{run.digest}.json"), content)
+            else:
+                shared = self._group(run), self._origin(outcome)
+                about = About(shared[0].name, shared[1].name, run.repetition, outcome.seconds, time.time())
+                self._writer.add(run.digest, outcome.data, about, shared, generation)
+        self._writer.flush()
 
     def _group(self, run: PlannedRun) -> Shared:
         which = run.label, run.problem, run.horizon

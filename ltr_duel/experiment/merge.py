@@ -110,6 +110,7 @@ def _copy(into: Store, chosen: Mapping[str, AnyReader]) -> None:
                     raise InputError(run)
                 shared = [reader.shared(name) for name in (run.about.group, run.about.origin)]
                 writer.add(digest, run.data, run.about, shared, generation=0)
+                writer.flush()
 
 
 def _failures(into: Store, stores: Sequence[Store], done: Collection[str]) -> None:

@@ -66,7 +66,11 @@ def decode_run(data: bytes, key: RunKey, label: str) -> RunResult:
     if recommended.min() < 0 or recommended.max() >= arms:
         raise InputError("an arm is recommended that does not exist")
     exposure: FloatMatrix
-    exposure = np.frombuffer(content[split:], np.float64).reshape(count, arms) if apart else handed_over(pulls * np.float64(0.5))
+    exposure = (
+        np.frombuffer(content[split:], np.float64).reshape(count, arms)
+        if apart
+        else handed_over(pulls * np.float64(0.5))
+    )
     return RunResult(key, label, times, pulls, exposure, recommended, decisions, best, worst)
 
 

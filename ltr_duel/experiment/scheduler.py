@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from ltr_duel.experiment.examine import wrong_with_problem, wrong_with_runs
 from ltr_duel.experiment.joining import join, join_if_many
 from ltr_duel.experiment.leases import Driver
 from ltr_duel.experiment.ledger import Ledger
+from ltr_duel.experiment.pace import Pace
 from ltr_duel.experiment.plan import Plan, PlannedRun, Shard, Task
 from ltr_duel.experiment.plan_file import write_plan
 from ltr_duel.experiment.progress import Progress
@@ -93,6 +94,7 @@ class Scheduler:
         self._underway: dict[str, PlannedRun] = {}
         self._problems: set[int] = set()  # numbers of those with runs to do
         self._only = only
+        self._pace = Pace() if backend.time_limit is None else Pace(most=1)
         store.prepare()
         join_if_many(store)
         self._found = store.scan()
@@ -186,56 +188,68 @@ class Scheduler:
         first = next(tasks, None)
         if first is None:
             return
-        for outcome in run_tasks(self.backend, chain([first], tasks)):
-            if outcome is None:
+        for outcomes in run_tasks(self.backend, chain([first], tasks)):
+            if outcomes is None:
                 progress.tick()
                 continue
-            self._keep(outcome, ledger)
-            driver.release(outcome.digest)
-            progress.done(outcome.decisions)
+            self._keep(outcomes, ledger)
+            for outcome in outcomes:
+                driver.release(outcome.digest)
+                progress.done(outcome.decisions)
 
-    def _claimed(self, driver: Driver, mine: str, progress: Progress) -> Iterator[Task]:
-        """Yield tasks, each claimed at the moment it is asked for."""
-        for run in self.plan.shard(self.shard):
-            if not self._todo[run.number]:
-                continue
-            if not driver.claim(run.digest):
-                continue  # claimed by another process; if that one dies, the next pass takes over
-            if self._done_elsewhere(run, mine):
-                driver.release(run.digest)
-                progress.already_done(1)
-            else:
-                self._underway[run.digest] = run
-                yield self.plan.task(run)
+    def _claimed(self, driver: Driver, mine: str, progress: Progress) -> Iterator[list[Task]]:
+        """Yield tasks for one worker, claimed at the moment they are asked for."""
+        todo = (run for run in self.plan.shard(self.shard) if self._todo[run.number])
+        for runs in self._pace.together(todo):
+            # What another process has claimed: if that one dies, the next pass takes over.
+            claimed = [run for run in runs if driver.claim(run.digest)]
+            tasks = []
+            for run, gone in zip(claimed, self._done_elsewhere(claimed, mine), strict=True):
+                if gone:
+                    driver.release(run.digest)
+                    progress.already_done(1)
+                else:
+                    self._underway[run.digest] = run
+                    tasks.append(self.plan.task(run))
+            if tasks:
+                yield tasks
 
     def _failed_at(self, run: PlannedRun) -> int:
         """Return when the run's failure was written; 0 if there is none."""
         return self.store.changed_at(self.store.place("failed", f"{run.digest}.json"))
 
-    def _done_elsewhere(self, run: PlannedRun, mine: str) -> bool:
-        """Whether another process has done this run since the store was looked at: a record is new, or newer."""
-        generation, failed_before = self._before[run.number]
-        self._found.look(but=mine)
-        place = self._found.done.get(run.digest)
-        done = place is not None and place.generation >= generation
-        failed = self._failed_at(run) not in (0, failed_before)
-        if done:
-            self.already_done += 1
-        elif failed:
-            self.failed.add(run.digest)
-        if done or failed:
-            self._todo[run.number] = 0
-        return done or failed
+    def _done_elsewhere(self, runs: Sequence[PlannedRun], mine: str) -> Iterator[bool]:
+        """Say of runs whether another process has done them since the store was looked at: by records that are new."""
+        if runs:
+            self._found.look(but=mine)
+        failures = self.store.has_failures()
+        for run in runs:
+            generation, failed_before = self._before[run.number]
+            place = self._found.done.get(run.digest)
+            done = place is not None and place.generation >= generation
+            failed = failures and self._failed_at(run) not in (0, failed_before)
+            if done:
+                self.already_done += 1
+            elif failed:
+                self.failed.add(run.digest)
+            if done or failed:
+                self._todo[run.number] = 0
+            yield done or failed
 
-    def _keep(self, outcome: Outcome, ledger: Ledger) -> None:
-        """Put an outcome into the store."""
-        run = self._underway.pop(outcome.digest)
-        ledger.keep(run, outcome, int(self._before[run.number, 0]))
-        if outcome.error:
-            self.failed.add(run.digest)
-        else:
-            self.done += 1
-        self._todo[run.number] = 0
+    def _keep(self, outcomes: Sequence[Outcome], ledger: Ledger) -> None:
+        """Put outcomes into the store."""
+        runs = [self._underway.pop(outcome.digest) for outcome in outcomes]
+        generations = (int(self._before[run.number, 0]) for run in runs)
+        ledger.keep(zip(runs, outcomes, generations, strict=True))
+        for run, outcome in zip(runs, outcomes, strict=True):
+            if outcome.error:
+                self.failed.add(run.digest)
+            else:
+                self.done += 1
+                if self._before[run.number, 1]:
+                    self.store.remove(self.store.place("failed", f"{run.digest}.json"))
+            self._todo[run.number] = 0
+            self._pace.learn(run, outcome.seconds)
 
     def _write_plan(self) -> None:
         file = self.plan.file

@@ -204,6 +204,11 @@ class Store:
         paths = folder.iterdir() if folder.is_dir() else ()  # empty folders may be lost in a copy
         return sorted(path for path in paths if is_digest(path.stem) and path.suffix in (".parquet", ".json"))
 
+    def has_failures(self) -> bool:
+        """Whether any failed run is known."""
+        with os.scandir(self.failed) as entries:
+            return next(entries, None) is not None
+
     def failures(self) -> dict[str, dict[str, Any]]:
         """Return what is known of each failed run, by digest."""
         return {

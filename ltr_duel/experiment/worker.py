@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.bandits import POLICIES, PolicyError
-from ltr_duel.core import ROOT, IntVector, Plugin, reload_plugin, sources_digest
+from ltr_duel.core import ROOT, IntVector, Plugin, handed_over, reload_plugin, sources_digest
 from ltr_duel.experiment.plan import Plan, PlannedRun, Task
 from ltr_duel.experiment.problem import open_problem
 from ltr_duel.experiment.run_record import encode_run
@@ -72,7 +72,7 @@ class PreparedRun:
         """Run it, and take the time."""
         began = time.perf_counter()
         try:
-            result = self._walk(checkpoints(self._key.horizon, self._key.checkpoints_per_decade))
+            result = self._walk(_times(self._key.horizon, self._key.checkpoints_per_decade))
         except PolicyError:
             raise  # it cannot be compiled: no run of this policy can succeed
         except (Exception, SystemExit) as error:  # a policy that calls sys.exit fails, and ends nothing
@@ -85,6 +85,11 @@ class PreparedRun:
 
     def _walk(self, times: IntVector) -> RunResult:
         return run_once(self._configured, self._key, self._problem.oracle, times, self._problem.place)
+
+
+@functools.lru_cache(maxsize=8)
+def _times(horizon: int, per_decade: int) -> IntVector:
+    return handed_over(checkpoints(horizon, per_decade))
 
 
 @functools.cache

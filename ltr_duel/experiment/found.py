@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from ltr_duel.experiment.segment import RUN, SHARED, Gap, Head, find_records
+from ltr_duel.experiment.segment import RUN, SHARED, Head, find_records
 
 if TYPE_CHECKING:
     from ltr_duel.experiment.store import Store
@@ -30,10 +30,10 @@ class Found:
     ----------
     done : dict of str to Place
         The newest record of each run, by its digest.
-    shared : dict of str to Place
-        What several runs refer to, by its digest.
+    shared : dict of str to list of Place
+        What several runs refer to, by its digest: all records of it, as each process writes its own.
     broken : dict of str to str
-        Names of files in which bytes are no run, and a sentence that says so.
+        Names of files in which bytes are no runs, and a sentence that says so.
     foreign : list of str
         Names of files that no run can have.
     old : int
@@ -44,39 +44,23 @@ class Found:
 
     def __init__(self, store: Store) -> None:
         self.done: dict[str, Place] = {}
-        self.shared: dict[str, Place] = {}
+        self.shared: dict[str, list[Place]] = {}
         self.broken: dict[str, str] = {}
         self.foreign: list[str] = []
         self.old = 0
         self.sizes: dict[str, int] = {}
         self.lost = False  # whether a file was joined with others meanwhile: its runs are in one of another name
         self._store = store
-        self._cut: dict[str, tuple[int, str, str]] = {}  # digest -> generation, file, sentence
         self._ends: dict[str, int] = {}  # how far each file has been read
         self._closed: set[str] = set()  # files that nobody writes to any more, read to their ends
 
-    @property
-    def damaged(self) -> dict[str, str]:
-        """Runs whose newest records are cut in the middle of a file, and sentences that say so."""
-        return {digest: why for digest, (_, _, why) in self._cut.items() if self._is_newest(digest)}
-
-    @property
-    def hurt(self) -> set[str]:
-        """Names of the files that these are in."""
-        return {segment for digest, (_, segment, _) in self._cut.items() if self._is_newest(digest)}
-
-    def _is_newest(self, digest: str) -> bool:
-        return digest not in self.done or self.done[digest].generation < self._cut[digest][0]
-
     def generation(self, digest: str) -> int:
-        """Return the generation that a new record of a run must have, to replace those that are there."""
-        there = [self.done[digest].generation] if digest in self.done else []
-        there += [self._cut[digest][0]] if digest in self._cut else []
-        return max(there) + 1 if there else 0
+        """Return the generation that a new record of a run must have, to replace what is there."""
+        return self.done[digest].generation + 1 if digest in self.done else 0
 
     def forget(self) -> None:
         """Forget all runs, but not how far the files have been read: from now on, what is found is new."""
-        self.done, self._cut = {}, {}
+        self.done = {}
 
     def look(self, but: str = "") -> None:
         """Read what has been written since the last look, but not in one file: one's own."""
@@ -109,7 +93,8 @@ class Found:
                     elif one.torn or (growing and one.stop == size):
                         break  # cut off, or not written to its end yet
                     else:
-                        self._complain(one, name)
+                        what = f"bytes {one.start:,} to {one.stop:,} are no runs"
+                        self.broken[name] = f"{self._store.runs / name}: damaged: {what}"
                         end = one.stop
         self._ends[name], self.sizes[name] = end, size
         if not growing:
@@ -118,19 +103,11 @@ class Found:
     def _add(self, head: Head, segment: str) -> None:
         place = Place(segment, head.offset, head.size, head.generation)
         if head.kind == SHARED:
-            self.shared[head.name] = place
+            self.shared.setdefault(head.name, []).append(place)
         elif head.kind == RUN:
             there = self.done.get(head.name)
             if there is None or there.generation <= head.generation:
                 self.done[head.name] = place
-
-    def _complain(self, gap: Gap, segment: str) -> None:
-        path = self._store.runs / segment
-        if gap.head is not None and gap.head.kind == RUN:
-            why = f"{path}: run {gap.head.name}: damaged: its end is missing"
-            self._cut[gap.head.name] = (gap.head.generation, segment, why)
-        else:
-            self.broken[segment] = f"{path}: damaged: bytes {gap.start:,} to {gap.stop:,} are no run"
 
 
 def look(store: Store) -> Found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Collection
+from itertools import chain
 
 from ltr_duel.experiment.found import SUFFIX
 from ltr_duel.experiment.leases import live_driver, locked
@@ -31,21 +32,21 @@ def join(store: Store, names: Collection[str], *, sound: bool = False) -> None:
     ----------
     store : Store
     names : collection of str
-        Of files; those of live processes are left alone, and those with runs that are damaged and not done again yet.
+        Of files; those of live processes are left alone.
     sound : bool
-        Whether to leave alone also files in which bytes are no run.
+        Whether to leave alone also files in which bytes are no runs.
     """
     if not names:
         return
     with locked(store):
         idle = {name for name in names if not live_driver(store, name.removesuffix(SUFFIX))}
         found = store.scan()
-        chosen = (idle & found.sizes.keys()) - found.hurt - (found.broken.keys() if sound else set())
-        both = (*found.shared.values(), *found.done.values())
-        records = sorted(place for place in both if place.segment in chosen)
-        if records:
+        chosen = (idle & found.sizes.keys()) - (found.broken.keys() if sound else set())
+        shared = sorted(place for places in found.shared.values() for place in places if place.segment in chosen)
+        runs = sorted(place for place in found.done.values() if place.segment in chosen)
+        if runs:
             with store.writing(store.place("runs", uuid.uuid4().hex + SUFFIX)) as file:
-                for raw in store.raw(records):
+                for raw in chain(dict.fromkeys(store.raw(shared)), store.raw(runs)):
                     file.write(raw)
         for name in chosen:
             path = store.place("runs", name)

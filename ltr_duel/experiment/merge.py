@@ -24,7 +24,7 @@ class Merged(NamedTuple):
 
     copied: int
     already_there: int  # in the target before, and the same
-    damaged: list[str]  # what is wrong with each run that is left out
+    damaged: list[str]  # what is wrong with what is left out
 
 
 def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
@@ -41,7 +41,7 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
     -------
     Merged
         With the attributes ``copied``, ``already_there`` (numbers of runs) and ``damaged``
-        (what is wrong with runs that are left out).
+        (what is wrong with what is left out).
 
     Raises
     ------
@@ -64,6 +64,7 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
     damaged: list[str] = []
     already_there = 0
     for store in stores:
+        damaged += look(store).broken.values()
         for reader in _readers(store):
             for digest, run in reader.runs(reader.digests):
                 if isinstance(run, str):

@@ -80,7 +80,9 @@ class StudyResults:
         self._store.require()
         self._plans = [plan for plan in read_plans(self._store) if not plans or plan.path.stem in plans]
         found, parts = self._store.scan(), []
-        self._reader, wrong = Reader(self._store, found), found.damaged
+        self._reader = Reader(self._store, found)
+        for why in found.broken.values():
+            self._refuse(why)
         self._problems: dict[str, dict[str, Any]] = {}  # by name, as the first plan that has it says
         studies: dict[tuple[str, int], Study] = {}
         for plan in self._plans:
@@ -92,10 +94,6 @@ class StudyResults:
                 studies.setdefault((one["name"], horizon), Study(one["name"], horizon, one["facts"]))
             runs["problem"] = runs["problem"].map({number: one["digest"] for number, one in enumerate(about)})
             parts.append(runs[runs["digest"].isin(found.done.keys())])
-            for digest in wrong.keys() & set(runs["digest"]):
-                self._refuse(wrong[digest])
-        for why in found.broken.values():
-            self._refuse(why)
         self._runs = pd.concat(parts, ignore_index=True).drop_duplicates("digest")
         self.studies = list(studies.values())
 
@@ -118,8 +116,9 @@ class StudyResults:
         if chosen not in horizons:
             raise InputError(f"no runs on '{problem}' with horizon {chosen:,} ({', '.join(map(str, horizons))})")
         wanted = self._runs[(self._runs["problem"] == about["digest"]) & (self._runs["horizon"] == chosen)]
-        stored = self._read(wanted["digest"])
-        runs = [self._run(one, stored, label) for one, label in zip(wanted["digest"], wanted["label"], strict=True)]
+        digests = wanted["digest"].tolist()
+        stored = self._read(digests)
+        runs = [self._run(one, stored, label) for one, label in zip(digests, wanted["label"].tolist(), strict=True)]
         values = {name: np.array(one) for name, one in about.get("values", {}).items()}
         matrix = self.matrix(problem)
         for run in runs:

@@ -42,7 +42,7 @@ class Report(NamedTuple):
     failed : tuple of str
         Digests of failed runs, those included that failed earlier and were not tried again.
     damaged : dict of str to str
-        Digests of runs that are not trusted, or names of files in which bytes are no runs, and sentences that say why.
+        Names of files in which bytes are no runs, and sentences that say so.
     left : int
         Runs that are still to do.
     interrupted : bool
@@ -114,27 +114,25 @@ class Scheduler:
         """Mark the runs that are to be done."""
         failed = {path.stem for path in self.store.failed.glob("*.json")}
         found = self._found
-        wrong = found.damaged
+        wrong = {}
         if retry:
             mine = (run.digest for run in self.plan.shard(self.shard))
-            wrong |= wrong_with_runs(self.store, found, [one for one in mine if one in found.done])
-        elif found.broken:
+            wrong = wrong_with_runs(self.store, found, (one for one in mine if one in found.done))
+        else:
             self.damaged |= found.broken
         for run in self.plan.shard(self.shard):
             self.planned += 1
-            why = wrong.get(run.digest, "" if run.digest in found.done else None)
-            if why and retry:
-                self.replaced[run.digest] = why
+            there = run.digest in found.done
+            if wrong.get(run.digest):
+                self.replaced[run.digest] = wrong[run.digest]
             if retry:
                 self._problems.add(run.problem)
-            if why == "" and not overwrite:
+            if there and not wrong.get(run.digest) and not overwrite:
                 self.already_done += 1
-            elif why and not overwrite and not retry:
-                self.damaged[run.digest] = why
             elif run.digest in failed and not overwrite and not retry:
                 self.failed.add(run.digest)
             else:
-                self._mark(run, exists=why is not None or run.digest in failed)
+                self._mark(run, exists=there or run.digest in failed)
 
     def _find_again(self, only: Collection[str]) -> None:
         """Mark these runs, and no others, whatever is there of them; look at all matrices."""

@@ -46,7 +46,6 @@ class Gap(NamedTuple):
 
     start: int
     stop: int
-    head: Head | None  # of the record that begins there, if that can be read
     torn: bool  # whether this is what a process leaves that was killed, or has not finished writing
 
 
@@ -95,7 +94,7 @@ def find_records(read: Read, size: int, start: int = 0) -> Iterator[Head | Gap]:
             here += head.size
             continue
         found = _next_head(read, size, here + 1)
-        yield Gap(here, found, head, found == size and (head is not None or _ends_torn(read, here, size)))
+        yield Gap(here, found, found == size and (head is not None or _ends_torn(read, here, size)))
         here = found
 
 

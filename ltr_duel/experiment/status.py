@@ -24,8 +24,7 @@ class Status(NamedTuple):
     done: int
     running: int
     failures: list[dict[str, Any]]
-    damaged: dict[str, str]  # digest -> what is wrong
-    broken: list[str]  # sentences: where bytes are no run
+    damaged: dict[str, str]  # name of a file -> a sentence: which bytes of it are no runs
     foreign: list[str]  # files that do not belong here
     unplanned: int  # runs that no plan here asks for
     drivers: list[dict[str, Any]]
@@ -34,7 +33,7 @@ class Status(NamedTuple):
     @property
     def left(self) -> int:
         """Runs that are still to do, those running included."""
-        return self.planned - self.done - len(self.failures) - len(self.damaged)
+        return self.planned - self.done - len(self.failures)
 
 
 def read_status(folder: str | Path) -> Status:
@@ -48,8 +47,8 @@ def read_status(folder: str | Path) -> Status:
     Returns
     -------
     Status
-        With the attributes ``names``, ``planned``, ``done``, ``running``, ``failures``, ``damaged``, ``broken``,
-        ``foreign``, ``unplanned``, ``drivers``, ``seconds_left`` and ``left``.
+        With the attributes ``names``, ``planned``, ``done``, ``running``, ``failures``, ``damaged``, ``foreign``,
+        ``unplanned``, ``drivers``, ``seconds_left`` and ``left``.
 
     Raises
     ------
@@ -69,19 +68,17 @@ def read_status(folder: str | Path) -> Status:
     planned: set[str] = set()
     for plan in plans:
         planned.update(plan.runs["digest"].to_pylist())
-    damaged = {digest: why for digest, why in found.damaged.items() if digest in planned}
-    done = (found.done.keys() & planned) - damaged.keys()
-    failures = [one for digest, one in store.failures().items() if digest in planned - done - damaged.keys()]
+    done = found.done.keys() & planned
+    failures = [one for digest, one in store.failures().items() if digest in planned - done]
     drivers = live_drivers(store)
-    left = len(planned) - len(done) - len(failures) - len(damaged)
+    left = len(planned) - len(done) - len(failures)
     return Status(
         [str(plan.about["name"] or Path(plan.about["spec_path"]).name) for plan in plans],
         len(planned),
         len(done),
         len(claimed(store) & planned - done),
         failures,
-        damaged,
-        list(found.broken.values()),
+        found.broken,
         found.foreign,
         len(found.done.keys() - planned),
         drivers,

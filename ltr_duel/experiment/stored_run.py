@@ -139,10 +139,10 @@ class Reader:
         return make_shared(self.part(name))
 
     def _text(self, name: str) -> bytes:
-        place = self._found.shared.get(name)
-        (content,) = self._store.read([place]) if place else (None,)
-        if place is None or content is None:
-            raise InputError("missing" if place is None else "not as it was written")
+        places = self._found.shared.get(name, ())
+        content = next(filter(None, self._store.read(places)), None)
+        if content is None:
+            raise InputError("not as it was written" if places else "missing")
         try:
             text = zlib.decompressobj().decompress(content.data, _MOST_SHARED)
         except zlib.error:

@@ -54,7 +54,7 @@ def verify_store(
     jobs : int
         Threads; -1 for all cores.
     repair : bool
-        Do runs again that are wrong, and write matrices anew that are wrong. Where bytes are no run, it cannot be said
+        Do runs again that are wrong, and write matrices anew that are wrong. Where bytes are no runs, it cannot be said
         whose they were: all runs of the plans that are missing are done then.
 
     Returns
@@ -82,7 +82,7 @@ def verify_store(
     for path in plugins:
         load_plugin(path)
     plans, found = read_plans(store), store.scan()
-    runs = found.damaged | wrong_with_runs(store, found, found.done.keys() - found.damaged.keys())
+    runs = wrong_with_runs(store, found, found.done)
     sound = [digest for digest, why in sorted(runs.items()) if not why]
     complaints, repeated = [f"{name}: no run is called that" for name in found.foreign], 0
     wanted = set(random.Random(seed).sample(sound, min(sample, len(sound))))

@@ -110,7 +110,7 @@ def test_an_end_of_zeros_that_a_machine_leaves_that_lost_power_is_torn():
     data = b"".join(made(2))
     for zeros in (1, 3, HEAD, 1000):
         (gap,) = (one for one in found(data + bytes(zeros)) if isinstance(one, Gap))
-        assert gap == Gap(len(data), len(data) + zeros, None, True)
+        assert gap == Gap(len(data), len(data) + zeros, True)
 
 
 def test_the_middle_of_a_record_is_no_record_though_it_looks_like_one():

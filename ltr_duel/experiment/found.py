@@ -33,7 +33,7 @@ class Found:
     shared : dict of str to list of Place
         What several runs refer to, by its digest: all records of it, as each process writes its own.
     broken : dict of str to str
-        Names of files in which bytes are no runs, and a sentence that says so.
+        Names of files that cannot be read, or in which bytes are no runs, and a sentence that says so.
     foreign : list of str
         Names of files that no run can have.
     old : int
@@ -75,6 +75,8 @@ class Found:
                     self._follow(name, growing=digest in alive)
                 except FileNotFoundError:
                     self.lost = True
+                except OSError as error:
+                    self.broken[name] = f"{self._store.runs / name}: cannot be read: {error.strerror}"
             elif is_digest(digest) and suffix in ("parquet", "json"):
                 self.old += suffix == "parquet"
             else:

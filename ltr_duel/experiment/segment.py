@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 RUN, SHARED = 1, 2  # kinds of records
 _MAGIC = b"\x89LR2"
-_HEAD = struct.Struct("<4sHHIQ32s")  # magic, kind, generation, lengths of both parts, name
+_HEAD = struct.Struct("<4sIIIQ32s")  # magic, kind, generation, lengths of both parts, name
 _SUM = struct.Struct("<I")
 HEAD = _HEAD.size + _SUM.size  # bytes
 _TAIL = hashlib.sha256().digest_size

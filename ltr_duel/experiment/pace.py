@@ -28,7 +28,7 @@ class Pace:
         """Learn how long a run has taken."""
         group, known = self._known
         mine = _group(run)
-        self._known = (mine, max(seconds, 0.9 * known) if group == mine and known < math.inf else seconds)
+        self._known = (mine, 0.9 * known + 0.1 * seconds if group == mine and known < math.inf else seconds)
 
     def together(self, runs: Iterable[PlannedRun]) -> Iterator[list[PlannedRun]]:
         """Yield runs that one worker should take: of one policy, problem and horizon, and in the order given."""

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
 import numba
+from numba.core import boxing, cgutils, pythonapi
+from numba.core.types import NumPyRandomGeneratorType
 from numba.extending import overload
 
 from ltr_duel.core.home import cache_home
@@ -31,6 +33,23 @@ KERNEL_FLAGS: dict[str, Any] = {
     "error_model": "numpy",
     "fastmath": {"nnan", "nsz"},
 }
+
+
+def _borrow_generator(kind: Any, generator: Any, call: Any) -> Any:
+    """Hand a numpy Generator to a kernel.
+
+    numba makes a record of 48 bytes at each call, which holds the Generator until its reference counter lets go of it.
+    Kernels are compiled without the counter, so nobody ever would: they borrow the Generator from their caller.
+    """
+    if not call.context.enable_nrt:
+        call.pyapi.nrt_meminfo_new_from_pyobject = lambda data, owner: cgutils.voidptr_t(None)
+    try:
+        return boxing.unbox_numpy_random_generator(kind, generator, call)
+    finally:
+        vars(call.pyapi).pop("nrt_meminfo_new_from_pyobject", None)
+
+
+pythonapi._unboxers.functions[NumPyRandomGeneratorType] = _borrow_generator
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:

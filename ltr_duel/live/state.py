@@ -7,8 +7,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy  # its modules load when they are used
 from numpy.typing import NDArray
-from scipy import special
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector
 from ltr_duel.live.memory import Memory
@@ -65,7 +65,7 @@ class State(NamedTuple):
     decisions: list[StoppingDecision]  # of each pair
     sentence: str  # whether to stop
     regret_bound: float  # what the pages shown have cost at most, see `regret_bound`
-    impressions_to_go: float  # until all pairs are decided if their means stay as they are; inf for never
+    impressions_to_go: float  # until all pairs are decided if their means stay as they are; inf: never; 0: stop
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as JSON has it; a number that is not finite is null."""
@@ -106,6 +106,8 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
     tally, names = known.tally, settings.rankers
     pairs = RunningComparison(names, tally.pairs, tally.sequences(), int(tally.events[COMPARED]), len(tally.pairs))
     decisions = stopping_decisions(pairs, settings.confidence, margin=settings.margin)
+    sentence = stopping_sentence(pairs, decisions, settings.margin)
+    open_ones = [one.more for one in decisions if one.verdict == "go on"]
     mean, low, high = (np.array([getattr(one, word) for one in decisions]) for word in ("mean", "low", "high"))
     ties, won, lost = tally.score
     wins, tied = _matrix(tally.pairs, won, lost), _matrix(tally.pairs, ties, ties)
@@ -142,9 +144,9 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
         winner=names[int(np.argmax(probability))],
         probability=probability,
         decisions=decisions,
-        sentence=stopping_sentence(pairs, decisions, settings.margin),
+        sentence=sentence,
         regret_bound=regret_bound(tally.exposure, highest),
-        impressions_to_go=max([one.more for one in decisions if one.verdict == "go on"], default=0.0),
+        impressions_to_go=max(open_ones) if sentence.startswith("go on") else 0.0,
     )
 
 
@@ -159,7 +161,7 @@ def beats_all(wins: FloatMatrix) -> FloatVector:
     wins : ndarray of float64, shape (K, K)
         How often the row won against the column; a tie is half a win for both.
     """
-    ahead = special.betainc(wins.T + 1, wins + 1, 0.5)  # Pr(the row's probability is above 1/2)
+    ahead = scipy.special.betainc(wins.T + 1, wins + 1, 0.5)  # Pr(the row's probability is above 1/2)
     np.fill_diagonal(ahead, 1.0)
     product: FloatVector = ahead.prod(axis=1)
     return product

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
+import scipy  # its modules load when they are used
 
 from ltr_duel.core import InputError
 from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
@@ -100,7 +100,7 @@ def compare_matrices(a: PreferenceMatrix, b: PreferenceMatrix) -> Agreement:
     )
     worst = np.lexsort((-np.abs(difference), -np.nan_to_num(np.abs(z))))
     known = np.isfinite(error) & (error > 0)
-    chance = float(special.chdtrc(known.sum(), (z[known] ** 2).sum())) if known.any() else None
+    chance = float(scipy.special.chdtrc(known.sum(), (z[known] ** 2).sum())) if known.any() else None
     settings = {
         key: (a.provenance.get(key), b.provenance.get(key))
         for key in _LAW

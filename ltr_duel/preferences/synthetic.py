@@ -10,8 +10,8 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
+import scipy  # its modules load when they are used
 from numpy.typing import ArrayLike
-from scipy import special
 
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, require_between, require_one_of, stream, unknown_name
 from ltr_duel.preferences.matrix import PreferenceMatrix
@@ -19,8 +19,8 @@ from ltr_duel.preferences.matrix import PreferenceMatrix
 Link = Literal["linear", "logistic", "normal"]
 _LINKS: dict[str, Callable[[FloatMatrix], FloatMatrix]] = {
     "linear": lambda difference: (1 + difference) / 2,
-    "logistic": special.expit,
-    "normal": lambda difference: special.ndtr(difference / np.sqrt(2)),
+    "logistic": lambda difference: scipy.special.expit(difference),
+    "normal": lambda difference: scipy.special.ndtr(difference / np.sqrt(2)),
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy  # its modules load when they are used
 
 from ltr_duel.core import InputError, as_names, holm, require_between, require_type
 from ltr_duel.rankers.measures import DEFAULT_MEASURES, measure_by_query, measure_named
@@ -62,12 +62,12 @@ def _of_measure(rankings: Rankings, measure: str, confidence: float) -> pd.DataF
     low, high = np.full(len(means), np.nan), np.full(len(means), np.nan)
     p = np.full(len(means), np.nan)
     if queries > 1:
-        reach = stats.t.ppf((1 + confidence) / 2, queries - 1) * values.std(axis=1, ddof=1) / np.sqrt(queries)
+        reach = scipy.stats.t.ppf((1 + confidence) / 2, queries - 1) * values.std(axis=1, ddof=1) / np.sqrt(queries)
         low, high = means - reach, means + reach
         for k in order[1:]:
             difference = values[k] - best
             constant = np.ptp(difference) == 0  # the test would divide by zero
-            p[k] = float(not difference.any()) if constant else float(stats.ttest_1samp(difference, 0.0).pvalue)
+            p[k] = float(not difference.any()) if constant else float(scipy.stats.ttest_1samp(difference, 0.0).pvalue)
     table = pd.DataFrame(
         {
             "measure": measure,

@@ -10,8 +10,8 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+import scipy  # its modules load when they are used
 from numpy.typing import NDArray
-from scipy import stats
 
 from ltr_duel.core import POLICY, REGRET, REPETITION, FloatVector, holm, unknown_name
 from ltr_duel.simulation.statistics import QUANTILES, final_rows
@@ -125,9 +125,9 @@ def _paired(first: NDArray[np.float64], second: NDArray[np.float64]) -> dict[str
     result["probability"] = float((difference > 0).mean() + 0.5 * (difference == 0).mean())
     if not difference.any():
         return result | {"p_wilcoxon": 1.0, "p_t": 1.0, "effect": 0.0}
-    result["p_wilcoxon"] = float(stats.wilcoxon(difference, zero_method="pratt").pvalue)
+    result["p_wilcoxon"] = float(scipy.stats.wilcoxon(difference, zero_method="pratt").pvalue)
     if spread > 0:
-        result["p_t"] = float(stats.ttest_rel(first, second).pvalue)
+        result["p_t"] = float(scipy.stats.ttest_rel(first, second).pvalue)
         result["effect"] = float(difference.mean() / spread)
     return result
 
@@ -152,7 +152,7 @@ def student_interval(values: pd.Series) -> tuple[float, float]:
         return float("nan"), float("nan")
     known = values.to_numpy(np.float64)
     mean, error = float(known.mean()), float(known.std(ddof=1)) / len(known) ** 0.5
-    reach = float(stats.t.ppf(1 - _OUTSIDE / 2, len(known) - 1)) * error
+    reach = float(scipy.stats.t.ppf(1 - _OUTSIDE / 2, len(known) - 1)) * error
     return mean - reach, mean + reach
 
 
@@ -173,7 +173,7 @@ def normal_reach(error: FloatVector | float) -> FloatVector | float:
     >>> round(float(normal_reach(1.0)), 2)
     1.96
     """
-    return float(stats.norm.isf(_OUTSIDE / 2)) * error
+    return float(scipy.stats.norm.isf(_OUTSIDE / 2)) * error
 
 
 def bootstrap_interval(samples: FloatVector, units: int) -> tuple[float, float]:
@@ -199,7 +199,7 @@ def bootstrap_interval(samples: FloatVector, units: int) -> tuple[float, float]:
     >>> [round(end, 2) for end in bootstrap_interval(np.linspace(0, 1, 1001), units=1000)]
     [0.02, 0.98]
     """
-    wide = stats.t.isf(_OUTSIDE / 2, units - 1) * np.sqrt(units / (units - 1))
-    tail = float(stats.norm.sf(wide))
+    wide = scipy.stats.t.isf(_OUTSIDE / 2, units - 1) * np.sqrt(units / (units - 1))
+    tail = float(scipy.stats.norm.sf(wide))
     low, high = np.nanquantile(samples, [tail, 1 - tail])
     return float(low), float(high)

@@ -22,8 +22,8 @@ from math import exp, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy  # its modules load when they are used
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, ndtr
 
 from ltr_duel.bandits import duel, multiduel
 from ltr_duel.core import (
@@ -267,7 +267,7 @@ class NormalScores:
 
     def preferences(self) -> PreferenceMatrix:
         """Return the exact preference matrix, Phi((mu_i - mu_j) / sqrt 2)."""
-        p = ndtr((self._means[:, None] - self._means) / sqrt(2))
+        p = scipy.special.ndtr((self._means[:, None] - self._means) / sqrt(2))
         p = 0.5 * (p + 1 - p.T)
         return PreferenceMatrix(p, self.names, provenance={"source": self.provenance})
 
@@ -284,7 +284,7 @@ def _link(u: NDArray[np.float64], v: NDArray[np.float64], link: str) -> NDArray[
     if link == "linear":
         return 0.5 * (1.0 + u - v)
     if link == "logistic":
-        return np.asarray(expit(u - v))
+        return np.asarray(scipy.special.expit(u - v))
     both = u + v
     return np.where(both > 0, u / np.where(both > 0, both, 1.0), 0.5)
 

@@ -44,6 +44,14 @@ def test_random_below_is_uniform_and_draws_nothing_when_there_is_no_choice():
     assert random_below(1, rng) == 0 and rng.bit_generator.state == before
 
 
+def test_a_kernel_lets_go_of_its_generator():
+    rng = stream(0, "held")
+    before = sys.getrefcount(rng)
+    for _ in range(100):
+        random_below(6, rng)
+    assert sys.getrefcount(rng) == before
+
+
 def test_the_coin_is_fair():
     rng = stream(0, "coin")
     assert abs(sum(coin(rng) for _ in range(10_000))) < 5 * 100

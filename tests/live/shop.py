@@ -21,16 +21,17 @@ class Clock:
 
 
 class Watched:
-    """A policy whose path is written down."""
+    """A policy whose path and outcomes are written down."""
 
     def __init__(self, policy):
-        self.policy, self.path = policy, []
+        self.policy, self.path, self.outcomes = policy, [], []
 
     def __getattr__(self, name):
         return getattr(self.policy, name)
 
     def tell(self, *outcome):
         self.path.append(self.policy.ask())
+        self.outcomes.append(outcome)
         self.policy.tell(*outcome)
 
     def pulls(self, steps, arms):

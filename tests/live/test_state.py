@@ -74,6 +74,17 @@ def test_the_state_of_an_experiment_agrees_with_itself(tmp_path):
     assert len(RANKINGS) == len(said["wins"]) == 5
 
 
+def test_nothing_is_to_go_when_it_may_be_stopped_though_other_pairs_are_open(tmp_path):
+    lists = {"a": ["x", "y"], "b": ["y", "x"], "c": ["y", "x"]}
+    with opened(tmp_path, settings(rankers=tuple(lists), policy="random")) as experiment:
+        for _ in range(300):
+            page = experiment.decide("q", lists)
+            experiment.record(page.token, ["x"])
+        state = experiment.state()
+    assert state.sentence == "stop: a wins against each of the 2 others."
+    assert any(one.verdict == "go on" for one in state.decisions) and state.impressions_to_go == 0
+
+
 def test_what_is_not_finite_is_null_in_json(tmp_path):
     with opened(tmp_path) as experiment:
         state = experiment.state()

@@ -17,9 +17,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy  # its modules load when they are used
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linprog
 
 from ltr_duel.core import IntVector, SignMatrix, random_below, stream
 from ltr_duel.interleaving.method import Lists, Shown, Size
@@ -117,7 +117,7 @@ def solve_program(
     limit: ArrayLike | None = None,
 ) -> NDArray[np.float64] | None:
     """Minimise ``cost @ x`` over x >= 0 with ``equal @ x == right`` and ``upper @ x <= limit``; None if infeasible."""
-    solve: Any = linprog  # its types allow no missing bounds
+    solve: Any = scipy.optimize.linprog  # its types allow no missing bounds
     result = solve(cost, A_ub=upper, b_ub=limit, A_eq=equal, b_eq=right, method="highs")
     return np.asarray(result.x) if result.success else None
 

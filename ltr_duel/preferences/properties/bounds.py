@@ -6,8 +6,8 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
+import scipy  # its modules load when they are used
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from ltr_duel.core import require_type
 from ltr_duel.preferences.matrix import PreferenceMatrix
@@ -122,7 +122,7 @@ def multiduel_bound(matrix: PreferenceMatrix, most_arms: int = 12) -> MultiduelB
     information = inside * (inside @ entropy.T)
     others = gap > 0
     cost = (inside @ gap) / inside.sum(axis=1)
-    solved = linprog(cost, A_ub=-information.T[others], b_ub=-np.ones(int(others.sum())), method="highs")
+    solved = scipy.optimize.linprog(cost, A_ub=-information.T[others], b_ub=-np.ones(int(others.sum())), method="highs")
     return MultiduelBound(float(solved.fun or 0.0), size <= most_arms)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from scipy import special
+import scipy  # its modules load when they are used
 
 from ltr_duel.core import FloatMatrix, FloatVector, stream
 from ltr_duel.preferences.matrix import PreferenceMatrix
@@ -24,7 +24,7 @@ def pair_confidence(matrix: PreferenceMatrix) -> FloatMatrix:
     gap, error = matrix.p - 0.5, matrix.standard_error
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(error > 0, gap / error, np.where(gap > 0, np.inf, -np.inf))
-    sure: FloatMatrix = special.ndtr(z)
+    sure: FloatMatrix = scipy.special.ndtr(z)
     return sure
 
 
@@ -41,7 +41,7 @@ def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str
     size = len(matrix)
     sure = pair_confidence(matrix)
     first, second = np.triu_indices(size, 1)
-    limit = special.ndtr(-_CERTAIN)
+    limit = scipy.special.ndtr(-_CERTAIN)
     doubtful = (sure[first, second] > limit) & (sure[second, first] > limit)
     draws = max(100, min(draws, _MOST_NUMBERS // max(1, int(doubtful.sum()))))
     fixed = matrix.p > 0.5

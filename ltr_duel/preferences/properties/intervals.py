@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from scipy import special
+import scipy  # its modules load when they are used
 
 from ltr_duel.core import FloatMatrix, IntMatrix, require_between, require_one_of
 
@@ -49,10 +49,10 @@ def interval(
     n = np.where(unknown, 1.0, n)
     if rule == "exact":
         tail, won = (1 - confidence) / 2, p * n
-        low = np.where(won > 0, special.betaincinv(np.maximum(won, 1e-9), n - won + 1, tail), 0.0)
-        high = np.where(won < n, special.betaincinv(won + 1, np.maximum(n - won, 1e-9), 1 - tail), 1.0)
+        low = np.where(won > 0, scipy.special.betaincinv(np.maximum(won, 1e-9), n - won + 1, tail), 0.0)
+        high = np.where(won < n, scipy.special.betaincinv(won + 1, np.maximum(n - won, 1e-9), 1 - tail), 1.0)
     else:
-        z = special.ndtri((1 + confidence) / 2)
+        z = scipy.special.ndtri((1 + confidence) / 2)
         if rule == "wilson":
             centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
             reach = z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy.sparse.csgraph import connected_components
+import scipy  # its modules load when they are used
 
 from ltr_duel.core import FloatMatrix, FloatVector
 from ltr_duel.preferences.matrix import PreferenceMatrix
@@ -173,7 +173,7 @@ def find_cycle(matrix: PreferenceMatrix) -> tuple[str, ...] | None:
 def top_cycle(matrix: PreferenceMatrix) -> tuple[str, ...]:
     """Return the smallest set of rankers that all beat every ranker outside it (the Smith set), in Copeland order."""
     at_least_even = matrix.p >= 0.5
-    count, label = connected_components(at_least_even, directed=True, connection="strong")
+    count, label = scipy.sparse.csgraph.connected_components(at_least_even, directed=True, connection="strong")
     for component in range(count):
         inside = label == component
         if (matrix.p[np.ix_(inside, ~inside)] > 0.5).all():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linprog
+import scipy  # its modules load when they are used
 
 from ltr_duel.core import FloatVector
 from ltr_duel.preferences.matrix import PreferenceMatrix
@@ -30,7 +30,7 @@ def von_neumann_winner(matrix: PreferenceMatrix) -> FloatVector:
     cost = np.append(np.zeros(size), -1.0)  # maximise v
     worst = np.hstack([0.5 - matrix.p.T, np.ones((size, 1))])  # v <= sum_i w_i (p[i, j] - 1/2) for each j
     sums = np.append(np.ones(size), 0.0)[None, :]
-    solved = linprog(
+    solved = scipy.optimize.linprog(
         cost, A_ub=worst, b_ub=np.zeros(size), A_eq=sums, b_eq=[1.0], bounds=[(0, 1)] * size + [(-1, 1)], method="highs"
     )
     found = np.asarray(solved.x)[:-1]

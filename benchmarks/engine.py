@@ -1,8 +1,8 @@
 """What the engine of experiments costs: time beside the runs themselves, memory, files, and how quickly they are read.
 
 In the first table runs sleep instead of computing, so that the time of the runs is known exactly. In the second they
-are 100 steps of two policies on five arms, in an experiment and in `simulate`, which stores nothing: milliseconds of a run
-are those that were spent on a processor, so that a busy neighbour distorts less. ``engine:100000`` makes the second
+are 100 steps of two policies on five arms, in an experiment and in `simulate`, which stores nothing: milliseconds of a
+run are those that were spent on a processor, so that a busy neighbour distorts less. ``engine:100000`` makes the second
 table alone, of so many runs.
 """
 

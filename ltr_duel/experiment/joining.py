@@ -16,14 +16,17 @@ LARGE = 1 << 26  # bytes of a file that is not copied for that
 
 
 def join_if_many(store: Store) -> None:
-    """Join small sound files of runs, if there are many."""
-    with os.scandir(store.runs) as entries:
-        small = {one.name for one in entries if one.name.endswith(SUFFIX) and one.stat().st_size < LARGE}
-    if len(small) >= MANY:
-        join(store, small, sound=True)
+    """Join small files of runs, if there are many, but not those in which bytes are no runs."""
+    names = [name for name in os.listdir(store.runs) if name.endswith(SUFFIX)]
+    if len(names) < MANY:
+        return
+    found = store.scan()
+    small = {name for name in names if found.sizes.get(name, LARGE) < LARGE} - found.broken.keys()
+    if len(small) >= MANY // 2:
+        join(store, small)
 
 
-def join(store: Store, names: Collection[str], *, sound: bool = False) -> None:
+def join(store: Store, names: Collection[str]) -> None:
     """Write one file in place of several: the newest record of each run, as it is, and what these refer to.
 
     A process that is killed here leaves runs twice, which nobody minds; who reads meanwhile looks again.
@@ -32,16 +35,14 @@ def join(store: Store, names: Collection[str], *, sound: bool = False) -> None:
     ----------
     store : Store
     names : collection of str
-        Of files; those of live processes are left alone.
-    sound : bool
-        Whether to leave alone also files in which bytes are no runs.
+        Of files; those of live processes are left alone. Bytes that are no runs are left out.
     """
     if not names:
         return
     with locked(store):
         idle = {name for name in names if not live_driver(store, name.removesuffix(SUFFIX))}
         found = store.scan()
-        chosen = (idle & found.sizes.keys()) - (found.broken.keys() if sound else set())
+        chosen = idle & found.sizes.keys()
         shared = sorted(place for places in found.shared.values() for place in places if place.segment in chosen)
         runs = sorted(place for place in found.done.values() if place.segment in chosen)
         if runs:

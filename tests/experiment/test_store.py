@@ -133,6 +133,29 @@ def test_a_file_of_runs_that_is_cut_anywhere_is_a_store_with_fewer_runs(store, p
     assert results_of(store.folder) == expected and verify_store(store.folder, sample=0).complaints == []
 
 
+@pytest.mark.parametrize(
+    "unfinished", [lambda raw: raw[:70], lambda raw: raw[:20], lambda raw: bytes(200), lambda raw: b"?" * 200]
+)
+def test_what_a_living_process_is_writing_is_found_when_it_is_whole(store, unfinished):
+    (digest, run), *_ = stored_runs(store.folder)
+    parts = []
+    writer = Writer(parts.append)
+    writer.add(digest, run.data, run.about, (), generation=5)
+    writer.flush()
+    name = "ab" * 16
+    (store.drivers / name).touch()
+    path = store.runs / f"{name}.runs"
+    path.write_bytes(parts[0] + unfinished(parts[0]))
+    found = store.scan()
+    assert found.done[digest].segment == path.name and not found.broken
+    found.forget()
+    found.look()
+    assert not found.done and not found.broken
+    path.write_bytes(parts[0] * 2)
+    found.look()
+    assert found.done[digest].offset == len(parts[0]) and not found.broken
+
+
 def test_verify_runs_a_sample_again(store, plan):
     verdict = verify_store(store.folder, sample=4)
     assert (verdict.checked, verdict.repeated, verdict.complaints) == (6, 4, [])

@@ -1,10 +1,11 @@
 # Each target does all its own set-up: it needs Python 3.11 or newer, and make.
 PYTHON ?= python3
+OLDEST ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-long mutants bench lint check tables clean
+.PHONY: demo test test-long mutants bench check tables release-check lowest clean
 
 demo: $(READY)  ## Run the main job on a synthetic corpus; results in demo/
 	$(BIN)/ltr-duel demo --out demo
@@ -30,8 +31,14 @@ check: $(READY)  ## Style, types and layers
 tables: $(READY)  ## Renew the tables of docs/ that list policies, methods, click models and corpora
 	$(BIN)/python -m ltr_duel.cli._tables docs
 
+release-check:  ## Build sdist and wheel, and try the wheel alone on each supported Python that is here
+	$(PYTHON) tools/release_check.py $(if $(REQUIRE),--require)
+
+lowest: .lowest/.ready  ## Run the tests with the oldest versions of everything that pyproject.toml allows
+	.lowest/bin/python -m pytest -n auto --maxprocesses=4 --dist loadfile -o filterwarnings=default $(TESTS)
+
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .lowest .release demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -39,3 +46,9 @@ $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $(READY)
+
+.lowest/.ready: pyproject.toml
+	$(OLDEST) -m venv --clear .lowest  # newer ones have no wheels of versions that old
+	.lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	.lowest/bin/uv pip install --quiet --python .lowest/bin/python --resolution lowest-direct --editable '.[dev]'
+	@touch $@

@@ -12,7 +12,7 @@ import numpy as np
 from ltr_duel.advice.bounds import Estimate, mean, share
 from ltr_duel.advice.race import Round
 from ltr_duel.advice.trials import Trials
-from ltr_duel.core import IntVector
+from ltr_duel.core import IntVector, notebook_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -154,6 +154,10 @@ class Advice:
         from ltr_duel.advice.tables import candidates_table
 
         return candidates_table(self)
+
+    def _repr_html_(self) -> str:
+        table = self.table()
+        return notebook_html(self.lines(), list(table.columns), table.to_numpy().tolist())
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as JSON; what is not finite is null."""

@@ -13,6 +13,7 @@ import click
 import ltr_duel.cli
 from ltr_duel.cli._options import end
 from ltr_duel.cli._signals import interrupted, interrupts_heard, was_interrupted
+from ltr_duel.cli._version import version_option
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError, cause, in_one_line, plugin_complaint
 
@@ -40,8 +41,8 @@ class CommandFolder(Commands):
 
 
 @click.command(cls=CommandFolder, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="ltr-duel")
-def cli() -> None:
+@version_option
+def cli(as_json: bool) -> None:
     """Find the best ranker of a learning-to-rank corpus by simulated clicks, and what finding it costs."""
 
 

@@ -81,10 +81,14 @@ from .jit import kernel as kernel
 from .jit import kernel_for as kernel_for
 from .jit import uncached_kernel as uncached_kernel
 from .loopback import is_loopback as is_loopback
+from .machine import own_version as own_version
+from .machine import processor as processor
+from .machine import system as system
+from .machine import versions_of as versions_of
 from .multiple_tests import holm as holm
-from .parallel import PlainLine as PlainLine
+from .notebook import MOST_ROWS as MOST_ROWS
+from .notebook import notebook_html as notebook_html
 from .parallel import checked_jobs as checked_jobs
-from .parallel import progress_wanted as progress_wanted
 from .parallel import run_tasks as run_tasks
 from .places import cause as cause
 from .places import is_file as is_file
@@ -95,6 +99,8 @@ from .plugins import Plugin as Plugin
 from .plugins import load_plugin as load_plugin
 from .plugins import plugin_complaint as plugin_complaint
 from .plugins import reload_plugin as reload_plugin
+from .progress import PlainLine as PlainLine
+from .progress import progress_bar as progress_bar
 from .random import Streams as Streams
 from .random import checked_seed as checked_seed
 from .random import coin as coin

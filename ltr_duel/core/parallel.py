@@ -6,17 +6,15 @@ Threads are enough: kernels release the interpreter's lock, and memory is shared
 from __future__ import annotations
 
 import os
-import sys
-import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from typing import TypeVar
 
 import joblib
-from tqdm import tqdm
 
 from ltr_duel.core.errors import InputError, require_whole, shown
+from ltr_duel.core.progress import PlainLine, progress_bar
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -87,7 +85,7 @@ def run_tasks(
     line, done = PlainLine(), 0
     with (
         closing(all_answers()) as answers,  # in this thread, and not when the collector comes by
-        tqdm(total=total, desc=label, unit=unit, unit_scale=True, disable=not progress_wanted()) as bar,
+        progress_bar(total=total, desc=label, unit=unit, unit_scale=True) as bar,
     ):
         for task, answer in zip(work, answers, strict=True):
             yield answer
@@ -98,25 +96,6 @@ def run_tasks(
                 line.show(f"{label}: {done / total:.0%}")
 
 
-class PlainLine:
-    """Where there is no terminal, a line now and then says how far long work is; ``LTR_DUEL_PROGRESS=0``: none."""
-
-    EVERY = 30.0  # seconds
-
-    def __init__(self) -> None:
-        self._wanted = os.environ.get("LTR_DUEL_PROGRESS", "1") != "0" and not progress_wanted()
-        self._shown = time.monotonic()
-
-    def due(self) -> bool:
-        """Whether it is time for a line."""
-        return self._wanted and time.monotonic() - self._shown >= self.EVERY
-
-    def show(self, sentence: str) -> None:
-        """Write a line."""
-        self._shown = time.monotonic()
-        print(f"{time.strftime('%H:%M:%S')} {sentence}", file=sys.stderr, flush=True)
-
-
 def checked_jobs(jobs: int) -> int:
     """Return the number of workers that ``jobs`` asks for; -1 means all cores."""
     number = require_whole("the number of jobs", jobs)
@@ -125,8 +104,3 @@ def checked_jobs(jobs: int) -> int:
     if number < 1:
         raise InputError(f"the number of jobs must be at least 1, or -1 for all cores, not {shown(jobs)}")
     return require_whole("the number of jobs", jobs, 1, MOST_JOBS)
-
-
-def progress_wanted() -> bool:
-    """Whether to draw a progress line: on a terminal, unless ``LTR_DUEL_PROGRESS=0``."""
-    return os.environ.get("LTR_DUEL_PROGRESS", "1") != "0" and sys.stderr.isatty()

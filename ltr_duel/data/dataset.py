@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, frozen, require_whole, shown
+from ltr_duel.core import InputError, frozen, notebook_html, require_whole, shown
 
 _ARRAYS: Final = (  # name, kinds of numbers, axes
     ("features", "fiu", 2),
@@ -122,9 +122,17 @@ class Dataset:
         return np.diff(self.query_ptr)
 
     def __repr__(self) -> str:
+        return f"<{self._said()}>"
+
+    def _repr_html_(self) -> str:
+        counts = np.bincount(self.relevance, minlength=self.grades)
+        rows = [(str(grade), count, f"{count / self.n_docs:.1%}") for grade, count in enumerate(counts)]
+        return notebook_html([self._said()], ("grade", "documents", "share"), rows)
+
+    def _said(self) -> str:
         return (
-            f"<Dataset {self.name}: {self.n_queries:,} queries, {self.n_docs:,} documents,"
-            f" {self.n_features} features, grades 0..{self.grades - 1}>"
+            f"Dataset {self.name}: {self.n_queries:,} queries, {self.n_docs:,} documents,"
+            f" {self.n_features} features, grades 0..{self.grades - 1}"
         )
 
 

@@ -6,7 +6,7 @@ import time
 
 from tqdm import tqdm
 
-from ltr_duel.core import PlainLine, progress_wanted
+from ltr_duel.core import PlainLine, progress_bar
 
 
 class Progress:
@@ -24,7 +24,7 @@ class Progress:
         self._total, self._known, self._done, self._duels = total, known, 0, 0
         self._began = time.monotonic()
         self._line = PlainLine()
-        self._bar = tqdm(total=total, unit="run", disable=not progress_wanted(), bar_format="{l_bar}{bar}| {postfix}")
+        self._bar = progress_bar(total=total, unit="run", bar_format="{l_bar}{bar}| {postfix}")
         self._show()
 
     def already_done(self, runs: int) -> None:

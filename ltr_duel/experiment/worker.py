@@ -6,19 +6,27 @@ What is kept beside a run, where it comes from or how it failed, never goes into
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import platform
 import socket
 import subprocess
 import time
 import traceback
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ltr_duel.bandits import POLICIES, PolicyError
-from ltr_duel.core import ROOT, IntVector, Plugin, handed_over, reload_plugin, sources_digest
+from ltr_duel.core import (
+    ROOT,
+    IntVector,
+    Plugin,
+    handed_over,
+    processor,
+    reload_plugin,
+    sources_digest,
+    system,
+    versions_of,
+)
 from ltr_duel.experiment.plan import Plan, PlannedRun, Task
 from ltr_duel.experiment.problem import open_problem
 from ltr_duel.experiment.run_record import encode_run
@@ -108,12 +116,12 @@ def environment() -> dict[str, Any]:
     ['git', 'host', 'processor', 'python', 'sources_sha256', 'system', 'versions']
     """
     return {
-        "versions": {name: importlib.metadata.version(name) for name in _LIBRARIES},
+        "versions": versions_of(_LIBRARIES),
         "python": platform.python_version(),
         "sources_sha256": sources_digest(),
         "git": _git_state(),
-        "processor": _processor(),
-        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "processor": processor(),
+        "system": system(),
         "host": socket.gethostname(),
     }
 
@@ -171,12 +179,3 @@ def _git_state() -> dict[str, Any] | None:
 def _git(*words: str) -> str:
     command = ["git", "-C", str(ROOT), *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
-
-
-def _processor() -> str:
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()

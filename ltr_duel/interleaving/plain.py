@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.core import InputError, SmallIntMatrix, shown, stream
+from ltr_duel.core import InputError, SmallIntMatrix, notebook_html, shown, stream
 from ltr_duel.interleaving.method import Method
 from ltr_duel.interleaving.page_json import (
     MOST_DOCUMENTS,
@@ -159,6 +159,13 @@ class Page:
             orders,
             tuple(stored.kept),
         )
+
+    def _repr_html_(self) -> str:
+        method = self.method if isinstance(self.method, str) else self.method.name
+        said = f"Page of {len(self.shown):,} documents from {len(self.rankers):,} rankers by {method}"
+        listed = zip(self.shown, self.owners, strict=True)
+        rows = [(place, str(document), owner) for place, (document, owner) in enumerate(listed, 1)]
+        return notebook_html([said], ("place", "document", "from"), rows)
 
     def _owner_positions(self) -> list[int]:
         return [-1 if owner is None else self.rankers.index(owner) for owner in self.owners]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import html
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,14 +11,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import FloatMatrix, InputError, IntMatrix, frozen, require_whole, shown, unknown_name
+from ltr_duel.core import (
+    MOST_ROWS,
+    FloatMatrix,
+    InputError,
+    IntMatrix,
+    frozen,
+    notebook_html,
+    require_whole,
+    shown,
+    unknown_name,
+)
 from ltr_duel.preferences.entries import checked_names, square, symmetric
 from ltr_duel.preferences.properties.intervals import IntervalRule, effective_counts, interval
 from ltr_duel.preferences.tally import Tally, wins_and_ties
 
 SUM_TOLERANCE = 1e-9  # how far p + p.T may be from 1
 _MOST_COMPARISONS = 2**53  # of a pair: whole numbers that a float64 holds too
-_ROWS_SHOWN = 12  # in a notebook
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,12 +217,13 @@ class PreferenceMatrix:
         return pd.DataFrame(self.p, index=list(self.names), columns=list(self.names))
 
     def _repr_html_(self) -> str:
-        order = self.copeland_order[:_ROWS_SHOWN]
+        order = self.copeland_order[:MOST_ROWS]
         winner = self.condorcet_winner
-        said = f"Condorcet winner: {html.escape(winner)}" if winner is not None else "no Condorcet winner"
+        said = f"Condorcet winner: {winner}" if winner is not None else "no Condorcet winner"
         cut = f"; the first {len(order)} in Copeland order" if len(order) < len(self) else ""
-        table = self.to_frame().iloc[order, order].to_html(float_format="{:.3f}".format, border=0)
-        return f"<p>Preferences of {len(self)} rankers, {said}{cut}</p>{table}"
+        rows = [(self.names[i], *(f"{p:.3f}" for p in self.p[i, order])) for i in order]
+        header = ("", *(self.names[i] for i in order))
+        return notebook_html([f"Preferences of {len(self):,} rankers, {said}{cut}"], header, rows)
 
 
 def require_matrix(matrix: object) -> None:

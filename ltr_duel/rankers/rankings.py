@@ -22,6 +22,7 @@ from ltr_duel.core import (
     SmallIntVector,
     frozen,
     handed_over,
+    notebook_html,
     require_whole,
     shown,
     unknown_name,
@@ -115,6 +116,19 @@ class Rankings:
     def longest_query(self) -> int:
         """Documents of the largest query."""
         return int(np.diff(self.query_ptr).max())
+
+    def __repr__(self) -> str:
+        return f"<{self._said()}>"
+
+    def _repr_html_(self) -> str:
+        return notebook_html([self._said()], ("position", "ranker"), list(enumerate(self.names)))
+
+    def _said(self) -> str:
+        corpus = f" on {self.provenance['corpus']}" if "corpus" in self.provenance else ""
+        return (
+            f"Rankings{corpus}: {len(self):,} rankers, {self.n_queries:,} queries, {len(self.relevance):,} documents,"
+            f" grades 0..{self.grades - 1}"
+        )
 
     def _position(self, wanted: str | int) -> int:
         if isinstance(wanted, str):

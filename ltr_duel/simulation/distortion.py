@@ -60,6 +60,7 @@ def measure_distortion(
     multileavings: int = 3000,
     repetitions: int = 30,
     comparisons: int = 4000,
+    variance_reduction: Sequence[str] = (),
     top: int = 10,
     seed: int = 0,
     jobs: int = -1,
@@ -84,6 +85,8 @@ def measure_distortion(
         Sets of each size.
     comparisons : int
         Of each pair, for the preference matrix.
+    variance_reduction : sequence of str
+        For that matrix, as of `ltr_duel.preferences.estimate_preferences`: fewer comparisons then do.
     top : int
         Documents shown.
     seed : int
@@ -133,7 +136,14 @@ def measure_distortion(
     cells = []
     for model in models:
         matrix = estimate_preferences(
-            rankings, clicks=model, method="probabilistic", comparisons=comparisons, top=top, seed=seed, jobs=jobs
+            rankings,
+            clicks=model,
+            method="probabilistic",
+            comparisons=comparisons,
+            variance_reduction=variance_reduction,
+            top=top,
+            seed=seed,
+            jobs=jobs,
         )
         for size in dict.fromkeys(sizes):
             sets = [_winner_set(matrix, model.name, size, repetition, seed) for repetition in range(repetitions)]

@@ -29,6 +29,7 @@ from ltr_duel.core import (
     as_names,
     as_path,
     frozen,
+    notebook_html,
     regret_column,
     replacing,
     replacing_files,
@@ -197,6 +198,23 @@ class Results:
         if not isinstance(measured, Mapping):
             raise InputError(f"values are given by name, {{'utility': [...]}}, not as {shown(values)}")
         self.values = {name: _own_values(name, given, len(matrix)) for name, given in measured.items()}
+
+    def __repr__(self) -> str:
+        return f"<{self._said()}>"
+
+    def _repr_html_(self) -> str:
+        if not self.runs:
+            return notebook_html([self._said()])
+        header = ("policy", "average regret", "Copeland regret", "names the winner", "steps to the winner")
+        said = [self._said(), "Means over the runs at the horizon; of the steps to the winner the median."]
+        return notebook_html(said, header, self.final().to_numpy().tolist())
+
+    def _said(self) -> str:
+        longest = max((int(run.checkpoints[-1]) for run in self.runs), default=0)
+        return (
+            f"Results: {len(self.runs):,} runs of {len(self.policies):,} policies, {len(self.matrix):,} rankers,"
+            f" up to {longest:,} steps"
+        )
 
     def to_frame(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
         """Return the tidy table, one row for each policy, repetition and checkpoint.

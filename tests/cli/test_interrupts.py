@@ -12,7 +12,7 @@ import pytest
 from ltr_duel.cli import _signals
 from ltr_duel.cli.main import main
 from ltr_duel.core.alone import sole_writer
-from ltr_duel.core.parallel import PlainLine
+from ltr_duel.core.progress import PlainLine
 from ltr_duel.data import make_corpus, write_svmlight
 from ltr_duel.experiment.progress import Progress
 from ltr_duel.preferences import save_preferences, synthetic_preferences

@@ -47,7 +47,9 @@ def test_python_and_command_line_of_the_readme_are_the_same_experiment(ltr_duel,
     names = {}
     exec(python, names)  # the text of the README is the subject
     printed = capsys.readouterr().out
-    for command in re.findall(r"^ltr-duel (prefs estimate .* --out mq2008.parquet|simulate .*)$", text, re.MULTILINE):
+    for command in re.findall(
+        r"^ltr-duel (prefs estimate .* --out mq2008.parquet|simulate mq2008.parquet .*)$", text, re.MULTILINE
+    ):
         answer = ltr_duel(*shlex.split(command, comments=True))
         assert answer.code == 0, answer.err
     matrix, typed = load_preferences("mq2008.parquet"), pd.read_parquet("runs/mq2008/results.parquet")

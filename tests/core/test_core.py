@@ -17,7 +17,7 @@ from ltr_duel.core.components import REGISTRIES, Component, Registry
 from ltr_duel.core.errors import InputError, require_between, unknown_name
 from ltr_duel.core.files import replacing
 from ltr_duel.core.jit import dispatched, implement, interpreted, kernel, uncached_kernel
-from ltr_duel.core.parallel import PlainLine, run_tasks
+from ltr_duel.core.parallel import run_tasks
 from ltr_duel.core.random import coin, random_below, stream
 from ltr_duel.core.vector import count_up_to, largest, nth_up_to, random_up_to, sign
 
@@ -187,27 +187,6 @@ def test_tasks_come_back_in_order_on_any_number_of_workers():
         assert list(answers) == [x * x for x in range(20)]
     with pytest.raises(InputError, match="number of jobs must be at least 1"):
         list(run_tasks(abs, [1], total=1, jobs=0, label="", unit=""))
-
-
-def test_without_a_terminal_lines_say_how_far_long_work_is(monkeypatch, capsys):
-    monkeypatch.setenv("LTR_DUEL_PROGRESS", "1")
-    monkeypatch.setattr(PlainLine, "EVERY", 0.0)
-    list(run_tasks(abs, range(4), total=4, jobs=1, label="estimate", unit="pair"))
-    assert [line.split(" ", 1)[1] for line in capsys.readouterr().err.splitlines()] == [
-        f"estimate: {part}%" for part in (25, 50, 75, 100)
-    ]
-    monkeypatch.setenv("LTR_DUEL_PROGRESS", "0")
-    list(run_tasks(abs, range(4), total=4, jobs=1, label="estimate", unit="pair"))
-    assert not capsys.readouterr().err
-
-
-def test_progress_is_drawn_on_a_terminal_only_and_can_be_switched_off(monkeypatch):
-    from ltr_duel.core import parallel
-
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    assert parallel.progress_wanted()
-    monkeypatch.setenv("LTR_DUEL_PROGRESS", "0")
-    assert not parallel.progress_wanted()
 
 
 def test_registries_name_the_legal_names():

@@ -10,9 +10,9 @@ exponentially many constraints, which is not offered.
 With i* an estimated Copeland winner, L_i the arms that beat arm i and d_ij = d(phat_ij, 1/2), the relaxed constraints
 on q_ij = n_ij / ln t are: q_i*j d_i*j >= 1 for every j that i* beats; and for every other arm i, any L_i - L_i* + 1
 of the arms j that beat i, i* apart, have q_ij d_ij adding up to at least 1. Sorting the costs r_ij / d_ij solves that
-exactly.
+exactly. Of an arm that fewer than L_i - L_i* + 1 such arms beat nothing is asked: of none, if i* is a Condorcet winner.
 
-A step costs O(K^2 log K), one of exploitation O(K^2).
+A step costs O(K^2), and O(K log K) for each arm of which something is asked.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from numpy.random import Generator
 from ltr_duel.bandits.policies.rmed import ROUNDING
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.bandits.statistics import coin_divergence, fewest, most_victorious
+from ltr_duel.bandits.statistics import coin_divergence, fewest, last_step_before, most_victorious
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 
 
@@ -58,20 +58,20 @@ class State(NamedTuple):
     order: IntVector  # (K,) scratch: arms in the order of their costs
     current: IntVector  # (K (K + 1) / 2,) the first n_current: L_C, pairs i <= j as i K + j
     following: IntVector  # (K (K + 1) / 2,) the first n_following: L_N
-    waiting: IntMatrix  # (K, K) 1 for the pairs i <= j in L_R or L_N
+    free: FloatMatrix  # (K, K) n_ij of the pairs i <= j, infinity for those in L_R or L_N
     now: Registers[Now]
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """L_C = L_R = all pairs, L_N is empty."""
     i, j = np.triu_indices(n_arms, 1 if n_arms > 1 else 0)
-    divergence, needed, plan = np.zeros((3, n_arms, n_arms))
-    wins, waiting = np.zeros((2, n_arms, n_arms), np.int64)
+    divergence, needed, plan, free = np.zeros((4, n_arms, n_arms))
+    wins = np.zeros((n_arms, n_arms), np.int64)
     losses, order = np.zeros((2, n_arms), np.int64)
     current, following = np.zeros((2, n_arms * (n_arms + 1) // 2), np.int64)
     current[: i.size] = i * n_arms + j
-    waiting[i, j] = 1
-    lists = (current, following, waiting, registers(Now, n_current=i.size))
+    free[i, j] = inf
+    lists = (current, following, free, registers(Now, n_current=i.size))
     return State(wins, divergence, losses, needed, plan, np.zeros(n_arms), order, *lists)
 
 
@@ -121,20 +121,22 @@ def record(state: State, winner: int, loser: int) -> None:
     won, n = state.wins[winner, loser], state.wins[winner, loser] + state.wins[loser, winner]
     state.divergence[winner, loser] = coin_divergence(won / n)
     state.divergence[loser, winner] = state.divergence[winner, loser]
+    state.free[min(winner, loser), max(winner, loser)] += 1.0
 
 
 @kernel
 def end_turn(state: State, first: int, second: int, log_t: float) -> None:
     """The pair leaves L_R; the pairs that are to be played, and not in L_R, join L_N."""
     now, n_arms = state.now[0], state.losses.shape[0]
-    state.waiting[min(first, second), max(first, second)] = 0
+    state.free[min(first, second), max(first, second)] = state.wins[first, second] + state.wins[second, first]
     winner = confident_winner(state, log_t)
     if winner < 0:
         winner = cheapest_plan(state)
-        for i in range(n_arms):
-            for j in range(i + 1, n_arms):
-                if state.plan[i, j] * log_t > state.wins[i, j] + state.wins[j, i]:
-                    join(state, i, j)
+        for i in range(n_arms - 1):
+            if falls_short(state.free[i, i + 1 :], state.plan[i, i + 1 :], log_t):
+                for j in range(i + 1, n_arms):
+                    if state.plan[i, j] * log_t > state.free[i, j]:
+                        join(state, i, j)
     join(state, winner, winner)
     now.place += 1
     if now.place >= now.n_current:
@@ -144,11 +146,20 @@ def end_turn(state: State, first: int, second: int, log_t: float) -> None:
 
 
 @kernel
+def falls_short(met: FloatVector, plan: FloatVector, log_t: float) -> bool:
+    """Return whether some pair met less often than planned."""
+    found = 0
+    for k in range(met.shape[0]):  # without a branch, so that it is vectorised
+        found += plan[k] * log_t > met[k]
+    return found > 0
+
+
+@kernel
 def join(state: State, i: int, j: int) -> None:
     """Add a pair to L_N, unless it is in L_R or L_N."""
-    if state.waiting[i, j] == 0:
+    if state.free[i, j] < inf:
         now = state.now[0]
-        state.waiting[i, j] = 1
+        state.free[i, j] = inf
         state.following[now.n_following] = i * state.losses.shape[0] + j
         now.n_following += 1
 
@@ -164,27 +175,38 @@ def confident_winner(state: State, log_t: float) -> int:
     """Return the first estimated Copeland winner whose constraints the duels so far fulfil, or -1."""
     least = fewest(state.losses)
     for i in range(state.losses.shape[0]):
-        if state.losses[i] == least and is_confident(state, i, log_t):
+        if state.losses[i] == least and confidence(state, i, log_t) >= log_t:
             return i
     return -1
 
 
 @kernel
-def is_confident(state: State, winner: int, log_t: float) -> bool:
-    """Return whether n_ij d_ij fulfils the constraints with ln t in the place of 1."""
+def confidence(state: State, winner: int, enough: float) -> float:
+    """Return the largest ln t for which n_ij d_ij fulfils the constraints, ln t in the place of 1.
+
+    If that is less than ``enough``, something between the two may be returned.
+    """
+    limit = inf
     for j in range(state.losses.shape[0]):
-        n = state.wins[winner, j] + state.wins[j, winner]
-        if beats(state.wins, winner, j) and n * state.divergence[winner, j] < log_t:
-            return False
+        if beats(state.wins, winner, j):
+            n = state.wins[winner, j] + state.wins[j, winner]
+            limit = min(limit, n * state.divergence[winner, j])
     for i in range(state.losses.shape[0]):
-        least = state.losses[i] - state.losses[winner] + 1
-        if i != winner and sort_superiors(state, i, winner, True) >= least:
+        if limit < enough:
+            return limit
+        if i != winner and spare_superiors(state, i, winner) >= 0:
+            sort_superiors(state, i, winner, True)
             total = 0.0
-            for j in state.order[:least]:
+            for j in state.order[: state.losses[i] - state.losses[winner] + 1]:
                 total += state.cost[j]
-            if total < log_t:
-                return False
-    return True
+            limit = min(limit, total)
+    return limit
+
+
+@kernel
+def spare_superiors(state: State, i: int, winner: int) -> int:
+    """Return how many arms that seem to beat i, ``winner`` apart, there are beyond L_i - L_i* + 1."""
+    return state.losses[winner] - 1 - (1 if beats(state.wins, winner, i) else 0)
 
 
 @kernel
@@ -236,9 +258,9 @@ def make_plan(state: State, winner: int) -> None:
         if beats(state.wins, winner, j):
             state.needed[min(winner, j), max(winner, j)] = 1.0 / state.divergence[winner, j]
     for i in range(state.losses.shape[0]):
-        if i != winner:
-            size = sort_superiors(state, i, winner, False)
-            plan_arm(state, i, size, size - (state.losses[i] - state.losses[winner] + 1))
+        spare = spare_superiors(state, i, winner)
+        if i != winner and spare >= 0:
+            plan_arm(state, i, sort_superiors(state, i, winner, False), spare)
 
 
 @kernel
@@ -247,10 +269,31 @@ def plan_arm(state: State, i: int, size: int, spare: int) -> None:
     best, chosen, total = inf, 0, 0.0
     for h in range(size):
         total += state.cost[state.order[h]]
-        if h >= spare >= 0 and total / (h + 1 - spare) < best:
+        if h >= spare and total / (h + 1 - spare) < best:
             best, chosen = total / (h + 1 - spare), h + 1
     for j in state.order[:chosen]:
         state.needed[min(i, j), max(i, j)] = 1.0 / ((chosen - spare) * state.divergence[i, j])
+
+
+def idle_until(state: State, params: Params, t: int) -> int:
+    """A winner that is known well enough meets itself until a pair has to be played again."""
+    return last_step_alone(state, params.alpha, t)
+
+
+@kernel
+def last_step_alone(state: State, alpha: float, t: int) -> int:
+    """Return the last step in which the winner is certain to be alone in L_C; t if it is not sure of that now.
+
+    As t grows pairs come to be known too little by their number alone: the share that is too near to 1/2 shrinks.
+    """
+    n_arms, log_t = state.losses.shape[0], max(1.0, log(t))
+    if state.now[0].n_current != 1 or confident_winner(state, log_t) * (n_arms + 1) != state.current[0]:
+        return t
+    limit = confidence(state, state.current[0] // n_arms, 0.0)
+    for i in range(n_arms if alpha > 0.0 else 0):
+        for j in range(i + 1, n_arms):
+            limit = min(limit, ((state.wins[i, j] + state.wins[j, i]) / alpha) ** 2)
+    return max(t, last_step_before(limit))
 
 
 def recommend(state: State, params: Params) -> int:

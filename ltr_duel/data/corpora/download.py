@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pooch
 import requests
-from tqdm import tqdm
 
-from ltr_duel.core import InputError, progress_wanted
+from ltr_duel.core import InputError, progress_bar
 from ltr_duel.data.corpora.corpus import Archive
 
 ATTEMPTS = 5
@@ -114,10 +113,9 @@ class _Downloader:
         length = answer.headers.get("Content-Length")
         total = have + int(length) if length is not None else None
         limit = self._archive.size or MOST_BYTES
-        quiet = not progress_wanted()
         with (
             self._part.open("ab" if have else "wb") as out,
-            tqdm(total=total, initial=have, unit="B", unit_scale=True, desc=self._archive.name, disable=quiet) as bar,
+            progress_bar(total=total, initial=have, unit="B", unit_scale=True, desc=self._archive.name) as bar,
         ):
             for piece in _pieces(answer):
                 have += len(piece)

@@ -13,9 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from tqdm import tqdm
-
-from ltr_duel.core import InputError, progress_wanted, replacing_folder
+from ltr_duel.core import InputError, progress_bar, replacing_folder
 from ltr_duel.data.text.chunks import BYTE_ORDER_MARK, gigabytes, refuse_web_page
 
 MOST_BYTES = 100 * 10**9
@@ -94,7 +92,7 @@ def _tar_members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
 
 def _write(archive: Path, members: Iterator[tuple[str, IO[bytes]]], folder: Path, limit: int) -> None:
     written = 0
-    with tqdm(unit="B", unit_scale=True, desc="unpack", disable=not progress_wanted()) as bar:
+    with progress_bar(unit="B", unit_scale=True, desc="unpack") as bar:
         for name, source in members:
             path = PurePosixPath(name.replace("\\", "/"))
             if path.is_absolute() or ".." in path.parts or ":" in name or "\0" in name:

@@ -12,11 +12,8 @@ import hashlib
 import resource
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from tqdm import tqdm
-
-from ltr_duel.core import InputError, as_path, checked_jobs, progress_wanted, replacing_folder
+from ltr_duel.core import InputError, as_path, checked_jobs, progress_bar, replacing_folder
 from ltr_duel.data.store.cache import corpus_folder, known_digest, remember_digest
 from ltr_duel.data.store.converted import FEATURES, FORMAT, is_converted, write_tables
 from ltr_duel.data.store.folders import default_name, feature_files
@@ -82,9 +79,8 @@ def convert(
     workers = checked_jobs(jobs)
     size = _chunk_bytes(workers, memory)
     total = sum(file.stat().st_size for file in files)
-    bar: tqdm[Any]
     with (
-        tqdm(total=2 * total, unit="B", unit_scale=True, desc="convert", disable=not progress_wanted()) as bar,
+        progress_bar(total=2 * total, unit="B", unit_scale=True, desc="convert") as bar,
         chunks.FileDigest(workers, bar) as digest,
         chunks.FileDigest(workers, bar) as again,
     ):

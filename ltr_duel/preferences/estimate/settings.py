@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import importlib.metadata
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ltr_duel.clicks import ClickModel, click_model
-from ltr_duel.core import InputError, checked_seed, require_between, require_one_of, require_whole, shown
+from ltr_duel.core import InputError, checked_seed, require_between, require_one_of, require_whole, shown, versions_of
 from ltr_duel.interleaving import METHODS, Comparer
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.tally import MOST_COMPARISONS, Tally, errors_of, preferences_of
@@ -100,7 +98,7 @@ class Settings:
             **self.comparer.provenance,
             **reduced,
             "seed": self.seed,
-            "versions": _versions(),
+            "versions": versions_of(("ltr-duel", "numba", "numpy")),
         }
 
     @property
@@ -166,8 +164,3 @@ def require_pairs(comparer: Comparer) -> None:
     if not chosen.pairs:
         able = ", ".join(name for name in METHODS.names() if METHODS[name].pairs)
         raise InputError(f"'{chosen.name}' compares sets of rankers, not pairs; methods for pairs: {able}")
-
-
-@functools.cache
-def _versions() -> dict[str, str]:
-    return {name: importlib.metadata.version(name) for name in ("ltr-duel", "numba", "numpy")}

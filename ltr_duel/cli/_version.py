@@ -1,0 +1,72 @@
+"""``ltr-duel --version``, and with ``--json`` what a report of a bug should say of versions and the machine."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import re
+from typing import Any
+
+import click
+
+from ltr_duel.core import InputError, own_version
+
+_EXTRAS = ("cluster", "models", "serve")
+_VARIABLES = (
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMBA_DISABLE_JIT",
+    "LTR_DUEL_HOME", "LTR_DUEL_PROGRESS",
+)  # fmt: skip
+
+
+def version_option(command: Any) -> Any:
+    """Add ``--version`` and its ``--json`` to the command that has all others."""
+    # --json is read before --version, wherever it stands, as the one is answered as soon as it is read.
+    as_json = click.option("--json", "as_json", is_flag=True, is_eager=True, help="With --version: all for a report.")
+    version = click.option(
+        "--version", is_flag=True, expose_value=False, callback=_answer, help="Say which version this is, and end."
+    )
+    return version(as_json(command))
+
+
+def about() -> dict[str, Any]:
+    """Return versions, machine, cache and threads; nothing in it names a host or a user, but for the cache's path."""
+    from ltr_duel.core import cache_home, checked_jobs, processor, system, versions_of  # slow, for every command
+
+    home = cache_home()
+    above = next(path for path in (home, *home.absolute().parents) if path.exists())
+    return {
+        "ltr-duel": own_version(),
+        "python": platform.python_version(),
+        "implementation": platform.python_implementation(),
+        "libraries": versions_of(_libraries()),
+        "system": system(),
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "threads": checked_jobs(-1),
+        "cache": {"folder": str(home), "exists": home.exists(), "writable": os.access(above, os.W_OK)},
+        "environment": {name: os.environ.get(name) for name in _VARIABLES},
+    }
+
+
+def _answer(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
+    as_json = context.params.get("as_json", False)
+    if asked and not context.resilient_parsing:
+        click.echo(json.dumps(about(), indent=1) if as_json else f"ltr-duel, version {own_version()}")
+        context.exit()
+    if as_json:
+        raise InputError("--json before a command goes with --version; a command has its own --json after its name")
+
+
+def _libraries() -> list[str]:
+    """Return what is required, and what extras for users require, by name; and what compiles the kernels."""
+    try:
+        required = importlib.metadata.requires("ltr-duel") or []
+    except importlib.metadata.PackageNotFoundError:  # a checkout that was never installed
+        required = ["numpy", "numba", "scipy"]
+    wanted = [
+        one for one in required if "extra ==" not in one or re.search(rf"extra == ['\"]({'|'.join(_EXTRAS)})['\"]", one)
+    ]
+    names = {found[0] for one in wanted if (found := re.match(r"[\w.-]+", one))}
+    return sorted(names | {"llvmlite"})

@@ -1,0 +1,57 @@
+"""What a notebook shows of an object: a few sentences and a small table.
+
+There are no styles and no scripts: the notebook's own theme, dark or light, decides on colours. Every text is escaped.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Sequence
+from numbers import Integral
+
+MOST_ROWS = 12
+_LONGEST = 80  # characters of a cell
+
+
+def notebook_html(said: Sequence[str], header: Sequence[object] = (), rows: Iterable[Sequence[object]] = ()) -> str:
+    """Return sentences and, where there are rows, a table.
+
+    Parameters
+    ----------
+    said : sequence of str
+        Sentences.
+    header : sequence
+        A text for each column.
+    rows : iterable of sequence
+        Of cells, of which the first is the name of the row. Of numbers four digits are shown, what is missing (None,
+        NaN) is a dash. After 12 rows a sentence says how many there are besides.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    lines = list(rows)
+    body = "".join(
+        f"<tr><th>{_cell(first)}</th>{''.join(f'<td>{_cell(one)}</td>' for one in others)}</tr>"
+        for first, *others in lines[:MOST_ROWS]
+    )
+    heads = "".join(f"<th>{_cell(one)}</th>" for one in header)
+    sentences = "".join(f"<p>{html.escape(one)}</p>" for one in said)
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>" if lines else ""
+    more = f"<p>and {len(lines) - MOST_ROWS:,} more</p>" if len(lines) > MOST_ROWS else ""
+    return f"<div>{sentences}{table}{more}</div>"
+
+
+def _cell(value: object) -> str:
+    if value is None or value != value:
+        return "–"
+    text = _number(value) if isinstance(value, float) else f"{value:,}" if isinstance(value, Integral) else str(value)
+    return html.escape(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")
+
+
+def _number(value: float) -> str:
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -1,0 +1,50 @@
+"""What stands around the package says the same as the package: classifiers, the workflow, templates, what is packed."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tools import release_check
+
+ROOT = Path(__file__).resolve().parents[1]
+GITHUB = ROOT / ".github"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+@pytest.mark.skipif(not GITHUB.is_dir(), reason="an sdist has no .github")
+def test_the_workflow_does_what_ci_run_does_on_every_supported_python():
+    jobs = yaml.safe_load((GITHUB / "workflows" / "ci.yml").read_text())["jobs"]
+    assert jobs["run"]["strategy"]["matrix"]["python"] == release_check.supported()
+    assert jobs["run"]["steps"][-1]["run"] == "bash .ci/run" and (ROOT / ".ci" / "run").is_file()
+    assert jobs["release"]["steps"][1]["with"]["python-version"].split() == release_check.supported()
+    lowest = PROJECT["requires-python"].removeprefix(">=")
+    assert jobs["lowest"]["steps"][1]["with"]["python-version"] == lowest == release_check.supported()[0]
+
+
+@pytest.mark.skipif(not GITHUB.is_dir(), reason="an sdist has no .github")
+def test_a_report_of_a_bug_asks_for_versions():
+    form = yaml.safe_load((GITHUB / "ISSUE_TEMPLATE" / "bug.yml").read_text())
+    asked = {one["id"]: one for one in form["body"]}
+    assert "ltr-duel --version --json" in asked["versions"]["attributes"]["label"]
+    assert all(one["validations"]["required"] for one in asked.values())
+
+
+def test_the_tests_of_a_release_are_there():
+    assert all((ROOT / path).exists() for path in release_check.SMOKE)
+
+
+def test_what_is_missing_or_stray_in_a_package_ends_the_check(capsys):
+    release_check.compare(Path("a.whl"), {"x"}, {"x"})
+    assert capsys.readouterr().out == "a.whl: 1 files, all that git knows of and nothing else\n"
+    with pytest.raises(SystemExit, match=r"^a.whl: does not hold y, z$"):
+        release_check.compare(Path("a.whl"), {"x"}, {"x", "y", "z"})
+    with pytest.raises(SystemExit, match=r"^a.whl: holds what git does not know: x$"):
+        release_check.compare(Path("a.whl"), {"x"}, set())
+
+
+def test_a_python_that_is_not_there_is_not_found():
+    assert release_check.interpreter("3.99") is None

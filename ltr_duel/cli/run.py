@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ltr_duel.core import Plugin
     from ltr_duel.experiment import Report
 
-_MOST = 10  # files that are named
+_MOST = 10  # runs that are named
 
 
 @click.command()
@@ -26,7 +26,7 @@ _MOST = 10  # files that are named
 @click.option("--scheduler", help="Address of a dask scheduler, tcp://host:port; started here if not given.")
 @click.option("--shard", help="Only part i of n of the plan, written i/n, for array jobs of a batch system.")
 @click.option("--on-existing", default="reuse", show_default=True, help="reuse, overwrite or error.")
-@click.option("--retry", is_flag=True, help="Do failed runs again, and those whose files are damaged; reads all files.")
+@click.option("--retry", is_flag=True, help="Do failed runs again, and those that are damaged; reads all of them.")
 @click.option("--time-limit", type=float, help="Seconds after which a run is killed and counts as failed.")
 @plugins_option
 def command(
@@ -80,11 +80,10 @@ def _print(report: Report, out: Path) -> None:
         + (f", {len(report.failed):,} failed" if report.failed else "")
         + (f", {report.left:,} to do" if report.left else "")
     )
-    for digest, why in sorted(report.replaced.items())[:_MOST]:
-        path = out / "runs" / f"{digest}.parquet"
-        click.echo(f"done again: {why if why.startswith(str(path)) else f'{path}: {why}'}", err=True)
-    for digest, why in sorted(report.damaged.items())[:_MOST]:
-        click.echo(f"not trusted: {out / 'runs' / f'{digest}.parquet'} ({why})", err=True)
+    for why in sorted(report.replaced.values())[:_MOST]:
+        click.echo(f"done again: {why}", err=True)
+    for why in sorted(report.damaged.values())[:_MOST]:
+        click.echo(f"not trusted: {why}", err=True)
     if report.failed:
         click.echo(f"why runs failed: ltr-duel status {out}", err=True)
     if report.failed or report.damaged:

@@ -25,7 +25,7 @@ def command(folder: Path, traceback: bool) -> None:
     waiting = status.left - status.running
     click.echo(
         f"{status.planned:,} runs: {status.done:,} done, {status.running:,} running, {len(status.failures):,} failed,"
-        f" {waiting:,} waiting" + (f", {len(status.damaged):,} damaged" if status.damaged else "")
+        f" {waiting:,} waiting"
     )
     if status.left:
         left = "unknown" if status.seconds_left is None else f"about {duration(status.seconds_left)}"
@@ -43,8 +43,8 @@ def command(folder: Path, traceback: bool) -> None:
             click.echo(one["traceback"])
     if len(status.failures) > _MOST and not traceback:
         click.echo(f"... and {len(status.failures) - _MOST} more (--traceback prints all)")
-    for digest, why in sorted(status.damaged.items())[:_MOST]:
-        click.echo(f"damaged: {folder / 'runs' / f'{digest}.parquet'}: {why}")
+    for why in sorted(status.damaged.values())[:_MOST]:
+        click.echo(f"damaged: {why}")
     for name in status.foreign[:_MOST]:
         click.echo(f"not part of an experiment: {folder / 'runs' / name}")
     if status.unplanned:

@@ -1,4 +1,4 @@
-"""``ltr-duel verify``: whether results are what their manifests say."""
+"""``ltr-duel verify``: whether results are as they were written."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _MOST = 20
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--sample", type=COUNT, default=10, show_default=True, help="Runs to repeat; 0 for none.")
-@click.option("--repair", is_flag=True, help="Do runs again whose files are wrong, and say so.")
+@click.option("--repair", is_flag=True, help="Do runs again that are wrong, and say so.")
 @plugins_option
 @seed_option
 @jobs_option
 def command(folder: Path, sample: int, repair: bool, plugins: tuple[Plugin, ...], seed: int, jobs: int) -> None:
-    """Compare all files in FOLDER with their manifests, and repeat a random sample of the runs.
+    """Compare all runs in FOLDER with their checksums, and repeat a random sample of the runs.
 
     Exit code 1 if anything is wrong, and not repaired.
     """
@@ -37,7 +37,7 @@ def command(folder: Path, sample: int, repair: bool, plugins: tuple[Plugin, ...]
     again = f", {len(verdict.repaired):,} made again" if repair else ""
     count = len(verdict.complaints)
     found = "no complaints" if not count else "1 complaint" if count == 1 else f"{count:,} complaints"
-    compared = f"{verdict.checked:,} files compared with their manifests, {verdict.repeated:,} runs repeated"
+    compared = f"{verdict.checked:,} runs compared with their checksums, {verdict.repeated:,} runs repeated"
     click.echo(f"{compared}{again}: {found}")
     if verdict.complaints:
         sys.exit(1)

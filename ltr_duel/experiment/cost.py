@@ -16,13 +16,13 @@ from ltr_duel.experiment.backends.backend import Backend
 from ltr_duel.experiment.plan import Plan, PlannedRun, Shard
 from ltr_duel.experiment.problems import TO_ESTIMATE
 from ltr_duel.experiment.progress import duration
-from ltr_duel.experiment.run_file import encode_run
+from ltr_duel.experiment.run_record import encode_run
 from ltr_duel.experiment.store import Store
 from ltr_duel.simulation import checkpoints, places, run_once
 
 _LONG_ENOUGH = 0.1  # seconds of a trial
 _FIRST = 2_000
-_MANIFEST = 4_000  # bytes
+_BESIDE = 200  # bytes that a run takes beside its result
 
 
 class Cost(NamedTuple):
@@ -50,7 +50,7 @@ def print_estimate(plan: Plan, shard: Shard | None, folder: Path | None, backend
             costs[key] = _try(plan, plan.run(group, 0))
         steps += left * group.horizon
         seconds += left * costs[key].seconds * group.horizon
-        disk += left * (costs[key].bytes * len(checkpoints(group.horizon, spec.checkpoints_per_decade)) + _MANIFEST)
+        disk += left * (costs[key].bytes * len(checkpoints(group.horizon, spec.checkpoints_per_decade)) + _BESIDE)
     yield f"{len(plan.problems)} problems: {_listed([problem.name for problem in plan.problems])}"
     yield f"{len(plan.policies)} policies: {_listed(list(spec.labels))}"
     horizons = ", ".join(f"{horizon:,}" for horizon in spec.horizon)

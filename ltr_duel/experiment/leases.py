@@ -86,7 +86,7 @@ class Driver:
         path = self.store.claims / digest
         if live_driver(self.store, _owner(path)):
             return False
-        with _locked(self.store):
+        with locked(self.store):
             if live_driver(self.store, _owner(path)):
                 return False
             path.unlink(missing_ok=True)
@@ -104,7 +104,7 @@ class Driver:
 
     def _sweep(self) -> None:
         """Remove what dead drivers left behind: their files, and what they were writing."""
-        with _locked(self.store):
+        with locked(self.store):
             for path in self.store.drivers.iterdir():
                 if not live_driver(self.store, path.name):
                     path.unlink(missing_ok=True)
@@ -183,7 +183,7 @@ def _owner(claim: Path) -> str | None:
 
 
 @contextmanager
-def _locked(store: Store) -> Iterator[None]:
+def locked(store: Store) -> Iterator[None]:
     """Hold the store's lock; the system releases it when the process dies."""
     with (store.folder / "drivers.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import uuid
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from ltr_duel.core import InputError
-from ltr_duel.experiment.examine import wrong_with_run
+from ltr_duel.experiment.about import Writer
+from ltr_duel.experiment.found import SUFFIX, look
+from ltr_duel.experiment.old_runs import OldReader
 from ltr_duel.experiment.plan_file import read_plans
+from ltr_duel.experiment.run_record import same_run
 from ltr_duel.experiment.store import Store
+from ltr_duel.experiment.stored_run import Reader, Stored
+
+AnyReader = Reader | OldReader
 
 
 class Merged(NamedTuple):
     """What a merge did."""
 
     copied: int
-    already_there: int  # in the target before, with the same bytes
-    damaged: list[str]  # what is wrong with each file that is left out
+    already_there: int  # in the target before, and the same
+    damaged: list[str]  # what is wrong with what is left out
 
 
 def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
@@ -28,18 +35,18 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
     target : str or Path
         A new folder, or a store.
     sources : sequence of path
-        Stores; they stay as they are.
+        Stores, also those of versions before 0.2; they stay as they are.
 
     Returns
     -------
     Merged
         With the attributes ``copied``, ``already_there`` (numbers of runs) and ``damaged``
-        (what is wrong with files that are left out).
+        (what is wrong with what is left out).
 
     Raises
     ------
     InputError
-        If one of them is no store or has a damaged plan, or two files of one run differ. Nothing has been copied then.
+        If one of them is no store or has a damaged plan, or two results of one run differ. Nothing was copied then.
 
     Examples
     --------
@@ -51,39 +58,68 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
     into, stores = Store(target), [Store(source) for source in sources]
     for store in stores:
         store.require()
-    copies: dict[Path, Path] = {}
+        read_plans(store)  # refuses one that is damaged
+    there = _readers(into)[0] if into.exists() else None
+    chosen: dict[str, AnyReader] = dict.fromkeys(there.digests, there) if there else {}
     damaged: list[str] = []
     already_there = 0
     for store in stores:
-        read_plans(store)  # refuses one that is damaged
-        runs = [path for path in store.files(store.runs) if path.suffix == ".parquet"]
-        wrong = {path: wrong_with_run(store, path.stem) for path in runs}
-        damaged += filter(None, wrong.values())
-        sound = [path for path, why in wrong.items() if not why]
-        for path in (*store.files(store.plans), *store.files(store.problems), *sound):
-            place = into.folder / path.relative_to(store.folder)
-            earlier = copies.get(place, place)
-            if not earlier.exists():
-                copies[place] = path
-            elif earlier.read_bytes() != path.read_bytes() and path.parent.name == "runs":
-                raise InputError(f"{path} and {earlier} should be the same and are not; nothing was merged")
-            else:
-                already_there += path.parent.name == "runs"
+        damaged += look(store).broken.values()
+        for reader in _readers(store):
+            for digest, run in reader.runs(reader.digests):
+                if isinstance(run, str):
+                    damaged.append(run)
+                elif digest not in chosen:
+                    chosen[digest] = reader
+                elif _same(run, chosen[digest]):
+                    already_there += 1
+                else:
+                    raise InputError(
+                        f"{store.folder}: run {digest}: it and the one in {chosen[digest].folder} should be the same"
+                        " and are not; nothing was merged"
+                    )
+    copied = [digest for digest, reader in chosen.items() if reader is not there]
     into.prepare()
-    for place, path in copies.items():
-        if path.parent.name == "runs" and path.with_suffix(".json").exists():
-            into.write(place.with_suffix(".json"), path.with_suffix(".json").read_bytes())
-        into.write(place, path.read_bytes())
-    _failures(into, stores)
-    return Merged(sum(place.parent.name == "runs" for place in copies), already_there, damaged)
+    for store in stores:
+        for path in (*store.files(store.plans), *store.files(store.problems)):
+            place = into.folder / path.relative_to(store.folder)
+            if not place.exists():
+                into.write(place, path.read_bytes())
+    if copied:
+        _copy(into, {digest: chosen[digest] for digest in copied})
+    _failures(into, stores, chosen.keys())
+    return Merged(len(copied), already_there, damaged)
 
 
-def _failures(into: Store, stores: Sequence[Store]) -> None:
+def _readers(store: Store) -> list[AnyReader]:
+    """Return what reads the runs of a store: those of this version, and those of versions before 0.2."""
+    return [Reader(store, look(store)), OldReader(store)]
+
+
+def _same(run: Stored, reader: AnyReader) -> bool:
+    ((_, other),) = reader.runs([run.digest])
+    return not isinstance(other, str) and same_run(run.data, other.data)
+
+
+def _copy(into: Store, chosen: Mapping[str, AnyReader]) -> None:
+    """Write runs into one file of a store: all of them, or none."""
+    with into.writing(into.place("runs", uuid.uuid4().hex + SUFFIX)) as file:
+        writer = Writer(file.write)
+        for reader in dict.fromkeys(chosen.values()):
+            for digest, run in reader.runs([digest for digest, one in chosen.items() if one is reader]):
+                if isinstance(run, str):  # it was sound a moment ago
+                    raise InputError(run)
+                shared = [reader.shared(name) for name in (run.about.group, run.about.origin)]
+                writer.add(digest, run.data, run.about, shared, generation=0)
+                writer.flush()
+
+
+def _failures(into: Store, stores: Sequence[Store], done: Collection[str]) -> None:
     """Copy what is known of failed runs, unless they succeeded elsewhere."""
     for store in stores:
         for path in store.files(store.failed):
-            if not into.run_path(path.stem).exists():
+            if path.stem not in done:
                 into.write(into.failed / path.name, path.read_bytes())
     for path in into.files(into.failed):
-        if into.run_path(path.stem).exists():
+        if path.stem in done:
             path.unlink(missing_ok=True)

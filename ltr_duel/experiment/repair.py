@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ltr_duel.core import InputError
 from ltr_duel.experiment.backends.backend import Backend
-from ltr_duel.experiment.examine import wrong_with_run
+from ltr_duel.experiment.examine import wrong_with_runs
 from ltr_duel.experiment.plan import Plan
 from ltr_duel.experiment.plan_file import StoredPlan
 from ltr_duel.experiment.problems import build_problems
@@ -79,6 +79,8 @@ def do_again(
         if report.interrupted:
             raise KeyboardInterrupt
         again = {run.digest for run in plan} - set(report.failed)
-        mended |= {digest for digest in runs & again if not wrong_with_run(store, digest)}
+        found = store.scan()
+        wrong = wrong_with_runs(store, found, runs & again & found.done.keys())
+        mended |= {digest for digest, why in wrong.items() if not why}
         mended |= problems.intersection(problem.digest for problem in plan.problems)
     return mended, refused

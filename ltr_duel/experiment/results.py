@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pandas as pd
 
 from ltr_duel.analysis import plot_regret
 from ltr_duel.core import HORIZON, PROBLEM, REGRET, InputError, regret_name, replacing, unknown_name
-from ltr_duel.experiment.examine import unlike_manifest
 from ltr_duel.experiment.plan_file import read_plans
-from ltr_duel.experiment.run_file import read_run
 from ltr_duel.experiment.store import Store
+from ltr_duel.experiment.stored_run import Reader, Stored
 from ltr_duel.preferences import PreferenceMatrix, load_preferences
 from ltr_duel.simulation import Results, RunResult, identified, summarise, with_correct
 
@@ -81,6 +80,9 @@ class StudyResults:
         self._store.require()
         self._plans = [plan for plan in read_plans(self._store) if not plans or plan.path.stem in plans]
         found, parts = self._store.scan(), []
+        self._reader = Reader(self._store, found)
+        for why in found.broken.values():
+            self._refuse(why)
         self._problems: dict[str, dict[str, Any]] = {}  # by name, as the first plan that has it says
         studies: dict[tuple[str, int], Study] = {}
         for plan in self._plans:
@@ -91,9 +93,7 @@ class StudyResults:
                 self._problems.setdefault(one["name"], one)
                 studies.setdefault((one["name"], horizon), Study(one["name"], horizon, one["facts"]))
             runs["problem"] = runs["problem"].map({number: one["digest"] for number, one in enumerate(about)})
-            parts.append(runs[runs["digest"].isin(found.done)])
-            for digest in found.damaged.keys() & set(runs["digest"]):
-                self._refuse(f"{self._store.run_path(digest)}: damaged ({found.damaged[digest]})")
+            parts.append(runs[runs["digest"].isin(found.done.keys())])
         self._runs = pd.concat(parts, ignore_index=True).drop_duplicates("digest")
         self.studies = list(studies.values())
 
@@ -116,7 +116,9 @@ class StudyResults:
         if chosen not in horizons:
             raise InputError(f"no runs on '{problem}' with horizon {chosen:,} ({', '.join(map(str, horizons))})")
         wanted = self._runs[(self._runs["problem"] == about["digest"]) & (self._runs["horizon"] == chosen)]
-        runs = [self._run(digest, label) for digest, label in zip(wanted["digest"], wanted["label"], strict=True)]
+        digests = wanted["digest"].tolist()
+        stored = self._read(digests)
+        runs = [self._run(one, stored, label) for one, label in zip(digests, wanted["label"].tolist(), strict=True)]
         values = {name: np.array(one) for name, one in about.get("values", {}).items()}
         matrix = self.matrix(problem)
         for run in runs:
@@ -183,15 +185,30 @@ class StudyResults:
         chosen = problem or self.problems[0]
         return plot_regret(self.results(chosen, horizon), title=chosen, **options)
 
-    def _run(self, digest: str, label: str) -> RunResult:
-        """Read a run; one that is not what its manifest says (if there is one) is refused."""
-        if self._store.manifest_path(digest).exists():
-            self._refuse(unlike_manifest(self._store, digest))
-        return read_run(self._store.run_path(digest), label)
+    def manifest(self, digest: str) -> dict[str, Any]:
+        """Return where a run comes from, and what it cost. Its digest is that of its key (``RunResult.key.digest``)."""
+        return self._reader.manifest(digest)
 
-    def _refuse(self, wrong: str) -> None:
-        if wrong:
-            raise InputError(f"{wrong}; 'ltr-duel verify --repair {self._store.folder}' does the run again")
+    def _read(self, digests: Sequence[str]) -> dict[str, Stored | str]:
+        """Read runs, or say what is wrong with them."""
+        try:
+            return dict(self._reader.runs(digests))
+        except InputError:  # another process has joined files meanwhile: the runs are in one of another name
+            self._reader = Reader(self._store, self._store.scan())
+            return dict(self._reader.runs(digests))
+
+    def _run(self, digest: str, stored: dict[str, Stored | str], label: str) -> RunResult:
+        """Return a run; one that is not as it was written is refused."""
+        run = stored.get(digest, f"{self._store.runs}: run {digest}: damaged: it was there a moment ago")
+        if isinstance(run, str):
+            self._refuse(run)
+        try:
+            return run.result(label)
+        except InputError as error:
+            self._refuse(f"{self._reader.where(digest)}: damaged: {error}")
+
+    def _refuse(self, wrong: str) -> NoReturn:
+        raise InputError(f"{wrong}; 'ltr-duel verify --repair {self._store.folder}' does the run again")
 
     def _about(self, problem: str) -> dict[str, Any]:
         if problem not in self._problems:

@@ -96,7 +96,7 @@ def run_experiment(
     on_existing : {"reuse", "overwrite", "error"}
         What to do about runs that exist.
     retry : bool
-        Do failed runs again, and those whose files are damaged: all files are compared with their manifests.
+        Do failed runs again, and those that are damaged: all runs are compared with their checksums.
 
     Returns
     -------

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
@@ -14,13 +13,16 @@ import numpy as np
 from ltr_duel.core import InputError
 from ltr_duel.experiment.backends.backend import Backend, WorkersDiedError, run_tasks
 from ltr_duel.experiment.backends.dask import SchedulerGoneError
-from ltr_duel.experiment.examine import wrong_with_problem, wrong_with_run
+from ltr_duel.experiment.examine import wrong_with_problem, wrong_with_runs
+from ltr_duel.experiment.joining import join, join_if_many
 from ltr_duel.experiment.leases import Driver
+from ltr_duel.experiment.ledger import Ledger
+from ltr_duel.experiment.pace import Pace
 from ltr_duel.experiment.plan import Plan, PlannedRun, Shard, Task
 from ltr_duel.experiment.plan_file import write_plan
 from ltr_duel.experiment.progress import Progress
 from ltr_duel.experiment.store import Store, StoreFullError
-from ltr_duel.experiment.worker import Outcome, failure, manifest
+from ltr_duel.experiment.worker import Outcome
 from ltr_duel.preferences import write_preferences
 
 _POLL = 0.5
@@ -40,7 +42,7 @@ class Report(NamedTuple):
     failed : tuple of str
         Digests of failed runs, those included that failed earlier and were not tried again.
     damaged : dict of str to str
-        Digests of runs whose files are not trusted, and why.
+        Names of files in which bytes are no runs, and sentences that say so.
     left : int
         Runs that are still to do.
     interrupted : bool
@@ -67,7 +69,8 @@ class Report(NamedTuple):
 class Scheduler:
     """One call of `run_experiment`.
 
-    What is known of a run is a byte (and, where runs are done again, two times): only failures are kept by name.
+    What is known of a run is a byte (and, where runs are done again, two numbers); failures are kept by name, and runs
+    that other processes do meanwhile.
     """
 
     def __init__(
@@ -87,15 +90,20 @@ class Scheduler:
         self.damaged: dict[str, str] = {}
         self.replaced: dict[str, str] = {}
         self._todo = bytearray(len(plan))  # 1 for each run that is to be done, by its place in the plan
-        self._written = np.zeros((len(plan), 2), np.int64)  # when the files of such a run were written, before
+        self._before = np.zeros((len(plan), 2), np.int64)  # of such a run: its generation now, when it failed before
         self._underway: dict[str, PlannedRun] = {}
         self._problems: set[int] = set()  # numbers of those with runs to do
         self._only = only
+        self._pace = Pace() if backend.time_limit is None else Pace(most=1)
         store.prepare()
+        join_if_many(store)
+        self._found = store.scan()
+        self._join = set(self._found.broken) if retry else set()
         if only is None:
             self._find_work(overwrite, retry)
         else:
             self._find_again(only)
+        self._found.forget()
 
     @property
     def left(self) -> int:
@@ -105,23 +113,26 @@ class Scheduler:
     def _find_work(self, overwrite: bool, retry: bool) -> None:
         """Mark the runs that are to be done."""
         failed = {path.stem for path in self.store.failed.glob("*.json")}
+        found = self._found
+        wrong = {}
+        if retry:
+            mine = (run.digest for run in self.plan.shard(self.shard))
+            wrong = wrong_with_runs(self.store, found, (one for one in mine if one in found.done))
+        else:
+            self.damaged |= found.broken
         for run in self.plan.shard(self.shard):
             self.planned += 1
-            wrong = self.store.inspect(run.digest)
-            if retry and wrong == "":
-                wrong = wrong_with_run(self.store, run.digest)
-            if wrong and retry:
-                self.replaced[run.digest] = wrong
+            there = run.digest in found.done
+            if wrong.get(run.digest):
+                self.replaced[run.digest] = wrong[run.digest]
             if retry:
                 self._problems.add(run.problem)
-            if wrong == "" and not overwrite:
+            if there and not wrong.get(run.digest) and not overwrite:
                 self.already_done += 1
-            elif wrong and not overwrite and not retry:
-                self.damaged[run.digest] = wrong
             elif run.digest in failed and not overwrite and not retry:
                 self.failed.add(run.digest)
             else:
-                self._mark(run, exists=wrong is not None or run.digest in failed)
+                self._mark(run, exists=there or run.digest in failed)
 
     def _find_again(self, only: Collection[str]) -> None:
         """Mark these runs, and no others, whatever is there of them; look at all matrices."""
@@ -135,7 +146,7 @@ class Scheduler:
         self._todo[run.number] = 1
         self._problems.add(run.problem)
         if exists:
-            self._written[run.number] = self._changed_at(run)
+            self._before[run.number] = self._found.generation(run.digest), self._failed_at(run)
 
     def run(self) -> Report:
         """Do what is to do."""
@@ -147,11 +158,13 @@ class Scheduler:
                 if self._only is None:
                     self._write_plan()
                 self._write_problems()
+                ledger = Ledger(self.plan, self.store, driver.id)
                 while self.left:
-                    self._pass(driver, progress)
+                    self._pass(driver, ledger, progress)
                     if self.left:
                         time.sleep(_POLL)
                         progress.tick()
+            join(self.store, self._join)
         except KeyboardInterrupt:
             interrupted = True
         except (SchedulerGoneError, StoreFullError, WorkersDiedError) as error:
@@ -167,68 +180,74 @@ class Scheduler:
             self.planned, self.done, self.already_done, failed, self.damaged, self.left, interrupted, self.replaced
         )
 
-    def _pass(self, driver: Driver, progress: Progress) -> None:
+    def _pass(self, driver: Driver, ledger: Ledger, progress: Progress) -> None:
         """Go once through the plan, and run unclaimed tasks."""
-        tasks = self._claimed(driver, progress)
+        tasks = self._claimed(driver, ledger.segment, progress)
         first = next(tasks, None)
         if first is None:
             return
-        for outcome in run_tasks(self.backend, chain([first], tasks)):
-            if outcome is None:
+        for outcomes in run_tasks(self.backend, chain([first], tasks)):
+            if outcomes is None:
                 progress.tick()
                 continue
-            self._keep(outcome)
-            driver.release(outcome.digest)
-            progress.done(outcome.decisions)
+            self._keep(outcomes, ledger)
+            for outcome in outcomes:
+                driver.release(outcome.digest)
+                progress.done(outcome.decisions)
 
-    def _claimed(self, driver: Driver, progress: Progress) -> Iterator[Task]:
-        """Yield tasks, each claimed at the moment it is asked for."""
-        for run in self.plan.shard(self.shard):
-            if not self._todo[run.number]:
-                continue
-            if not driver.claim(run.digest):
-                continue  # claimed by another process; if that one dies, the next pass takes over
-            if self._done_elsewhere(run):
-                driver.release(run.digest)
-                progress.already_done(1)
+    def _claimed(self, driver: Driver, mine: str, progress: Progress) -> Iterator[list[Task]]:
+        """Yield tasks for one worker, claimed at the moment they are asked for."""
+        todo = (run for run in self.plan.shard(self.shard) if self._todo[run.number])
+        for runs in self._pace.together(todo):
+            # What another process has claimed: if that one dies, the next pass takes over.
+            claimed = [run for run in runs if driver.claim(run.digest)]
+            tasks = []
+            for run, gone in zip(claimed, self._done_elsewhere(claimed, mine), strict=True):
+                if gone:
+                    driver.release(run.digest)
+                    progress.already_done(1)
+                else:
+                    self._underway[run.digest] = run
+                    tasks.append(self.plan.task(run))
+            if tasks:
+                yield tasks
+
+    def _failed_at(self, run: PlannedRun) -> int:
+        """Return when the run's failure was written; 0 if there is none."""
+        return self.store.changed_at(self.store.place("failed", f"{run.digest}.json"))
+
+    def _done_elsewhere(self, runs: Sequence[PlannedRun], mine: str) -> Iterator[bool]:
+        """Say of runs whether another process has done them since the store was looked at: by records that are new."""
+        if runs:
+            self._found.look(but=mine)
+        failures = self.store.has_failures()
+        for run in runs:
+            generation, failed_before = self._before[run.number]
+            place = self._found.done.get(run.digest)
+            done = place is not None and place.generation >= generation
+            failed = failures and self._failed_at(run) not in (0, failed_before)
+            if done:
+                self.already_done += 1
+            elif failed:
+                self.failed.add(run.digest)
+            if done or failed:
+                self._todo[run.number] = 0
+            yield done or failed
+
+    def _keep(self, outcomes: Sequence[Outcome], ledger: Ledger) -> None:
+        """Put outcomes into the store."""
+        runs = [self._underway.pop(outcome.digest) for outcome in outcomes]
+        generations = (int(self._before[run.number, 0]) for run in runs)
+        ledger.keep(zip(runs, outcomes, generations, strict=True))
+        for run, outcome in zip(runs, outcomes, strict=True):
+            if outcome.error:
+                self.failed.add(run.digest)
             else:
-                self._underway[run.digest] = run
-                yield self.plan.task(run)
-
-    def _changed_at(self, run: PlannedRun) -> tuple[int, int]:
-        """Return when the run's file and its failure were written; 0 for what does not exist."""
-        places = (("runs", f"{run.digest}.parquet"), ("failed", f"{run.digest}.json"))
-        done, failed = (self.store.changed_at(self.store.place(*place)) for place in places)
-        return done, failed
-
-    def _done_elsewhere(self, run: PlannedRun) -> bool:
-        """Whether another process has done this run since the plan was gone through: a file is new, or newer."""
-        done, failed = (
-            now not in (0, before) for now, before in zip(self._changed_at(run), self._written[run.number], strict=True)
-        )
-        if done:
-            self.already_done += 1
-        elif failed:
-            self.failed.add(run.digest)
-        if done or failed:
+                self.done += 1
+                if self._before[run.number, 1]:
+                    self.store.remove(self.store.place("failed", f"{run.digest}.json"))
             self._todo[run.number] = 0
-        return done or failed
-
-    def _keep(self, outcome: Outcome) -> None:
-        """Put an outcome into the store; the manifest first, so that no run is without one."""
-        store, digest = self.store, outcome.digest
-        planned = self._underway.pop(digest)
-        failed = store.place("failed", f"{digest}.json")
-        if outcome.error:
-            store.write(failed, json.dumps(failure(self.plan, planned, outcome), indent=1).encode())
-            self.failed.add(digest)
-        else:
-            about = json.dumps(manifest(self.plan, planned, outcome), indent=1)
-            store.write(store.place("runs", f"{digest}.json"), about.encode())
-            store.write(store.place("runs", f"{digest}.parquet"), outcome.data)
-            store.remove(failed)
-            self.done += 1
-        self._todo[planned.number] = 0
+            self._pace.learn(run, outcome.seconds)
 
     def _write_plan(self) -> None:
         file = self.plan.file

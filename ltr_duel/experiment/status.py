@@ -6,12 +6,14 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ltr_duel.core import checked_jobs
+from ltr_duel.core import InputError, checked_jobs
+from ltr_duel.experiment.about import seconds_of
+from ltr_duel.experiment.found import Found
 from ltr_duel.experiment.leases import claimed, live_drivers
 from ltr_duel.experiment.plan_file import read_plans
 from ltr_duel.experiment.store import Store
 
-_SAMPLE = 200  # manifests that the mean time of a run is taken from
+_SAMPLE = 200  # runs that the mean time of a run is taken from
 
 
 class Status(NamedTuple):
@@ -22,7 +24,7 @@ class Status(NamedTuple):
     done: int
     running: int
     failures: list[dict[str, Any]]
-    damaged: dict[str, str]  # digest -> what is wrong
+    damaged: dict[str, str]  # name of a file -> a sentence: which bytes of it are no runs
     foreign: list[str]  # files that do not belong here
     unplanned: int  # runs that no plan here asks for
     drivers: list[dict[str, Any]]
@@ -31,7 +33,7 @@ class Status(NamedTuple):
     @property
     def left(self) -> int:
         """Runs that are still to do, those running included."""
-        return self.planned - self.done - len(self.failures) - len(self.damaged)
+        return self.planned - self.done - len(self.failures)
 
 
 def read_status(folder: str | Path) -> Status:
@@ -66,31 +68,36 @@ def read_status(folder: str | Path) -> Status:
     planned: set[str] = set()
     for plan in plans:
         planned.update(plan.runs["digest"].to_pylist())
-    done = found.done & planned
-    damaged = {digest: why for digest, why in found.damaged.items() if digest in planned}
-    failures = [one for digest, one in store.failures().items() if digest in planned - found.done - damaged.keys()]
+    done = found.done.keys() & planned
+    failures = [one for digest, one in store.failures().items() if digest in planned - done]
     drivers = live_drivers(store)
-    left = len(planned) - len(done) - len(failures) - len(damaged)
+    left = len(planned) - len(done) - len(failures)
     return Status(
         [str(plan.about["name"] or Path(plan.about["spec_path"]).name) for plan in plans],
         len(planned),
         len(done),
-        len(claimed(store) & planned - found.done),
+        len(claimed(store) & planned - done),
         failures,
-        damaged,
+        found.broken,
         found.foreign,
-        len(found.done - planned),
+        len(found.done.keys() - planned),
         drivers,
-        _seconds_left(store, sorted(done), left, drivers),
+        _seconds_left(store, found, sorted(done), left, drivers),
     )
 
 
-def _seconds_left(store: Store, done: list[str], left: int, drivers: list[dict[str, Any]]) -> float | None:
+def _seconds_left(
+    store: Store, found: Found, done: list[str], left: int, drivers: list[dict[str, Any]]
+) -> float | None:
     """Extrapolate from finished runs and the workers of the live drivers (or all cores here, if there is none)."""
     if left == 0:
         return 0.0
     every = max(1, len(done) // _SAMPLE)
-    seconds = store.seconds(done[::every][:_SAMPLE])
+    places = sorted(found.done[digest] for digest in done[::every][:_SAMPLE])
+    try:
+        seconds = seconds_of(store.read(places))
+    except InputError:  # joined with others at this moment
+        seconds = []
     if not seconds:
         return None
     workers = sum(checked_jobs(int(driver["jobs"])) for driver in drivers) or checked_jobs(-1)

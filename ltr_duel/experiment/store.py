@@ -1,15 +1,15 @@
-"""The store: a folder in which every run is one file, there completely or not at all.
+"""The store: a folder in which every finished run is one record, there completely or not at all.
 
 DIR/plans/<digest>.parquet       the runs of each experiment started here, with its spec
 DIR/problems/<digest>.parquet    the matrix that regret is measured by
-DIR/runs/<digest>.parquet        one run, named by the digest of its key; .json beside it is its manifest
+DIR/runs/<id>.runs               the runs that one process has finished, one after the other (`segment`, `stored_run`)
 DIR/failed/<digest>.json         a run that failed, with its traceback
 DIR/claims/<digest>              a run that a process has claimed
 DIR/drivers/<id>                 that process; touched while it is alive
 DIR/tmp/                         files that are being written
 
-Nothing here imports the simulation: looking at a store of 10,000 runs takes a moment. A process that runs an experiment
-names the files of runs by text (`Store.place`): some versions of Python keep the parts of every `Path` for ever.
+Nothing here imports the simulation: looking at a store of 100,000 runs takes a moment. A process that runs an
+experiment names files by text (`Store.place`): some versions of Python keep the parts of every `Path` for ever.
 """
 
 from __future__ import annotations
@@ -17,30 +17,21 @@ from __future__ import annotations
 import errno
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from ltr_duel.core import InputError, as_path, replacing
-from ltr_duel.experiment.record import NUMBER, read_record
+from ltr_duel.experiment.found import Found, Place, is_digest, look
+from ltr_duel.experiment.record import read_record
+from ltr_duel.experiment.segment import Content, decode_record
 
-_MAGIC = b"PAR1"
-_HEX = frozenset("0123456789abcdef")
-_AGE = 1e10  # seconds: more than any run takes
 _FAILURE = {"policy": str, "problem": str, "horizon": int, "repetition": int, "error": str, "traceback": str}
 
 
-class Found(NamedTuple):
-    """What lies under ``runs``."""
-
-    done: set[str]  # digests
-    damaged: dict[str, str]  # digest -> what is wrong
-    foreign: list[str]  # names of files that no run can have
-
-
 class Store:
-    """A folder of runs. One thread writes to it at a time.
+    """A folder of runs. One thread of a process writes to it at a time.
 
     Parameters
     ----------
@@ -93,14 +84,6 @@ class Store:
         if not self.exists():
             raise InputError(f"{self.folder}: no results of 'ltr-duel run' are here")
 
-    def run_path(self, digest: str) -> Path:
-        """Where a run lies."""
-        return self.runs / f"{digest}.parquet"
-
-    def manifest_path(self, digest: str) -> Path:
-        """Where its manifest lies."""
-        return self.runs / f"{digest}.json"
-
     def problem_path(self, digest: str) -> Path:
         """Where the matrix of a problem lies."""
         return self.problems / f"{digest}.parquet"
@@ -125,9 +108,14 @@ class Store:
         InputError
             If it cannot be written for another reason.
         """
+        with self._said(path), replacing(path, self._temporary) as temporary, temporary.open("wb") as file:
+            yield file
+
+    @contextmanager
+    def _said(self, path: str | Path) -> Iterator[None]:
+        """Say in a sentence why something cannot be written."""
         try:
-            with replacing(path, self._temporary) as temporary, temporary.open("wb") as file:
-                yield file
+            yield
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise StoreFullError(self.folder) from None
@@ -138,6 +126,10 @@ class Store:
         with suppress(FileNotFoundError):
             os.unlink(path)
 
+    def size(self, path: str) -> int:
+        """Return the bytes of a file. Raises `OSError` if it cannot be looked at."""
+        return os.stat(path).st_size
+
     def changed_at(self, path: str) -> int:
         """Return when a file was written, in nanoseconds; 0 if it does not exist."""
         try:
@@ -145,36 +137,77 @@ class Store:
         except FileNotFoundError:
             return 0
 
-    def inspect(self, digest: str) -> str | None:
-        """Inspect one run as `scan` does: None if it does not exist, nothing if it is sound, or what is wrong."""
-        try:
-            return _wrong_with(self.place("runs", f"{digest}.parquet"))
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            return f"cannot be read: {error.strerror}"
+    def append(self, segment: str, data: bytes) -> None:
+        """Write behind what a file of runs holds, which is made if need be: whole records, or after an error nothing.
+
+        The file is closed again each time, so that on a network file system other machines see it. Raises what
+        `writing` does.
+        """
+        with self._said(path := self.place("runs", segment)):
+            file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+            try:
+                before, left = os.fstat(file).st_size, memoryview(data)
+                try:
+                    while left:
+                        left = left[os.write(file, left) :]
+                except OSError:
+                    os.ftruncate(file, before)
+                    raise
+            finally:
+                os.close(file)
 
     def scan(self) -> Found:
-        """Look at all files under ``runs``: their names, and the first and last bytes of each run."""
-        found = Found(set(), {}, [])
-        with os.scandir(self.runs) as entries:
-            for entry in entries:
-                digest, _, suffix = entry.name.partition(".")
-                if suffix not in ("parquet", "json") or not _is_digest(digest):
-                    found.foreign.append(entry.name)
-                elif suffix == "parquet":
-                    wrong = self.inspect(digest)
-                    if wrong:
-                        found.damaged[digest] = wrong
-                    elif wrong is not None:
-                        found.done.add(digest)
-        found.foreign.sort()
+        """Find all records under ``runs`` by their heads; their bodies are not looked at.
+
+        Raises
+        ------
+        InputError
+            If runs are there as versions before 0.2 kept them.
+        """
+        found = look(self)
+        if found.old:
+            raise InputError(
+                f"{self.folder}: {found.old:,} runs are kept as before version 0.2, each in a file of its own;"
+                f" 'ltr-duel merge {self.folder} --out NEW' copies them into a new folder"
+            )
         return found
+
+    def read(self, places: Iterable[Place]) -> Iterator[Content | None]:
+        """Read records: None for each that is not as it was written. Raises what `raw` does."""
+        return map(decode_record, self.raw(places))
+
+    def raw(self, places: Iterable[Place]) -> Iterator[bytes]:
+        """Read the bytes of records, quickly where they are in the order of the files.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be read.
+        """
+        name, file = "", -1
+        try:
+            for place in places:
+                if place.segment != name:
+                    if file >= 0:
+                        os.close(file)
+                    name, file = place.segment, -1
+                    file = os.open(self.place("runs", name), os.O_RDONLY)
+                yield os.pread(file, place.size, place.offset)
+        except OSError as error:
+            raise InputError(f"{self.runs / name}: cannot be read: {error.strerror}") from None
+        finally:
+            if file >= 0:
+                os.close(file)
 
     def files(self, folder: Path) -> list[Path]:
         """Return the files of a folder that are named by a digest, sorted; other files are not of this store."""
         paths = folder.iterdir() if folder.is_dir() else ()  # empty folders may be lost in a copy
-        return sorted(path for path in paths if _is_digest(path.stem) and path.suffix in (".parquet", ".json"))
+        return sorted(path for path in paths if is_digest(path.stem) and path.suffix in (".parquet", ".json"))
+
+    def has_failures(self) -> bool:
+        """Whether any failed run is known."""
+        with os.scandir(self.failed) as entries:
+            return next(entries, None) is not None
 
     def failures(self) -> dict[str, dict[str, Any]]:
         """Return what is known of each failed run, by digest."""
@@ -182,37 +215,9 @@ class Store:
             path.stem: read_record(path, "the record of a failed run", _FAILURE) for path in self.files(self.failed)
         }
 
-    def seconds(self, digests: list[str]) -> list[float]:
-        """Return how long some runs took; those whose manifests are missing or damaged are left out."""
-        known = []
-        for digest in digests:
-            with suppress(InputError):
-                known.append(
-                    float(read_record(self.manifest_path(digest), "a manifest", {"seconds": NUMBER})["seconds"])
-                )
-        return [one for one in known if 0 <= one < _AGE]
-
 
 class StoreFullError(InputError):
     """There is no space left where the store lies."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(f"{folder}: no space left on the device")
-
-
-def _is_digest(name: str) -> bool:
-    return len(name) == 64 and _HEX.issuperset(name)
-
-
-def _wrong_with(path: str) -> str:
-    """Say what is wrong with a file that should be Parquet, at a glance; nothing if nothing is."""
-    with open(path, "rb") as file:
-        head = file.read(4)
-        size = file.seek(0, os.SEEK_END)
-        if size < 12:
-            return f"truncated: {size} bytes"
-        file.seek(-4, os.SEEK_END)
-        tail = file.read(4)
-    if head != _MAGIC:
-        return "not a Parquet file"
-    return "" if tail == _MAGIC else "truncated: its end is missing"

@@ -1,4 +1,4 @@
-"""Check a store: every file against its manifest, and a random sample of runs by doing them again."""
+"""Check a store: every run against its checksum, and a random sample of runs by doing them again."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ltr_duel.core import InputError, checked_seed, load_plugin, require_whole
-from ltr_duel.experiment.examine import wrong_with_problem, wrong_with_run
+from ltr_duel.experiment.examine import wrong_with_problem, wrong_with_runs
+from ltr_duel.experiment.found import Found
+from ltr_duel.experiment.joining import join
 from ltr_duel.experiment.plan import Plan
 from ltr_duel.experiment.plan_file import StoredPlan, read_plans
-from ltr_duel.experiment.record import read_record
 from ltr_duel.experiment.repair import by_plan, do_again, rebuilt
-from ltr_duel.experiment.store import Found, Store
+from ltr_duel.experiment.run_record import same_run
+from ltr_duel.experiment.store import Store
+from ltr_duel.experiment.stored_run import Reader
 from ltr_duel.experiment.worker import execute
 
 
 class Verdict(NamedTuple):
     """What a check found."""
 
-    checked: int  # files compared with their manifests
+    checked: int  # runs compared with their checksums
     repeated: int  # runs of the sample, done again
     complaints: list[str]  # what is wrong, and still is after a repair
     repaired: list[str]  # what was wrong
@@ -36,7 +39,7 @@ def verify_store(
     jobs: int = -1,
     repair: bool = False,
 ) -> Verdict:
-    """Check all files, and do a sample of the runs again.
+    """Check all runs, and do a sample of them again.
 
     Parameters
     ----------
@@ -51,12 +54,13 @@ def verify_store(
     jobs : int
         Threads; -1 for all cores.
     repair : bool
-        Do runs again whose files are wrong, and write matrices anew that are wrong.
+        Do runs again that are wrong, and write matrices anew that are wrong. Where bytes are no runs, it cannot be said
+        whose they were: all runs of the plans that are missing are done then.
 
     Returns
     -------
     Verdict
-        With the attributes ``checked`` (files compared with their manifests), ``repeated`` (runs of the sample),
+        With the attributes ``checked`` (runs compared with their checksums), ``repeated`` (runs of the sample),
         ``complaints`` (sentences: what is wrong, and with ``repair`` what could not be mended) and ``repaired``
         (sentences: what was wrong, and is not any more).
 
@@ -78,13 +82,13 @@ def verify_store(
     for path in plugins:
         load_plugin(path)
     plans, found = read_plans(store), store.scan()
-    runs = found.damaged | {digest: wrong_with_run(store, digest) for digest in sorted(found.done)}
+    runs = wrong_with_runs(store, found, found.done)
     sound = [digest for digest, why in sorted(runs.items()) if not why]
     complaints, repeated = [f"{name}: no run is called that" for name in found.foreign], 0
     wanted = set(random.Random(seed).sample(sound, min(sample, len(sound))))
     for plan, here in by_plan(plans, wanted):
         try:
-            for digest, why in _repeat(store, rebuilt(plan, plugins, jobs), here):
+            for digest, why in _repeat(Reader(store, found), rebuilt(plan, plugins, jobs), here):
                 repeated += 1
                 runs[digest] = why
         except InputError as error:
@@ -93,32 +97,44 @@ def verify_store(
     complaints += [f"{digest}: no plan here asks for it, so it cannot be repeated" for digest in sorted(wanted)]
     wrong = {digest: why if digest in why else f"{digest}: {why}" for digest, why in sorted(runs.items()) if why}
     wrong |= _wrong_matrices(store, plans, found)
+    wrong |= found.broken
     repaired = []
     if repair and wrong:
-        mended, refused = do_again(store, plans, set(wrong), plugins, jobs)
+        missing = _missing(store, plans, found) if found.broken else set()
+        mended, refused = do_again(store, plans, wrong.keys() | missing, plugins, jobs)
         complaints += refused
-        repaired = [wrong.pop(digest) for digest in sorted(mended)]
+        if not refused:
+            join(store, found.broken.keys())
+        mended |= found.broken.keys() - store.scan().broken.keys()
+        repaired = [wrong.pop(digest) for digest in sorted(mended & wrong.keys())]
     return Verdict(len(runs), repeated, [*wrong.values(), *complaints], repaired)
+
+
+def _missing(store: Store, plans: Sequence[StoredPlan], found: Found) -> set[str]:
+    """Return the runs that are planned, and neither done nor failed."""
+    planned = {digest for plan in plans for digest in plan.runs["digest"].to_pylist()}
+    return planned - found.done.keys() - {path.stem for path in store.files(store.failed)}
 
 
 def _wrong_matrices(store: Store, plans: Sequence[StoredPlan], found: Found) -> dict[str, str]:
     """Say which matrices are not those that the manifests of their runs name, by the digests of their problems."""
     wrong: dict[str, str] = {}
+    reader = Reader(store, found)
     for plan in plans:
         known: set[int] = set()
         for digest, number in zip(plan.runs["digest"].to_pylist(), plan.runs["problem"].to_pylist(), strict=True):
             if number in known or digest not in found.done:
                 continue
             with suppress(InputError):
-                manifest = read_record(store.manifest_path(digest), "a manifest", {"matrix_sha256": str})
+                matrix = reader.run(digest).group["matrix_sha256"]
                 problem = plan.about["problems"][number]["digest"]
-                why = wrong_with_problem(store.problem_path(problem), manifest["matrix_sha256"])
+                why = wrong_with_problem(store.problem_path(problem), matrix)
                 wrong |= {problem: why} if why else {}
                 known.add(number)
     return wrong
 
 
-def _repeat(store: Store, plan: Plan, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
+def _repeat(reader: Reader, plan: Plan, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
     """Do some runs of a plan again: yield of each its digest, and what is wrong, or nothing."""
     left = set(wanted)
     for run in plan:
@@ -129,7 +145,7 @@ def _repeat(store: Store, plan: Plan, wanted: Collection[str]) -> Iterator[tuple
         why = ""
         if outcome.error:
             why = f"{run.digest}: failed this time ({outcome.error})"
-        elif outcome.data != store.run_path(run.digest).read_bytes():
+        elif not same_run(outcome.data, reader.run(run.digest).data):
             where = f"{run.label}, horizon {run.horizon}, repetition {run.repetition}"
             why = f"{run.digest}: other bytes this time ({where})"
         yield run.digest, why

@@ -1,12 +1,11 @@
 """One task, in whatever process: a pure function from a task to the bytes of its result, and where it came from.
 
-What is written beside a run, its manifest or how it failed, never goes into the run's own file.
+What is kept beside a run, where it comes from or how it failed, never goes into the run's own bytes.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import platform
 import socket
 import subprocess
@@ -17,10 +16,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.bandits import POLICIES, PolicyError
-from ltr_duel.core import ROOT, IntVector, Plugin, processor, reload_plugin, sources_digest, system, versions_of
+from ltr_duel.core import (
+    ROOT,
+    IntVector,
+    Plugin,
+    handed_over,
+    processor,
+    reload_plugin,
+    sources_digest,
+    system,
+    versions_of,
+)
 from ltr_duel.experiment.plan import Plan, PlannedRun, Task
 from ltr_duel.experiment.problem import open_problem
-from ltr_duel.experiment.run_file import encode_run
+from ltr_duel.experiment.run_record import encode_run
 from ltr_duel.simulation import RunKey, RunResult, checkpoints, run_once
 
 _LIBRARIES = ("ltr-duel", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyarrow", "joblib")
@@ -30,7 +39,7 @@ class Outcome(NamedTuple):
     """What became of a task."""
 
     digest: str
-    data: bytes  # the run's file; nothing if it failed
+    data: bytes  # the run; nothing if it failed
     seconds: float
     decisions: int
     error: str  # one line; nothing if it did not fail
@@ -71,7 +80,7 @@ class PreparedRun:
         """Run it, and take the time."""
         began = time.perf_counter()
         try:
-            result = self._walk(checkpoints(self._key.horizon, self._key.checkpoints_per_decade))
+            result = self._walk(_times(self._key.horizon, self._key.checkpoints_per_decade))
         except PolicyError:
             raise  # it cannot be compiled: no run of this policy can succeed
         except (Exception, SystemExit) as error:  # a policy that calls sys.exit fails, and ends nothing
@@ -84,6 +93,11 @@ class PreparedRun:
 
     def _walk(self, times: IntVector) -> RunResult:
         return run_once(self._configured, self._key, self._problem.oracle, times, self._problem.place)
+
+
+@functools.lru_cache(maxsize=8)
+def _times(horizon: int, per_decade: int) -> IntVector:
+    return handed_over(checkpoints(horizon, per_decade))
 
 
 @functools.cache
@@ -112,29 +126,31 @@ def environment() -> dict[str, Any]:
     }
 
 
-def manifest(plan: Plan, run: PlannedRun, outcome: Outcome) -> dict[str, Any]:
-    """Say where a result comes from, and what it cost."""
-    matrix = plan.problems[run.problem].matrix
+def group(plan: Plan, run: PlannedRun) -> dict[str, Any]:
+    """Say what a run is, but for its repetition."""
+    problem = plan.problems[run.problem]
     return {
-        **_identity(plan, run, outcome),
-        "sha256": hashlib.sha256(outcome.data).hexdigest(),
-        "data_sha256": matrix.provenance.get("corpus_sha256"),
-        "matrix_sha256": matrix.digest,
-        "decisions": outcome.decisions,
-        "steps_per_second": run.horizon / max(outcome.seconds, 1e-9),
-        "duels_per_second": outcome.decisions / max(outcome.seconds, 1e-9),
+        "key": {name: value for name, value in vars(run.key).items() if name != "repetition"},
+        "policy": run.label,
+        "problem": problem.name,
+        "data_sha256": problem.matrix.provenance.get("corpus_sha256"),
+        "matrix_sha256": problem.matrix.digest,
+    }
+
+
+def origin(plan: Plan, environment: dict[str, Any]) -> dict[str, Any]:
+    """Say which experiment a run belongs to, and by which program and where it was done."""
+    return {
+        "experiment": plan.file.spec.name,
+        "spec_sha256": plan.file.digest,
         "plugins": [plugin._asdict() for plugin in plan.plugins],
         "spec": plan.file.content,
+        **environment,
     }
 
 
 def failure(plan: Plan, run: PlannedRun, outcome: Outcome) -> dict[str, Any]:
     """Say how a run failed."""
-    return {**_identity(plan, run, outcome), "error": outcome.error, "traceback": outcome.traceback}
-
-
-def _identity(plan: Plan, run: PlannedRun, outcome: Outcome) -> dict[str, Any]:
-    """Say which run it is, and when and where it was done."""
     return {
         "run": run.digest,
         "policy": run.label,
@@ -147,6 +163,8 @@ def _identity(plan: Plan, run: PlannedRun, outcome: Outcome) -> dict[str, Any]:
         "seconds": outcome.seconds,
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         **outcome.environment,
+        "error": outcome.error,
+        "traceback": outcome.traceback,
     }
 
 

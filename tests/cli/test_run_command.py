@@ -39,7 +39,7 @@ def test_an_experiment_from_its_file_to_its_tables(ltr_duel, spec, tmp_path):
     answer = ltr_duel("status", out)
     assert answer.code == 0 and "4 runs: 4 done, 0 running, 0 failed, 0 waiting" in answer.out
     answer = ltr_duel("verify", out, "--sample", 2)
-    assert answer.code == 0 and "4 files compared with their manifests, 2 runs repeated: no complaints" in answer.out
+    assert answer.code == 0 and "4 runs compared with their checksums, 2 runs repeated: no complaints" in answer.out
     (out / "runs" / "notes.txt").touch()
     answer = ltr_duel("verify", out, "--sample", 0)
     assert answer.code == 1 and "notes.txt: no run is called that" in answer.out

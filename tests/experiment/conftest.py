@@ -15,6 +15,8 @@ import pytest
 from ltr_duel.experiment.plan import Plan
 from ltr_duel.experiment.problems import build_problems
 from ltr_duel.experiment.spec import read_spec
+from ltr_duel.experiment.store import Store
+from ltr_duel.experiment.stored_run import Reader, Stored
 from tests.conftest import hear_interrupts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -135,8 +137,33 @@ def plan_of(path, *plugins) -> Plan:
 
 def results_of(folder: Path) -> dict[str, str]:
     """Return the digests of everything that is a result: runs, plans and matrices, but no manifests."""
-    files = [path for name in ("runs", "plans", "problems") for path in sorted((folder / name).glob("*.parquet"))]
-    return {path.relative_to(folder).as_posix(): sha256(path.read_bytes()).hexdigest() for path in files}
+    files = [path for name in ("plans", "problems") for path in sorted((folder / name).glob("*.parquet"))]
+    found = {path.relative_to(folder).as_posix(): sha256(path.read_bytes()).hexdigest() for path in files}
+    for digest, run in stored_runs(folder):
+        assert isinstance(run, Stored), run
+        found[digest] = sha256(run.data).hexdigest()
+    return found
+
+
+def stored_runs(folder: Path) -> list[tuple[str, Stored | str]]:
+    """Return the runs of a store, or what is wrong with them, in the order in which they lie."""
+    reader = Reader(Store(folder), Store(folder).scan())
+    return list(reader.runs(reader.digests))
+
+
+def runs_in(folder: Path) -> list[str]:
+    """Return the digests of the runs of a store in this order; none if it is not there."""
+    found = Store(folder).scan().done if (folder / "runs").is_dir() else {}
+    return sorted(found, key=found.__getitem__)
+
+
+def damage(folder: Path, digest: str, at: int = -40) -> None:
+    """Change a byte of a run."""
+    place = Store(folder).scan().done[digest]
+    path = folder / "runs" / place.segment
+    data = bytearray(path.read_bytes())
+    data[place.offset + at % place.size] ^= 1
+    path.write_bytes(bytes(data))
 
 
 def command(*words) -> list[str]:

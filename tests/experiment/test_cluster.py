@@ -15,8 +15,18 @@ import pytest
 
 from ltr_duel.experiment.backends.backend import Backend
 from ltr_duel.experiment.run import run_experiment
-from tests.experiment.conftest import ROOT, command, finish, kill_group, matrix_spec, plan_of, results_of, wait_for
-from tests.experiment.test_faults import assert_whole, runs_in
+from tests.experiment.conftest import (
+    ROOT,
+    command,
+    finish,
+    kill_group,
+    matrix_spec,
+    plan_of,
+    results_of,
+    runs_in,
+    wait_for,
+)
+from tests.experiment.test_faults import assert_whole
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.long

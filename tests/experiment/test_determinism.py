@@ -8,11 +8,9 @@ from ltr_duel.experiment.backends.backend import Backend
 from ltr_duel.experiment.merge import merge_stores
 from ltr_duel.experiment.plan import Shard
 from ltr_duel.experiment.run import run_experiment
-from ltr_duel.experiment.run_file import read_run
-from ltr_duel.experiment.store import Store
 from ltr_duel.experiment.verify import verify_store
 from ltr_duel.simulation.run import simulate
-from tests.experiment.conftest import plan_of, results_of
+from tests.experiment.conftest import plan_of, results_of, stored_runs
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +62,10 @@ def test_shards_that_are_merged_are_the_whole(path, serial, tmp_path):
 
 def test_a_store_is_taken_up_where_it_was_left(path, serial, tmp_path):
     run_experiment(plan_of(path), tmp_path, shard=Shard(2, 4))
-    before = {one: one.stat().st_mtime_ns for one in (tmp_path / "runs").iterdir()}
+    before = {one: one.read_bytes() for one in (tmp_path / "runs").iterdir()}
     report = run_experiment(plan_of(path), tmp_path)
     assert (report.already_done, report.done) == (9, 27)
-    assert all(one.stat().st_mtime_ns == time for one, time in before.items())
+    assert all(one.read_bytes() == data for one, data in before.items())
     assert results_of(tmp_path) == results_of(serial)
     again = run_experiment(plan_of(path), tmp_path)
     assert (again.already_done, again.done, again.left) == (36, 0, 0)
@@ -75,13 +73,14 @@ def test_a_store_is_taken_up_where_it_was_left(path, serial, tmp_path):
 
 def test_a_stored_run_is_the_one_that_simulate_gives(path, serial):
     plan = plan_of(path)
+    there = dict(stored_runs(serial))
     for run in list(plan)[::7]:
         problem = plan.problems[run.problem]
         source = problem.matrix if problem.answers["kind"] == "matrix" else problem.oracle
         direct = simulate(
             source, run.label, horizon=run.horizon, repetitions=run.repetition + 1, seed=7, preferences=problem.matrix
         ).runs[-1]
-        stored = read_run(Store(serial).run_path(run.digest), run.label)
+        stored = there[run.digest].result(run.label)
         assert direct.key == stored.key and direct.key.digest == run.digest
         for name in ("checkpoints", "pulls", "exposure", "recommended", "best", "worst"):
             assert (getattr(direct, name) == getattr(stored, name)).all(), name

@@ -5,10 +5,9 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shutil
 import tracemalloc
 from dataclasses import replace
-from hashlib import sha256
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,17 +15,20 @@ import numpy as np
 import pytest
 
 from ltr_duel.core.errors import InputError
+from ltr_duel.experiment.about import Writer
 from ltr_duel.experiment.backends.backend import Backend
+from ltr_duel.experiment.examine import wrong_with_runs
 from ltr_duel.experiment.merge import merge_stores
 from ltr_duel.experiment.plan_file import read_plan, write_plan
 from ltr_duel.experiment.problem import open_problem
 from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import run_experiment
+from ltr_duel.experiment.run_record import encode_run
 from ltr_duel.experiment.scheduler import Scheduler
 from ltr_duel.experiment.status import read_status
 from ltr_duel.experiment.store import Store, StoreFullError
 from ltr_duel.experiment.verify import verify_store
-from tests.experiment.conftest import matrix_spec, plan_of, results_of
+from tests.experiment.conftest import damage, matrix_spec, plan_of, results_of, runs_in, stored_runs
 
 ONE = Backend(jobs=1)
 
@@ -43,65 +45,131 @@ def store(plan, tmp_path):
     return Store(folder)
 
 
-def runs(store):
-    return sorted((store.folder / "runs").glob("*.parquet"))
+def segment(store):
+    """Return the only file of runs."""
+    (path,) = (store.folder / "runs").iterdir()
+    return path
 
 
 def test_a_manifest_says_where_a_run_comes_from(store):
-    for path in runs(store):
-        manifest = json.loads(path.with_suffix(".json").read_text())
-        assert manifest["run"] == path.stem and manifest["policy"] == "rucb" and len(manifest["sources_sha256"]) == 64
+    results = StudyResults(store.folder)
+    for digest in runs_in(store.folder):
+        manifest = results.manifest(digest)
+        assert manifest["run"] == digest and manifest["policy"] == "rucb" and len(manifest["sources_sha256"]) == 64
         assert {"ltr-duel", "numpy", "numba"} <= set(manifest["versions"])
         assert {"git", "processor", "spec", "seconds", "duels_per_second", "matrix_sha256", "host"} <= set(manifest)
+        assert {"horizon", "repetition", "seed", "finished", "plugins", "experiment", "problem"} <= set(manifest)
 
 
-def test_damaged_and_foreign_files_are_named_not_trusted_and_replaced_on_request(store, plan):
-    expected = results_of(store.folder)
-    cut, empty, other, text = runs(store)[:4]
-    cut.write_bytes(cut.read_bytes()[:-100])
-    empty.write_bytes(b"")
-    text.write_text("not a run at all, but long enough to be one\n")
+def test_runs_of_one_process_share_a_file_and_a_manifest(store):
+    assert len(runs_in(store.folder)) == 6 and len(store.scan().shared) == 2
+    assert segment(store).stat().st_size < 6_000
+
+
+def test_bytes_that_are_no_runs_are_named_and_left_out_on_request(store, plan):
+    expected, path = results_of(store.folder), segment(store)
+    lost = runs_in(store.folder)[2]
+    damage(store.folder, lost, at=5)  # in its head: whose run it was cannot be said
     (store.folder / "runs" / "notes.txt").write_text("mine")
-    report = run_experiment(plan, store.folder, backend=ONE)
-    assert set(report.damaged) == {cut.stem, empty.stem, text.stem} and report.done == 0
     status = read_status(store.folder)
-    assert set(status.damaged) == set(report.damaged) and status.foreign == ["notes.txt"] and status.done == 3
-    assert "truncated" in status.damaged[cut.stem] and "not a Parquet" in status.damaged[text.stem]
+    assert (status.done, status.left, status.foreign) == (5, 1, ["notes.txt"]) and list(status.damaged) == [path.name]
+    with pytest.raises(
+        InputError, match=rf"{path.name}: damaged: bytes [\d,]+ to [\d,]+ are no runs; .*verify --repair"
+    ):
+        StudyResults(store.folder)
+    (store.folder / "runs" / "notes.txt").unlink()
+    report = run_experiment(plan, store.folder, backend=ONE)
+    assert (report.done, report.already_done, list(report.damaged)) == (1, 5, [path.name])
     report = run_experiment(plan, store.folder, backend=ONE, retry=True)
-    assert (report.done, report.already_done, report.damaged) == (3, 3, {})
-    assert results_of(store.folder) == expected and other.exists()
+    assert (report.done, report.already_done, report.damaged) == (0, 6, {})
+    assert results_of(store.folder) == expected and not path.exists() and not read_status(store.folder).damaged
 
 
 def test_verify_finds_what_a_glance_does_not(store):
-    flipped, swapped, other, orphan = runs(store)[:4]
-    data = bytearray(flipped.read_bytes())
-    data[20] ^= 1
-    flipped.write_bytes(bytes(data))
-    shutil.copy(other, swapped)
-    orphan.with_suffix(".json").unlink()
-    complaints = verify_store(store.folder, sample=0).complaints
-    assert len(complaints) == 3
-    assert any(flipped.stem in one and "not the one its manifest describes" in one for one in complaints)
-    assert any(swapped.stem in one and f"of another run, {other.stem}" in one for one in complaints)
-    assert any(orphan.stem in one and "manifest is missing" in one for one in complaints)
+    flipped, other = runs_in(store.folder)[:2]
+    damage(store.folder, flipped)
+    assert not store.scan().broken
+    (complaint,) = verify_store(store.folder, sample=0).complaints
+    assert f"run {flipped}: damaged: it is not as it was written" in complaint and other not in complaint
+
+
+def test_verify_finds_a_run_under_the_name_of_another(store):
+    (digest, run), (other, _) = stored_runs(store.folder)[:2]
+    writer = Writer(partial(store.append, "abc.runs"))
+    writer.add(other, run.data, run.about, (), generation=1)
+    writer.flush()
+    (complaint,) = verify_store(store.folder, sample=0).complaints
+    assert f"run {other}: damaged: it is of another run, {digest}" in complaint
+
+
+def test_any_byte_that_is_changed_is_seen_and_can_be_mended(store, tmp_path):
+    """By the checksums of what they change; every byte counts, but a run is the least that is lost."""
+    expected, path = results_of(store.folder), segment(store)
+    whole = path.read_bytes()
+    places = sorted([*store.scan().done.values(), *(one for (one,) in store.scan().shared.values())])
+    assert [place.offset for place in places] + [len(whole)] == [0] + [one.offset + one.size for one in places]
+    for place in range(0, len(whole), 31):
+        data = bytearray(whole)
+        data[place] ^= 1 << place % 8
+        path.write_bytes(bytes(data))
+        found = store.scan()
+        wrong = [*wrong_with_runs(store, found, found.done).values(), *found.broken.values()]
+        assert any(wrong), place
+    verify_store(store.folder, sample=0, repair=True, jobs=1)
+    assert results_of(store.folder) == expected
+    assert verify_store(store.folder, sample=6, jobs=1) == (6, 6, [], [])
+
+
+def test_a_file_of_runs_that_is_cut_anywhere_is_a_store_with_fewer_runs(store, plan):
+    expected, path = results_of(store.folder), segment(store)
+    whole, digests = path.read_bytes(), runs_in(store.folder)
+    ends = [one.offset + one.size for one in sorted(store.scan().done.values())]
+    for end in range(0, len(whole) + 1, 37):
+        path.write_bytes(whole[:end])
+        assert runs_in(store.folder) == digests[: sum(one <= end for one in ends)] and not store.scan().broken, end
+    path.write_bytes(whole[: ends[2] + 50])
+    assert read_status(store.folder).left == 3
+    assert run_experiment(plan, store.folder, backend=ONE).done == 3
+    assert results_of(store.folder) == expected and verify_store(store.folder, sample=0).complaints == []
+
+
+@pytest.mark.parametrize(
+    "unfinished", [lambda raw: raw[:70], lambda raw: raw[:20], lambda raw: bytes(200), lambda raw: b"?" * 200]
+)
+def test_what_a_living_process_is_writing_is_found_when_it_is_whole(store, unfinished):
+    (digest, run), *_ = stored_runs(store.folder)
+    parts = []
+    writer = Writer(parts.append)
+    writer.add(digest, run.data, run.about, (), generation=5)
+    writer.flush()
+    name = "ab" * 16
+    (store.drivers / name).touch()
+    path = store.runs / f"{name}.runs"
+    path.write_bytes(parts[0] + unfinished(parts[0]))
+    found = store.scan()
+    assert found.done[digest].segment == path.name and not found.broken
+    found.forget()
+    found.look()
+    assert not found.done and not found.broken
+    path.write_bytes(parts[0] * 2)
+    found.look()
+    assert found.done[digest].offset == len(parts[0]) and not found.broken
 
 
 def test_verify_runs_a_sample_again(store, plan):
     verdict = verify_store(store.folder, sample=4)
     assert (verdict.checked, verdict.repeated, verdict.complaints) == (6, 4, [])
     # A result that is whole and has a fitting manifest, but is not what the key leads to.
-    from ltr_duel.experiment.run_file import encode_run, read_run
-
-    path = runs(store)[0]
-    run = read_run(path, "rucb")
+    digest, stored = stored_runs(store.folder)[0]
+    run = stored.result("rucb")
     pulls = run.pulls.copy()
     pulls[-1] += 1
     forged = encode_run(type(run)(**{**run.__dict__, "pulls": pulls}))
-    path.write_bytes(forged)
-    manifest = json.loads(path.with_suffix(".json").read_text())
-    path.with_suffix(".json").write_text(json.dumps(manifest | {"sha256": sha256(forged).hexdigest()}))
+    writer = Writer(partial(store.append, "abc.runs"))
+    writer.add(digest, forged, stored.about, (), generation=1)
+    writer.flush()
     (complaint,) = verify_store(store.folder, sample=6).complaints
-    assert path.stem in complaint and "other bytes this time" in complaint
+    assert digest in complaint and "other bytes this time" in complaint
 
 
 def test_existing_runs_can_be_refused_or_done_again(store, plan):
@@ -109,10 +177,11 @@ def test_existing_runs_can_be_refused_or_done_again(store, plan):
         run_experiment(plan, store.folder, on_existing="error")
     with pytest.raises(InputError, match="did you mean 'reuse'"):
         run_experiment(plan, store.folder, on_existing="reus")
-    before = [path.stat().st_mtime_ns for path in runs(store)]
+    before = store.scan().done
     report = run_experiment(plan, store.folder, backend=ONE, on_existing="overwrite")
     assert (report.done, report.already_done) == (6, 0)
-    assert all(path.stat().st_mtime_ns > time for path, time in zip(runs(store), before, strict=True))
+    after = store.scan().done
+    assert all(after[one].generation == place.generation + 1 for one, place in before.items()) and len(after) == 6
 
 
 def test_a_folder_of_something_else_is_left_alone(plan, tmp_path):
@@ -125,25 +194,29 @@ def test_a_folder_of_something_else_is_left_alone(plan, tmp_path):
             look(tmp_path / "letters")
 
 
-def test_a_merge_refuses_two_files_of_one_run_that_differ(store, plan, tmp_path):
+def test_a_merge_refuses_two_results_of_one_run_that_differ(store, plan, tmp_path):
     run_experiment(plan, tmp_path / "other", backend=ONE)
-    path = runs(Store(tmp_path / "other"))[0]
-    damage(path)
-    assert len(merge_stores(tmp_path / "left out", [tmp_path / "other"]).damaged) == 1
-    manifest = json.loads(path.with_suffix(".json").read_text())
-    path.with_suffix(".json").write_text(json.dumps(manifest | {"sha256": sha256(path.read_bytes()).hexdigest()}))
+    other = Store(tmp_path / "other")
+    damage(other.folder, runs_in(other.folder)[0])
+    merged = merge_stores(tmp_path / "left out", [other.folder])
+    assert merged.copied == 5 and "it is not as it was written" in merged.damaged[0]
+    (_, one), (digest, two) = stored_runs(store.folder)[:2]
+    writer = Writer(partial(other.append, "abc.runs"))
+    writer.add(digest, one.data, two.about, (), generation=1)
+    writer.flush()
     with pytest.raises(InputError, match="should be the same and are not; nothing was merged"):
-        merge_stores(tmp_path / "both", [store.folder, tmp_path / "other"])
+        merge_stores(tmp_path / "both", [store.folder, other.folder])
     assert not (tmp_path / "both").exists()
     assert merge_stores(tmp_path / "twice", [store.folder, store.folder]) == (6, 6, [])
+    assert results_of(tmp_path / "twice") == results_of(store.folder)
 
 
 def test_what_writers_that_died_have_left_is_swept_up(store, plan):
     (store.folder / "tmp" / "999999999-abc").write_bytes(b"half a run")
     (store.folder / "drivers" / "dead").write_text(json.dumps({"machine": "elsewhere", "pid": 1, "start": "1"}))
     os.utime(store.folder / "drivers" / "dead", (1, 1))
-    digest = runs(store)[0].stem
-    store.run_path(digest).unlink()
+    path, digest = segment(store), runs_in(store.folder)[-1]
+    path.write_bytes(path.read_bytes()[:-1])
     (store.folder / "claims" / digest).symlink_to("dead")
     assert read_status(store.folder).running == 0
     assert run_experiment(plan, store.folder, backend=ONE).done == 1
@@ -192,7 +265,7 @@ def test_a_file_is_made_in_tmp_where_a_driver_that_is_killed_leaves_nothing_amon
     monkeypatch.setattr(os, "replace", lambda source, target: made.append((source, target)) or move(source, target))
     run_experiment(plan, tmp_path / "new", backend=ONE)
     mine = [(Path(source), Path(target)) for source, target in made if (tmp_path / "new") in Path(target).parents]
-    assert {target.parent.name for _, target in mine} == {"plans", "problems", "runs", "drivers"}
+    assert {target.parent.name for _, target in mine} == {"plans", "problems", "drivers"}
     assert {source.parent for source, _ in mine} == {tmp_path / "new" / "tmp"}
 
 
@@ -200,7 +273,7 @@ def test_a_file_that_cannot_be_finished_is_not_there(store):
     before = sorted(store.folder.rglob("*"))
     with (
         pytest.raises(StoreFullError, match="no space left"),
-        store.writing(store.place("runs", "0" * 64 + ".parquet")) as file,
+        store.writing(store.place("runs", "0" * 32 + ".runs")) as file,
     ):
         file.write(b"half")
         raise OSError(errno.ENOSPC, "full")
@@ -219,43 +292,71 @@ def test_reading_a_store_unpickles_nothing(store, monkeypatch):
     assert not [path for path in store.folder.rglob("*") if path.suffix in (".pkl", ".pickle", ".joblib")]
 
 
-def damage(path, place=20):
-    data = bytearray(path.read_bytes())
-    data[place] ^= 1
-    data[place + 1] ^= 1
-    path.write_bytes(bytes(data))
+def test_what_cannot_be_appended_to_the_end_is_taken_back(store, monkeypatch):
+    path, write = segment(store), os.write
+    before = path.read_bytes()
+
+    def fill(file, data):
+        if len(data) > 30:
+            return write(file, data[:30])
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(os, "write", fill)
+    with pytest.raises(StoreFullError, match="no space left"):
+        store.append(path.name, b"x" * 50)
+    assert path.read_bytes() == before
 
 
-def test_results_are_not_taken_from_a_run_that_is_not_what_its_manifest_says(store):
-    damage(runs(store)[2])
-    with pytest.raises(InputError, match=rf"{runs(store)[2].name}: damaged.*verify --repair"):
+def test_results_are_not_taken_from_a_run_that_is_not_as_it_was_written(store):
+    digest = runs_in(store.folder)[2]
+    damage(store.folder, digest)
+    with pytest.raises(InputError, match=rf"run {digest}: damaged: .*verify --repair"):
         StudyResults(store.folder).to_frame()
 
 
 @pytest.mark.parametrize("how", ["verify", "retry"])
 def test_what_is_damaged_is_made_again_on_request_and_nothing_else(store, plan, how):
     expected = results_of(store.folder)
-    flipped, forged, orphan, other = runs(store)[:4]
+    flipped, other, forged = runs_in(store.folder)[:3]
     (matrix,) = (store.folder / "problems").iterdir()
-    damage(flipped)
-    shutil.copy(other, forged)
-    orphan.with_suffix(".json").unlink()
+    damage(store.folder, flipped)
+    there = dict(stored_runs(store.folder))
+    writer = Writer(partial(store.append, "abc.runs"))
+    writer.add(forged, there[other].data, there[other].about, (), generation=1)
+    writer.flush()
     matrix.write_bytes(b"PAR1 and more PAR1")
-    before = other.stat().st_mtime_ns
+    before = store.scan().done[other]
     assert run_experiment(plan, store.folder, backend=ONE).done == 0, "a glance does not see it"
     if how == "verify":
         verdict = verify_store(store.folder, sample=0, repair=True, jobs=1)
-        assert (verdict.checked, verdict.complaints, len(verdict.repaired)) == (6, [], 4)
+        assert (verdict.checked, verdict.complaints, len(verdict.repaired)) == (6, [], 3)
     else:
         report = run_experiment(plan, store.folder, backend=ONE, retry=True)
-        assert (report.done, report.already_done) == (3, 3)
-        assert set(report.replaced) == {flipped.stem, forged.stem, orphan.stem}
-    assert results_of(store.folder) == expected and other.stat().st_mtime_ns == before
+        assert (report.done, report.already_done) == (2, 4)
+        assert set(report.replaced) == {flipped, forged}
+    assert results_of(store.folder) == expected and store.scan().done[other] == before
     assert verify_store(store.folder, sample=6, jobs=1) == (6, 6, [], [])
 
 
+@pytest.mark.parametrize("how", ["verify", "retry"])
+def test_runs_whose_common_manifest_is_damaged_are_made_again(store, plan, how):
+    expected = results_of(store.folder)
+    (place,) = max(store.scan().shared.values())
+    path = segment(store)
+    data = bytearray(path.read_bytes())
+    data[place.offset + place.size - 40] ^= 1
+    path.write_bytes(bytes(data))
+    if how == "verify":
+        verdict = verify_store(store.folder, sample=0, repair=True, jobs=1)
+        assert (verdict.complaints, len(verdict.repaired)) == ([], 6)
+        assert "its manifest is not as it was written" in verdict.repaired[0]
+    else:
+        assert run_experiment(plan, store.folder, backend=ONE, retry=True).done == 6
+    assert results_of(store.folder) == expected
+
+
 def test_an_interrupted_repair_ends_as_interrupted(store, monkeypatch):
-    damage(runs(store)[0])
+    damage(store.folder, runs_in(store.folder)[0])
     run = Scheduler.run
     monkeypatch.setattr(Scheduler, "run", lambda self: run(self)._replace(interrupted=True))
     with pytest.raises(KeyboardInterrupt):
@@ -268,7 +369,7 @@ def test_a_run_that_is_wrong_and_cannot_be_made_again_stays_a_complaint(store, t
     about = stored.about | {"spec": stored.about["spec"].replace('name = "m"', 'name = "n"').replace("0.7", "0.8")}
     with path.open("wb") as file:
         write_plan(file, about, [SimpleNamespace(**row) for row in stored.runs.to_pylist()])
-    damage(runs(store)[0])
+    damage(store.folder, runs_in(store.folder)[0])
     verdict = verify_store(store.folder, sample=0, repair=True, jobs=1)
     assert not verdict.repaired and "damaged" in verdict.complaints[0]
     assert "cannot be repaired here: " in verdict.complaints[1] and "matrices[0]" in verdict.complaints[1]

@@ -6,7 +6,10 @@ import functools
 import hashlib
 import json
 import shutil
+import struct
 import tempfile
+import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +23,13 @@ from ltr_duel.experiment import (
     read_spec,
     read_status,
     run_experiment,
+    segment,
     verify_store,
 )
+from ltr_duel.experiment.about import Shared, Writer
+from ltr_duel.experiment.run_record import encode_run
+from ltr_duel.experiment.store import Store
+from ltr_duel.experiment.stored_run import Reader
 from ltr_duel.preferences import PreferenceMatrix, save_preferences
 from tests.hostile.case import Case
 
@@ -63,9 +71,9 @@ def content(kind, data, suffix=".parquet"):
     return lambda folder: one(folder, kind, suffix).write_bytes(raw)
 
 
-def cut(kind, to=-40):
+def cut(kind, to=-40, suffix=".parquet"):
     def damage(folder):
-        path = one(folder, kind)
+        path = one(folder, kind, suffix)
         path.write_bytes(path.read_bytes()[:to])
 
     return damage
@@ -85,7 +93,6 @@ def about(kind, change):
         new = change(old) if callable(change) else change
         text = new if isinstance(new, str) else json.dumps(new)
         pq.write_table(table.replace_schema_metadata({b"ltr_duel": text.encode()}), path)
-        certify(path)
 
     return damage
 
@@ -97,7 +104,6 @@ def columns(kind, change):
         path = one(folder, kind)
         table = pq.read_table(path)
         pq.write_table(change(table).replace_schema_metadata(table.schema.metadata), path)
-        certify(path)
 
     return damage
 
@@ -112,26 +118,38 @@ def stripped(kind):
     return damage
 
 
-def certify(path):
-    """Let the manifest of a forged run say that it is the right one."""
-    manifest = path.with_suffix(".json")
-    if manifest.exists():
-        known = json.loads(manifest.read_text())
-        manifest.write_text(json.dumps(known | {"sha256": hashlib.sha256(path.read_bytes()).hexdigest()}))
-
-
 def put(table, name, values):
     return table.set_column(table.schema.get_field_index(name), name, values)
 
 
+def forged(*, data=None, group=None, raw=None, run=None):
+    """Write the first run once more, with checksums that fit: other bytes, or functions of its group or of the run."""
+
+    def damage(folder):
+        store = Store(folder)
+        reader = Reader(store, store.scan())
+        digest, stored = next(reader.runs(reader.digests))
+        shared, new = [], stored.data if data is None else data
+        if run is not None:
+            new = encode_run(run(stored.result("mdb")))
+        if group is not None:
+            old = reader.part(stored.about.group)
+            text = group(old) if callable(group) else group
+            content = text.encode() if isinstance(text, str) else json.dumps(text).encode()
+            shared = [Shared(hashlib.sha256(content).hexdigest(), zlib.compress(content))]
+            stored = stored._replace(about=stored.about._replace(group=shared[0].name))
+        writer = Writer(lambda records: store.append("f" * 32 + ".runs", records))
+        writer.add(digest, new, stored.about, shared, generation=1)
+        writer.flush()
+        if raw is not None:
+            store.append("e" * 32 + ".runs", segment.encode_record(segment.RUN, digest, raw, new, generation=2))
+
+    return damage
+
+
 def changed(name, function):
-    """Change the values of a column of whole numbers."""
-
-    def change(table):
-        values = function(table[name].to_numpy().copy())
-        return put(table, name, pa.array(values))
-
-    return change
+    """Change one array of a run."""
+    return lambda run: replace(run, **{name: function(np.array(getattr(run, name)))})
 
 
 def first_as(value):
@@ -142,19 +160,26 @@ def first_as(value):
     return function
 
 
+def of_key(key):
+    """Change the key in a group."""
+    return lambda group: group | {"key": group["key"] | key}
+
+
+def packed(count, arms, width, content, apart=0):
+    """Pack the bytes of a run, whatever they say."""
+    return struct.pack("<IIQBB", count, arms, 20, width, apart) + content
+
+
 def flipped(folder):
-    path = one(folder, "runs")
+    path = one(folder, "runs", ".runs")
     data = bytearray(path.read_bytes())
-    data[30] ^= 1
-    data[31] ^= 1
+    data[-40] ^= 1
     path.write_bytes(bytes(data))
 
 
-def swapped(folder):
-    """Give one run the file and the manifest of the other."""
-    (first, second) = sorted((folder / "runs").glob("*.parquet"))
-    shutil.copy(second, first)
-    shutil.copy(second.with_suffix(".json"), first.with_suffix(".json"))
+def beheaded(folder):
+    path = one(folder, "runs", ".runs")
+    path.write_bytes(b"oops" + path.read_bytes()[4:])
 
 
 def other_matrix(p):
@@ -162,17 +187,20 @@ def other_matrix(p):
 
 
 def failure(text):
+    """Cut off the last run, and say that it failed."""
+
     def damage(folder):
-        run = one(folder, "runs")
-        run.unlink()
-        (folder / "failed" / f"{run.stem}.json").write_text(text)
+        path, before = one(folder, "runs", ".runs"), Store(folder).scan().done
+        path.write_bytes(path.read_bytes()[:-1])
+        (digest,) = before.keys() - Store(folder).scan().done.keys()
+        (folder / "failed" / f"{digest}.json").write_text(text)
 
     return damage
 
 
-def folder_instead(kind):
+def folder_instead(kind, suffix=".parquet"):
     def damage(folder):
-        path = one(folder, kind)
+        path = one(folder, kind, suffix)
         path.unlink()
         path.mkdir()
 
@@ -190,7 +218,7 @@ def problems(change):
 
 
 PLAN = r"store/plans/[0-9a-f]{64}\.parquet: damaged, or not a plan \(.*'ltr-duel run'.* writes it anew"
-RUN = r"store/runs/[0-9a-f]{64}\.parquet: damaged"
+RUN = r"store/runs/[0-9a-f]{32}\.runs: run [0-9a-f]{64}: damaged: "
 REPAIR = r"'ltr-duel verify --repair store' does the run again"
 
 PLANS = {
@@ -224,42 +252,39 @@ PLANS = {
 READERS = ("status", "results", "verify")
 
 RUNS = {
-    "is cut off": (cut("runs"), "truncated: its end is missing"),
-    "is empty": (content("runs", b""), "truncated: 0 bytes"),
-    "is text": (content("runs", "something else, longer than twelve bytes"), "not a Parquet file"),
-    "is a folder": (folder_instead("runs"), "cannot be read"),
-    "has two other bytes": (flipped, "not the one its manifest describes"),
-    "has the metadata of a list": (about("runs", [1]), "or no run"),
-    "has deep metadata": (about("runs", DEEP), "or no run"),
-    "has another version": (about("runs", lambda run: run | {"format": "ltr_duel.run/99"}), "no run of this program"),
-    "has no key": (about("runs", lambda run: {"format": run["format"], "decisions": 1}), "'key' is missing"),
-    "has a key that is a list": (about("runs", lambda run: run | {"key": []}), "'key' is not what it should be"),
-    "has a key of words": (
-        about("runs", lambda run: run | {"key": run["key"] | {"horizon": "20"}}),
-        "'horizon' is not what it should be",
+    "has another byte": (flipped, "it is not as it was written"),
+    "has other things beside it": (forged(raw=b"hello"), "it is not as it was written"),
+    "is cut off": (forged(data=b"run"), "it is cut off"),
+    "is empty": (forged(data=b""), "it is cut off"),
+    "is of zeros": (forged(data=bytes(100)), "it is no run of this program"),
+    "has numbers of 3 bytes": (forged(data=packed(5, 3, 3, b"x" * 500)), "it is no run of this program"),
+    "is said to be huge": (forged(data=packed(2**32 - 1, 2**32 - 1, 8, b"x")), "it is no run of this program"),
+    "is not compressed": (forged(data=packed(5, 3, 1, b"x" * 60)), "it cannot be decompressed"),
+    "is shorter than it says": (forged(data=packed(5, 3, 1, zlib.compress(bytes(54)))), "not as long as it says"),
+    "is longer than it says": (forged(data=packed(5, 3, 1, zlib.compress(bytes(56)))), "not as long as it says"),
+    "has a group that is a list": (forged(group="[1]"), "not an object of JSON"),
+    "has a deep group": (forged(group=DEEP), "its manifest is not JSON"),
+    "has no key": (forged(group=lambda group: {"policy": "mdb"}), "'key' is missing"),
+    "has a key that is a list": (forged(group=lambda group: group | {"key": []}), "'key' is not what it should be"),
+    "has a key of words": (forged(group=of_key({"horizon": "20"})), "'horizon' is not what it should be"),
+    "has another seed": (forged(group=of_key({"seed": 1})), "it is of another run"),
+    "has times from 0": (forged(run=changed("checkpoints", first_as(0))), "the checkpoints are not those of the run"),
+    "has times backwards": (forged(run=changed("checkpoints", lambda t: t[::-1])), "the checkpoints are not those"),
+    "ends too early": (forged(run=changed("checkpoints", lambda t: t - 1)), "the checkpoints are not those of the run"),
+    "recommends arm 9": (forged(run=changed("recommended", first_as(9))), "an arm is recommended that does not"),
+    "recommends arm -1": (forged(run=changed("recommended", first_as(-1))), "an arm is recommended that does not"),
+}
+
+FILES = {
+    "begins with other bytes": (beheaded, r"\.runs: damaged: bytes 0 to [\d,]+ are no runs; .*verify --repair"),
+    "is text": (content("runs", "a text " * 20, ".runs"), r"\.runs: damaged: bytes 0 to 140 are no runs"),
+    "is a folder": (folder_instead("runs", ".runs"), r"\.runs: cannot be read: Is a directory"),
+    "is empty": (content("runs", b"", ".runs"), "no run is done yet"),
+    "is cut off in its first run": (cut("runs", 60, ".runs"), "no run is done yet"),
+    "is as before version 0.2": (
+        lambda folder: (folder / "runs" / f"{'0' * 64}.parquet").write_bytes(b"PAR1"),
+        "store: 1 runs are kept as before version 0.2.*'ltr-duel merge store --out NEW' copies them",
     ),
-    "has another seed": (about("runs", lambda run: run | {"key": run["key"] | {"seed": 1}}), "the run is another one"),
-    "has decisions of words": (about("runs", lambda run: run | {"decisions": "many"}), "'decisions' is not what"),
-    "is the other one": (swapped, "the run is another one"),
-    "has no pulls": (columns("runs", lambda table: table.drop_columns("pulls")), "the column"),
-    "has no times": (columns("runs", lambda table: table.drop_columns("t")), "the column 't' is missing"),
-    "has times as text": (
-        columns("runs", lambda table: put(table, "t", table["t"].cast(pa.string()))),
-        "the column 't' is missing, or of another type",
-    ),
-    "has pulls that are no lists": (
-        columns("runs", lambda table: put(table, "pulls", table["t"])),
-        "the column 'pulls' is missing, or of another type",
-    ),
-    "has times that are null": (
-        columns("runs", lambda table: put(table, "t", pa.nulls(len(table), pa.int64()))),
-        "values are missing",
-    ),
-    "has times from 0": (columns("runs", changed("t", first_as(0))), "the checkpoints are not those of the run"),
-    "has times backwards": (columns("runs", changed("t", lambda t: t[::-1])), "the checkpoints are not those"),
-    "has no rows": (columns("runs", lambda table: table.slice(0, 0)), "the checkpoints are not those of the run"),
-    "recommends arm 9": (columns("runs", changed("recommended", first_as(9))), "an arm is recommended that does not"),
-    "recommends arm -1": (columns("runs", changed("recommended", first_as(-1))), "an arm is recommended that does not"),
 }
 
 MATRICES = {
@@ -268,15 +293,6 @@ MATRICES = {
     "is text": (content("problems", "a b c"), "not a row of numbers|not a preference matrix"),
     "is another one": (other_matrix([[0.5, 0.9, 0.9], [0.1, 0.5, 0.9], [0.1, 0.1, 0.5]]), "not the matrix of run"),
     "is smaller": (other_matrix([[0.5, 0.9], [0.1, 0.5]]), "not the matrix of run"),
-}
-
-MANIFESTS = {
-    "is a list": ("[]", "not an object of JSON"),
-    "is cut off": ('{"sha256": "ab', "not JSON"),
-    "is deeply nested": (DEEP, "not JSON"),
-    "has no digest": ("{}", "'sha256' is missing"),
-    "has a number for a digest": ('{"sha256": 7}', "'sha256' is not what it should be"),
-    "has another digest": ('{"sha256": "00"}', "not the one its manifest describes"),
 }
 
 FAILURES = {
@@ -321,14 +337,8 @@ CASES = [
         for name, (damage, why) in MATRICES.items()
     ),
     *(
-        Case(
-            f"results: a manifest that {name}",
-            ("results", "store"),
-            None,
-            {"store": store(content("runs", text, ".json"))},
-            rf"store/runs/[0-9a-f]{{64}}\.\w+: .*{why}",
-        )
-        for name, (text, why) in MANIFESTS.items()
+        Case(f"results: a file of runs that {name}", ("results", "store"), None, {"store": store(damage)}, why)
+        for name, (damage, why) in FILES.items()
     ),
     *(
         Case(

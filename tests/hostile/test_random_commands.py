@@ -67,7 +67,7 @@ RIGHT = {
     "--labels": ("round",), "--store": ("new.parts",), "names": ("perfect", "rucb", "balanced"), "file": MATRICES,
     "path": CORPORA, "a": MATRICES, "b": MATRICES, "spec": ("spec.toml",), "folder": STORES, "folders": STORES,
 }  # fmt: skip
-MUTATED = ["small.txt", "m.csv", "m.parquet", "m.npy", "spec.toml", "run.trec", "*run*", "*manifest*", "*plan*"]
+MUTATED = ["small.txt", "m.csv", "m.parquet", "m.npy", "spec.toml", "run.trec", "*run*", "*problem*", "*plan*"]
 
 
 @st.composite
@@ -158,8 +158,8 @@ def mutate(folder: Path, mutation) -> None:
     name, start, length, new = mutation
     if name.startswith("*"):
         found = {
-            "*run*": sorted(folder.glob("store/runs/*.parquet")),
-            "*manifest*": sorted(folder.glob("store/*/*.json")),
+            "*run*": sorted(folder.glob("store/runs/*")),
+            "*problem*": sorted(folder.glob("store/problems/*")),
             "*plan*": sorted(folder.glob("store/plans/*")),
         }[name]
         path = found[start % len(found)]

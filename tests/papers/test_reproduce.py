@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 
 from ltr_duel.core.errors import InputError
+from ltr_duel.experiment.store import Store
 from ltr_duel.papers.figure_files import list_figures
 from ltr_duel.papers.find_data import NoDataError
 from ltr_duel.papers.reproduce import make_figure, read_made
-from tests.experiment.conftest import finish, start, wait_for
+from tests.experiment.conftest import finish, runs_in, start, wait_for
 
 SMALL = '''
 from ltr_duel.papers import corpus, figure, matrix, measured, real, study, surrogate, utilities
@@ -161,18 +162,18 @@ def test_after_an_interrupt_the_same_command_goes_on(tmp_path):
     write(tmp_path / "files", slow.replace(SECOND, ""))
     (tmp_path / "files" / "claims.toml").write_text("")
     words = ["reproduce", "small", "--scale", "paper", "--experiments", tmp_path / "files", "--out", tmp_path / "out"]
-    runs = tmp_path / "out" / "small" / "store" / "runs"
+    store = tmp_path / "out" / "small" / "store"
     first = start(*words)
-    wait_for(lambda: runs.is_dir() and len(list(runs.glob("*.parquet"))) > 3, 120)
+    wait_for(lambda: len(runs_in(store)) > 3, 120)
     first.send_signal(signal.SIGINT)
     code, _, err = finish(first)
     assert code == 130 and "the same command resumes from here" in err and "Traceback" not in err
-    before = {path: path.stat().st_mtime_ns for path in runs.glob("*.parquet")}
+    before = Store(store).scan().done
     assert 0 < len(before) < 1600 and not (tmp_path / "out" / "small" / "about.json").exists()
     code, _, err = finish(start(*words), 300)
     assert code == 0, err
-    assert len(list(runs.glob("*.parquet"))) == 1600
-    assert all(path.stat().st_mtime_ns == time for path, time in before.items())
+    after = Store(store).scan().done
+    assert len(after) == 1600 and all(after[digest] == place for digest, place in before.items())
     assert json.loads((tmp_path / "out" / "small" / "about.json").read_text())["runs"] == 1600
     assert (tmp_path / "out" / "report.html").is_file() and (tmp_path / "out" / "small" / "figure.svg").is_file()
 

@@ -13,7 +13,7 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import joblib
@@ -71,8 +71,8 @@ def check_backend(backend: Backend) -> None:
     checked_jobs(backend.jobs)
 
 
-def run_tasks(backend: Backend, tasks: Iterable[Task]) -> Iterator[Outcome | None]:
-    """Yield outcomes as they come, and None now and then while none comes.
+def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[list[Outcome] | None]:
+    """Yield the outcomes of tasks that one worker does together, as they come, and None now and then while none comes.
 
     Tasks are taken from the iterable a few at a time. When the caller closes the generator, no further task is begun.
 
@@ -86,21 +86,21 @@ def run_tasks(backend: Backend, tasks: Iterable[Task]) -> Iterator[Outcome | Non
     stop, box = threading.Event(), queue.SimpleQueue[Any]()
     run = execute if backend.time_limit is None else functools.partial(execute_within, limit=backend.time_limit)
 
-    def until_stopped() -> Iterator[Callable[[], Outcome]]:
+    def until_stopped() -> Iterator[Callable[[], list[Outcome]]]:
         # joblib asks for tasks in threads of its own; an error raised there would be lost, and block its pool.
         try:
-            for task in tasks:
+            for together in tasks:
                 if stop.is_set():
                     return
-                yield joblib.delayed(run)(task)
+                yield joblib.delayed(_run_all)(run, together)
         except Exception as error:
             box.put(_End(error))
 
     def work() -> None:
         try:
             with joblib.parallel_config(place):
-                for outcome in joblib.Parallel(return_as="generator_unordered", **options)(until_stopped()):
-                    box.put(outcome)
+                for outcomes in joblib.Parallel(return_as="generator_unordered", **options)(until_stopped()):
+                    box.put(outcomes)
             box.put(_End(None))
         except BaseException as error:  # handed over to the main thread, which raises it
             box.put(_End(error))
@@ -147,6 +147,10 @@ class WorkersDiedError(InputError):
 
 class _End(NamedTuple):
     error: BaseException | None
+
+
+def _run_all(run: Callable[[Task], Outcome], tasks: Sequence[Task]) -> list[Outcome]:
+    return [run(task) for task in tasks]
 
 
 def _kill_processes() -> None:

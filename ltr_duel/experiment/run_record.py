@@ -1,0 +1,98 @@
+"""One run as bytes that depend on its key and the result alone, on nothing else.
+
+Whole numbers (t, recommended, and of each arm pulls, best and worst) are kept as differences from one checkpoint to the
+next, in the smallest type that holds them all. Exposure is kept only where it is not half of the pulls, as that of
+pairs is. All is compressed. The key is not in these bytes: it is what the record is named by.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Any
+
+import numpy as np
+
+from ltr_duel.core import FloatMatrix, InputError, handed_over
+from ltr_duel.simulation import RunKey, RunResult
+
+_HEAD = struct.Struct("<IIQBB")  # checkpoints, arms, decisions, bytes of a number, whether exposure follows
+_KINDS: dict[int, type[np.signedinteger[Any]]] = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
+_LEVEL = 1
+_MOST = 1100  # times that zlib can compress: what claims to be more is not what it says
+
+
+def encode_run(run: RunResult) -> bytes:
+    """Return the bytes of a run."""
+    parts = [run.checkpoints[:, None], run.recommended[:, None], run.pulls, run.best, run.worst]
+    numbers = np.concatenate([np.asarray(one, np.int64) for one in parts], axis=1)
+    steps = np.diff(numbers, axis=0, prepend=0)
+    low, high = steps.min(), steps.max()
+    width = next(one for one, kind in _KINDS.items() if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
+    content = np.ascontiguousarray(steps.T.astype(f"<i{width}")).tobytes()
+    apart = not np.array_equal(run.exposure * 2, run.pulls)
+    if apart:
+        content += np.ascontiguousarray(run.exposure, np.float64).tobytes()
+    return _HEAD.pack(*run.pulls.shape, run.decisions, width, apart) + zlib.compress(content, _LEVEL)
+
+
+def same_run(one: bytes, other: bytes) -> bool:
+    """Whether two encoded runs say the same, whichever version of zlib has compressed them."""
+    return one == other or (one[: _HEAD.size] == other[: _HEAD.size] and _content(one) == _content(other))
+
+
+def decisions_of(data: bytes) -> int:
+    """Return in how many steps the policy was asked."""
+    return int(_head(data)[2])
+
+
+def decode_run(data: bytes, key: RunKey, label: str) -> RunResult:
+    """Return the run of a key. ``label`` is how its policy was called.
+
+    Raises
+    ------
+    InputError
+        If the bytes are no run of that key: a part of a sentence.
+    """
+    count, arms, decisions, width, apart = _head(data)
+    content = _content(data)
+    split = count * (2 + 3 * arms) * width
+    steps = np.frombuffer(content[:split], f"<i{width}").reshape(2 + 3 * arms, count)
+    numbers = handed_over(np.cumsum(steps.T, axis=0, dtype=np.int64))
+    times, recommended = numbers[:, 0], numbers[:, 1]
+    pulls, best, worst = (numbers[:, 2 + k * arms : 2 + (k + 1) * arms] for k in range(3))
+    if times[0] < 1 or times[-1] != key.horizon or (steps[0] < 1).any():
+        raise InputError("the checkpoints are not those of the run")
+    if recommended.min() < 0 or recommended.max() >= arms:
+        raise InputError("an arm is recommended that does not exist")
+    exposure: FloatMatrix
+    exposure = (
+        np.frombuffer(content[split:], np.float64).reshape(count, arms)
+        if apart
+        else handed_over(pulls * np.float64(0.5))
+    )
+    return RunResult(key, label, times, pulls, exposure, recommended, decisions, best, worst)
+
+
+def _head(data: bytes) -> tuple[int, int, int, int, bool]:
+    """Read the head, if it can be that of a run."""
+    if len(data) < _HEAD.size:
+        raise InputError("it is cut off")
+    count, arms, decisions, width, apart = _HEAD.unpack_from(data)
+    size = count * ((2 + 3 * arms) * width + 8 * arms * apart)
+    if width not in _KINDS or apart > 1 or not 0 < size <= _MOST * len(data):
+        raise InputError("it is no run of this program")
+    return count, arms, decisions, width, bool(apart)
+
+
+def _content(data: bytes) -> bytes:
+    """Return what was compressed, which is as long as the head says."""
+    count, arms, _, width, apart = _head(data)
+    size = count * ((2 + 3 * arms) * width + 8 * arms * apart)
+    try:
+        content = zlib.decompressobj().decompress(data[_HEAD.size :], size + 1)
+    except zlib.error:
+        raise InputError("it cannot be decompressed") from None
+    if len(content) != size:
+        raise InputError("it is not as long as it says")
+    return content

@@ -1,0 +1,122 @@
+"""Files of runs that are joined: nothing is lost, nothing that is in use is touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+
+import pytest
+
+from ltr_duel.experiment.backends.backend import Backend
+from ltr_duel.experiment.joining import MANY, join, join_if_many
+from ltr_duel.experiment.leases import process_identity
+from ltr_duel.experiment.plan import Shard
+from ltr_duel.experiment.results import StudyResults
+from ltr_duel.experiment.run import run_experiment
+from ltr_duel.experiment.store import Store
+from ltr_duel.experiment.verify import verify_store
+from tests.experiment.conftest import damage, matrix_spec, plan_of, results_of, runs_in
+
+ONE = Backend(jobs=1)
+
+
+@pytest.fixture
+def plan(spec_file):
+    return plan_of(spec_file(matrix_spec(["rucb"], repetitions=9, horizon=50)))
+
+
+@pytest.fixture
+def store(plan, tmp_path):
+    """Return a store of three files."""
+    for part in (1, 2, 3):
+        run_experiment(plan, tmp_path / "store", backend=ONE, shard=Shard(part, 3))
+    return Store(tmp_path / "store")
+
+
+def files(store):
+    return {path.name for path in store.runs.iterdir()}
+
+
+def test_files_are_joined_and_hold_the_same(store):
+    expected, before = results_of(store.folder), files(store)
+    assert len(before) == 3
+    join(store, before)
+    assert len(files(store)) == 1 and not files(store) & before
+    assert results_of(store.folder) == expected and len(store.scan().shared) == 2
+    assert verify_store(store.folder, sample=2).complaints == []
+
+
+def test_records_that_were_replaced_are_left_out_and_the_newest_are_kept(store, plan):
+    expected = results_of(store.folder)
+    damage(store.folder, runs_in(store.folder)[0])
+    run_experiment(plan, store.folder, backend=ONE, on_existing="overwrite")
+    size = sum(path.stat().st_size for path in store.runs.iterdir())
+    join(store, files(store))
+    assert sum(path.stat().st_size for path in store.runs.iterdir()) < 0.6 * size
+    assert results_of(store.folder) == expected
+    assert {place.generation for place in store.scan().done.values()} == {1}
+
+
+def test_a_damaged_run_stays_damaged_and_is_not_lost(store):
+    digest = runs_in(store.folder)[0]
+    damage(store.folder, digest)
+    join(store, files(store))
+    (complaint,) = verify_store(store.folder, sample=0).complaints
+    assert digest in complaint
+
+
+def test_the_file_of_a_living_process_is_left_alone(store):
+    name = sorted(files(store))[0]
+    about = process_identity(os.getpid()) | {"jobs": 1, "backend": "threads", "began": 0}
+    (store.drivers / name.removesuffix(".runs")).write_text(json.dumps(about))
+    join(store, files(store))
+    assert name in files(store) and len(files(store)) == 2
+
+
+def test_a_process_that_begins_joins_files_when_there_are_many(store, plan):
+    expected = results_of(store.folder)
+    torn = sorted(files(store))[0]
+    for number in range(MANY - 3):
+        shutil.copy(store.runs / torn, store.runs / f"{number:032x}.runs")
+    with (store.runs / torn).open("ab") as file:
+        file.write(b"\x89LR2 half a head")
+    assert run_experiment(plan, store.folder, backend=ONE).already_done == 9
+    assert len(files(store)) == 1 and results_of(store.folder) == expected
+
+
+def test_files_in_which_bytes_are_no_runs_are_joined_only_on_request(store, monkeypatch):
+    digest = runs_in(store.folder)[0]
+    hurt = store.scan().done[digest].segment
+    damage(store.folder, digest, at=5)
+    monkeypatch.setattr("ltr_duel.experiment.joining.MANY", 3)
+    join_if_many(store)
+    assert hurt in files(store) and len(files(store)) == 2 and store.scan().broken
+    join(store, files(store))
+    assert not store.scan().broken and len(store.scan().done) == 8
+
+
+def test_a_kill_between_the_new_file_and_the_removal_of_the_old_ones_leaves_runs_twice(store, monkeypatch):
+    expected = results_of(store.folder)
+
+    def killed(self, path):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Store, "remove", killed)
+        join(store, files(store))
+    assert len(files(store)) == 4 and results_of(store.folder) == expected
+    join(store, files(store))
+    assert len(files(store)) == 1 and results_of(store.folder) == expected
+
+
+def test_results_are_read_though_files_are_joined_meanwhile(store):
+    results, before = StudyResults(store.folder), StudyResults(store.folder).to_frame()
+    join(store, files(store))
+    assert results.to_frame().equals(before)
+
+
+def test_few_files_are_left_as_they_are(store):
+    before = files(store)
+    join_if_many(store)
+    assert files(store) == before

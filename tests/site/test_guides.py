@@ -40,7 +40,9 @@ ELSEWHERE = {  # commands that a page of a test cannot run as printed, and who r
 
 def commands_of(page):
     """Yield the commands of a page's blocks that are not Python, with continued lines joined."""
-    for _, text in re.findall(r"^```(console|)\n(.*?)^```$", (ROOT / page).read_text(encoding="utf-8"), re.M | re.S):
+    for kind, text in re.findall(r"^```(.*?)\n(.*?)^```$", (ROOT / page).read_text(encoding="utf-8"), re.M | re.S):
+        if kind not in ("", "console"):
+            continue
         for line in re.sub(r"\\\n\s*", "", text).splitlines():
             found = re.match(r"(?:\$ )?(ltr-duel [^:].*)", line)
             if found and not line.startswith("ltr-duel: "):

@@ -44,7 +44,7 @@ def test_the_figure_on_mslr_is_made_of_the_excerpt(real_data, empty):
     (empty / "corpora").mkdir()
     (empty / "corpora" / "MSLR_excerpt").symlink_to(real_data / "MSLR_excerpt")
     assert run_page("tutorials/figure_on_mslr.md") == 2
-    assert "MSLR" in (empty / "figures" / "index.html").read_text(encoding="utf-8")
+    assert "MSLR" in (empty / "figures" / "report.html").read_text(encoding="utf-8")
 
 
 def test_a_command_that_prints_something_else_is_noticed(tmp_path, monkeypatch):

@@ -26,6 +26,7 @@ from tests.site.snippets import DOCS, run_command
 ROOT = DOCS.parent
 PAGES = tuple(f"docs/{name}.md" for name in ("experiments", "logs", "methods", "policies", "preferences", "rankers"))
 ELSEWHERE = {  # commands that a page of a test cannot run as printed, and who runs them
+    "ltr-duel sensitivity MQ2008/Fold1 --plugin": "a method in plain Python takes many minutes: tests/cli",
     "ltr-duel serve": "it does not end: tests/serve",
     "ltr-duel replay": "it needs a service: tests/serve",
     "ltr-duel live": "it needs the store of an experiment: tests/live",

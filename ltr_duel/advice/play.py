@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -67,7 +68,7 @@ class Source:
         return _STARTS[self.candidate.kind](self, streams)
 
 
-class Player:
+class Player(ABC):
     """A run that goes on when it is told to."""
 
     def play(self, times: IntVector) -> Played:
@@ -76,9 +77,9 @@ class Player:
         named, lost, exposure = zip(*rows, strict=True)
         return Played(np.array(named, np.int64), np.array(lost), np.array(exposure))
 
+    @abstractmethod
     def advance(self, t: int) -> tuple[int, float, FloatVector]:
         """Go on to step t: who is named, what was lost, and the exposure until then."""
-        raise NotImplementedError
 
 
 class _OfPolicy(Player):

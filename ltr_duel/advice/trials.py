@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from operator import methodcaller
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,7 +98,7 @@ class Laboratory:
                 with self._compiling([source]) as ready:
                     ready[wanted.candidate.label].result()
                 players = [source.start(self._seed, stage, number) for number in range(wanted.begin, wanted.end)]
-            runs = list(self._all(lambda player, at=times: player.play(at), players, label))  # type: ignore[misc]
+            runs = list(self._all(methodcaller("play", times), players, label))
             found = gathered(wanted.world, times, runs)
             if enough(found):
                 break

@@ -143,7 +143,7 @@ def clients() -> list[Path]:
     """Return the files that stand outside the library."""
     papers = (ROOT / "ltr_duel" / "papers").rglob("*.py")
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *ROOT.glob("CONTRIBUTING.md")]
-    return sorted([*papers, *(ROOT / "benchmarks").glob("*.py"), *(ROOT / "experiments").glob("*.py"), *pages])
+    return sorted([*papers, *(ROOT / "benchmarks").rglob("*.py"), *(ROOT / "experiments").glob("*.py"), *pages])
 
 
 @pytest.mark.parametrize("path", clients(), ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 _LONG = 2.0  # seconds after which nothing is repeated
-_TRIES = 3
 
 
 class Cost(NamedTuple):
@@ -37,6 +36,7 @@ class Row(NamedTuple):
     clock: str = "cpu"  # or "wall": what the rate is of
     when: str = "usual"  # or "quick": in any selection; "asked": only if it is named
     after: str = ""  # a smaller row; where that takes long, this one is left out
+    tries: int = 3  # at most
 
 
 def measured(row: Row) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def measured(row: Row) -> dict[str, Any]:
     before = kernels()
     work = row.prepare()
     costs, began = [timed(work)], time.perf_counter()
-    while len(costs) < _TRIES and time.perf_counter() - began + costs[0].wall < _LONG:
+    while len(costs) < row.tries and time.perf_counter() - began + costs[0].wall < _LONG:
         costs.append(timed(work))
     best = min(costs, key=lambda cost: getattr(cost, row.clock))
     amount = best.amount or row.amount

@@ -48,11 +48,12 @@ The users who are simulated: how likely each clicks on a document and leaves, by
 [what a click model does](../../explanations/click_models.md) has an example, and
 [click logs](../../logs.md#what-are-my-users-like) says how to fit one to users of your own."""
 _CLICKS_CAPTION = """\
-A user who looks at a document of grade g clicks it with probability p(g), and leaves after the click with probability s(g); so the
-next document is looked at with probability 1 - p(g) s(g). Parameters: {parameters}; what they mean is said in
-[comparing rankers](../../methods.md#click-models)."""
+A user who looks at a document of grade g clicks it with probability p(g), and leaves after the click with probability
+s(g); so the next document is looked at with probability 1 - p(g) s(g). Parameters: {parameters}; what they mean is said
+in [comparing rankers](../../methods.md#click-models)."""
 _CLICKS_PICTURE = """\
-Probability that a user looks at each place of a list whose documents all have the same grade, if there are {grades} grades."""
+Probability that a user looks at each place of a list whose documents all have the same grade, if there are {grades}
+grades."""
 _CORPORA = """\
 The corpora that `ltr-duel data fetch` knows: how large each is, who may have it and how, and how its files are read.
 [Data](../../data.md) has them in one table, and says how to add one."""
@@ -112,13 +113,13 @@ def corpus_page(corpus: Corpus) -> str:
         "read with": f"``{corpus.reading_choices}``" if corpus.reading_choices else "",
         "how to get it": corpus.obtain,
     }
-    archives = "".join(
-        f"| `{one.name}` | {f'{one.size:,}' if one.size else 'not known'} | {f'`{one.digest}`' if one.digest else 'none'} |\n"
-        for one in corpus.archives
-    )
+    archives = ""
+    for one in corpus.archives:
+        size, digest = f"{one.size:,}" if one.size else "not known", f"`{one.digest}`" if one.digest else "none"
+        archives += f"| `{one.name}` | {size} | {digest} |\n"
     return (
         f"# {corpus.name}\n\n{corpus.title}. {said_by(declared_in(corpus.name, 'ltr_duel.data.corpora.catalogue'))}\n\n"
-        f"{listed(facts)}terms\n: <{corpus.terms_url}>\n\n```sh\nltr-duel data fetch {corpus.name}\n```\n"
+        f"{listed(facts)}terms\n: <{corpus.terms_url}>\n\nfetched by\n: `ltr-duel data fetch {corpus.name}`\n"
         + (f"\n| archive | bytes | published checksum |\n| --- | --- | --- |\n{archives}" if archives else "")
         + cited(corpus)
     )
@@ -126,10 +127,9 @@ def corpus_page(corpus: Corpus) -> str:
 
 def kind_page(kind: RankerKind) -> str:
     """Write what is known of a kind of ranker."""
-    facts = kind.facts()
     return (
-        f"# {kind.name}\n\n{said_by(kind.open.__module__)}\n\n```sh\n"
-        f"ltr-duel rankers evaluate CORPUS --rankers {facts['written']}\n```\n" + cited(kind)
+        f"# {kind.name}\n\n{said_by(kind.open.__module__)}\n\n"
+        f"For example `ltr-duel rankers evaluate CORPUS --rankers {kind.facts()['written']}`.\n" + cited(kind)
     )
 
 

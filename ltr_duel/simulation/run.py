@@ -24,7 +24,8 @@ from ltr_duel.core import (
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import FromMatrix, OracleSource
 from ltr_duel.simulation.regret import places
-from ltr_duel.simulation.result import Results, RunKey, RunResult
+from ltr_duel.simulation.results import Results
+from ltr_duel.simulation.run_result import RunKey, RunResult
 
 _LONGEST = 10**15  # pulls of 2 T must fit in 64 bits with room to spare
 _DENSEST = 10_000  # checkpoints per decade

@@ -119,8 +119,10 @@ from .sources import ROOT as ROOT
 from .sources import sources_digest as sources_digest
 from .threads import abandon as abandon
 from .threads import abandoned_threads_run as abandoned_threads_run
-from .vector import count_at as count_at
+from .vector import add_up_to as add_up_to
 from .vector import count_up_to as count_up_to
+from .vector import draw_up_to as draw_up_to
+from .vector import find_at as find_at
 from .vector import first_most as first_most
 from .vector import highest as highest
 from .vector import largest as largest

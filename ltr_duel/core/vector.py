@@ -156,7 +156,7 @@ def highest(base: FloatVector, width: FloatVector, scale: float) -> float:
 
 @kernel
 def find_at(base: FloatVector, width: FloatVector, scale: float, level: float) -> tuple[int, int]:
-    """Count the indices at which ``base + scale * width`` is exactly ``level``, and find the first; there must be one."""
+    """Count the indices at which ``base + scale * width`` is ``level``, and find the first; there must be one."""
     count, first, start, size = 0, 0, 0, base.shape[0]
     while start + LANES <= size:
         count, first = counted(lanes_at(base, width, start, scale, level), start, count, first)

@@ -85,6 +85,7 @@ from .machine import own_version as own_version
 from .machine import processor as processor
 from .machine import system as system
 from .machine import versions_of as versions_of
+from .memory import require_memory as require_memory
 from .multiple_tests import holm as holm
 from .notebook import MOST_ROWS as MOST_ROWS
 from .notebook import notebook_html as notebook_html

@@ -19,6 +19,7 @@ from typing import Any, ParamSpec, TypeVar
 import numba
 from llvmlite import ir
 from numba.core import boxing, cgutils, pythonapi
+from numba.core.dispatcher import Dispatcher
 from numba.core.types import NumPyRandomGeneratorType
 from numba.extending import NativeValue, overload
 
@@ -108,15 +109,34 @@ def kernel_for(function: Callable[P, R], *modules: str) -> Callable[P, R]:
     """
     directory = _cache_directory(frozenset({function.__module__, *modules}))
     compiled = _dispatcher(function, directory)
+    if not isinstance(compiled, Dispatcher):  # with NUMBA_DISABLE_JIT
+        return compiled
 
     @functools.cache
     def called() -> Any:
-        """Return the same for other kernels, which need no entrance from Python: a tenth of the time is in these."""
+        """Return the same for other kernels: without an entrance from Python, a fifth of the time of compiling."""
         return _dispatcher(function, directory and f"{directory}/called", no_cpython_wrapper=True)
 
+    whole = compiled._compiler.compile
+
+    def compile_entrance(args: Any, returned: Any) -> Any:
+        """Compile for Python: an entrance to what other kernels call, if that is there; else the whole in one."""
+        inner = called()
+        there = args in inner.overloads or inner._cache.load_overload(args, inner.targetctx) is not None
+        return _entrance(function, inner)._compiler.compile(args, returned) if there else whole(args, returned)
+
+    compiled._compiler.compile = compile_entrance
     compiled.get_call_template = lambda args, kws: called().get_call_template(args, kws)
     compiled.get_overload = lambda signature: called().get_overload(signature)
     return compiled
+
+
+def _entrance(function: Callable[..., Any], inner: Any) -> Any:
+    """Return a function that only calls a kernel, with the parameters of that."""
+    names = ", ".join(inspect.signature(function).parameters)
+    text = {"inner": inner, "__name__": function.__module__}
+    exec(f"def {function.__name__}({names}): return inner({names})", text)  # numba takes no *args for many types
+    return numba.njit(**KERNEL_FLAGS)(text[function.__name__])
 
 
 def _dispatcher(function: Callable[..., Any], directory: str, **flags: Any) -> Any:

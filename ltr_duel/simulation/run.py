@@ -210,7 +210,10 @@ def run_once(
     *,
     compiled: bool = True,
 ) -> RunResult:
-    """Run one policy once. ``place`` tells which arm of a slate is the best, see `places`."""
+    """Run one policy once. ``place`` tells which arm of a slate is the best, see `places`.
+
+    Not ``compiled``, the policy and all that it calls run as plain Python.
+    """
     policy, size = configured.component, len(oracle.names)
     counts = new_recorder(size, times, place)
     run = Run(
@@ -221,7 +224,8 @@ def run_once(
         run_streams(key),
         counts,
         horizon=key.horizon,
-        compiled=compiled and getattr(oracle, "compiled", True),
+        compiled=getattr(oracle, "compiled", True),
+        plain=not compiled,
         in_sweeps=getattr(oracle, "in_sweeps", False),
     )
     run.advance(int(times[-1]))

@@ -36,7 +36,7 @@ tables: $(READY)  ## Renew the tables of docs/ that list policies, methods, clic
 	$(BIN)/python -m ltr_duel.cli._tables docs
 
 release-check:  ## Build sdist and wheel, and try the wheel alone on each supported Python that is here
-	$(PYTHON) tools/release_check.py $(if $(REQUIRE),--require)
+	$(PYTHON) tools/release_check.py $(if $(REQUIRE),--require) $(if $(QUICK),--quick)
 
 lowest: .lowest/.ready  ## Run the tests with the oldest versions of everything that pyproject.toml allows
 	.lowest/bin/python -m pytest -n auto --maxprocesses=4 --dist loadfile -o filterwarnings=default $(TESTS)

@@ -7,14 +7,14 @@ from .regret import REGRETS as REGRETS
 from .regret import cumulative_regret as cumulative_regret
 from .regret import loss_per_arm as loss_per_arm
 from .regret import places as places
-from .result import Results as Results
-from .result import RunKey as RunKey
-from .result import RunResult as RunResult
+from .results import Results as Results
 from .run import check_fits as check_fits
 from .run import checkpoints as checkpoints
 from .run import run_once as run_once
 from .run import run_streams as run_streams
 from .run import simulate as simulate
+from .run_result import RunKey as RunKey
+from .run_result import RunResult as RunResult
 from .sensitivity import measure_sensitivity as measure_sensitivity
 from .sensitivity import sensitivity_table as sensitivity_table
 from .statistics import SPREADS as SPREADS

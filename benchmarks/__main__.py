@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -59,7 +60,7 @@ def wanted(subject: str, row: Row, names: list[str], *, quick: bool) -> bool:
     ):
         return True
     parts = [name.partition(":") for name in names]
-    return any(one == subject and part and part in row.name for one, _, part in parts)
+    return any(one == subject and part and re.search(rf"{re.escape(part)}(?!\d)", row.name) for one, _, part in parts)
 
 
 def measure(chosen: list[tuple[str, Row]], out: Path) -> None:

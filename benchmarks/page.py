@@ -254,7 +254,8 @@ def main() -> None:
     for path, page in outdated(rows):
         path.write_text(page, encoding="utf-8")
         print(path)
-    print(draw(of(rows, "growth"), PICTURE))
+    if found := of(rows, "growth"):
+        print(draw(found, PICTURE))
 
 
 if __name__ == "__main__":

@@ -243,7 +243,10 @@ def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
 
 
 def dispatched_call(stub: Callable[P, R]) -> Callable[P, R]:
-    """Like `dispatched`, but compiled as a call: for longer functions, with returns in several places."""
+    """Like `dispatched`, for longer functions, with returns in several places: left to LLVM, which is told to inline.
+
+    A call would hand over all arrays of all arguments, described one by one: 100 to 200 numbers.
+    """
     return _dispatched(stub, "never")
 
 
@@ -258,7 +261,8 @@ def _dispatched(stub: Callable[P, R], inline: str) -> Callable[P, R]:
         return dispatch.find(getattr(args[0], "instance_class", None))
 
     resolve.__signature__ = inspect.signature(stub)  # type: ignore[attr-defined]  # functions have it
-    overload(call, jit_options=KERNEL_FLAGS, inline=inline, strict=False)(resolve)
+    options = {**KERNEL_FLAGS, "forceinline": inline == "never"}
+    overload(call, jit_options=options, inline=inline, strict=False)(resolve)
     call.dispatch = dispatch  # type: ignore[attr-defined]  # where `implement` finds it
     return call
 

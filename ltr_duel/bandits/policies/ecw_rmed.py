@@ -12,7 +12,9 @@ on q_ij = n_ij / ln t are: q_i*j d_i*j >= 1 for every j that i* beats; and for e
 of the arms j that beat i, i* apart, have q_ij d_ij adding up to at least 1. Sorting the costs r_ij / d_ij solves that
 exactly. Of an arm that fewer than L_i - L_i* + 1 such arms beat nothing is asked: of none, if i* is a Condorcet winner.
 
-A step costs O(K^2), and O(K log K) for each arm of which something is asked.
+A step costs O(K^2): all pairs are compared with the plan. The orders and the plan are kept from step to step. A duel
+changes one cost, and thus one arm's share of the plan, unless it changes who seems to beat whom: then the costs of up
+to K arms. Where several arms may be the winner, those that were not the cheapest are planned anew.
 """
 
 from __future__ import annotations
@@ -420,7 +422,7 @@ register(
     limits={"alpha": (0.0, None), "beta": (0.0, None)},
     assumes="nothing: Copeland winners; no two arms tie",
     regret="O(log T), a relaxation of the lower bound",
-    cost="O(K^2 log K)",
+    cost="O(K^2)",
     cite="komiyama2016copeland",
     where="ECW-RMED",
 )

@@ -24,7 +24,8 @@ from ltr_duel.core import (
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import FromMatrix, OracleSource
 from ltr_duel.simulation.regret import places
-from ltr_duel.simulation.result import Results, RunKey, RunResult
+from ltr_duel.simulation.results import Results
+from ltr_duel.simulation.run_result import RunKey, RunResult
 
 _LONGEST = 10**15  # pulls of 2 T must fit in 64 bits with room to spare
 _DENSEST = 10_000  # checkpoints per decade
@@ -209,7 +210,10 @@ def run_once(
     *,
     compiled: bool = True,
 ) -> RunResult:
-    """Run one policy once. ``place`` tells which arm of a slate is the best, see `places`."""
+    """Run one policy once. ``place`` tells which arm of a slate is the best, see `places`.
+
+    Not ``compiled``, the policy and all that it calls run as plain Python.
+    """
     policy, size = configured.component, len(oracle.names)
     counts = new_recorder(size, times, place)
     run = Run(
@@ -220,7 +224,8 @@ def run_once(
         run_streams(key),
         counts,
         horizon=key.horizon,
-        compiled=compiled and getattr(oracle, "compiled", True),
+        compiled=getattr(oracle, "compiled", True),
+        plain=not compiled,
         in_sweeps=getattr(oracle, "in_sweeps", False),
     )
     run.advance(int(times[-1]))

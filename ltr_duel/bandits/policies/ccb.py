@@ -26,7 +26,17 @@ from numpy.random import Generator
 
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import bound_rows, fewest, most_victorious, record_bound, record_win
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, first_most, kernel, random_below, smallest
+from ltr_duel.core import (
+    FloatMatrix,
+    FloatVector,
+    IntMatrix,
+    IntVector,
+    first_most,
+    kernel,
+    larger,
+    random_below,
+    smallest,
+)
 
 
 class Params(NamedTuple):
@@ -95,18 +105,19 @@ def refresh(crossings: Crossings, doubts: FloatMatrix, bonus: float) -> bool:
         if crossings.release[i] >= bonus:
             continue
         changed |= bonus == 0.0  # the first step
-        least = inf
-        for j in range(n_arms):
-            now = int(doubts[i, j] > bonus)
-            if now:
-                least = min(least, doubts[i, j])
-            change = now - crossings.below[i, j]
-            if change != 0:
-                changed = True
+        least, crossed, below = inf, 0, crossings.below[i]
+        for j in range(n_arms):  # without a branch, so that it is vectorised
+            above = doubts[i, j] > bonus
+            least = -larger(-least, -(doubts[i, j] if above else inf))
+            crossed += int(above) != below[j]
+        crossings.release[i] = least
+        if crossed > 0:
+            changed = True
+            for j in range(n_arms):
+                change = int(doubts[i, j] > bonus) - below[j]
                 crossings.losses[i] += change
                 crossings.victories[j] += change
-                crossings.below[i, j] = now
-        crossings.release[i] = least
+                below[j] += change
     return changed
 
 
@@ -192,7 +203,7 @@ def draw_winner(losses: IntVector, possible: IntVector, rng: Generator) -> int:
     least, count, both = fewest(losses), 0, 0
     for i in range(losses.shape[0]):
         count += losses[i] == least
-        both += losses[i] == least and possible[i] == 1
+        both += int(losses[i] == least) & possible[i]
     within = both > 0 and rng.random() < 2.0 / 3.0  # line 12
     skip = random_below(both if within else count, rng)  # line 13
     for i in range(losses.shape[0]):
@@ -218,24 +229,20 @@ def best_rival(
 
     The first four are the rows of arm c.
     """
-    within = within and betters.sum() > 0
+    anywhere = 0 if within and betters.sum() > 0 else 1
     best, ties = -1.0, 0
+    for j in range(rate.shape[0]):  # without a branch, so that it is vectorised
+        best = larger(best, rate[j] + scale * width[j] if (betters[j] | anywhere) & (1 - below[j]) else -1.0)
     for j in range(rate.shape[0]):
-        if (betters[j] or not within) and below[j] == 0:
-            u = rate[j] + scale * width[j]
-            if u > best:
-                best, ties = u, 1 if j != c else 0
-            elif u == best and j != c:
-                ties += 1
+        ties += (betters[j] | anywhere) & (1 - below[j]) & int(rate[j] + scale * width[j] == best)
+    ties -= (betters[c] | anywhere) & (1 - below[c]) & int(rate[c] + scale * width[c] == best)
     if ties == 0:
         return c
     skip = random_below(ties, rng)
     for j in range(rate.shape[0]):
-        eligible = (betters[j] or not within) and below[j] == 0 and j != c
-        if eligible and rate[j] + scale * width[j] == best:
-            if skip == 0:
-                return j
-            skip -= 1
+        skip -= (betters[j] | anywhere) & (1 - below[j]) & int(rate[j] + scale * width[j] == best) & int(j != c)
+        if skip < 0:
+            return j
     return c
 
 

@@ -12,7 +12,9 @@ on q_ij = n_ij / ln t are: q_i*j d_i*j >= 1 for every j that i* beats; and for e
 of the arms j that beat i, i* apart, have q_ij d_ij adding up to at least 1. Sorting the costs r_ij / d_ij solves that
 exactly. Of an arm that fewer than L_i - L_i* + 1 such arms beat nothing is asked: of none, if i* is a Condorcet winner.
 
-A step costs O(K^2), and O(K log K) for each arm of which something is asked.
+A step costs O(K^2): all pairs are compared with the plan. The orders and the plan are kept from step to step. A duel
+changes one cost, and thus one arm's share of the plan, unless it changes who seems to beat whom: then the costs of up
+to K arms. Where several arms may be the winner, those that were not the cheapest are planned anew.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from ltr_duel.bandits.policies.rmed import ROUNDING
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import coin_divergence, fewest, last_step_before, most_victorious
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, inlined, kernel
 
 
 class Params(NamedTuple):
@@ -44,6 +46,17 @@ class Now:
     place: int  # those of them played
     n_following: int  # pairs in L_N
     forced: int  # 1 if this duel is there because the pair is not known well enough
+    planned: int  # the winner of `plan`, -1 if there is none
+    least: int  # fewest losses of an arm when `cost` was computed
+
+
+class Superiors(NamedTuple):
+    """For each arm those that seem to beat it, the cheapest first. A duel changes few of these rows."""
+
+    order: IntMatrix  # (K, K) the first size[i] of row i: arms by their costs, of several the first by number
+    size: IntVector  # (K,)
+    cost: FloatMatrix  # (K, K) r_ij / d_ij of the arms in the row, infinity for the others
+    stale: IntVector  # (K,) 1 where the row is to be sorted and planned anew
 
 
 class State(NamedTuple):
@@ -52,10 +65,11 @@ class State(NamedTuple):
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     divergence: FloatMatrix  # (K, K) d(phat_ij, 1/2)
     losses: IntVector  # (K,) L_i, the arms that seem to beat arm i
-    needed: FloatMatrix  # (K, K) scratch, i < j: q_ij of the plan being made
-    plan: FloatMatrix  # (K, K) scratch, i < j: q_ij of the cheapest plan
-    cost: FloatVector  # (K,) scratch: what is being sorted
-    order: IntVector  # (K,) scratch: arms in the order of their costs
+    needed: FloatMatrix  # (K, K) scratch, i < j: q_ij of another plan
+    plan: FloatMatrix  # (K, K) i < j: q_ij of the cheapest plan
+    superiors: Superiors
+    evidence: FloatVector  # (K,) scratch: what is being sorted
+    order: IntVector  # (K,) scratch: arms in the order of their evidence
     current: IntVector  # (K (K + 1) / 2,) the first n_current: L_C, pairs i <= j as i K + j
     following: IntVector  # (K (K + 1) / 2,) the first n_following: L_N
     free: FloatMatrix  # (K, K) n_ij of the pairs i <= j, infinity for those in L_R or L_N
@@ -66,13 +80,14 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     """L_C = L_R = all pairs, L_N is empty."""
     i, j = np.triu_indices(n_arms, 1 if n_arms > 1 else 0)
     divergence, needed, plan, free = np.zeros((4, n_arms, n_arms))
-    wins = np.zeros((n_arms, n_arms), np.int64)
-    losses, order = np.zeros((2, n_arms), np.int64)
+    wins, places = np.zeros((2, n_arms, n_arms), np.int64)
+    losses, order, size = np.zeros((3, n_arms), np.int64)
+    superiors = Superiors(places, size, np.full((n_arms, n_arms), inf), np.ones(n_arms, np.int64))
     current, following = np.zeros((2, n_arms * (n_arms + 1) // 2), np.int64)
     current[: i.size] = i * n_arms + j
     free[i, j] = inf
-    lists = (current, following, free, registers(Now, n_current=i.size))
-    return State(wins, divergence, losses, needed, plan, np.zeros(n_arms), order, *lists)
+    lists = (current, following, free, registers(Now, n_current=i.size, planned=-1))
+    return State(wins, divergence, losses, needed, plan, superiors, np.zeros(n_arms), order, *lists)
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
@@ -111,17 +126,28 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 @kernel
 def record(state: State, winner: int, loser: int) -> None:
-    """Count a duel."""
+    """Count a duel, and note whose superiors, or costs of them, it changes."""
     before = state.wins[winner, loser] - state.wins[loser, winner]
     state.wins[winner, loser] += 1
     if before == 0:
         state.losses[loser] += 1
+        note_losses(state.superiors.stale, state.wins, loser)
     elif before == -1:
         state.losses[winner] -= 1
+        note_losses(state.superiors.stale, state.wins, winner)
+    state.superiors.stale[winner] = 1
+    state.superiors.stale[loser] = 1
     won, n = state.wins[winner, loser], state.wins[winner, loser] + state.wins[loser, winner]
     state.divergence[winner, loser] = coin_divergence(won / n)
     state.divergence[loser, winner] = state.divergence[winner, loser]
     state.free[min(winner, loser), max(winner, loser)] += 1.0
+
+
+@kernel
+def note_losses(stale: IntVector, wins: IntMatrix, arm: int) -> None:
+    """Another number of losses of an arm changes its cost as a superior of those that it seems to beat."""
+    for i in range(stale.shape[0]):
+        stale[i] |= int(beats(wins, arm, i))
 
 
 @kernel
@@ -194,85 +220,175 @@ def confidence(state: State, winner: int, enough: float) -> float:
     for i in range(state.losses.shape[0]):
         if limit < enough:
             return limit
-        if i != winner and spare_superiors(state, i, winner) >= 0:
-            sort_superiors(state, i, winner, True)
+        if i != winner and spare_superiors(state.losses, state.wins, i, winner) >= 0:
+            sort_evidence(state, i, winner)
             total = 0.0
             for j in state.order[: state.losses[i] - state.losses[winner] + 1]:
-                total += state.cost[j]
+                total += state.evidence[j]
             limit = min(limit, total)
     return limit
 
 
 @kernel
-def spare_superiors(state: State, i: int, winner: int) -> int:
+def spare_superiors(losses: IntVector, wins: IntMatrix, i: int, winner: int) -> int:
     """Return how many arms that seem to beat i, ``winner`` apart, there are beyond L_i - L_i* + 1."""
-    return state.losses[winner] - 1 - (1 if beats(state.wins, winner, i) else 0)
+    return losses[winner] - 1 - (1 if beats(wins, winner, i) else 0)
 
 
 @kernel
-def sort_superiors(state: State, i: int, winner: int, evidence: bool) -> int:
-    """Put the arms that seem to beat i, ``winner`` apart, into `order`, by n d or by r / d; return how many."""
+def sort_evidence(state: State, i: int, winner: int) -> None:
+    """Put the arms that seem to beat i, ``winner`` apart, into `order`, by n d."""
     size = 0
     for j in range(state.losses.shape[0]):
         if j == winner or not beats(state.wins, j, i):
             continue
-        if evidence:
-            state.cost[j] = (state.wins[i, j] + state.wins[j, i]) * state.divergence[i, j]
-        else:
-            regret = 0.5 * (state.losses[i] + state.losses[j] - 2 * state.losses[winner])
-            state.cost[j] = regret / state.divergence[i, j]
+        state.evidence[j] = (state.wins[i, j] + state.wins[j, i]) * state.divergence[i, j]
         place = size
-        while place > 0 and state.cost[state.order[place - 1]] > state.cost[j]:
+        while place > 0 and state.evidence[state.order[place - 1]] > state.evidence[j]:
             state.order[place] = state.order[place - 1]
             place -= 1
         state.order[place] = j
         size += 1
-    return size
 
 
 @kernel
 def cheapest_plan(state: State) -> int:
     """Fill `plan` with the q_ij of the estimated Copeland winner that costs the least regret; return that arm."""
-    n_arms, least = state.losses.shape[0], fewest(state.losses)
-    best, cost = 0, inf
-    for winner in range(n_arms):
-        if state.losses[winner] == least:
-            make_plan(state, winner)
-            regret = 0.0
-            for i in range(n_arms):
-                for j in range(i + 1, n_arms):
-                    regret += state.needed[i, j] * (state.losses[i] + state.losses[j] - 2 * least)
+    now, losses, stale, least = state.now[0], state.losses, state.superiors.stale, fewest(state.losses)
+    if now.least != least:
+        now.least = least
+        stale[:] = 1
+    sort_stale(state.superiors, state.plan, state.wins, state.divergence, losses, least)
+    if now.planned < 0 or losses[now.planned] != least:
+        now.planned = nth_fewest(losses, least, 0)
+        make_plan(state, state.plan, now.planned)
+    else:
+        for i in range(losses.shape[0]):
+            if stale[i]:
+                plan_arm(state.superiors, state.wins, state.divergence, losses, state.plan, i, now.planned)
+        plan_winner(state.wins, state.divergence, state.plan, now.planned)
+    stale[:] = 0
+    best, cost, n = now.planned, inf, 0
+    if nth_fewest(losses, least, 1) >= 0:
+        winner = nth_fewest(losses, least, 0)
+        while winner >= 0:
+            plan = state.plan
+            if winner != now.planned:
+                plan = state.needed
+                make_plan(state, plan, winner)
+            regret = planned_regret(plan, losses, least)
             if regret < cost - ROUNDING:  # the first of several
                 best, cost = winner, regret
-                for i in range(n_arms):
-                    for j in range(i + 1, n_arms):
-                        state.plan[i, j] = state.needed[i, j]
+            n += 1
+            winner = nth_fewest(losses, least, n)
+    if best != now.planned:
+        now.planned = best
+        make_plan(state, state.plan, best)
     return best
 
 
 @kernel
-def make_plan(state: State, winner: int) -> None:
-    """Fill `needed` with the cheapest q_ij under which this arm is known to be a Copeland winner."""
-    state.needed[:] = 0.0
-    for j in range(state.losses.shape[0]):
-        if beats(state.wins, winner, j):
-            state.needed[min(winner, j), max(winner, j)] = 1.0 / state.divergence[winner, j]
-    for i in range(state.losses.shape[0]):
-        spare = spare_superiors(state, i, winner)
-        if i != winner and spare >= 0:
-            plan_arm(state, i, sort_superiors(state, i, winner, False), spare)
+def nth_fewest(losses: IntVector, least: int, n: int) -> int:
+    """Return the arm number n = 0, 1, ... of those with the fewest losses; -1 if there is none."""
+    for i in range(losses.shape[0]):
+        n -= losses[i] == least
+        if n < 0:
+            return i
+    return -1
 
 
 @kernel
-def plan_arm(state: State, i: int, size: int, spare: int) -> None:
-    """Spread the constraint of arm i over the cheapest arms in `order`; all but ``spare`` of them must lose to it."""
-    best, chosen, total = inf, 0, 0.0
-    for h in range(size):
-        total += state.cost[state.order[h]]
-        if h >= spare and total / (h + 1 - spare) < best:
-            best, chosen = total / (h + 1 - spare), h + 1
-    for j in state.order[:chosen]:
-        state.needed[min(i, j), max(i, j)] = 1.0 / ((chosen - spare) * state.divergence[i, j])
+def planned_regret(plan: FloatMatrix, losses: IntVector, least: int) -> float:
+    """Return what a plan costs for each unit of ln t."""
+    regret = 0.0
+    for i in range(losses.shape[0]):
+        for j in range(i + 1, losses.shape[0]):
+            regret += plan[i, j] * (losses[i] + losses[j] - 2 * least)
+    return regret
+
+
+@kernel
+def sort_stale(
+    superiors: Superiors, plan: FloatMatrix, wins: IntMatrix, divergence: FloatMatrix, losses: IntVector, least: int
+) -> None:
+    """Sort the stale rows, which are almost in order; what was planned for them is taken back."""
+    n_arms = losses.shape[0]
+    for i in range(n_arms):
+        if superiors.stale[i]:
+            order, cost, size = superiors.order[i], superiors.cost[i], 0
+            for k in range(superiors.size[i]):
+                j = order[k]
+                plan[min(i, j), max(i, j)] = 0.0
+                if beats(wins, j, i):
+                    cost[j] = 0.5 * (losses[i] + losses[j] - 2 * least) / divergence[i, j]
+                    insert(order, cost, size, j)
+                    size += 1
+                else:
+                    cost[j] = inf
+            for j in range(n_arms):
+                if cost[j] == inf and beats(wins, j, i):
+                    cost[j] = 0.5 * (losses[i] + losses[j] - 2 * least) / divergence[i, j]
+                    insert(order, cost, size, j)
+                    size += 1
+            superiors.size[i] = size
+
+
+@inlined
+def insert(order: IntVector, cost: FloatVector, size: int, j: int) -> None:
+    """Insert an arm into a row of so many arms, by its cost and then its number."""
+    place = size
+    while place > 0:
+        before = order[place - 1]
+        if cost[before] < cost[j] or (cost[before] == cost[j] and before < j):
+            break
+        order[place] = before
+        place -= 1
+    order[place] = j
+
+
+@kernel
+def make_plan(state: State, plan: FloatMatrix, winner: int) -> None:
+    """Fill a plan with the cheapest q_ij under which this arm is known to be a Copeland winner."""
+    plan[:] = 0.0
+    for i in range(state.losses.shape[0]):
+        plan_arm(state.superiors, state.wins, state.divergence, state.losses, plan, i, winner)
+    plan_winner(state.wins, state.divergence, plan, winner)
+
+
+@kernel
+def plan_winner(wins: IntMatrix, divergence: FloatMatrix, plan: FloatMatrix, winner: int) -> None:
+    """The winner has to beat for certain each arm that it seems to beat."""
+    for j in range(plan.shape[0]):
+        plan[min(winner, j), max(winner, j)] = 1.0 / divergence[winner, j] if beats(wins, winner, j) else 0.0
+
+
+@inlined
+def plan_arm(
+    superiors: Superiors,
+    wins: IntMatrix,
+    divergence: FloatMatrix,
+    losses: IntVector,
+    plan: FloatMatrix,
+    i: int,
+    winner: int,
+) -> None:
+    """Spread the constraint of arm i over its cheapest superiors but ``winner``; all but `spare` must lose to it."""
+    spare = spare_superiors(losses, wins, i, winner)
+    if i != winner and spare >= 0:
+        order, cost, left = superiors.order[i], superiors.cost[i], 1 - spare
+        best, chosen, total = inf, 0, 0.0
+        for k in range(superiors.size[i]):
+            if order[k] != winner:
+                total += cost[order[k]]
+                if left > 0 and total / left < best:
+                    best, chosen = total / left, left
+                left += 1
+        left = chosen + spare if chosen > 0 else 0
+        for k in range(superiors.size[i]):
+            j = order[k]
+            if j != winner and left > 0:
+                plan[min(i, j), max(i, j)] = 1.0 / (chosen * divergence[i, j])
+                left -= 1
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
@@ -306,7 +422,7 @@ register(
     limits={"alpha": (0.0, None), "beta": (0.0, None)},
     assumes="nothing: Copeland winners; no two arms tie",
     regret="O(log T), a relaxation of the lower bound",
-    cost="O(K^2 log K)",
+    cost="O(K^2)",
     cite="komiyama2016copeland",
     where="ECW-RMED",
 )

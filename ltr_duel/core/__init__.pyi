@@ -58,6 +58,7 @@ from .components import Registry as Registry
 from .components import page_parts as page_parts
 from .digest import digest_of as digest_of
 from .digest import sha256_file as sha256_file
+from .draws import beta_above as beta_above
 from .draws import beta_draw as beta_draw
 from .draws import binomial_draw as binomial_draw
 from .draws import normal_draw as normal_draw
@@ -110,9 +111,11 @@ from .random import stream as stream
 from .references import Reference as Reference
 from .references import reference_of as reference_of
 from .simd import INLINED as INLINED
+from .simd import at_most_mask as at_most_mask
 from .simd import inlined as inlined
 from .simd import larger as larger
 from .simd import load_word as load_word
+from .simd import scrambled as scrambled
 from .simd import space_mask as space_mask
 from .simd import trailing_zeros as trailing_zeros
 from .sources import ROOT as ROOT

@@ -18,6 +18,7 @@ from ltr_duel.bandits.levels import (
     is_due,
     largest_above,
     largest_below,
+    list_arms,
     new_levels,
     record_sample,
     set_level,
@@ -94,19 +95,11 @@ def thompson_advance(boxes: ThompsonBoxes, box: int, rng: Generator) -> int:
     """Thompson sampling: the largest of theta_i ~ Beta(good_i + 1, bad_i + 1)."""
     levels, good, bad, log_mass = boxes.levels, boxes.good[box], boxes.bad[box], boxes.log_mass[box]
     if is_due(levels, box):
-        set_level(levels, box, every_arm(levels.some), good, bad, 0, log_mass, _LOWEST)
+        set_level(levels, box, list_arms(levels, levels.every), good, bad, 0, log_mass, _LOWEST)
     above = toss_row(levels, box, rng)
     if above > 0:
         return largest_above(levels, box, above, good, bad, 0, rng)
-    return largest_below(levels, box, every_arm(levels.some), good, bad, 0, log_mass, -1.0, rng)
-
-
-@kernel
-def every_arm(some: IntVector) -> int:
-    """List all arms; return how many there are."""
-    for k in range(some.shape[0]):
-        some[k] = k
-    return some.shape[0]
+    return largest_below(levels, box, list_arms(levels, levels.every), good, bad, 0, log_mass, -1.0, rng)
 
 
 @kernel

@@ -27,24 +27,25 @@ from ltr_duel.bandits.words import (
     BLOCK,
     LaneVector,
     OddsMatrix,
+    WordVector,
+    block_mask,
     fair_odds,
-    fill,
     new_lane,
-    rest_of_odds,
-    set_odds,
+    new_seed,
+    odds_of,
+    toss_block,
 )
 from ltr_duel.core import (
     FloatMatrix,
     FloatVector,
     IntVector,
-    at_most_mask,
     beta_above,
     kernel,
     larger,
     trailing_zeros,
 )
 
-_PATIENCE = 32  # samples drawn for each arm of a row until it gets a new level
+_FIRST, _PATIENCE = 4, 16  # samples drawn for each arm of a row until it gets a level, and a new one
 _HALVINGS = 12  # of the interval in which a new level is sought
 
 
@@ -55,7 +56,8 @@ class Levels(NamedTuple):
     chance: FloatMatrix  # (R, K) Pr(theta > level)
     odds: OddsMatrix  # (R, K filled up) the first sixteen bits of these
     patience: IntVector  # (R,) how many more samples may be drawn
-    lane: LaneVector  # (K filled up / 4,) random words
+    lane: LaneVector  # (8,) random words
+    every: IntVector  # (K,) 0, 1, ...; not scratch
     some: IntVector  # (K,) a list of arms
     mean: FloatVector  # (K,) of their posteriors
     scale: FloatVector  # (K,) one over their standard deviations
@@ -63,10 +65,10 @@ class Levels(NamedTuple):
 
 def new_levels(rows: int, n_arms: int) -> Levels:
     """Make rows without a win or a loss."""
-    chance, patience = np.full((rows, n_arms), 0.5), np.full(rows, _PATIENCE * n_arms)
+    chance, patience = np.full((rows, n_arms), 0.5), np.full(rows, _FIRST * n_arms)
     some, (mean, scale) = np.zeros(n_arms, np.int64), np.zeros((2, n_arms))
     return Levels(
-        np.full(rows, 0.5), chance, fair_odds(rows, n_arms), patience, new_lane(n_arms), some, mean, scale
+        np.full(rows, 0.5), chance, fair_odds(rows, n_arms), patience, new_lane(), np.arange(n_arms), some, mean, scale
     )
 
 
@@ -79,22 +81,36 @@ def record_sample(levels: Levels, row: int, arm: int, won: bool, a: int, b: int,
     level = levels.level[row]
     mass = exp(log_mass + a * log(2.0 * level) + b * log(2.0 - 2.0 * level))
     levels.chance[row, arm] += mass * (1.0 - level) if won else -mass * level
-    set_odds(levels.odds, row, arm, levels.chance[row, arm])
+    levels.odds[row, arm] = odds_of(levels.chance[row, arm])
+
+
+@kernel
+def list_arms(levels: Levels, arms: IntVector) -> int:
+    """List these arms; return how many there are. All of them are ``levels.every``."""
+    for k in range(arms.shape[0]):
+        levels.some[k] = arms[k]
+    return arms.shape[0]
 
 
 @kernel
 def toss_row(levels: Levels, row: int, rng: Generator) -> int:
     """Toss whose samples are above the level; list them in ``some``, and return how many there are."""
-    fill(levels.lane, rng)
-    words, odds, chance, count = levels.lane.view(np.uint16), levels.odds[row], levels.chance[row], 0
-    for block in range(0, odds.shape[0], BLOCK):
-        mask = at_most_mask(words, odds, block)
+    return toss_coins(levels, levels.odds[row], levels.chance[row], levels.every, rng)
+
+
+@kernel
+def toss_coins(levels: Levels, odds: WordVector, chance: FloatVector, arms: IntVector, rng: Generator) -> int:
+    """Toss the coins of these arms; list those that win in ``some``, and return how many there are.
+
+    The odds are in the order of the arms, the chances are those of all arms.
+    """
+    lane, count, seed = levels.lane, 0, new_seed(rng)
+    for at in range(0, arms.shape[0], BLOCK):
+        mask = toss_block(lane, seed, at // 4, odds, chance, arms, at, block_mask(arms.shape[0], at), rng)
         while mask != 0:
-            k = block + trailing_zeros(np.uint64(mask))
+            levels.some[count] = arms[at + trailing_zeros(np.uint64(mask))]
+            count += 1
             mask &= mask - 1
-            if k < chance.shape[0] and (words[k] < odds[k] or rng.random() < rest_of_odds(chance[k], odds[k])):
-                levels.some[count] = k
-                count += 1
     return count
 
 
@@ -166,7 +182,7 @@ def set_level(
     levels.level[row], levels.patience[row] = level, _PATIENCE * count
     for k in levels.some[:count]:
         levels.chance[row, k] = chance_above(level, good[k] - prior, bad[k] - prior, log_mass[k])
-        set_odds(levels.odds, row, k, levels.chance[row, k])
+        levels.odds[row, k] = odds_of(levels.chance[row, k])
 
 
 @kernel

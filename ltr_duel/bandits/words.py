@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ltr_duel.core import kernel, scrambled
+from ltr_duel.core import FloatVector, IntVector, compare_words, inlined, kernel, trailing_zeros, write_words
 
 OddsMatrix: TypeAlias = NDArray[np.uint16]
 WordVector: TypeAlias = NDArray[np.uint16]
@@ -39,27 +39,73 @@ def fair_odds(rows: int, coins: int) -> OddsMatrix:
     return odds
 
 
-def new_lane(coins: int) -> LaneVector:
-    """Make room for the words of a row of coins."""
-    return np.zeros(filled_up(coins) // 4, np.uint64)
+def new_lane() -> LaneVector:
+    """Make room for the words of a block of coins."""
+    return np.zeros(BLOCK // 4, np.uint64)
 
 
-@kernel
-def set_odds(odds: OddsMatrix, i: int, j: int, p: float) -> None:
-    """Let coin j of row i win with probability p."""
-    odds[i, j] = np.uint16(min(max(p * _WORD, 0.0), _WORD - 1.0))
+def no_odds(coins: int) -> WordVector:
+    """Make room for the odds of a row."""
+    return np.zeros(filled_up(coins), np.uint16)
 
 
-@kernel
-def rest_of_odds(p: float, odds: int) -> float:
-    """Return the probability of winning with a word that equals the odds."""
-    return p * _WORD - odds
+@inlined
+def gather(row: WordVector, odds: WordVector, arms: IntVector) -> None:
+    """Put the odds against these arms side by side."""
+    for k in range(arms.shape[0]):
+        row[k] = odds[arms[k]]
 
 
-@kernel
-def fill(lane: LaneVector, rng: Generator) -> None:
-    """Draw new words."""
+@inlined
+def odds_of(p: float) -> np.uint16:
+    """Return the first sixteen bits of a probability."""
+    return np.uint16(min(max(p * _WORD, 0.0), _WORD - 1.0))
+
+
+@inlined
+def new_seed(rng: Generator) -> np.uint64:
+    """Draw the 64 bits that a counter is scrambled with."""
     high, low = np.uint64(rng.random() * _HALF), np.uint64(rng.random() * _HALF)
-    seed = (high << np.uint64(32)) | low
-    for k in range(lane.shape[0]):
-        lane[k] = scrambled(seed, k)
+    return (high << np.uint64(32)) | low
+
+
+@inlined
+def toss_block(
+    lane: LaneVector,
+    seed: np.uint64,
+    drawn: int,
+    odds: WordVector,
+    chance: FloatVector,
+    arms: IntVector,
+    at: int,
+    mask: int,
+    rng: Generator,
+) -> int:
+    """Toss those coins of a row, in the block at place ``at``, that are in the mask; return the mask of those that win.
+
+    ``odds[k]`` holds the first bits of the probability ``chance[arms[k]]``; ``drawn`` numbers of the seed are used up.
+    """
+    write_words(lane, seed, drawn)
+    below, equal = compare_words(lane.view(np.uint16), odds[at:])
+    if equal & mask != 0:
+        below |= toss_equal(equal & mask, odds[at:], chance, arms[at:], rng)
+    return below & mask
+
+
+@kernel
+def toss_equal(equal: int, odds: WordVector, chance: FloatVector, arms: IntVector, rng: Generator) -> int:
+    """Decide the coins that the words left open, by the bits of their probabilities that ``odds`` lacks."""
+    wins = 0
+    while equal != 0:
+        k = trailing_zeros(np.uint64(equal))
+        if rng.random() < chance[arms[k]] * _WORD - odds[k]:
+            wins |= equal & -equal
+        equal &= equal - 1
+    return wins
+
+
+@inlined
+def block_mask(coins: int, at: int) -> int:
+    """Return the mask of the coins of a row that are in the block at place ``at``."""
+    left = coins - at
+    return (1 << (left if left < BLOCK else BLOCK)) - 1

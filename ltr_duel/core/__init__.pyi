@@ -111,13 +111,15 @@ from .random import stream as stream
 from .references import Reference as Reference
 from .references import reference_of as reference_of
 from .simd import INLINED as INLINED
-from .simd import at_most_mask as at_most_mask
+from .simd import compare_words as compare_words
+from .simd import count_bits as count_bits
 from .simd import inlined as inlined
 from .simd import larger as larger
 from .simd import load_word as load_word
-from .simd import scrambled as scrambled
+from .simd import ones as ones
 from .simd import space_mask as space_mask
 from .simd import trailing_zeros as trailing_zeros
+from .simd import write_words as write_words
 from .sources import ROOT as ROOT
 from .sources import sources_digest as sources_digest
 from .threads import abandon as abandon
@@ -135,5 +137,6 @@ from .vector import random_most as random_most
 from .vector import random_up_to as random_up_to
 from .vector import sign as sign
 from .vector import smallest as smallest
+from .vector import smallest_above as smallest_above
 from .words import same_bytes as same_bytes
 from .words import word_at as word_at

@@ -29,9 +29,9 @@ def box_after(good, bad, level=None):
     for k in range(good.size):
         for reward in np.random.default_rng(k).permutation([1] * good[k] + [0] * bad[k]):
             thompson_feedback(boxes, 0, k, int(reward))
-    boxes.levels.some[:] = np.arange(good.size)
     if level is None:
-        set_level(boxes.levels, 0, good.size, boxes.good[0], boxes.bad[0], 0, boxes.log_mass[0], 1e-6)
+        boxes.levels.patience[:] = -1
+        thompson_advance(boxes, 0, stream(0, "level"))
     else:
         boxes.levels.level[0] = level
         for k in range(good.size):

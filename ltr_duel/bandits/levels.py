@@ -3,9 +3,9 @@
 A row is K posteriors, ``theta_k ~ Beta(a_k + 1, b_k + 1)`` after a wins and b losses. It has a level, and the
 probabilities ``chance[k] = Pr(theta_k > level)``, which a duel changes by one term, as in `posterior`:
 
-    Pr(Beta(a + 2, b + 1) > x) - Pr(Beta(a + 1, b + 1) > x) = m(a + 1, b) (1 - x),   m(a, b) = C(a + b, a) x^a (1 - x)^b,
+    Pr(Beta(a + 2, b + 1) > x) - Pr(Beta(a + 1, b + 1) > x) = m(a + 1, b) (1 - x),
 
-and ``- m(a, b + 1) x`` for a loss. A coin for each arm, many at once (see `words`), tells whose sample is above the
+and ``- m(a, b + 1) x`` for a loss, with ``m(a, b) = C(a + b, a) x^a (1 - x)^b``. A coin for each arm, many at once (see `words`), tells whose sample is above the
 level. If it is one alone, it is the largest, and no sample is drawn. Of several only these are drawn, as they are above
 the level; if there is none, all are, as they are below it. So the law is that of K draws, whatever the level.
 
@@ -171,7 +171,14 @@ def is_due(levels: Levels, row: int) -> bool:
 
 @kernel
 def set_level(
-    levels: Levels, row: int, count: int, good: IntVector, bad: IntVector, prior: int, log_mass: FloatVector, least: float
+    levels: Levels,
+    row: int,
+    count: int,
+    good: IntVector,
+    bad: IntVector,
+    prior: int,
+    log_mass: FloatVector,
+    least: float,
 ) -> None:
     """Give a row a level, at least ``least``, that fits what is known of the first ``count`` arms of ``some``."""
     for n in range(count):

@@ -53,10 +53,10 @@ def beta_draw(a: float, b: float, rng: np.random.Generator) -> float:
 def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
     """Draw from Beta(a + 1, b + 1) as it is above a level, 0 < level < 1, however seldom it is there.
 
-    Without wins or losses the distribution function is inverted. To the right of the mode, the density f lies below
-    f(level) exp(-slope (x - level)), slope being that of -ln f at the level: a point drawn there counts if it lies
-    under f. Most are known to by the first two terms of ln f: no later one raises it more than the second at the point
-    itself. Near the mode and to its left, a draw is repeated until it is above the level, four times or so.
+    Without wins or without losses the distribution function is inverted. Well to the right of the mode, the density f
+    lies below f(level) exp(-slope (x - level)), with the slope of -ln f at the level: a point drawn under that curve
+    counts if it lies under f. Mostly a bound of the curvature of ln f tells that it does. Nearer the mode, and to its
+    left, a draw is repeated until it is above the level, some four times on average.
     """
     if b == 0:
         below = level ** (a + 1.0)

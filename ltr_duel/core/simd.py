@@ -72,7 +72,7 @@ def load_word(text: NDArray[np.uint8], at: int) -> int:
 @intrinsic
 def _load_word(typing: Any, text: Any, at: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _load(context, builder, signature.args[0], *args, ir.IntType(64))
+        return _load(context, builder, signature.args[0], args[0], args[1], ir.IntType(64))
 
     return types.uint64(text, types.int64), generate
 
@@ -91,7 +91,7 @@ def space_mask(text: NDArray[np.uint8], at: int) -> int:
 def _space_mask(typing: Any, text: Any, at: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         vector = ir.VectorType(_BYTE, 32)
-        data = _load(context, builder, signature.args[0], *args, vector)
+        data = _load(context, builder, signature.args[0], args[0], args[1], vector)
         same = builder.icmp_unsigned("==", data, ir.Constant(vector, [_SPACE] * 32))
         return builder.zext(builder.bitcast(same, ir.IntType(32)), ir.IntType(64))
 
@@ -137,7 +137,9 @@ def _compare_words(typing: Any, words: Any, levels: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         wide = ir.IntType(64)
-        word, level = (_load(context, builder, *one, wide(0), _VECTOR) for one in zip(signature.args, args, strict=True))
+        word, level = (
+            _load(context, builder, *one, wide(0), _VECTOR) for one in zip(signature.args, args, strict=True)
+        )
         bits = [builder.icmp_unsigned(how, word, level) for how in ("<", "==")]
         numbers = [builder.zext(builder.bitcast(one, ir.IntType(_COINS)), wide) for one in bits]
         return context.make_tuple(builder, pair, numbers)

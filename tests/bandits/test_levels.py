@@ -1,13 +1,11 @@
 """The largest of many Beta samples is found with exactly the law of drawing them all, whatever the level."""
 
-from math import log
-
 import numpy as np
 import pytest
 from scipy import stats
 
-from ltr_duel.bandits.cardinal import ThompsonBoxes, thompson_advance, thompson_boxes, thompson_feedback
-from ltr_duel.bandits.levels import chance_above, fitting_level, set_level
+from ltr_duel.bandits.cardinal import thompson_advance, thompson_boxes, thompson_feedback
+from ltr_duel.bandits.levels import chance_above
 from ltr_duel.core.random import stream
 
 BOXES = {  # rewards, and plays without

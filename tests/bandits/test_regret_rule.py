@@ -61,7 +61,12 @@ def test_of_tied_candidates_the_one_with_the_least_regret_estimate_is_chosen(ste
             if len(tied) > 1
         }
         if cost:
-            assert all((theta[i, j] > 0.5) == ahead[i, j] and theta[i, j] == 1 - theta[j, i] for i in tied for j in cost if i < j)
+            assert all(
+                (theta[i, j] > 0.5) == ahead[i, j] and theta[i, j] == 1 - theta[j, i]
+                for i in tied
+                for j in cost
+                if i < j
+            )
             assert cost[chosen] == pytest.approx(min(cost.values()))
         else:
             assert [chosen] == tied

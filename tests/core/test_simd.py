@@ -7,7 +7,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ltr_duel.core import kernel
-from ltr_duel.core.simd import compare_words, count_bits, larger, load_word, ones, space_mask, trailing_zeros, write_words
+from ltr_duel.core.simd import (
+    compare_words,
+    count_bits,
+    larger,
+    load_word,
+    ones,
+    space_mask,
+    trailing_zeros,
+    write_words,
+)
 
 
 @kernel

@@ -10,10 +10,10 @@ T).
 
 `double_thompson` breaks ties of the first phase at random; `double_thompson_plus` (D-TS+) by the estimated regret
 that an arm will cost. The first phase of D-TS asks only on which side of 1/2 each sample falls, and only in the rows
-of the candidates: coins do (see `tournament`). A step costs O(|candidates| K) coins and O(K) Beta draws; with one
-candidate there is nothing to toss. D-TS+ tosses a coin for each of the K (K - 1) / 2 pairs unless there is one
-candidate; the samples themselves it needs, and draws on the side of 1/2 that fell, in the rows of tied candidates
-alone.
+of candidates that may still win: coins do, many at a time (see `tournament`). The second phase draws the few samples
+that may be the largest (see `levels`). A step costs at most O(|candidates| K) coins. D-TS+ tosses a coin for each of
+the K (K - 1) / 2 pairs unless there is one candidate; the samples themselves it needs, and draws on the side of 1/2
+that fell, in the rows of tied candidates alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.levels import (
     Levels,
     is_due,
@@ -36,9 +35,18 @@ from ltr_duel.bandits.levels import (
     set_level,
     toss_row,
 )
+from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.posterior import posterior_rows, record_posterior
 from ltr_duel.bandits.statistics import coin_divergence, fewest, most_victorious, record_win
-from ltr_duel.bandits.tournament import CountVector, Tournament, most_wins, new_tournament, open_tournament, set_odds, toss_arm
+from ltr_duel.bandits.tournament import (
+    CountVector,
+    Tournament,
+    most_wins,
+    new_tournament,
+    open_tournament,
+    set_odds,
+    toss_arm,
+)
 from ltr_duel.bandits.words import BLOCK, OddsMatrix, new_seed
 from ltr_duel.core import (
     FloatMatrix,
@@ -312,7 +320,7 @@ register(
     limits={"alpha": (0.5, None)},
     assumes="nothing: Copeland winners",
     regret="O(K^2 log T); with a Condorcet winner O(K log T + K^2 log log T)",
-    cost="O(|candidates| K) coins, K Beta draws",
+    cost="O(|candidates| K) coins, a few Beta draws",
     cite="wu2016double",
     where="D-TS",
 )

@@ -7,8 +7,8 @@ cover.
 
 The first arm wins the most duels in a tournament sampled from the posterior (coins, see `posterior`); the second is
 the one that loses to it most surely in a second sample, so that it is eliminated soon. A batch of one arm joins the
-next. Time for the confidence bounds, ln(t + C), starts anew in each stage. A step costs O(batch^2) coins and O(batch)
-Beta draws.
+next. Time for the confidence bounds, ln(t + C), starts anew in each stage. A step costs O(batch^2) coins, many at a
+time, and few Beta draws (see `tournament` and `levels`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from ltr_duel.bandits.batches import (
     most_victorious_left,
     new_batches,
 )
-from ltr_duel.bandits.policy import NEVER, register
 from ltr_duel.bandits.levels import (
     Levels,
     is_due,
@@ -40,6 +39,7 @@ from ltr_duel.bandits.levels import (
     set_level,
     toss_coins,
 )
+from ltr_duel.bandits.policy import NEVER, register
 from ltr_duel.bandits.posterior import posterior_rows, record_posterior
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import record_win
@@ -101,9 +101,9 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     if batch_size(batches, m) == 1 and now.count > 1:
         m = join_next(batches, m)
         look_again(state)
-    state.turn[0].batch, state.turn[0].bonus = m, bonus
     if arms_left(batches) == 1:
         return batches.arms[0], batches.arms[0]
+    state.turn[0].batch, state.turn[0].bonus = m, bonus
     arms = batches.arms[batches.ends[m] : batches.ends[m + 1]]
     favourite = min(state.last[m], arms.shape[0] - 1)
     state.last[m] = most_wins_among(state.tournament, state.prefer, arms, favourite, rng)
@@ -189,7 +189,7 @@ register(
     limits={"alpha": (0.0, None), "batch": (2, None), "head_start": (1.0, None)},
     assumes="a Condorcet winner, few ties between arms",
     regret="O(K log T) for alpha > 1/2",
-    cost="O(1) in K, O(batch^2) coins, O(batch) Beta draws",
+    cost="O(1) in K, O(batch^2) coins, a few Beta draws",
     cite="li2020mergedts",
     where="Algorithm 1",
 )

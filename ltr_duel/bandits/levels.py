@@ -5,9 +5,10 @@ probabilities ``chance[k] = Pr(theta_k > level)``, which a duel changes by one t
 
     Pr(Beta(a + 2, b + 1) > x) - Pr(Beta(a + 1, b + 1) > x) = m(a + 1, b) (1 - x),
 
-and ``- m(a, b + 1) x`` for a loss, with ``m(a, b) = C(a + b, a) x^a (1 - x)^b``. A coin for each arm, many at once (see `words`), tells whose sample is above the
-level. If it is one alone, it is the largest, and no sample is drawn. Of several only these are drawn, as they are above
-the level; if there is none, all are, as they are below it. So the law is that of K draws, whatever the level.
+and ``- m(a, b + 1) x`` for a loss, with ``m(a, b) = C(a + b, a) x^a (1 - x)^b``. A coin for each arm, many at once
+(see `words`), tells whose sample is above the level. If it is one alone, it is the largest, and no sample is drawn. Of
+several only these are drawn, as they are above the level; if there is none, all are, as they are below it. So the law
+is that of K draws, whatever the level.
 
 A level is good where this costs little: a few samples above it, seldom none. What was drawn since the level was set is
 counted, and a row that has spent its patience gets a new level, by what is known then. That takes K sums of binomial

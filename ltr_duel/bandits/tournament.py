@@ -28,7 +28,7 @@ from ltr_duel.bandits.words import (
     odds_of,
     toss_block,
 )
-from ltr_duel.core import FloatMatrix, FloatVector, IntVector, count_bits, inlined, kernel, ones, random_below
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, count_bits, inlined, kernel, random_below, tally_bits
 
 CountVector: TypeAlias = NDArray[np.int16]
 
@@ -148,6 +148,6 @@ def toss_arm(
         if mask != 0:
             wins = toss_block(lane, seed, drawn + at // 4, odds, chance, arms, at, mask, rng)
             beaten[at // BLOCK] = wins
-            count_bits(lost, at, wins)
-            losses += ones(mask ^ wins)
+            tally_bits(lost, at, wins)
+            losses += count_bits(mask ^ wins)
     lost[i] += losses

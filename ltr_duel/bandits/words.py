@@ -16,13 +16,13 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ltr_duel.core import FloatVector, IntVector, compare_words, inlined, kernel, trailing_zeros, write_words
+from ltr_duel.core import COINS, FloatVector, IntVector, compare_words, inlined, kernel, trailing_zeros, write_words
 
 OddsMatrix: TypeAlias = NDArray[np.uint16]
 WordVector: TypeAlias = NDArray[np.uint16]
 LaneVector: TypeAlias = NDArray[np.uint64]
 
-BLOCK = 32  # coins that one instruction compares; rows of odds are filled up to a multiple of it with zeros
+BLOCK = COINS  # rows of odds are filled up to a multiple of it with zeros
 _WORD = 65536.0  # 2^16
 _HALF = 4294967296.0  # 2^32
 

@@ -1,4 +1,4 @@
-"""The few machine instructions that numba does not offer; all LLVM code of the package is here.
+"""The few machine instructions that numba does not offer; all LLVM code of the package is here and in `coins`.
 
 Each is a plain Python function, which is what runs where kernels are interpreted. In compiled code an LLVM instruction
 stands in its place. Both give the same answer on every input; tests compare them.
@@ -6,12 +6,12 @@ stands in its place. Both give the same answer on every input; tests compare the
 `larger`
     A maximum of floats written as a comparison is computed step by step: the compiler may not reorder it. This
     instruction says that it may, and scanning a row gets six times faster.
+`lanes_up_to`, `lanes_at`, `count_bits`, `trailing_zeros`
+    Many numbers are compared at once, and the answer is their bits, in which the n-th number that fulfils a condition
+    is found without a branch for each. Where a loop leaves at that number the processor cannot guess.
 `load_word`, `space_mask`, `trailing_zeros`
     Feature files are read eight digits at a time, and the next token is found by comparing 32 bytes at once. Without
     them scanning takes 1.8 times as long for dense text and 2.3 times as long for sparse text.
-`write_words`, `compare_words`, `count_bits`, `ones`
-    Coins are tossed 32 at once: random words are compared with the words of probabilities, and wins are counted. The
-    compiler does not find these instructions by itself; with them a tournament takes a third of the time.
 """
 
 from __future__ import annotations
@@ -31,12 +31,9 @@ from ltr_duel.core.jit import KERNEL_FLAGS
 INLINED: dict[str, Any] = {**KERNEL_FLAGS, "forceinline": True}
 
 _BYTE = ir.IntType(8)
+LANES = 32  # numbers that `lanes_up_to` and `lanes_at` take
+_DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
 _SPACE = ord(" ")
-_COINS = 32  # are tossed at once
-_VECTOR = ir.VectorType(ir.IntType(16), _COINS)
-_LANES = _COINS // 4  # numbers of 64 bits
-_ALL = 2**64 - 1
-_STEP, _MIX = 0x9E3779B97F4A7C15, ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,6 +61,76 @@ def _larger_compiled(a: Any, b: Any) -> Any:
     return lambda a, b: _larger(a, b)
 
 
+def lanes_up_to(values: NDArray[np.float64], at: int, level: float) -> int:
+    """Compare 32 values from ``values[at]`` on with a level; bit k says whether value k is at most that."""
+    return sum(1 << k for k, value in enumerate(values[at : at + LANES].tolist()) if value <= level)
+
+
+@intrinsic
+def _lanes_up_to(typing: Any, values: Any, at: Any, level: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = _load(context, builder, signature, args, _DOUBLES, 0, 1)
+        return _mask(builder, builder.fcmp_ordered("<=", data, _spread(builder, args[2])))
+
+    return types.int64(values, types.int64, types.float64), generate
+
+
+@overload(lanes_up_to, jit_options=INLINED, strict=False)
+def _lanes_up_to_compiled(values: Any, at: Any, level: Any) -> Any:
+    return lambda values, at, level: _lanes_up_to(values, at, level)
+
+
+def lanes_at(base: NDArray[np.float64], width: NDArray[np.float64], at: int, scale: float, level: float) -> int:
+    """Compute 32 numbers ``base + scale * width`` from place ``at`` on; bit k says whether number k is the level."""
+    numbers = (base[at : at + LANES] + scale * width[at : at + LANES]).tolist()
+    return sum(1 << k for k, number in enumerate(numbers) if number == level)
+
+
+@intrinsic
+def _lanes_at(typing: Any, base: Any, width: Any, at: Any, scale: Any, level: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        start = _load(context, builder, signature, args, _DOUBLES, 0, 2)
+        wide = _load(context, builder, signature, args, _DOUBLES, 1, 2)
+        number = builder.fadd(start, builder.fmul(_spread(builder, args[3]), wide))
+        return _mask(builder, builder.fcmp_ordered("==", number, _spread(builder, args[4])))
+
+    return types.int64(base, width, types.int64, types.float64, types.float64), generate
+
+
+@overload(lanes_at, jit_options=INLINED, strict=False)
+def _lanes_at_compiled(base: Any, width: Any, at: Any, scale: Any, level: Any) -> Any:
+    return lambda base, width, at, scale, level: _lanes_at(base, width, at, scale, level)
+
+
+def _spread(builder: Any, number: Any) -> Any:
+    """Put a number into all lanes of a vector."""
+    one = builder.insert_element(ir.Constant(_DOUBLES, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
+    nowhere = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    return builder.shuffle_vector(one, ir.Constant(_DOUBLES, ir.Undefined), nowhere)
+
+
+def _mask(builder: Any, same: Any) -> Any:
+    return builder.zext(builder.bitcast(same, ir.IntType(LANES)), ir.IntType(64))
+
+
+def count_bits(word: int) -> int:
+    """Count the bits of a word of 64 bits that are set."""
+    return int(word).bit_count()
+
+
+@intrinsic
+def _count_bits(typing: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return types.int64(types.int64), generate
+
+
+@overload(count_bits, jit_options=INLINED, strict=False)
+def _count_bits_compiled(word: Any) -> Any:
+    return lambda word: _count_bits(word)
+
+
 def load_word(text: NDArray[np.uint8], at: int) -> int:
     """Return eight bytes from ``text[at]`` on as one little-endian word; all must lie in the text."""
     return int.from_bytes(text[at : at + 8].tobytes(), "little")
@@ -72,7 +139,7 @@ def load_word(text: NDArray[np.uint8], at: int) -> int:
 @intrinsic
 def _load_word(typing: Any, text: Any, at: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _load(context, builder, signature.args[0], args[0], args[1], ir.IntType(64))
+        return _load(context, builder, signature, args, ir.IntType(64), 0, 1)
 
     return types.uint64(text, types.int64), generate
 
@@ -91,7 +158,7 @@ def space_mask(text: NDArray[np.uint8], at: int) -> int:
 def _space_mask(typing: Any, text: Any, at: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         vector = ir.VectorType(_BYTE, 32)
-        data = _load(context, builder, signature.args[0], args[0], args[1], vector)
+        data = _load(context, builder, signature, args, vector, 0, 1)
         same = builder.icmp_unsigned("==", data, ir.Constant(vector, [_SPACE] * 32))
         return builder.zext(builder.bitcast(same, ir.IntType(32)), ir.IntType(64))
 
@@ -122,129 +189,9 @@ def _trailing_zeros_compiled(word: Any) -> Any:
     return lambda word: _trailing_zeros(word)
 
 
-def compare_words(words: NDArray[np.uint16], levels: NDArray[np.uint16]) -> tuple[int, int]:
-    """Compare the first 32 words with as many levels.
-
-    Bit k of the first answer says whether word k is below its level, bit k of the second whether it equals it.
-    """
-    both = list(enumerate(zip(words[:_COINS].tolist(), levels[:_COINS].tolist(), strict=True)))
-    return sum((a < b) << k for k, (a, b) in both), sum((a == b) << k for k, (a, b) in both)
-
-
-@intrinsic
-def _compare_words(typing: Any, words: Any, levels: Any) -> Any:
-    pair = types.UniTuple(types.int64, 2)
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        wide = ir.IntType(64)
-        word, level = (
-            _load(context, builder, *one, wide(0), _VECTOR) for one in zip(signature.args, args, strict=True)
-        )
-        bits = [builder.icmp_unsigned(how, word, level) for how in ("<", "==")]
-        numbers = [builder.zext(builder.bitcast(one, ir.IntType(_COINS)), wide) for one in bits]
-        return context.make_tuple(builder, pair, numbers)
-
-    return pair(words, levels), generate
-
-
-@overload(compare_words, jit_options=INLINED, strict=False)
-def _compare_words_compiled(words: Any, levels: Any) -> Any:
-    return lambda words, levels: _compare_words(words, levels)
-
-
-def count_bits(counts: NDArray[np.int16], at: int, mask: int) -> None:
-    """Add bit k of a mask of 32 to the number in place ``at + k``, for each k."""
-    for k in range(_COINS):
-        counts[at + k] += mask >> k & 1
-
-
-@intrinsic
-def _count_bits(typing: Any, counts: Any, at: Any, mask: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place = _place(context, builder, signature.args[0], args[0], args[1], _VECTOR)
-        before, bits = builder.load(place), builder.trunc(args[2], ir.IntType(_COINS))
-        before.align = 1
-        added = builder.zext(builder.bitcast(bits, ir.VectorType(ir.IntType(1), _COINS)), _VECTOR)
-        builder.store(builder.add(before, added), place).align = 1
-        return context.get_dummy_value()
-
-    return types.void(counts, types.int64, types.int64), generate
-
-
-@overload(count_bits, jit_options=INLINED, strict=False)
-def _count_bits_compiled(counts: Any, at: Any, mask: Any) -> Any:
-    return lambda counts, at, mask: _count_bits(counts, at, mask)
-
-
-def ones(word: int) -> int:
-    """Return how many bits of a word of 64 bits are set."""
-    return int(word).bit_count()
-
-
-@intrinsic
-def _ones(typing: Any, word: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.ctpop(args[0])
-
-    return types.int64(types.int64), generate
-
-
-@overload(ones, jit_options=INLINED, strict=False)
-def _ones_compiled(word: Any) -> Any:
-    return lambda word: _ones(word)
-
-
-def write_words(lane: NDArray[np.uint64], seed: int | np.uint64, start: int) -> None:
-    """Write the random numbers ``start``, ``start + 1``, ... of a seed of 64 bits, eight of them.
-
-    They are those of splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
-    """
-    for k in range(_LANES):
-        x = (int(seed) + (int(start) + k + 1) * _STEP) & _ALL
-        for shift, factor in _MIX:
-            x = ((x ^ x >> shift) * factor) & _ALL
-        lane[k] = x ^ x >> 31
-
-
-@intrinsic
-def _write_words(typing: Any, lane: Any, seed: Any, start: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        wide, vector = ir.IntType(64), ir.VectorType(ir.IntType(64), _LANES)
-
-        def all_of(number: Any) -> Any:
-            one = builder.insert_element(ir.Constant(vector, ir.Undefined), number, wide(0))
-            return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES))
-
-        def same(number: int) -> Any:
-            return ir.Constant(vector, [number] * _LANES)
-
-        def folded(x: Any, shift: int) -> Any:
-            return builder.xor(x, builder.lshr(x, same(shift)))
-
-        first = builder.add(args[1], builder.mul(args[2], wide(_STEP)))
-        x = builder.add(all_of(first), ir.Constant(vector, [(k + 1) * _STEP & _ALL for k in range(_LANES)]))
-        for shift, factor in _MIX:
-            x = builder.mul(folded(x, shift), same(factor))
-        place = _place(context, builder, signature.args[0], args[0], wide(0), vector)
-        builder.store(folded(x, 31), place).align = 1
-        return context.get_dummy_value()
-
-    return types.void(lane, types.uint64, types.int64), generate
-
-
-@overload(write_words, jit_options=INLINED, strict=False)
-def _write_words_compiled(lane: Any, seed: Any, start: Any) -> Any:
-    return lambda lane, seed, start: _write_words(lane, seed, start)
-
-
-def _load(context: Any, builder: Any, array: Any, data: Any, at: Any, kind: ir.Type) -> Any:
-    """Load a value of some type from element ``at`` of an array on; it need not be aligned."""
-    value = builder.load(_place(context, builder, array, data, at, kind))
-    value.align = 1
+def _load(context: Any, builder: Any, signature: Any, args: Any, kind: ir.Type, array: int, at: int) -> Any:
+    """Load a value of some type from a place of an array that need not be aligned; both by their number in ``args``."""
+    data = context.make_array(signature.args[array])(context, builder, args[array]).data
+    value = builder.load(builder.bitcast(builder.gep(data, [args[at]]), kind.as_pointer()))
+    value.align = signature.args[array].dtype.bitwidth // 8
     return value
-
-
-def _place(context: Any, builder: Any, array: Any, data: Any, at: Any, kind: ir.Type) -> Any:
-    """Return the address of element ``at`` of an array, as that of a value of some type."""
-    first = context.make_array(array)(context, builder, data).data
-    return builder.bitcast(builder.gep(first, [at]), kind.as_pointer())

@@ -7,16 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ltr_duel.core import kernel
-from ltr_duel.core.simd import (
-    compare_words,
-    count_bits,
-    larger,
-    load_word,
-    ones,
-    space_mask,
-    trailing_zeros,
-    write_words,
-)
+from ltr_duel.core.simd import LANES, count_bits, lanes_at, lanes_up_to, larger, load_word, space_mask, trailing_zeros
 
 
 @kernel
@@ -28,6 +19,12 @@ def compiled_larger(a, b):  # type: ignore[no-untyped-def]
 def compiled_text(text, at):  # type: ignore[no-untyped-def]
     word = load_word(text, at)
     return word, space_mask(text, at), trailing_zeros(word)
+
+
+@kernel
+def compiled_lanes(values, width, at, scale, level):  # type: ignore[no-untyped-def]
+    below = lanes_up_to(values, at, level)
+    return below, lanes_at(values, width, at, scale, level), count_bits(below)
 
 
 @settings(max_examples=500, deadline=None)
@@ -47,46 +44,23 @@ def test_bytes_of_a_text(text: str, at: int) -> None:
     assert space_mask(data, at).bit_count() == text[at : at + 32].count(" ")
 
 
-@kernel
-def compiled_coins(words, levels, counts, at, mask):  # type: ignore[no-untyped-def]
-    below, equal = compare_words(words, levels)
-    count_bits(counts, at, mask)
-    return below, equal, ones(mask)
+FEW = st.sampled_from([0.0, 0.5, 1.0, 2.0, np.inf])
 
 
-@kernel
-def compiled_words(lane, seed, start):  # type: ignore[no-untyped-def]
-    write_words(lane, seed, start)
+@settings(max_examples=300, deadline=None)
+@given(st.lists(FEW, min_size=LANES + 3, max_size=LANES + 3), st.integers(0, 3), st.sampled_from([0.5, 1.0, 2.5]))
+def test_numbers_are_compared_with_a_level(numbers: list[float], at: int, level: float) -> None:
+    values, width = np.array(numbers), np.arange(len(numbers)) % 3 / 2.0
+    below, same = lanes_up_to(values, at, level), lanes_at(values, width, at, 0.5, level)
+    assert compiled_lanes(values, width, at, 0.5, level) == (below, same, count_bits(below))
+    assert [below >> k & 1 for k in range(40)] == [*(values[at : at + LANES] <= level), *[0] * 8]
+    assert [same >> k & 1 for k in range(40)] == [*((values + 0.5 * width)[at : at + LANES] == level), *[0] * 8]
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.integers(0, 2**64 - 1), st.integers(0, 2**32 - 1), st.integers(0, 7))
-@example(0, 2**32 - 1, 0)
-@example(1, 1 << 31, 3)
-def test_words_of_coins(seed: int, mask: int, at: int) -> None:
-    rng = np.random.default_rng(seed)
-    words, levels = rng.integers(0, 4, (2, 32)).astype(np.uint16) << 14
-    counts = rng.integers(-9, 9, 40).astype(np.int16)
-    twin = counts.copy()
-    count_bits(twin, at, mask)
-    assert compiled_coins(words, levels, counts, at, mask) == (*compare_words(words, levels), ones(mask))
-    assert counts.tolist() == twin.tolist()
-    below, equal = compare_words(words, levels)
-    assert [below >> k & 1 for k in range(32)] == (words < levels).astype(int).tolist()
-    assert [equal >> k & 1 for k in range(32)] == (words == levels).astype(int).tolist()
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.integers(0, 2**64 - 1), st.integers(0, 2**40))
-def test_random_words_are_those_of_splitmix64(seed: int, start: int) -> None:
-    lane, twin = np.zeros((2, 8), np.uint64)
-    compiled_words(lane, np.uint64(seed), start)
-    write_words(twin, np.uint64(seed), start)
-    assert lane.tolist() == twin.tolist()
-
-
-def test_splitmix64_starts_as_published() -> None:
-    """The first numbers of the seed 1234567, as in the public programs of the generator."""
-    lane = np.zeros(8, np.uint64)
-    write_words(lane, 1234567, 0)
-    assert lane[:3].tolist() == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+def test_a_product_is_rounded_before_it_is_added() -> None:
+    """One instruction that multiplies and adds would round once, and find other ties than plain Python."""
+    rng = np.random.default_rng(0)
+    values, width = rng.random(LANES), rng.random(LANES)
+    for k in range(LANES):
+        level = float(values[k] + 0.3 * width[k])
+        assert compiled_lanes(values, width, 0, 0.3, level)[1] >> k & 1

@@ -5,8 +5,8 @@ Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014
 horizon. The regret is conjectured, not proven, to be that of the two boxes together.
 
 `sparring` has UCB1 boxes, `thompson_sparring` Thompson boxes, `exp3_sparring` Exp3 boxes (for adversarial preferences;
-the mixing rate sqrt(K ln K / max(t, 10^4)) needs no horizon). A step costs O(K) for each box; Thompson boxes toss a coin for each arm and
-draw few Beta samples (see `levels`).
+the mixing rate sqrt(K ln K / max(t, 10^4)) needs no horizon). A step costs O(K) for each box; Thompson boxes toss a
+coin for each arm, many at a time, and draw few Beta samples (see `levels`).
 """
 
 from __future__ import annotations

@@ -155,6 +155,16 @@ def test_who_wins_most_among_some_arms_has_the_law_of_the_coins_among_them(favou
     assert stats.chi2_contingency(np.array(table)).pvalue > 1e-5
 
 
+@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("favourite", [0, 1])
+def test_equal_arms_win_equally_often(n, favourite):
+    """Of few arms many tie: the last one to be tossed as well as the favourite."""
+    p, found = np.full((n, n), 0.5), np.zeros(6000, np.int64)
+    for play, players in ((winners, np.zeros(n, np.int64)), (winners_among, np.arange(n))):
+        play(told(p), p, players, favourite, found, stream(6, "equal", n, favourite))
+        assert stats.chisquare(np.bincount(found, minlength=n)).pvalue > 1e-5
+
+
 def test_rows_that_cannot_win_are_not_tossed():
     p, tossed = np.triu(np.ones((40, 40)), 1), []
     play = plain_text(most_wins)

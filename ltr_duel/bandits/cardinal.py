@@ -13,9 +13,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, beta_draw, kernel, larger, random_highest
+from ltr_duel.bandits.levels import (
+    Levels,
+    is_due,
+    largest_above,
+    largest_below,
+    list_arms,
+    new_levels,
+    record_sample,
+    set_level,
+    toss_row,
+)
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, larger, random_highest
 
 UNPLAYED = 1e9  # the mean reward of an arm that a UCB1 box has not yet played: such arms go first, in random order
+_LOWEST = 1e-6  # level of a Thompson box: any above 0 will do
 
 
 class UcbBoxes(NamedTuple):
@@ -63,21 +75,47 @@ def ucb_feedback(boxes: UcbBoxes, box: int, arm: int, reward: float) -> None:
     boxes.width[box, arm] = 1.0 / sqrt(n)
 
 
+class ThompsonBoxes(NamedTuple):
+    """Thompson boxes over K arms, box b in row b; see `levels` for how the largest sample is found."""
+
+    good: IntMatrix  # (B, K) rewards
+    bad: IntMatrix  # (B, K) plays without a reward
+    log_mass: FloatMatrix  # (B, K) see `posterior`
+    levels: Levels
+
+
+def thompson_boxes(boxes: int, n_arms: int) -> ThompsonBoxes:
+    """Make boxes with uniform priors."""
+    good, bad = np.zeros((2, boxes, n_arms), np.int64)
+    return ThompsonBoxes(good, bad, np.zeros((boxes, n_arms)), new_levels(boxes, n_arms))
+
+
 @kernel
-def thompson_advance(good: IntVector, bad: IntVector, rng: Generator) -> int:
+def thompson_advance(boxes: ThompsonBoxes, box: int, rng: Generator) -> int:
     """Thompson sampling: the largest of theta_i ~ Beta(good_i + 1, bad_i + 1)."""
-    best, arm = -1.0, 0
-    for k in range(good.shape[0]):
-        theta = beta_draw(good[k] + 1.0, bad[k] + 1.0, rng)
-        if theta > best:
-            best, arm = theta, k
-    return arm
+    levels, good, bad, log_mass = boxes.levels, boxes.good[box], boxes.bad[box], boxes.log_mass[box]
+    if is_due(levels, box):
+        set_level(levels, box, list_arms(levels, levels.every), good, bad, 0, log_mass, _LOWEST)
+    above = toss_row(levels, box, rng)
+    if above > 0:
+        return largest_above(levels, box, above, good, bad, 0, rng)
+    return largest_below(levels, box, list_arms(levels, levels.every), good, bad, 0, log_mass, -1.0, rng)
 
 
 @kernel
-def thompson_most(good: IntVector, bad: IntVector) -> int:
-    """Return the arm played most, the first of several."""
-    best = 0
+def thompson_feedback(boxes: ThompsonBoxes, box: int, arm: int, reward: int) -> None:
+    """Count a reward of an arm of a box, 0 or 1."""
+    counts = boxes.good if reward else boxes.bad
+    counts[box, arm] += 1
+    good, bad = boxes.good[box, arm], boxes.bad[box, arm]
+    boxes.log_mass[box, arm] += log((good + bad) / (2.0 * counts[box, arm]))
+    record_sample(boxes.levels, box, arm, reward > 0, good, bad, boxes.log_mass[box, arm])
+
+
+@kernel
+def thompson_most(boxes: ThompsonBoxes, box: int) -> int:
+    """Return the arm that a box played most, the first of several."""
+    good, bad, best = boxes.good[box], boxes.bad[box], 0
     for k in range(good.shape[0]):
         if good[k] + bad[k] > good[best] + bad[best]:
             best = k

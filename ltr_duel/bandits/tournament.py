@@ -1,13 +1,8 @@
 """A sampled tournament among some arms, by coins instead of Beta draws, many at once.
 
-A row of the tournament is up to K coins with known probabilities (see `posterior`). One draw from a policy's
-generator for each of them would be most of the cost of double Thompson sampling. So each step seeds K / 4 small
-generators (Marsaglia's xorshift, 64 bits) from the policy's; a row advances all of them in SIMD code, and each gives
-the 16-bit words of four coins.
-
-Sixteen bits decide a coin unless they equal the first sixteen of its probability p: with ``odds = floor(2^16 p)`` a
-smaller word wins, a larger one loses, and an equal one wins with the probability ``2^16 p - odds``, for which the
-policy's own generator is asked. So a coin has its probability exactly, and one in 65,536 costs more than a comparison.
+A row of the tournament is up to K coins with known probabilities (see `posterior`), tossed by `words`. What an arm lost
+is counted. Rows of arms that lost more than one that has met all others are not tossed any more: they cannot have won
+most. With a favourite who goes first, that is most of them.
 """
 
 from __future__ import annotations
@@ -18,111 +13,141 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ltr_duel.core import FloatMatrix, FloatVector, IntVector, kernel
+from ltr_duel.bandits.words import (
+    BLOCK,
+    LaneVector,
+    OddsMatrix,
+    WordVector,
+    block_mask,
+    fair_odds,
+    filled_up,
+    gather,
+    new_lane,
+    new_seed,
+    no_odds,
+    odds_of,
+    toss_block,
+)
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, count_bits, inlined, kernel, random_below, tally_bits
 
-OddsMatrix: TypeAlias = NDArray[np.uint16]
-WordVector: TypeAlias = NDArray[np.uint16]
-LaneVector: TypeAlias = NDArray[np.uint64]
-ScoreVector: TypeAlias = NDArray[np.int16]
-
-_WORD = 65536.0  # 2^16
-_HALF = 4294967296.0  # 2^32
+CountVector: TypeAlias = NDArray[np.int16]
 
 
 class Tournament(NamedTuple):
     """The coins of all pairs, and scratch, for fewer than 32,768 arms."""
 
-    odds: OddsMatrix  # (K, K) the first sixteen bits of the probabilities
-    lane: LaneVector  # (K / 4,) the small generators
-    unmet: WordVector  # (K,) 1 for the arms that have not yet met all others
-    score: ScoreVector  # (K,) wins of each player, -1 for the other arms
+    odds: OddsMatrix  # (K, K filled up) the first sixteen bits of the probabilities
+    every: IntVector  # (K,) 0, 1, ...; not scratch
+    lane: LaneVector  # (8,) random words
+    row: WordVector  # (K filled up,) odds of some arms, side by side
+    unmet: IntVector  # (K filled up / 32,) masks of the arms that have not yet met all others
+    beaten: IntVector  # (K filled up / 32,) and of those that the last one won against
+    lost: CountVector  # (K filled up,) what each arm lost so far
 
 
 def new_tournament(n_arms: int) -> Tournament:
     """Make a tournament of fair coins."""
-    odds = np.full((n_arms, n_arms), 1 << 15, np.uint16)
-    lane, unmet = np.zeros((n_arms + 3) // 4, np.uint64), np.zeros(n_arms, np.uint16)
-    return Tournament(odds, lane, unmet, np.zeros(n_arms, np.int16))
+    size = filled_up(n_arms)
+    unmet, beaten = np.zeros((2, size // BLOCK), np.int64)
+    odds, row, lost = fair_odds(n_arms, n_arms), no_odds(n_arms), np.zeros(size, np.int16)
+    return Tournament(odds, np.arange(n_arms), new_lane(), row, unmet, beaten, lost)
 
 
 @kernel
-def set_odds(odds: OddsMatrix, i: int, j: int, p: float) -> None:
-    """Let arm i beat arm j with probability p."""
-    odds[i, j] = np.uint16(min(max(p * _WORD, 0.0), _WORD - 1.0))
+def set_odds(odds: OddsMatrix, prefer: FloatMatrix, i: int, j: int) -> None:
+    """Take account of new probabilities of a pair."""
+    odds[i, j] = odds_of(prefer[i, j])
+    odds[j, i] = odds_of(prefer[j, i])
 
 
 @kernel
-def play_tournament(tournament: Tournament, prefer: FloatMatrix, rank: IntVector, least: int, rng: Generator) -> None:
-    """Let the arms with ``rank == least`` meet all others once; `score` counts their wins.
-
-    Arm i beats arm j with probability ``prefer[i, j]``, of which `odds` holds the first bits.
-    """
-    lane, score, unmet = tournament.lane, tournament.score, tournament.unmet
-    n_arms, players = score.shape[0], 0
-    seed_lanes(lane, rng)
-    for k in range(n_arms):
-        unmet[k] = 1
-        score[k] = 0
-        players += rank[k] == least
-    words, met = lane.view(np.uint16), 0
-    for i in range(n_arms):
-        if rank[i] == least:
-            start = i + 1 if players == n_arms else 0
-            odds = tournament.odds[i, start:]
-            unmet[i] = 0
-            advance(lane[: (n_arms - start + 3) // 4])
-            won, equal = toss(words, odds, unmet[start:], score[start:])
-            if equal > 0:
-                won += toss_equal(words, odds, prefer[i, start:], unmet[start:], score[start:], rng)
-            score[i] += won + met  # so far it holds only what others won
-            met += 1
-    for k in range(n_arms):
-        if rank[k] != least:
-            score[k] = -1
-
-
-@kernel
-def seed_lanes(lane: LaneVector, rng: Generator) -> None:
-    """Seed every generator with 64 bits, not all of them 0."""
-    for k in range(lane.shape[0]):
-        high, low = np.uint64(rng.random() * _HALF), np.uint64(rng.random() * (_HALF - 1.0) + 1.0)
-        lane[k] = (high << np.uint64(32)) ^ low
-
-
-@kernel
-def advance(lane: LaneVector) -> None:
-    """Advance every generator once."""
-    for k in range(lane.shape[0]):
-        x = lane[k]
-        x = x ^ (x << np.uint64(13))
-        x = x ^ (x >> np.uint64(7))
-        lane[k] = x ^ (x << np.uint64(17))
-
-
-@kernel
-def toss(words: WordVector, odds: WordVector, unmet: WordVector, score: ScoreVector) -> tuple[int, int]:
-    """Toss a coin for each arm that is still to be met: return how many are won, and how many are not yet decided.
-
-    Takes from the ``score`` of the others what they lose. All numbers have 16 bits, so that an instruction tosses
-    as many coins as fit.
-    """
-    won, equal = np.uint16(0), np.uint16(0)
-    for k in range(odds.shape[0]):
-        wins = np.uint16(words[k] < odds[k]) & unmet[k]
-        won = np.uint16(won + wins)
-        equal = np.uint16(equal + (np.uint16(words[k] == odds[k]) & unmet[k]))
-        score[k] = np.int16(score[k] - wins)
-    return int(won), int(equal)
-
-
-@kernel
-def toss_equal(
-    words: WordVector, odds: WordVector, prefer: FloatVector, unmet: WordVector, score: ScoreVector, rng: Generator
+def most_wins(
+    tournament: Tournament, prefer: FloatMatrix, rank: IntVector, least: int, favourite: int, rng: Generator
 ) -> int:
-    """Decide the coins that `toss` left open, by the bits of their probabilities that ``odds`` lacks."""
-    won = 0
-    for k in range(odds.shape[0]):
-        if unmet[k] and words[k] == odds[k] and rng.random() < prefer[k] * _WORD - odds[k]:
-            won += 1
-            score[k] -= 1
-    return won
+    """Let arms meet; of those with ``rank == least`` return the one that won most, one of several at random.
+
+    Arm i beats arm j with probability ``prefer[i, j]``, of which `odds` holds the first bits. The favourite goes first.
+    """
+    open_tournament(tournament, prefer.shape[0])
+    odds, lost, seed, fewest, ties = tournament.odds, tournament.lost, new_seed(rng), prefer.shape[0], 0
+    for place in range(-1, prefer.shape[0]):
+        i = place if place >= 0 else favourite
+        if rank[i] == least and lost[i] <= fewest and place != favourite:
+            toss_arm(tournament, odds[i], prefer[i], tournament.every, i, tournament.beaten, seed, rng)
+            if lost[i] < fewest:
+                fewest, ties = lost[i], 0
+            ties += lost[i] == fewest
+    skip = random_below(ties, rng)
+    for i in range(prefer.shape[0]):
+        if rank[i] == least and lost[i] == fewest:
+            if skip == 0:
+                return i
+            skip -= 1
+    return favourite
+
+
+@kernel
+def most_wins_among(
+    tournament: Tournament, prefer: FloatMatrix, arms: IntVector, favourite: int, rng: Generator
+) -> int:
+    """Let these arms meet each other; return the place of the one that won most, one of several at random.
+
+    The arm in place ``favourite`` goes first.
+    """
+    n = arms.shape[0]
+    open_tournament(tournament, n)
+    lost, seed, fewest, ties = tournament.lost, new_seed(rng), n, 0
+    for turn in range(-1, n):
+        place = turn if turn >= 0 else favourite
+        if lost[place] <= fewest and turn != favourite:
+            i = arms[place]
+            gather(tournament.row, tournament.odds[i], arms)
+            toss_arm(tournament, tournament.row, prefer[i], arms, place, tournament.beaten, seed, rng)
+            if lost[place] < fewest:
+                fewest, ties = lost[place], 0
+            ties += lost[place] == fewest
+    skip = random_below(ties, rng)
+    for place in range(n):
+        if lost[place] == fewest:
+            if skip == 0:
+                return place
+            skip -= 1
+    return favourite
+
+
+@kernel
+def open_tournament(tournament: Tournament, n_arms: int) -> None:
+    """Begin: of the first so many arms, nobody has met."""
+    for at in range(0, n_arms, BLOCK):
+        tournament.unmet[at // BLOCK] = block_mask(n_arms, at)
+        tournament.lost[at : at + BLOCK] = 0
+
+
+@inlined
+def toss_arm(
+    tournament: Tournament,
+    odds: WordVector,
+    chance: FloatVector,
+    arms: IntVector,
+    i: int,
+    beaten: IntVector,
+    seed: np.uint64,
+    rng: Generator,
+) -> None:
+    """Let number i of these arms meet all that it has not met.
+
+    The odds are in the order of the arms, the chances are those of all. ``beaten`` are masks, in blocks of 32, of
+    those against whom it wins.
+    """
+    lane, lost, unmet = tournament.lane, tournament.lost, tournament.unmet
+    unmet[i // BLOCK] &= ~(1 << i % BLOCK)
+    losses, drawn = 0, i * (lost.shape[0] // 4)
+    for at in range(0, arms.shape[0], BLOCK):
+        mask = unmet[at // BLOCK]
+        beaten[at // BLOCK] = 0
+        if mask != 0:
+            wins = toss_block(lane, seed, drawn + at // 4, odds, chance, arms, at, mask, rng)
+            beaten[at // BLOCK] = wins
+            tally_bits(lost, at, wins)
+            losses += count_bits(mask ^ wins)
+    lost[i] += losses

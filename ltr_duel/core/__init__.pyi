@@ -18,6 +18,10 @@ from .arrays import SmallIntVector as SmallIntVector
 from .arrays import as_writable as as_writable
 from .arrays import frozen as frozen
 from .arrays import handed_over as handed_over
+from .coins import COINS as COINS
+from .coins import compare_words as compare_words
+from .coins import tally_bits as tally_bits
+from .coins import write_words as write_words
 from .columns import ANSWERS as ANSWERS
 from .columns import CLICKS as CLICKS
 from .columns import COLUMNS as COLUMNS
@@ -58,6 +62,7 @@ from .components import Registry as Registry
 from .components import page_parts as page_parts
 from .digest import digest_of as digest_of
 from .digest import sha256_file as sha256_file
+from .draws import beta_above as beta_above
 from .draws import beta_draw as beta_draw
 from .draws import binomial_draw as binomial_draw
 from .draws import normal_draw as normal_draw
@@ -113,6 +118,7 @@ from .references import reference_of as reference_of
 from .simd import AT_ONCE as AT_ONCE
 from .simd import INLINED as INLINED
 from .simd import SMALL_AT_ONCE as SMALL_AT_ONCE
+from .simd import count_bits as count_bits
 from .simd import count_below as count_below
 from .simd import count_reaching as count_reaching
 from .simd import inlined as inlined
@@ -139,5 +145,6 @@ from .vector import random_most as random_most
 from .vector import random_up_to as random_up_to
 from .vector import sign as sign
 from .vector import smallest as smallest
+from .vector import smallest_above as smallest_above
 from .words import same_bytes as same_bytes
 from .words import word_at as word_at

@@ -50,6 +50,38 @@ def beta_draw(a: float, b: float, rng: np.random.Generator) -> float:
 
 
 @kernel
+def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
+    """Draw from Beta(a + 1, b + 1) as it is above a level, 0 < level < 1, however seldom it is there.
+
+    Without wins or without losses the distribution function is inverted. Well to the right of the mode, the density f
+    lies below f(level) exp(-slope (x - level)), with the slope of -ln f at the level: a point drawn under that curve
+    counts if it lies under f. Mostly a bound of the curvature of ln f tells that it does. Nearer the mode, and to its
+    left, a draw is repeated until it is above the level, some four times on average.
+    """
+    if b == 0:
+        below = level ** (a + 1.0)
+        return (below + (1.0 - below) * (1.0 - rng.random())) ** (1.0 / (a + 1.0))
+    rest = 1.0 - level
+    if a == 0:
+        return 1.0 - rest * (1.0 - rng.random()) ** (1.0 / (b + 1.0))
+    slope = b / rest - a / level
+    if slope > 0.0 and slope * slope * level * rest > 0.2 * (a + b):
+        while True:
+            step, u = -log(1.0 - rng.random()) / slope, 1.0 - rng.random()
+            theta = level + step
+            if theta < 1.0:
+                left = 1.0 - theta
+                if u <= 1.0 - 0.5 * step * step * (a / (level * level) + b / (left * left)):
+                    return theta
+                if log(u) <= a * log(theta / level) + b * log(left / rest) + slope * step:
+                    return theta
+    theta = beta_draw(a + 1.0, b + 1.0, rng)
+    while theta <= level:
+        theta = beta_draw(a + 1.0, b + 1.0, rng)
+    return theta
+
+
+@kernel
 def binomial_draw(n: int, p: float, rng: np.random.Generator) -> int:
     """Draw the number of heads in ``n`` tosses of a coin. A ``p`` outside [0, 1] by rounding counts as 0 or 1.
 

@@ -1,4 +1,4 @@
-"""The few machine instructions that numba does not offer; all LLVM code of the package is here.
+"""The few machine instructions that numba does not offer; all LLVM code of the package is here and in `coins`.
 
 Each is a plain Python function, which is what runs where kernels are interpreted. In compiled code an LLVM instruction
 stands in its place. Both give the same answer on every input; tests compare them.

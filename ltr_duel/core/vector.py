@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,15 @@ def smallest(values: FloatVector) -> float:
     for k in range(values.shape[0]):
         result = -larger(-result, -values[k])
     return result
+
+
+@kernel
+def smallest_above(values: FloatVector, level: float) -> float:
+    """Return the smallest of those numbers that are larger than ``level``, infinity if there is none."""
+    result = -inf
+    for k in range(values.shape[0]):
+        result = larger(result, -values[k] if values[k] > level else -inf)
+    return -result
 
 
 @kernel

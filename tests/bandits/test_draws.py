@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from ltr_duel.bandits.posterior import draw_above
-from ltr_duel.core.draws import beta_draw, binomial_draw, normal_draw
+from ltr_duel.core.draws import beta_above, beta_draw, binomial_draw, normal_draw
 from ltr_duel.core.random import shuffle, stream
 
 N = 20_000
@@ -62,6 +62,20 @@ def test_draws_above_a_level_are_those_of_the_beta_distribution(a, b, level):
     above = draws[draws > level]
     assert stats.binomtest(above.size, N, law.sf(level)).pvalue > 1e-4
     assert stats.kstest(above, lambda x: (law.cdf(x) - law.cdf(level)) / law.sf(level)).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("level", [1e-6, 0.01, 0.3, 0.5, 0.55, 0.9, 1 - 1e-6])
+@pytest.mark.parametrize(
+    "a, b", [(0, 0), (0, 1), (1, 0), (0, 40), (40, 0), (1, 1), (1, 900), (900, 1), (3, 8), (40, 60), (5000, 4400)]
+)
+def test_draws_known_to_be_above_a_level_are_those_of_the_beta_distribution(a, b, level):
+    law, rng, draws = stats.beta(a + 1, b + 1), stream(6, "known", a, b, str(level)), 4000
+    if (mass := law.sf(level)) < 1e-200 or law.cdf(level) < 1e-15:
+        level = law.ppf(1e-3) if mass > 0.5 else law.isf(1e-100)  # the farthest where scipy can tell
+        mass = law.sf(level)
+    values = np.array([beta_above(level, a, b, rng) for _ in range(draws)])
+    assert values.min() >= level and values.max() <= 1
+    assert stats.kstest(law.sf(values) / mass, "uniform").pvalue > 1e-5
 
 
 def test_every_order_is_as_likely_as_any_other():

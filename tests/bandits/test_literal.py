@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
+from ltr_duel.bandits import compiling
 from ltr_duel.bandits.check import play
+from ltr_duel.bandits.policies import doubler, self_sparring, sparring
 from ltr_duel.bandits.policy import POLICIES
+from ltr_duel.core.draws import beta_draw
 from tests.bandits.matrices import bradley_terry, cycle
 from tests.reference.bandits import boxes, copeland, elimination, mdb, others, random_baseline, rmed, rucb, thompson
 from tests.reference.bandits.walk import walk, walk_slates
@@ -50,15 +53,31 @@ LITERAL = {
     "ecw_rmed:alpha=1,beta=0.001": copeland.EcwRmed,
     "versatile_db": others.VersatileDb,
 }
+IN_BOXES = {"thompson_sparring", "thompson_doubler", "self_sparring", "multi_self_sparring"}
 SLOW = {"beat_the_mean", "beat_the_mean_pac", "ecw_rmed"}  # a literal step takes milliseconds in the end
 
 
+@pytest.fixture(autouse=True)
+def every_sample_is_drawn(monkeypatch):
+    """Thompson boxes find their arm by fewer draws; that this has the law of all draws is tested in `test_levels`."""
+
+    def advance(boxes, box, rng):
+        samples = [beta_draw(a + 1.0, b + 1.0, rng) for a, b in zip(boxes.good[box], boxes.bad[box], strict=True)]
+        return int(np.argmax(samples))
+
+    for page in (sparring, doubler, self_sparring):
+        monkeypatch.setattr(page, "thompson_advance", advance)
+    compiling._plain_loop.cache_clear()
+    yield
+    compiling._plain_loop.cache_clear()
+
+
 def assert_same_path(text, p, steps, seed):
-    given = POLICIES.configure(text)
+    given, name = POLICIES.configure(text), text.split(":")[0]
     follow = walk if given.component.feedback == "duel" else walk_slates
     literal = follow(LITERAL[text], given.params, p, steps, seed)
     for jump in (False, True):
-        path = play(given.component, given.params, p, steps, seed, jump=jump).path
+        path = play(given.component, given.params, p, steps, seed, jump=jump, plain=name in IN_BOXES).path
         wrong = np.flatnonzero((path != literal).any(axis=1))
         assert not wrong.size, f"{text}, step {wrong[0] + 1}: {path[wrong[0]]}, not {literal[wrong[0]]}"
 
@@ -97,7 +116,7 @@ def test_fast_policy_walks_the_literal_path_for_50000_steps(text):
 @pytest.mark.parametrize("n_arms", [4, 10])
 @pytest.mark.parametrize("text", LITERAL)
 def test_fast_policy_walks_the_literal_path_for_long(text, n_arms, seed):
-    steps = 2_000 if text.split(":")[0] in SLOW | {"sparring", "multisbm"} or "doubler" in text else 30_000
+    steps = 2_000 if text.split(":")[0] in SLOW | IN_BOXES | {"sparring", "multisbm"} or "doubler" in text else 30_000
     assert_same_path(text, bradley_terry(n_arms, spread=3), steps, seed)
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from ltr_duel.bandits.check import play
-from ltr_duel.bandits.policies.double_thompson import cheapest_candidate, draw_row, toss_all
+from ltr_duel.bandits.policies.double_thompson import cheapest_candidate, draw_row, is_ahead, toss_all
 from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.core.random import stream
 from tests.bandits.matrices import bradley_terry
@@ -19,38 +19,54 @@ def state_after(steps):
     return play(policy, params, bradley_terry(K, spread=2), steps, seed=steps).state
 
 
+def toss(state, rng):
+    """Toss all pairs; return who is ahead of whom, and each arm's wins, from which its losses must follow."""
+    toss_all(state.tournament, state.known.prefer, state.sample.ahead, rng)
+    ahead = np.array([[i != j and is_ahead(state.sample.ahead, i, j) for j in range(K)] for i in range(K)])
+    assert (ahead + ahead.T + np.eye(K, dtype=int) == 1).all()
+    np.testing.assert_array_equal(state.tournament.lost[:K], K - 1 - ahead.sum(axis=1))
+    return ahead, ahead.sum(axis=1)
+
+
 def test_samples_drawn_on_the_side_that_was_tossed_are_beta_samples():
-    (known, sample), rng, drawn = state_after(60), stream(5, "theta"), []
-    known.blocked[:] = np.arange(K)  # one tied row
+    state, rng, drawn = state_after(60), stream(5, "theta"), []
+    wins, sample = state.known.wins, state.sample
     for _ in range(4000):
-        toss_all(known.prefer, sample, rng)
-        draw_row(known.wins, known.blocked, sample, 0, 0, int(sample.score[0]), rng)
+        ahead, _ = toss(state, rng)
+        sample.cost[:] = [0.0, *[np.inf] * (K - 1)]  # one tied row
+        draw_row(wins, sample, 0, rng)
         drawn.append(sample.theta[0].copy())
-        assert np.array_equal(sample.theta[0, 1:] > 0.5, sample.ahead[0, 1:] == 1)
+        assert np.array_equal(sample.theta[0, 1:] > 0.5, ahead[0, 1:])
     for j in range(1, K):
-        law = stats.beta(known.wins[0, j] + 1, known.wins[j, 0] + 1)
+        law = stats.beta(wins[0, j] + 1, wins[j, 0] + 1)
         assert stats.kstest(np.array(drawn)[:, j], law.cdf).pvalue > 1e-4
 
 
 @pytest.mark.parametrize("steps", [3, 40])
 def test_of_tied_candidates_the_one_with_the_least_regret_estimate_is_chosen(steps):
-    (known, sample), rng, several = state_after(steps), stream(6, "choice"), 0
+    state, rng, several = state_after(steps), stream(6, "choice"), 0
+    known, sample = state.known, state.sample
     known.blocked[:] = [0, 0, 1, 0, 0]  # arm 2 is no candidate
     for _ in range(300):
-        toss_all(known.prefer, sample, rng)
-        np.testing.assert_array_equal(sample.score, sample.ahead.sum(axis=1))
-        chosen = cheapest_candidate(known.wins, known.blocked, sample, 0, rng)
+        ahead, score = toss(state, rng)
+        chosen = cheapest_candidate(known.wins, known.blocked, state.tournament.lost, sample, 0, rng)
         candidates = [0, 1, 3, 4]
-        most = max(sample.score[i] for i in candidates)
-        tied = [i for i in candidates if sample.score[i] == most]
+        most = max(score[i] for i in candidates)
+        tied = [i for i in candidates if score[i] == most]
         several += len(tied) > 1
-        zeta = sample.score / (K - 1)
+        theta, zeta = sample.theta, score / (K - 1)
         cost = {
-            i: sum((max(zeta) - (zeta[i] + zeta[j]) / 2) / d(sample.theta[i, j]) for j in range(K) if j != i)
+            i: sum((max(zeta) - (zeta[i] + zeta[j]) / 2) / d(theta[i, j]) for j in range(K) if j != i)
             for i in tied
             if len(tied) > 1
         }
         if cost:
+            assert all(
+                (theta[i, j] > 0.5) == ahead[i, j] and theta[i, j] == 1 - theta[j, i]
+                for i in tied
+                for j in cost
+                if i < j
+            )
             assert cost[chosen] == pytest.approx(min(cost.values()))
         else:
             assert [chosen] == tied

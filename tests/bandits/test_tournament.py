@@ -1,10 +1,13 @@
-"""The coins of a sampled tournament have exactly their probabilities, and every win is credited once."""
+"""The coins of a sampled tournament have exactly their probabilities, and who wins most has the law of all coins."""
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from ltr_duel.bandits.compiling import plain_text
-from ltr_duel.bandits.tournament import new_tournament, play_tournament, set_odds, toss, toss_equal
+from ltr_duel.bandits.tournament import most_wins, most_wins_among, new_tournament, open_tournament, toss_arm
+from ltr_duel.bandits.words import fair_odds, gather, new_seed, odds_of, toss_block
+from ltr_duel.core import compare_words, kernel
 from ltr_duel.core.random import stream
 from tests.bandits.matrices import bradley_terry
 
@@ -19,64 +22,154 @@ class Fixed:
         return self.number
 
 
-def player(p, players):
-    """Return a tournament in which arm i beats j with probability p[i, j], and a function that plays it."""
-    n = len(p)
-    tournament, rank = new_tournament(n), np.ones(n, np.int64)
-    rank[players] = 0
+def told(p):
+    """Return a tournament in which arm i beats j with probability p[i, j]."""
+    made, n = new_tournament(len(p)), len(p)
     for i in range(n):
         for j in range(n):
-            set_odds(tournament.odds, i, j, p[i, j])
-    return tournament, lambda rng: play_tournament(tournament, p.copy(), rank, 0, rng)
+            made.odds[i, j] = odds_of(p[i, j])
+    return made
+
+
+@kernel
+def meet_all(made, p, lost, rng):
+    """Let all arms meet, as many times as ``lost`` has rows."""
+    for row in range(lost.shape[0]):
+        open_tournament(made, p.shape[0])
+        seed = new_seed(rng)
+        for i in range(p.shape[0]):
+            toss_arm(made, made.odds[i], p[i], made.every, i, made.beaten, seed, rng)
+        for i in range(p.shape[0]):
+            lost[row, i] = made.lost[i]
+
+
+@kernel
+def winners(made, p, rank, favourite, found, rng):
+    for row in range(found.shape[0]):
+        found[row] = most_wins(made, p, rank, 0, favourite, rng)
+
+
+@kernel
+def winners_among(made, p, arms, favourite, found, rng):
+    for row in range(found.shape[0]):
+        found[row] = arms[most_wins_among(made, p, arms, favourite, rng)]
+
+
+def most_of_all(p, draws, rng):
+    """Toss all coins: the wins of each arm, and less than one to break ties."""
+    upper = np.triu(rng.random((draws, *p.shape)) < p, 1)
+    lower = np.tri(len(p), k=-1, dtype=bool) & ~upper.transpose(0, 2, 1)
+    return (upper | lower).sum(axis=2) + 0.9 * rng.random((draws, len(p)))
 
 
 @pytest.mark.parametrize("p", [0.0, 1e-9, 1 / 3, 0.5, 0.7, 1 - 1e-12, 1.0])
 def test_a_coin_has_exactly_its_probability(p):
     """All leading words are enumerated; where they leave the coin open, the number that decides it is bisected."""
-    odds, words = np.zeros((1, 1), np.uint16), np.arange(65536).astype(np.uint16)
-    set_odds(odds, 0, 0, p)
-    row, unmet, score = np.full(65536, odds[0, 0]), np.ones(65536, np.uint16), np.zeros(65536, np.int16)
-    won, equal = toss(words, row, unmet, score)
-    assert equal == 1
-    assert won == -score.sum() == odds[0, 0]
-    at = slice(odds[0, 0], int(odds[0, 0]) + 1)
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        wins = plain_text(toss_equal)(words[at], row[at], np.array([p]), unmet[at], score[at], Fixed(middle))
-        low, high = (middle, high) if wins else (low, middle)
-    assert (won + low) / 65536 == pytest.approx(p, rel=1e-15, abs=1e-20)
+    odds, every, won = np.full(32, odds_of(p)), np.arange(32), 0
+    toss, ones = plain_text(toss_block), (1 << 32) - 1
+    for start in range(0, 65536, 32):
+        words = np.arange(start, start + 32).astype(np.uint16)
+        toss.__globals__["write_words"] = lambda lane, *_, words=words: np.copyto(lane, words.view(np.uint64))
+        below, equal = compare_words(words, odds)
+        won += below.bit_count()
+        low, high = 0.0, 1.0
+        for _ in range(60 * (equal > 0)):
+            middle = (low + high) / 2
+            wins = toss(np.zeros(8, np.uint64), 0, 0, odds, np.full(32, p), every, 0, ones, Fixed(middle))
+            assert wins in (below, below | equal)
+            low, high = (middle, high) if wins & equal else (low, middle)
+        won += low
+    assert won / 65536 == pytest.approx(p, rel=1e-15, abs=1e-20)
+
+
+def test_coins_outside_the_mask_are_not_tossed():
+    odds, every = np.full(64, 65535, np.uint16), np.arange(64)
+    tossed = plain_text(toss_block)(np.zeros(8, np.uint64), 3, 0, odds, np.ones(64), every, 32, 0b1011, Fixed(0.5))
+    assert tossed == 0b1011
+
+
+def test_gathered_odds_stand_in_the_order_of_the_arms():
+    row = np.zeros(32, np.uint16)
+    gather(row, np.arange(50).astype(np.uint16), np.array([7, 49, 0]))
+    assert row[:4].tolist() == [7, 49, 0, 0]
+    assert fair_odds(1, 33).shape == (1, 64) and fair_odds(1, 33).tolist() == [[32768] * 33 + [0] * 31]
+
+
+@pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 64, 150])
+def test_certain_coins_rank_the_arms(n):
+    """The better of two arms always wins, so an arm loses as often as there are arms before it."""
+    p, lost = np.triu(np.ones((n, n)), 1), np.zeros((1, n), np.int64)
+    meet_all(told(p), p, lost, stream(1, "certain"))
+    assert lost.tolist() == [list(range(n))]
 
 
 @pytest.mark.parametrize("players", [np.arange(150), np.arange(0, 150, 3), np.array([7, 149])])
-def test_certain_coins_rank_the_arms(players):
-    """The better of two arms always wins, so a player's score is the number of arms behind it."""
-    tournament, play = player(np.triu(np.ones((150, 150)), 1), players)
-    play(stream(1, "certain"))
-    expected = np.full(150, -1)
-    expected[players] = 149 - players
-    np.testing.assert_array_equal(tournament.score, expected)
+@pytest.mark.parametrize("favourite", [0, 7, 149])
+def test_the_best_player_wins_whoever_goes_first(players, favourite):
+    p, rank, found = np.triu(np.ones((150, 150)), 1), np.ones(150, np.int64), np.zeros(5, np.int64)
+    rank[players] = 0
+    winners(told(p), p, rank, favourite, found, stream(1, "certain"))
+    assert set(found.tolist()) == {players[0]}
+    winners_among(told(p), p, players, favourite % len(players), found, stream(1, "certain"))
+    assert set(found.tolist()) == {players[0]}
 
 
-def test_every_pair_has_one_winner():
-    (tournament, play), rng = player(bradley_terry(61), np.arange(61)), stream(2, "pairs")
-    for _ in range(50):
-        play(rng)
-        assert tournament.score.sum() == 61 * 60 // 2
-
-
-@pytest.mark.parametrize("players", [np.arange(37), np.array([0, 5, 6, 20, 36])])
-def test_scores_have_the_mean_and_the_spread_of_independent_coins(players):
+def test_losses_have_the_mean_and_the_spread_of_independent_coins():
     p, draws = bradley_terry(37, spread=3), 4000
-    (tournament, play), rng = player(p, players), stream(3, "scores")
-    scores = np.zeros((draws, players.size))
-    for row in scores:
-        play(rng)
-        row[:] = tournament.score[players]
+    lost = np.zeros((draws, 37), np.int64)
+    meet_all(told(p), p, lost, stream(3, "losses"))
+    assert (lost.sum(axis=1) == 37 * 36 // 2).all()  # every pair has one winner
     np.fill_diagonal(p, 0.0)
-    mean, variance = p.sum(axis=1)[players], (p * (1 - p)).sum(axis=1)[players]
-    np.testing.assert_allclose(scores.mean(axis=0), mean, atol=5 * np.sqrt(variance.max() / draws))
-    np.testing.assert_allclose(scores.var(axis=0), variance, rtol=5 * np.sqrt(2 / draws))
-    shared = np.cov(scores.T) + (p * (1 - p))[np.ix_(players, players)]  # what i wins against j, j loses
-    off = ~np.eye(players.size, dtype=bool)
+    mean, variance = p.sum(axis=0), (p.T * p).sum(axis=1)
+    np.testing.assert_allclose(lost.mean(axis=0), mean, atol=5 * np.sqrt(variance.max() / draws))
+    np.testing.assert_allclose(lost.var(axis=0), variance, rtol=5 * np.sqrt(2 / draws))
+    shared = np.cov(lost.T) + p.T * p  # what i wins against j, j loses
+    off = ~np.eye(37, dtype=bool)
     assert np.abs(shared[off]).max() < 5 * variance.max() / np.sqrt(draws)
+
+
+@pytest.mark.parametrize("favourite", [0, 20, 44])
+@pytest.mark.parametrize("players", [np.arange(45), np.array([0, 2, 3, 5, 31, 32, 40, 44])])
+@pytest.mark.parametrize("spread", [0.2, 6.0])
+def test_who_wins_most_has_the_law_of_all_coins_tossed(spread, players, favourite):
+    """Rows that cannot win any more are not tossed; here they are. Ties are broken at random."""
+    p, draws, rng = bradley_terry(45, spread), 6000, np.random.default_rng(0)
+    rank, found = np.ones(45, np.int64), np.zeros(draws, np.int64)
+    rank[players] = 0
+    winners(told(p), p, rank, favourite, found, stream(4, "winners", favourite))
+    expected = players[most_of_all(p, draws, rng)[:, players].argmax(axis=1)]
+    table = np.array([np.bincount(one, minlength=45) for one in (found, expected)])
+    often = table.sum(axis=0) > 20
+    table = np.column_stack([table[:, often], table[:, ~often].sum(axis=1)])
+    assert stats.chi2_contingency(table[:, table.sum(axis=0) > 0]).pvalue > 1e-5
+    assert not np.setdiff1d(found, players).size
+
+
+@pytest.mark.parametrize("favourite", [0, 4])
+def test_who_wins_most_among_some_arms_has_the_law_of_the_coins_among_them(favourite):
+    p, draws, rng = bradley_terry(40, 4.0), 6000, np.random.default_rng(1)
+    arms, found = np.array([12, 3, 39, 17, 20]), np.zeros(draws, np.int64)
+    winners_among(told(p), p, arms, favourite, found, stream(5, "among", favourite))
+    expected = arms[most_of_all(p[np.ix_(arms, arms)], draws, rng).argmax(axis=1)]
+    table = [np.bincount(one, minlength=40)[arms] for one in (found, expected)]
+    assert stats.chi2_contingency(np.array(table)).pvalue > 1e-5
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("favourite", [0, 1])
+def test_equal_arms_win_equally_often(n, favourite):
+    """Of few arms many tie: the last one to be tossed as well as the favourite."""
+    p, found = np.full((n, n), 0.5), np.zeros(6000, np.int64)
+    for play, players in ((winners, np.zeros(n, np.int64)), (winners_among, np.arange(n))):
+        play(told(p), p, players, favourite, found, stream(6, "equal", n, favourite))
+        assert stats.chisquare(np.bincount(found, minlength=n)).pvalue > 1e-5
+
+
+def test_rows_that_cannot_win_are_not_tossed():
+    p, tossed = np.triu(np.ones((40, 40)), 1), []
+    play = plain_text(most_wins)
+    toss = play.__globals__["toss_arm"]
+    play.__globals__["toss_arm"] = lambda *args: (tossed.append(args[4]), toss(*args))
+    assert play(told(p), p, np.zeros(40, np.int64), 0, 0, stream(1, "few")) == 0 and tossed == [0]
+    tossed.clear()
+    assert play(told(p), p, np.zeros(40, np.int64), 0, 2, stream(1, "few")) == 0 and tossed == [2, 0]

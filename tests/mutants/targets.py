@@ -16,8 +16,9 @@ MEASURED = "rankers/metrics rankers/measures -k not real_data"
 # A page of the package: files of tests (literal is tests/bandits/test_literal.py), and pytest's words for some of them.
 SEEN_BY = {
     "bandits/batches": "bandits/literal bandits/law -k merge",
-    "bandits/cardinal": "bandits/literal -k sparring or doubler or multisbm",
+    "bandits/cardinal": "bandits/literal bandits/levels -k sparring or doubler or multisbm or test_levels",
     "bandits/check": "bandits/check -k broken or elsewhere or deterministic or global or rucb",
+    "bandits/levels": "bandits/levels bandits/law -k test_levels or double_thompson or merge_dts",
     "bandits/live": "bandits/live",
     "bandits/loop": RUNS,
     "bandits/oracle": RUNS,
@@ -28,6 +29,7 @@ SEEN_BY = {
     "bandits/statistics": "bandits/literal bandits/law -k rucb or mdb or rmed or ccb or test_law",
     "bandits/policies/beat_the_mean_sweeps": "simulation/sweeps -k (enumerated or beat_the_mean) and not experiment",
     "bandits/tournament": "bandits/tournament bandits/law -k tournament or double_thompson",
+    "bandits/words": "bandits/tournament bandits/levels",
     "clicks/check": "clicks/clicks",
     "clicks/model": "clicks/clicks",
     "interleaving/check": "interleaving/check -k broken or two_functions or balanced or sosm",

@@ -10,10 +10,10 @@ T).
 
 `double_thompson` breaks ties of the first phase at random; `double_thompson_plus` (D-TS+) by the estimated regret
 that an arm will cost. The first phase of D-TS asks only on which side of 1/2 each sample falls, and only in the rows
-of the candidates: coins do (see `tournament`). A step costs O(|candidates| K) coins and O(K) Beta draws; with one
-candidate there is nothing to toss. D-TS+ tosses a coin for each of the K (K - 1) / 2 pairs unless there is one
-candidate; the samples themselves it needs, and draws on the side of 1/2 that fell, in the rows of tied candidates
-alone.
+of candidates that may still win: coins do, many at a time (see `tournament`). The second phase draws the few samples
+that may be the largest (see `levels`). A step costs at most O(|candidates| K) coins. D-TS+ tosses a coin for each of
+the K (K - 1) / 2 pairs unless there is one candidate; the samples themselves it needs, and draws on the side of 1/2
+that fell, in the rows of tied candidates alone.
 """
 
 from __future__ import annotations
@@ -24,21 +24,41 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from ltr_duel.bandits.levels import (
+    Levels,
+    is_due,
+    largest_above,
+    largest_below,
+    list_arms,
+    new_levels,
+    record_sample,
+    set_level,
+    toss_row,
+)
 from ltr_duel.bandits.policy import register
-from ltr_duel.bandits.posterior import draw_above, posterior_rows, record_posterior
+from ltr_duel.bandits.posterior import posterior_rows, record_posterior
 from ltr_duel.bandits.statistics import coin_divergence, fewest, most_victorious, record_win
-from ltr_duel.bandits.tournament import Tournament, new_tournament, play_tournament, set_odds
+from ltr_duel.bandits.tournament import (
+    CountVector,
+    Tournament,
+    most_wins,
+    new_tournament,
+    open_tournament,
+    set_odds,
+    toss_arm,
+)
+from ltr_duel.bandits.words import BLOCK, OddsMatrix, new_seed
 from ltr_duel.core import (
     FloatMatrix,
     FloatVector,
     IntMatrix,
     IntVector,
-    beta_draw,
+    beta_above,
     count_up_to,
     kernel,
-    random_most,
     random_up_to,
     smallest,
+    smallest_above,
 )
 
 
@@ -68,14 +88,15 @@ class State(NamedTuple):
     """What D-TS knows after some duels among K arms."""
 
     known: Known
+    levels: Levels  # row c: the samples of all others against arm c
     tournament: Tournament
+    last: IntVector  # (1,) the last first arm, which is likely to win the next tournament
 
 
 class Sample(NamedTuple):
     """Scratch of D-TS+: what is drawn of the first sample in a step."""
 
-    ahead: IntMatrix  # (K, K) 1 where theta_ij > 1/2
-    score: IntVector  # (K,) wins of each arm
+    ahead: IntMatrix  # (K, K filled up / 32) masks: bit j % 32 of block j // 32 says theta_ij > 1/2, for j > i
     theta: FloatMatrix  # (K, K) the samples in the rows of tied candidates; 1/2 where there was none
     cost: FloatVector  # (K,) estimated regret of tied candidates, infinity for the others
 
@@ -84,19 +105,22 @@ class PlusState(NamedTuple):
     """What D-TS+ knows after some duels among K arms."""
 
     known: Known
+    levels: Levels  # as in D-TS
+    tournament: Tournament
     sample: Sample
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """No duel has been played."""
-    return State(nothing_known(n_arms), new_tournament(n_arms))
+    return State(nothing_known(n_arms), rivals(n_arms), new_tournament(n_arms), np.zeros(1, np.int64))
 
 
 def plus_init(n_arms: int, horizon: int, params: Params) -> PlusState:
     """No duel has been played."""
-    ahead, score = np.zeros((n_arms, n_arms), np.int64), np.zeros(n_arms, np.int64)
-    sample = Sample(ahead, score, np.full((n_arms, n_arms), 0.5), np.zeros(n_arms))
-    return PlusState(nothing_known(n_arms), sample)
+    tournament = new_tournament(n_arms)
+    ahead = np.zeros((n_arms, tournament.unmet.shape[0]), np.int64)
+    sample = Sample(ahead, np.full((n_arms, n_arms), 0.5), np.zeros(n_arms))
+    return PlusState(nothing_known(n_arms), rivals(n_arms), tournament, sample)
 
 
 def nothing_known(n_arms: int) -> Known:
@@ -105,15 +129,24 @@ def nothing_known(n_arms: int) -> Known:
     return Known(wins, doubts, *posterior_rows(n_arms), np.zeros(n_arms, np.int64), np.full(n_arms, inf))
 
 
+def rivals(n_arms: int) -> Levels:
+    """Make the rows of all arms; none is its own rival."""
+    levels = new_levels(n_arms, n_arms)
+    for of_first in (levels.chance, levels.odds):
+        np.fill_diagonal(of_first, 0)
+    return levels
+
+
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Phase 1 and phase 2."""
     known, bonus = state.known, params.alpha * log(t)
     refresh_scores(known, bonus)
     count, first = candidates(known.blocked)
     if count > 1:
-        play_tournament(state.tournament, known.prefer, known.blocked, known.blocked[first], rng)
-        first = random_most(state.tournament.score, rng)
-    return first, second_of_fresh_sample(known, first, bonus, rng)
+        least = known.blocked[first]
+        first = most_wins(state.tournament, known.prefer, known.blocked, least, state.last[0], rng)
+    state.last[0] = first
+    return first, second_of_fresh_sample(known, state.levels, first, bonus, rng)
 
 
 @kernel
@@ -123,13 +156,8 @@ def refresh_scores(known: Known, bonus: float) -> None:
         return
     for i in range(known.release.shape[0]):
         if known.release[i] < bonus:
-            count, least = 0, inf
-            for doubt in known.doubts[i]:
-                if doubt > bonus:
-                    count += 1
-                    least = min(least, doubt)
-            known.blocked[i] = count
-            known.release[i] = least
+            known.blocked[i] = known.blocked.shape[0] - count_up_to(known.doubts[i], bonus)
+            known.release[i] = smallest_above(known.doubts[i], bonus) if known.blocked[i] > 0 else inf
 
 
 @kernel
@@ -144,19 +172,32 @@ def candidates(blocked: IntVector) -> tuple[int, int]:
 
 
 @kernel
-def second_of_fresh_sample(known: Known, first: int, bonus: float, rng: Generator) -> int:
-    """Phase 2: the largest fresh theta_i,first among the arms with l_i,first <= 1/2; 1/2 for the first arm itself.
+def second_of_fresh_sample(known: Known, levels: Levels, first: int, bonus: float, rng: Generator) -> int:
+    """Phase 2: the largest fresh theta_i,first among the arms with l_i,first <= 1/2; 1/2 for the first arm itself."""
+    good, bad, log_mass, doubts = known.wins[:, first], known.wins[first], known.log_mass[first], known.doubts[first]
+    if is_due(levels, first):
+        count = keep_rivals(levels.some, list_arms(levels, levels.every), doubts, inf, first)
+        set_level(levels, first, count, good, bad, 0, log_mass, 0.5)
+    above = keep_rivals(levels.some, toss_row(levels, first, rng), doubts, bonus, first)
+    if above > 0:
+        return largest_above(levels, first, above, good, bad, 0, rng)
+    if levels.level[first] > 0.5:
+        count = keep_rivals(levels.some, list_arms(levels, levels.every), doubts, bonus, first)
+        second = largest_below(levels, first, count, good, bad, 0, log_mass, 0.5, rng)
+        if second >= 0:
+            return second
+    return first
 
-    Only what exceeds the largest sample so far is drawn.
-    """
-    best, second = 0.5, first
-    for i in range(known.blocked.shape[0]):
-        if i != first and known.doubts[first, i] <= bonus:
-            won, lost = known.wins[i, first], known.wins[first, i]
-            theta = draw_above(best, won, lost, known.log_mass[first, i], rng)
-            if theta > best:
-                best, second = theta, i
-    return second
+
+@kernel
+def keep_rivals(some: IntVector, count: int, doubts: FloatVector, bonus: float, first: int) -> int:
+    """Of the first arms of a list keep those that are not known to win against ``first``; return how many."""
+    kept = 0
+    for k in some[:count]:
+        if k != first and doubts[k] <= bonus:
+            some[kept] = k
+            kept += 1
+    return kept
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
@@ -164,19 +205,20 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
     if outcome == 0:
         return
     winner, loser = (first, second) if outcome > 0 else (second, first)
-    record_duel(state.known, winner, loser)
-    set_odds(state.tournament.odds, winner, loser, state.known.prefer[winner, loser])
-    set_odds(state.tournament.odds, loser, winner, state.known.prefer[loser, winner])
+    record_duel(state.known, state.levels, state.tournament.odds, winner, loser)
 
 
 @kernel
-def record_duel(known: Known, winner: int, loser: int) -> None:
+def record_duel(known: Known, levels: Levels, odds: OddsMatrix, winner: int, loser: int) -> None:
     """Count a duel, and bring what is known of the pair up to date."""
     record_win(known.wins, known.doubts, winner, loser)
     known.release[winner] = -1.0
     known.release[loser] = -1.0
-    won = known.wins[winner, loser]
-    record_posterior(known.prefer, known.log_mass, winner, loser, won, won + known.wins[loser, winner])
+    won, lost = known.wins[winner, loser], known.wins[loser, winner]
+    record_posterior(known.prefer, known.log_mass, winner, loser, won, won + lost)
+    set_odds(odds, known.prefer, winner, loser)
+    record_sample(levels, loser, winner, True, won, lost, known.log_mass[winner, loser])
+    record_sample(levels, winner, loser, False, lost, won, known.log_mass[winner, loser])
 
 
 def plus_select(state: PlusState, params: Params, t: int, rng: Generator) -> tuple[int, int]:
@@ -185,76 +227,76 @@ def plus_select(state: PlusState, params: Params, t: int, rng: Generator) -> tup
     refresh_scores(known, bonus)
     count, first = candidates(known.blocked)
     if count > 1:
-        toss_all(known.prefer, state.sample, rng)
-        first = cheapest_candidate(known.wins, known.blocked, state.sample, known.blocked[first], rng)
-    return first, second_of_fresh_sample(known, first, bonus, rng)
+        toss_all(state.tournament, known.prefer, state.sample.ahead, rng)
+        least = known.blocked[first]
+        first = cheapest_candidate(known.wins, known.blocked, state.tournament.lost, state.sample, least, rng)
+    return first, second_of_fresh_sample(known, state.levels, first, bonus, rng)
 
 
 @kernel
-def toss_all(prefer: FloatMatrix, sample: Sample, rng: Generator) -> None:
-    """Toss on which side of 1/2 the sample of each pair falls, and count the wins of all arms."""
-    n_arms = prefer.shape[0]
-    sample.score[:] = 0
-    for i in range(n_arms):
-        won = 0
-        for j in range(i + 1, n_arms):
-            wins = int(rng.random() < prefer[i, j])
-            won += wins
-            sample.ahead[i, j] = wins
-            sample.ahead[j, i] = 1 - wins
-            sample.score[j] += 1 - wins
-        sample.score[i] += won
+def toss_all(tournament: Tournament, prefer: FloatMatrix, ahead: IntMatrix, rng: Generator) -> None:
+    """Toss on which side of 1/2 the sample of each pair falls, and count what all arms lose."""
+    open_tournament(tournament, prefer.shape[0])
+    seed = new_seed(rng)
+    for i in range(prefer.shape[0]):
+        toss_arm(tournament, tournament.odds[i], prefer[i], tournament.every, i, ahead[i], seed, rng)
 
 
 @kernel
-def cheapest_candidate(wins: IntMatrix, blocked: IntVector, sample: Sample, least: int, rng: Generator) -> int:
-    """Return the candidate with the most wins in the sample; of several the one with the least regret estimate."""
-    n_arms, score = blocked.shape[0], sample.score
-    top, most, ties, chosen = 0, -1, 0, 0
+def is_ahead(ahead: IntMatrix, i: int, j: int) -> bool:
+    """Return whether theta_ij > 1/2."""
+    low, high = min(i, j), max(i, j)
+    return ((ahead[low, high // BLOCK] >> high % BLOCK) & 1 == 1) == (i < j)
+
+
+@kernel
+def cheapest_candidate(
+    wins: IntMatrix, blocked: IntVector, lost: CountVector, sample: Sample, least: int, rng: Generator
+) -> int:
+    """Return the candidate that lost least in the sample; of several the one with the least regret estimate."""
+    n_arms = blocked.shape[0]
+    top, fewest, ties, chosen = n_arms, n_arms, 0, 0
     for k in range(n_arms):
-        top = max(top, score[k])
+        top = min(top, lost[k])
         if blocked[k] == least:
-            if score[k] > most:
-                most, ties, chosen = score[k], 0, k
-            ties += score[k] == most
+            if lost[k] < fewest:
+                fewest, ties, chosen = lost[k], 0, k
+            ties += lost[k] == fewest
     if ties == 1:
         return chosen
     for k in range(n_arms):
-        if blocked[k] == least and score[k] == most:
-            draw_row(wins, blocked, sample, k, least, most, rng)
+        sample.cost[k] = inf if blocked[k] != least or lost[k] != fewest else 0.0
     for k in range(n_arms):
-        tied = blocked[k] == least and score[k] == most
-        sample.cost[k] = regret_estimate(score, sample.theta, k, top) if tied else inf
+        if sample.cost[k] == 0.0:
+            draw_row(wins, sample, k, rng)
+    for k in range(n_arms):
+        if sample.cost[k] == 0.0:
+            sample.cost[k] = regret_estimate(lost, sample.theta[k], k, top)
     lowest = smallest(sample.cost)
     return random_up_to(sample.cost, lowest, count_up_to(sample.cost, lowest), rng)
 
 
 @kernel
-def draw_row(
-    wins: IntMatrix, blocked: IntVector, sample: Sample, i: int, least: int, most: int, rng: Generator
-) -> None:
-    """Draw the samples of a tied candidate, each on its side of 1/2; those with an earlier one are there already.
-
-    Drawing again until the side is right takes two draws on average, since the side was tossed by its probability.
-    """
-    for j in range(blocked.shape[0]):
-        if j == i or (j < i and blocked[j] == least and sample.score[j] == most):
-            continue
-        theta = beta_draw(wins[i, j] + 1.0, wins[j, i] + 1.0, rng)
-        while (theta > 0.5) != (sample.ahead[i, j] == 1):
-            theta = beta_draw(wins[i, j] + 1.0, wins[j, i] + 1.0, rng)
-        sample.theta[i, j] = theta
-        sample.theta[j, i] = 1.0 - theta
+def draw_row(wins: IntMatrix, sample: Sample, i: int, rng: Generator) -> None:
+    """Draw the samples of a tied candidate, each on its side of 1/2; those with an earlier one are there already."""
+    for j in range(sample.cost.shape[0]):
+        if j != i and (j > i or sample.cost[j] > 0.0):
+            if is_ahead(sample.ahead, i, j):
+                theta = beta_above(0.5, wins[i, j], wins[j, i], rng)
+            else:
+                theta = 1.0 - beta_above(0.5, wins[j, i], wins[i, j], rng)
+            sample.theta[i, j] = theta
+            sample.theta[j, i] = 1.0 - theta
 
 
 @kernel
-def regret_estimate(score: IntVector, theta: FloatMatrix, i: int, top: int) -> float:
+def regret_estimate(lost: CountVector, theta: FloatVector, i: int, top: int) -> float:
     """R_i = sum over j of (zeta_max - (zeta_i + zeta_j) / 2) / d(theta_ij, 1/2), with normalised scores zeta."""
-    n_arms, total = score.shape[0], 0.0
+    n_arms, total = theta.shape[0], 0.0
     for j in range(n_arms):
-        divergence = coin_divergence(theta[i, j])
+        divergence = coin_divergence(theta[j])
         if j != i and divergence > 0.0:
-            total += (top - 0.5 * (score[i] + score[j])) / ((n_arms - 1) * divergence)
+            total += (0.5 * (lost[i] + lost[j]) - top) / ((n_arms - 1) * divergence)
     return total
 
 
@@ -263,9 +305,9 @@ def plus_update(
 ) -> None:
     """Count."""
     if outcome > 0:
-        record_duel(state.known, first, second)
+        record_duel(state.known, state.levels, state.tournament.odds, first, second)
     elif outcome < 0:
-        record_duel(state.known, second, first)
+        record_duel(state.known, state.levels, state.tournament.odds, second, first)
 
 
 def recommend(state: State | PlusState, params: Params) -> int:
@@ -278,7 +320,7 @@ register(
     limits={"alpha": (0.5, None)},
     assumes="nothing: Copeland winners",
     regret="O(K^2 log T); with a Condorcet winner O(K log T + K^2 log log T)",
-    cost="O(|candidates| K) coins, K Beta draws",
+    cost="O(|candidates| K) coins, a few Beta draws",
     cite="wu2016double",
     where="D-TS",
 )

@@ -19,7 +19,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import UcbBoxes, thompson_advance, ucb_advance, ucb_boxes, ucb_feedback, ucb_reset
+from ltr_duel.bandits.cardinal import (
+    ThompsonBoxes,
+    UcbBoxes,
+    thompson_advance,
+    thompson_boxes,
+    thompson_feedback,
+    ucb_advance,
+    ucb_boxes,
+    ucb_feedback,
+    ucb_reset,
+)
 from ltr_duel.bandits.policies.sparring import right_won
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
@@ -68,8 +78,7 @@ class ThompsonParams(NamedTuple):
 class ThompsonState(NamedTuple):
     """What Thompson Doubler knows: a Thompson box over K arms, and the opponent."""
 
-    good: IntVector  # (K,) duels that the arm won on the right
-    bad: IntVector  # (K,) duels that it lost there
+    boxes: ThompsonBoxes  # one: duels that an arm won and lost on the right
     opponent: Opponent
 
 
@@ -182,8 +191,7 @@ def improved_recommend(state: ImprovedState, params: Params) -> int:
 
 def thompson_init(n_arms: int, horizon: int, params: ThompsonParams) -> ThompsonState:
     """Uniform priors."""
-    good, bad = np.zeros((2, n_arms), np.int64)
-    return ThompsonState(good, bad, new_opponent(n_arms))
+    return ThompsonState(thompson_boxes(1, n_arms), new_opponent(n_arms))
 
 
 def thompson_select(state: ThompsonState, params: ThompsonParams, t: int, rng: Generator) -> tuple[int, int]:
@@ -191,16 +199,14 @@ def thompson_select(state: ThompsonState, params: ThompsonParams, t: int, rng: G
     if starts_epoch(t):
         replace_members(state.opponent, rng)
     left = random_member(state.opponent, rng)
-    return left, thompson_advance(state.good, state.bad, rng)
+    return left, thompson_advance(state.boxes, 0, rng)
 
 
 def thompson_update(
     state: ThompsonState, params: ThompsonParams, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
     """One success or one failure of the right arm."""
-    won = right_won(outcome, rng)
-    state.good[second] += won
-    state.bad[second] += 1 - won
+    thompson_feedback(state.boxes, 0, second, right_won(outcome, rng))
     state.opponent.chosen[second] += 1
 
 
@@ -235,7 +241,7 @@ register(
     prefix="thompson",
     assumes="utilities behind the preferences, linear link",
     regret="not proven",
-    cost="O(K), K Beta draws",
+    cost="O(K): K coins, a few Beta draws",
     cite="wolfenfeld_dueling",
     where="Algorithm 10",
 )

@@ -7,8 +7,8 @@ cover.
 
 The first arm wins the most duels in a tournament sampled from the posterior (coins, see `posterior`); the second is
 the one that loses to it most surely in a second sample, so that it is eliminated soon. A batch of one arm joins the
-next. Time for the confidence bounds, ln(t + C), starts anew in each stage. A step costs O(batch^2) coins and O(batch)
-Beta draws.
+next. Time for the confidence bounds, ln(t + C), starts anew in each stage. A step costs O(batch^2) coins, many at a
+time, and few Beta draws (see `tournament` and `levels`).
 """
 
 from __future__ import annotations
@@ -28,10 +28,24 @@ from ltr_duel.bandits.batches import (
     most_victorious_left,
     new_batches,
 )
+from ltr_duel.bandits.levels import (
+    Levels,
+    is_due,
+    largest_above,
+    largest_below,
+    list_arms,
+    new_levels,
+    record_sample,
+    set_level,
+    toss_coins,
+)
 from ltr_duel.bandits.policy import NEVER, register
-from ltr_duel.bandits.posterior import beats, posterior_rows, record_posterior
+from ltr_duel.bandits.posterior import posterior_rows, record_posterior
+from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import record_win
-from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, beta_draw, kernel, random_most, shuffle
+from ltr_duel.bandits.tournament import Tournament, most_wins_among, new_tournament, set_odds
+from ltr_duel.bandits.words import gather
+from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, shuffle
 
 
 class Params(NamedTuple):
@@ -42,6 +56,13 @@ class Params(NamedTuple):
     head_start: float = 400_000.0  # C
 
 
+class Turn:
+    """The batch whose turn it is."""
+
+    batch: int
+    bonus: float  # alpha ln(t + C)
+
+
 class State(NamedTuple):
     """What MergeDTS knows after some duels among K arms."""
 
@@ -49,15 +70,22 @@ class State(NamedTuple):
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln(t + C) >= doubts[i, j]
     prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2), see `posterior`
     log_mass: FloatMatrix  # (K, K) see `posterior`
+    levels: Levels  # row c: the samples of arm c against those of its batch
     batches: Batches
-    score: IntVector  # (K,) scratch: duels of the tournament that each arm of a batch won
+    tournament: Tournament
+    last: IntVector  # (K,) the place in each batch of who last won its tournament
+    doubtful: IntVector  # (K,) 1 for batches in which an arm may be beaten: others need not be searched
+    turn: Registers[Turn]
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Every arm has won once against every other."""
     wins, doubts = np.ones((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
-    batches, score = new_batches(n_arms, params.batch), np.zeros(n_arms, np.int64)
-    return State(wins, doubts, *posterior_rows(n_arms), batches, score)
+    levels, batches = new_levels(n_arms, n_arms), new_batches(n_arms, params.batch)
+    levels.patience[:] = -1  # they are for whole batches
+    tournament, (last, doubtful) = new_tournament(n_arms), np.zeros((2, n_arms), np.int64)
+    turn = registers(Turn)
+    return State(wins, doubts, *posterior_rows(n_arms), levels, batches, tournament, last, doubtful, turn)
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
@@ -66,14 +94,21 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     if t == 1:
         shuffle(batches.arms, rng)
     m = (t - 1) % now.count
-    drop_beaten(batches, state.doubts, m, params.alpha * log(t - now.since + params.head_start))
+    bonus = params.alpha * log(t - now.since + params.head_start)
+    if state.doubtful[m] == 1:
+        drop_beaten(batches, state.doubts, m, bonus)
+        state.doubtful[m] = 0
     if batch_size(batches, m) == 1 and now.count > 1:
         m = join_next(batches, m)
+        look_again(state)
     if arms_left(batches) == 1:
         return batches.arms[0], batches.arms[0]
+    state.turn[0].batch, state.turn[0].bonus = m, bonus
     arms = batches.arms[batches.ends[m] : batches.ends[m + 1]]
-    first = tournament_winner(state.prefer, state.score, arms, rng)
-    return first, likely_loser(state.wins, arms, first, rng)
+    favourite = min(state.last[m], arms.shape[0] - 1)
+    state.last[m] = most_wins_among(state.tournament, state.prefer, arms, favourite, rng)
+    first = arms[state.last[m]]
+    return first, likely_loser(state, arms, first, rng)
 
 
 @kernel
@@ -88,30 +123,29 @@ def join_next(batches: Batches, m: int) -> int:
 
 
 @kernel
-def tournament_winner(prefer: FloatMatrix, score: IntVector, arms: IntVector, rng: Generator) -> int:
-    """Sample theta_ij for all pairs of these arms; return the arm with the most of them above 1/2."""
-    score = score[: arms.shape[0]]
-    for a in range(arms.shape[0]):
-        score[a] = 0
-    for a in range(arms.shape[0]):
-        for b in range(a + 1, arms.shape[0]):
-            if beats(prefer, arms[a], arms[b], rng):
-                score[a] += 1
-            else:
-                score[b] += 1
-    return arms[random_most(score, rng)]
+def likely_loser(state: State, arms: IntVector, first: int, rng: Generator) -> int:
+    """Return the arm, not ``first``, against which its fresh sample is the largest."""
+    levels, row = state.levels, state.tournament.row
+    good, bad, log_mass = state.wins[first], state.wins[:, first], state.log_mass[first]
+    if is_due(levels, first):
+        set_level(levels, first, without(levels.some, list_arms(levels, arms), first), good, bad, 1, log_mass, 1e-6)
+    gather(row, levels.odds[first], arms)
+    count = without(levels.some, toss_coins(levels, row, levels.chance[first], arms, rng), first)
+    if count > 0:
+        return largest_above(levels, first, count, good, bad, 1, rng)
+    count = without(levels.some, list_arms(levels, arms), first)
+    return largest_below(levels, first, count, good, bad, 1, log_mass, -1.0, rng)
 
 
 @kernel
-def likely_loser(wins: IntMatrix, arms: IntVector, first: int, rng: Generator) -> int:
-    """Return the arm i, not ``first``, with the smallest fresh sample theta_i,first."""
-    least, loser = 2.0, first
-    for i in arms:
-        if i != first:
-            theta = beta_draw(float(wins[i, first]), float(wins[first, i]), rng)
-            if theta < least:
-                least, loser = theta, i
-    return loser
+def without(some: IntVector, count: int, first: int) -> int:
+    """Take ``first`` off a list of arms; return how many are left."""
+    left = 0
+    for k in some[:count]:
+        if k != first:
+            some[left] = k
+            left += 1
+    return left
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
@@ -119,10 +153,25 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
     if outcome != 0:
         winner, loser = (first, second) if outcome > 0 else (second, first)
         record_win(state.wins, state.doubts, winner, loser)
-        won = state.wins[winner, loser] - 1
-        duels = won + state.wins[loser, winner] - 1
-        record_posterior(state.prefer, state.log_mass, winner, loser, won, duels)
+        won, lost = state.wins[winner, loser] - 1, state.wins[loser, winner] - 1
+        if state.doubts[loser, winner] > state.turn[0].bonus:
+            state.doubtful[state.turn[0].batch] = 1
+        record_posterior(state.prefer, state.log_mass, winner, loser, won, won + lost)
+        set_odds(state.tournament.odds, state.prefer, winner, loser)
+        record_sample(state.levels, winner, loser, True, won, lost, state.log_mass[winner, loser])
+        record_sample(state.levels, loser, winner, False, lost, won, state.log_mass[winner, loser])
+    now = state.batches.now[0]
+    stage = now.stage
     merge_when_due(state.batches, params.batch, t, rng)
+    if now.stage != stage:
+        look_again(state)
+
+
+@kernel
+def look_again(state: State) -> None:
+    """Take account of other batches, or of another time: what was found out about a batch is outdated."""
+    state.doubtful[:] = 1
+    state.levels.patience[:] = -1
 
 
 def recommend(state: State, params: Params) -> int:
@@ -140,7 +189,7 @@ register(
     limits={"alpha": (0.0, None), "batch": (2, None), "head_start": (1.0, None)},
     assumes="a Condorcet winner, few ties between arms",
     regret="O(K log T) for alpha > 1/2",
-    cost="O(1) in K, O(batch^2) coins, O(batch) Beta draws",
+    cost="O(1) in K, O(batch^2) coins, a few Beta draws",
     cite="li2020mergedts",
     where="Algorithm 1",
 )

@@ -4,17 +4,22 @@ Sui, Zhuang, Burdick, Yue. Multi-dueling Bandits with Dependent Arms. UAI 2017, 
 an approximately linear order of the arms; needs no horizon. Asymptotically no regret; no finite bound is proven.
 
 `self_sparring` compares two arms, `multi_self_sparring` a slate of m. An arm may be sampled more than once: against
-itself it wins and loses. A step costs O(m K) Beta draws.
+itself it wins and loses. A step costs O(m K) coins and few Beta draws.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import thompson_advance, thompson_most
+from ltr_duel.bandits.cardinal import (
+    ThompsonBoxes,
+    thompson_advance,
+    thompson_boxes,
+    thompson_feedback,
+    thompson_most,
+)
 from ltr_duel.bandits.policy import register
 from ltr_duel.core import IntVector, NoParams, SignMatrix
 
@@ -26,10 +31,9 @@ class SlateParams(NamedTuple):
 
 
 class State(NamedTuple):
-    """What Self-Sparring knows about K arms."""
+    """What Self-Sparring knows about K arms: one Thompson box."""
 
-    good: IntVector  # (K,) comparisons won
-    bad: IntVector  # (K,) comparisons lost
+    boxes: ThompsonBoxes
 
 
 class SlateState(State):
@@ -38,32 +42,32 @@ class SlateState(State):
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
     """Uniform priors."""
-    return State(np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64))
+    return State(thompson_boxes(1, n_arms))
 
 
 def slate_init(n_arms: int, horizon: int, params: SlateParams) -> SlateState:
     """Uniform priors."""
-    return SlateState(np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64))
+    return SlateState(thompson_boxes(1, n_arms))
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """Two independent samples."""
-    first = thompson_advance(state.good, state.bad, rng)
-    return first, thompson_advance(state.good, state.bad, rng)
+    first = thompson_advance(state.boxes, 0, rng)
+    return first, thompson_advance(state.boxes, 0, rng)
 
 
 def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """One success, one failure; both for an arm that met itself."""
     winner, loser = (first, second) if outcome > 0 else (second, first)
-    state.good[winner] += 1
-    state.bad[loser] += 1
+    thompson_feedback(state.boxes, 0, winner, 1)
+    thompson_feedback(state.boxes, 0, loser, 0)
 
 
 def slate_select(state: SlateState, params: SlateParams, t: int, slate: IntVector, rng: Generator) -> int:
     """As many independent samples as there are places."""
-    size = min(params.size, state.good.shape[0])
+    size = min(params.size, state.boxes.good.shape[1])
     for place in range(size):
-        slate[place] = thompson_advance(state.good, state.bad, rng)
+        slate[place] = thompson_advance(state.boxes, 0, rng)
     return size
 
 
@@ -74,20 +78,20 @@ def slate_update(
     for a in range(size):
         for b in range(a + 1, size):
             winner, loser = (slate[a], slate[b]) if won[a, b] > 0 else (slate[b], slate[a])
-            state.good[winner] += 1
-            state.bad[loser] += 1
+            thompson_feedback(state.boxes, 0, winner, 1)
+            thompson_feedback(state.boxes, 0, loser, 0)
 
 
 def recommend(state: State, params: Any) -> int:
     """The arm that was compared most often (the paper names none)."""
-    return thompson_most(state.good, state.bad)
+    return thompson_most(state.boxes, 0)
 
 
 register(
     __name__,
     assumes="an approximately linear order of the arms",
     regret="no regret asymptotically",
-    cost="O(K), 2K Beta draws",
+    cost="O(K): 2K coins, a few Beta draws",
     cite="sui2017multidueling",
     where="IndSelfSparring",
 )
@@ -98,7 +102,7 @@ register(
     limits={"size": (2, None)},
     assumes="an approximately linear order of the arms",
     regret="no regret asymptotically",
-    cost="O(size K) Beta draws",
+    cost="O(size K) coins, a few Beta draws",
     cite="sui2017multidueling",
     where="IndSelfSparring",
 )

@@ -5,7 +5,8 @@ Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014
 horizon. The regret is conjectured, not proven, to be that of the two boxes together.
 
 `sparring` has UCB1 boxes, `thompson_sparring` Thompson boxes, `exp3_sparring` Exp3 boxes (for adversarial preferences;
-the mixing rate sqrt(K ln K / max(t, 10^4)) needs no horizon). A step costs O(K) for each box.
+the mixing rate sqrt(K ln K / max(t, 10^4)) needs no horizon). A step costs O(K) for each box; Thompson boxes toss a
+coin for each arm, many at a time, and draw few Beta samples (see `levels`).
 """
 
 from __future__ import annotations
@@ -17,16 +18,19 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.bandits.cardinal import (
+    ThompsonBoxes,
     UcbBoxes,
     exp3_advance,
     thompson_advance,
+    thompson_boxes,
+    thompson_feedback,
     thompson_most,
     ucb_advance,
     ucb_boxes,
     ucb_feedback,
 )
 from ltr_duel.bandits.policy import register
-from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, NoParams, coin, first_most, kernel
+from ltr_duel.core import FloatMatrix, IntVector, NoParams, coin, first_most, kernel
 
 LEFT, RIGHT = 0, 1  # the rows of the two boxes
 
@@ -79,19 +83,18 @@ def right_won(outcome: int, rng: Generator) -> int:
 class ThompsonState(NamedTuple):
     """Two Thompson boxes over K arms, left in row 0 and right in row 1."""
 
-    good: IntMatrix  # (2, K) duels won
-    bad: IntMatrix  # (2, K) duels lost
+    boxes: ThompsonBoxes
 
 
 def thompson_init(n_arms: int, horizon: int, params: NoParams) -> ThompsonState:
     """Uniform priors."""
-    return ThompsonState(np.zeros((2, n_arms), np.int64), np.zeros((2, n_arms), np.int64))
+    return ThompsonState(thompson_boxes(2, n_arms))
 
 
 def thompson_select(state: ThompsonState, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """Draw theta for both boxes, and take the largest of each."""
-    left = thompson_advance(state.good[LEFT], state.bad[LEFT], rng)
-    return left, thompson_advance(state.good[RIGHT], state.bad[RIGHT], rng)
+    """Take the largest sample of each box."""
+    left = thompson_advance(state.boxes, LEFT, rng)
+    return left, thompson_advance(state.boxes, RIGHT, rng)
 
 
 def thompson_update(
@@ -99,15 +102,13 @@ def thompson_update(
 ) -> None:
     """One success and one failure."""
     won = right_won(outcome, rng)
-    state.good[LEFT, first] += 1 - won
-    state.bad[LEFT, first] += won
-    state.good[RIGHT, second] += won
-    state.bad[RIGHT, second] += 1 - won
+    thompson_feedback(state.boxes, LEFT, first, 1 - won)
+    thompson_feedback(state.boxes, RIGHT, second, won)
 
 
 def thompson_recommend(state: ThompsonState, params: NoParams) -> int:
     """The arm that the right box played most."""
-    return thompson_most(state.good[RIGHT], state.bad[RIGHT])
+    return thompson_most(state.boxes, RIGHT)
 
 
 class Exp3Params(NamedTuple):
@@ -175,7 +176,7 @@ register(
     prefix="thompson",
     assumes="utilities behind the preferences",
     regret="conjectured: that of two Thompson samplers",
-    cost="O(K), 2K Beta draws",
+    cost="O(K): 2K coins, a few Beta draws",
     cite="wolfenfeld_dueling,ailon2014reducing",
     where="Algorithm 7",
 )

@@ -1,0 +1,83 @@
+"""The largest of many Beta samples is found with exactly the law of drawing them all, whatever the level."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ltr_duel.bandits.cardinal import thompson_advance, thompson_boxes, thompson_feedback
+from ltr_duel.bandits.levels import chance_above
+from ltr_duel.core.random import stream
+
+BOXES = {  # rewards, and plays without
+    "nothing": ([0] * 6, [0] * 6),
+    "one play each": ([1, 0, 1, 0, 1, 0], [0, 1, 0, 1, 0, 1]),
+    "no failures": ([3, 9, 1, 0], [0, 0, 0, 0]),
+    "no successes": ([0, 0, 0, 0], [3, 9, 1, 0]),
+    "one ahead": ([400, 3, 2, 0, 1], [350, 9, 4, 2, 0]),
+    "close": ([2000, 2040, 1990], [2000, 2000, 2000]),
+    "one alone": ([4], [2]),
+}
+LEVELS = (None, 0.02, 0.3, 0.5, 0.7, 0.98)
+
+
+def box_after(good, bad, level=None):
+    """Return a box that was told of these plays, with the level that it would get now, or a given one."""
+    good, bad = np.array(good), np.array(bad)
+    boxes = thompson_boxes(1, good.size)
+    for k in range(good.size):
+        for reward in np.random.default_rng(k).permutation([1] * good[k] + [0] * bad[k]):
+            thompson_feedback(boxes, 0, k, int(reward))
+    if level is None:
+        boxes.levels.patience[:] = -1
+        thompson_advance(boxes, 0, stream(0, "level"))
+    else:
+        boxes.levels.level[0] = level
+        for k in range(good.size):
+            chance = stats.beta.sf(level, good[k] + 1, bad[k] + 1)
+            boxes.levels.chance[0, k], boxes.levels.odds[0, k] = chance, min(int(chance * 65536), 65535)
+    return boxes
+
+
+def law_of_largest(good, bad):
+    """Pr(arm k has the largest sample), by Gauss-Legendre quadrature in pieces."""
+    laws = [stats.beta(a + 1, b + 1) for a, b in zip(good, bad, strict=True)]
+    cuts = np.unique([0.0, *(law.ppf(q) for law in laws for q in (1e-9, 0.01, 0.5, 0.99, 1 - 1e-9)), 1.0])
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    x = (cuts[:-1, None] + np.diff(cuts)[:, None] * (nodes + 1) / 2).ravel()
+    w = (np.diff(cuts)[:, None] * weights / 2).ravel()
+    below = np.array([law.cdf(x) for law in laws])
+    return np.array([(w * law.pdf(x) * np.delete(below, k, 0).prod(0)).sum() for k, law in enumerate(laws)])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", BOXES)
+def test_a_thompson_box_plays_each_arm_with_the_probability_that_its_sample_is_the_largest(name, level):
+    good, bad = BOXES[name]
+    expected, draws = law_of_largest(good, bad), 4000
+    assert expected.sum() == pytest.approx(1, abs=1e-6)
+    boxes, rng, counts = box_after(good, bad, level), stream(1, name, str(level)), np.zeros(len(good), int)
+    boxes.levels.patience[:] = 10**9  # the level stays
+    for _ in range(draws):
+        counts[thompson_advance(boxes, 0, rng)] += 1
+    for count, p in zip(counts, expected, strict=True):
+        assert stats.binomtest(int(count), draws, min(p, 1.0)).pvalue > 1e-5, (counts, expected * draws)
+
+
+@pytest.mark.parametrize("a, b", [(0, 0), (0, 5), (7, 0), (1, 1), (30, 60), (500, 20), (3000, 3100), (10**6, 10**6)])
+@pytest.mark.parametrize("level", [1e-6, 0.1, 0.33, 0.5, 0.5001, 0.9, 1 - 1e-6])
+def test_the_chance_of_a_sample_above_a_level_is_that_of_the_beta_distribution(a, b, level):
+    log_mass = stats.binom.logpmf(a, a + b, 0.5)
+    assert chance_above(level, a, b, log_mass) == pytest.approx(stats.beta.sf(level, a + 1, b + 1), rel=1e-7, abs=1e-12)
+
+
+@pytest.mark.parametrize("level", [None, 0.2, 0.5, 0.8])
+def test_plays_keep_the_chances_exact(level):
+    boxes, rng = box_after([20, 3, 0], [4, 8, 0], level), np.random.default_rng(0)
+    for k in rng.integers(0, 3, 600).tolist():
+        thompson_feedback(boxes, 0, k, int(rng.random() < 0.6))
+    good, bad, levels = boxes.good[0], boxes.bad[0], boxes.levels
+    assert good.sum() + bad.sum() == 635
+    expected = stats.beta.sf(levels.level[0], good + 1, bad + 1)
+    np.testing.assert_allclose(levels.chance[0], expected, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(levels.odds[0, :3], np.minimum(levels.chance[0] * 65536, 65535).astype(int))
+    assert not levels.odds[0, 3:].any()

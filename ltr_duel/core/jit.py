@@ -18,9 +18,10 @@ from typing import Any, ParamSpec, TypeVar
 
 import numba
 from llvmlite import ir
-from numba.core import boxing, cgutils, pythonapi
+from numba.core import boxing, cgutils, pythonapi, types
 from numba.core.dispatcher import Dispatcher
 from numba.core.types import NumPyRandomGeneratorType
+from numba.core.typing import templates
 from numba.extending import NativeValue, overload
 
 from ltr_duel.core.home import cache_home
@@ -62,8 +63,8 @@ def _borrowing(kind: Any, given: Any, value: Any, call: Any) -> Any:
     numba makes a record of 48 bytes at each call, which holds the Generator until its reference counter lets go of it.
     Kernels are compiled without the counter, so nobody ever would: they borrow the Generator from their caller.
     """
-    types = ir.FunctionType(ir.IntType(1), [given, value.as_pointer()])
-    function = ir.Function(call.builder.module, types, _BORROW)
+    signature = ir.FunctionType(ir.IntType(1), [given, value.as_pointer()])
+    function = ir.Function(call.builder.module, signature, _BORROW)
     function.linkage = "internal"
     function.attributes.add("noinline")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
@@ -258,9 +259,30 @@ def _dispatched(stub: Callable[P, R], inline: str) -> Callable[P, R]:
         return dispatch.find(getattr(args[0], "instance_class", None))
 
     resolve.__signature__ = inspect.signature(stub)  # type: ignore[attr-defined]  # functions have it
-    overload(call, jit_options=KERNEL_FLAGS, inline=inline, strict=False)(resolve)
+    if inline == "always":
+        overload_as_text(call, resolve)
+    else:
+        overload(call, jit_options=KERNEL_FLAGS, inline=inline, strict=False)(resolve)
     call.dispatch = dispatch  # type: ignore[attr-defined]  # where `implement` finds it
     return call
+
+
+def overload_as_text(name: Callable[..., Any], resolve: Callable[..., Any]) -> None:
+    """Let numba put the text of what ``resolve`` returns wherever a kernel calls ``name``.
+
+    That is numba's ``overload(inline="always")``, which compiles the function first, by itself, and throws that away.
+    """
+
+    def build(self: Any, key: Any, args: Any, kws: Any) -> Any:
+        text: Any = numba.njit(**KERNEL_FLAGS)(resolve(*args, **kws))
+        text.get_call_template = lambda args, kws: (None, *text._compiler.fold_argument_types(args, kws), {})
+        self._impl_cache[key] = text, args
+        return text, args
+
+    template = templates.make_overload_template(name, resolve, KERNEL_FLAGS, strict=False, inline="always")
+    template._build_impl = build
+    templates.infer(template)
+    templates.infer_global(name, types.Function(template))
 
 
 def implement(stub: Callable[..., Any], kind: type, function: Callable[..., Any]) -> None:

@@ -1,4 +1,4 @@
-"""Compile policies before anybody waits for them: an installation, or an image of a container, is warm from the start."""
+"""Compile policies before anybody waits for them, so that an installation, or an image of a container, is warm."""
 
 from __future__ import annotations
 

@@ -19,7 +19,6 @@ from typing import Any, ParamSpec, TypeVar
 import numba
 from llvmlite import ir
 from numba.core import boxing, cgutils, pythonapi, types
-from numba.core.dispatcher import Dispatcher
 from numba.core.types import NumPyRandomGeneratorType
 from numba.core.typing import templates
 from numba.extending import NativeValue, overload
@@ -110,7 +109,7 @@ def kernel_for(function: Callable[P, R], *modules: str) -> Callable[P, R]:
     """
     directory = _cache_directory(frozenset({function.__module__, *modules}))
     compiled = _dispatcher(function, directory)
-    if not isinstance(compiled, Dispatcher):  # with NUMBA_DISABLE_JIT
+    if numba.config.DISABLE_JIT:
         return compiled
 
     @functools.cache

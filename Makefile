@@ -19,8 +19,9 @@ test-long: $(READY)  ## Run the tests that take minutes
 mutants: $(READY)  ## Change 200 lines, one at a time, and see that a test fails; about half an hour
 	$(BIN)/python -m tests.mutants
 
-bench: $(READY)  ## Print the speed tables
-	$(BIN)/python -m benchmarks
+bench: $(READY)  ## Measure speed and memory in some ten minutes (or some rows: BENCH='--quick'), and write docs/performance.md
+	$(BIN)/python -m benchmarks $(BENCH)
+	$(BIN)/python -m benchmarks.page
 
 docs: $(READY)  ## Build the site: docs/_build/html/index.html
 	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
@@ -35,7 +36,7 @@ tables: $(READY)  ## Renew the tables of docs/ that list policies, methods, clic
 	$(BIN)/python -m ltr_duel.cli._tables docs
 
 release-check:  ## Build sdist and wheel, and try the wheel alone on each supported Python that is here
-	$(PYTHON) tools/release_check.py $(if $(REQUIRE),--require)
+	$(PYTHON) tools/release_check.py $(if $(REQUIRE),--require) $(if $(QUICK),--quick)
 
 lowest: .lowest/.ready  ## Run the tests with the oldest versions of everything that pyproject.toml allows
 	.lowest/bin/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder -o filterwarnings=default $(TESTS)

@@ -26,6 +26,7 @@ extensions = [
     "api_pages",
     "command_pages",
     "component_pages",
+    "accessible",
     "whole_site",  # after the build: links, anchors, nothing from elsewhere
 ]
 exclude_patterns = ["_build", "_ext", "**/.ipynb_checkpoints"]
@@ -60,6 +61,7 @@ html_theme = "furo"
 html_title = "ltr_duel"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "_static/icon.svg"
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}

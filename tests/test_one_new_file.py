@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+import ltr_duel
+
 ROOT = Path(__file__).resolve().parents[1]
 POLICIES = ("novel_one", "novel_two", "novel_three")
 POLICY = '''
@@ -100,8 +102,9 @@ def example(page: str, marker: str) -> str:
 def copy(tmp_path_factory):
     """Copy what is needed, with seven new files in it; return a function that runs Python there."""
     folder = tmp_path_factory.mktemp("copy")
-    for name in ("ltr_duel", "docs", "tests"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "_build", "generated"))
+    for path in (Path(ltr_duel.__file__).parent, ROOT / "docs", ROOT / "tests"):
+        unwanted = shutil.ignore_patterns("__pycache__", "_build", "generated")
+        shutil.copytree(path, folder / path.name, ignore=unwanted)
     shutil.copy(ROOT / "pyproject.toml", folder)
     package = folder / "ltr_duel"
     pages = {package / "bandits" / "policies" / f"{name}.py": POLICY for name in POLICIES}

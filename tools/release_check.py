@@ -4,7 +4,7 @@
 2. The wheel holds what git knows of the package and nothing else, the sdist all but what serves the repository.
 3. For each Python of the classifiers that this machine has: an empty environment gets the wheel and what it requires,
    `ltr-duel --version --json` and `ltr-duel demo` run in an empty folder, with an empty cache, then a part of the
-   tests, which see the installed package and not the sources.
+   tests, which see the installed package and not the sources. The wheel's extras follow, and with them all tests.
 
 A Python that is not found is named, and with --require it is an error. Needs nothing but Python, git and an index.
 """
@@ -28,8 +28,10 @@ ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 TOOLS = ROOT / ".release"
 OF_THE_REPOSITORY = (".ci/", ".github/")  # not in the sdist
+EXTRAS = "cluster,models,serve"
 TEST_TOOLS = ("pytest>=8.2", "hypothesis>=6.100")
-SMOKE = (
+MORE_TOOLS = ("pytest-xdist>=3.6", "ir-measures>=0.3.3", "skl2onnx>=1.20", "pyyaml>=6.0")
+SMOKE = (  # of every floor that needs no extra
     "tests/cli/test_version.py",
     "tests/cli/test_words.py",
     "tests/clicks",
@@ -47,7 +49,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--require", action="store_true", help="a supported Python that is not found is an error")
     parser.add_argument("--only", metavar="3.X", help="try this Python only")
-    parser.add_argument("tests", nargs="*", default=SMOKE, help="the tests to run (default: a part that takes minutes)")
+    parser.add_argument("--quick", action="store_true", help="leave out what needs extras: a part takes minutes")
+    parser.add_argument("tests", nargs="*", default=["tests"], help="the tests to run with all extras (default: all)")
     asked = parser.parse_args()
     wheel, sdist = build()
     check_contents(wheel, sdist)
@@ -55,7 +58,7 @@ def main() -> int:
     absent = []
     for version in wanted:
         if python := interpreter(version):
-            try_on(version, python, wheel, sdist, asked.tests)
+            try_on(version, python, wheel, sdist, [] if asked.quick else asked.tests)
         else:
             absent.append(version)
             say(f"Python {version}: not found on this machine, so nothing was tried on it")
@@ -124,7 +127,7 @@ def interpreter(version: str) -> Path | None:
 
 
 def try_on(version: str, python: Path, wheel: Path, sdist: Path, tests: list[str]) -> None:
-    """Install the wheel alone, run the demo, then tests."""
+    """Install the wheel alone, run the demo and a part of the tests; then with all extras these tests."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="ltr_duel-") as name:
         folder = Path(name)
@@ -145,7 +148,12 @@ def try_on(version: str, python: Path, wheel: Path, sdist: Path, tests: list[str
         where = run(own, "-c", "import ltr_duel; print(ltr_duel.__file__)", cwd=sources, env=clean, quiet=True).strip()
         if not Path(where).is_relative_to(folder / "env"):
             sys.exit(f"Python {version}: the tests would see {where} and not the wheel")
-        run(own, "-m", "pytest", "-p", "no:cacheprovider", *tests, cwd=sources, env=clean)
+        run(own, "-m", "pytest", "-p", "no:cacheprovider", *SMOKE, cwd=sources, env=clean)
+        if tests:
+            run(own, "-m", "pip", "install", "--quiet", f"{wheel}[{EXTRAS}]", *MORE_TOOLS)
+            say(f"Python {version}: the wheel alone is good; now with its extras")
+            spread = ("-n", "auto", "--maxprocesses=4", "--dist", "loadfile")
+            run(own, "-m", "pytest", "-p", "no:cacheprovider", *spread, *tests, cwd=sources, env=clean)
     say(f"Python {version}: good, after {time.monotonic() - began:.0f} s")
 
 

@@ -1,9 +1,15 @@
-"""A page for each policy and each comparison method, from the registries and the docstrings of their files."""
+"""A page for each component: what its registry knows of it, the docstring of its file, and a picture made by the build.
+
+Policies, comparison methods, click models, corpora and kinds of rankers.
+"""
 
 from __future__ import annotations
 
 import inspect
+import pkgutil
+import re
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +17,17 @@ import curves
 from pages import as_markdown, written
 
 from ltr_duel.bandits import POLICIES
+from ltr_duel.clicks import CLICK_MODELS, ClickFamily
 from ltr_duel.core import Component, Registry
-from ltr_duel.interleaving import METHODS
+from ltr_duel.data import CORPORA, Corpus
+from ltr_duel.interleaving import METHODS, Method
+from ltr_duel.rankers import RANKER_KINDS, RankerKind
 
 _LABELS = {"regret": "guarantee"}
 _POLICY_CURVE = f"""\
 Mean cumulative regret of {curves.RUNS} runs of {curves.HORIZON:,} steps, with the band from the 10th to the 90th
 percentile of the runs, on {curves.ARMS} arms with evenly spaced utilities (Bradley and Terry's model). Light grey: all
-other policies on the same problem. Dotted, where it is in view: the asymptotic lower bound for pairs."""
+other policies on the same problem. Dotted in grey, where it is in view: the asymptotic lower bound for pairs."""
 _METHOD_CURVE = f"""\
 Mean cumulative regret of {{policy}} in {curves.METHOD_RUNS} runs of {curves.METHOD_HORIZON:,} impressions, with the
 band from the 10th to the 90th percentile of the runs, when this method makes the lists and credits the clicks of
@@ -33,19 +42,105 @@ How each makes a list and credits its clicks, what it needs and costs, and what 
 this method. [Comparing rankers](../../methods.md) has them in one table, and says how to write one."""
 
 
-def component_page(component: Component, caption: str) -> str:
-    """Write what the registry and the docstring of its file know of a component."""
-    state: Any = component.state  # type: ignore[attr-defined]  # policies and methods have one, in their own file
-    text = inspect.cleandoc(sys.modules[state.__module__].__doc__ or "")
-    facts = "".join(
-        f"{_LABELS.get(head, head)}\n: {as_markdown(fact)}\n\n" for head, fact in component.facts().items() if fact
-    )
-    cited = "\n\n".join(source.bibtex.strip() for source in component.sources)
+_CLICKS = """\
+The users who are simulated: how likely each clicks on a document and leaves, by its grade.
+[Comparing rankers](../../methods.md#click-models) has them in one table, and says how to write one;
+[what a click model does](../../explanations/click_models.md) has an example, and
+[click logs](../../logs.md#what-are-my-users-like) says how to fit one to users of your own."""
+_CLICKS_CAPTION = """\
+A user who looks at a document of grade g clicks it with probability p(g), and leaves after the click with probability
+s(g); so the next document is looked at with probability 1 - p(g) s(g). Parameters: {parameters}; what they mean is said
+in [comparing rankers](../../methods.md#click-models)."""
+_CLICKS_PICTURE = """\
+Probability that a user looks at each place of a list whose documents all have the same grade, if there are {grades}
+grades."""
+_CORPORA = """\
+The corpora that `ltr-duel data fetch` knows: how large each is, who may have it and how, and how its files are read.
+[Data](../../data.md) has them in one table, and says how to add one."""
+_KINDS = """\
+What may stand behind `--rankers`, or in a list of `rankers_named`, beside the names of features.
+[Rankers](../../rankers.md) says how kinds are mixed, and how one is added."""
+
+
+def cited(component: Component) -> str:
+    """Write what to cite."""
+    entries = "\n\n".join(source.bibtex.strip() for source in component.sources)
+    return f"\n## To cite\n\n```text\n{entries}\n```\n" if entries else ""
+
+
+def listed(facts: Mapping[str, str]) -> str:
+    """Write facts as a list of words and what they mean."""
+    return "".join(f"{head}\n: {as_markdown(fact)}\n\n" for head, fact in facts.items() if fact)
+
+
+def said_by(module: str) -> str:
+    """Return the docstring of a module as Markdown."""
+    return as_markdown(inspect.cleandoc(sys.modules[module].__doc__ or ""))
+
+
+def curve_page(component: Component, caption: str) -> str:
+    """Write what is known of a policy or a method, with its regret curve."""
+    state: Any = component.state  # type: ignore[attr-defined]  # both have one, in their own file
+    facts = {_LABELS.get(head, head): fact for head, fact in component.facts().items()}
     return (
-        f"# {component.name}\n\n{as_markdown(text)}\n\n{facts}\n"
-        f"![Regret of {component.name} against steps, and that of the others]({component.name}.svg)\n\n{caption}\n\n"
-        + (f"## To cite\n\n```text\n{cited}\n```\n" if cited else "")
+        f"# {component.name}\n\n{said_by(state.__module__)}\n\n{listed(facts)}\n"
+        f"![Regret of {component.name} against steps, and that of the others]({component.name}.svg)\n\n{caption}\n"
+        + cited(component)
     )
+
+
+def click_page(family: ClickFamily) -> str:
+    """Write the probabilities of a click model, a table for each number of grades."""
+    tables = ""
+    for grades, (clicks, stops) in sorted(family.tables.items()):
+        rows = "".join(f"| {grade} | {clicks[grade]:g} | {stops[grade]:g} |\n" for grade in range(grades))
+        tables += f"\n| grade, of {grades} | click | leave after it |\n| --- | --- | --- |\n{rows}"
+    return (
+        f"# {family.name}\n\n{_CLICKS_CAPTION.format(parameters=f'`{family.parameters}`')}\n{tables}\n"
+        f"![Probability that a user looks at each place]({family.name}.svg)\n\n"
+        f"{_CLICKS_PICTURE.format(grades=max(family.tables))}\n\n"
+        f"## Where it comes from\n\n{said_by(declared_in(family.name, 'ltr_duel.clicks.models'))}\n\n"
+        f"{listed({'source': family.facts()['source']})}" + cited(family)
+    )
+
+
+def corpus_page(corpus: Corpus) -> str:
+    """Write what is declared of a corpus."""
+    facts = {head: fact for head, fact in corpus.facts().items() if head != "corpus" and fact != "?"}
+    facts |= {
+        "folds": str(corpus.folds) if corpus.folds > 1 else "",
+        "format": f"``{corpus.dialect}``",
+        "read with": f"``{corpus.reading_choices}``" if corpus.reading_choices else "",
+        "how to get it": corpus.obtain,
+    }
+    archives = ""
+    for one in corpus.archives:
+        size, digest = f"{one.size:,}" if one.size else "not known", f"`{one.digest}`" if one.digest else "none"
+        archives += f"| `{one.name}` | {size} | {digest} |\n"
+    return (
+        f"# {corpus.name}\n\n{corpus.title}. {said_by(declared_in(corpus.name, 'ltr_duel.data.corpora.catalogue'))}\n\n"
+        f"{listed(facts)}terms\n: <{corpus.terms_url}>\n\nfetched by\n: `ltr-duel data fetch {corpus.name}`\n"
+        + (f"\n| archive | bytes | published checksum |\n| --- | --- | --- |\n{archives}" if archives else "")
+        + cited(corpus)
+    )
+
+
+def kind_page(kind: RankerKind) -> str:
+    """Write what is known of a kind of ranker."""
+    return (
+        f"# {kind.name}\n\n{said_by(kind.open.__module__)}\n\n"
+        f"For example `ltr-duel rankers evaluate CORPUS --rankers {kind.facts()['written']}`.\n" + cited(kind)
+    )
+
+
+def declared_in(name: str, package: str) -> str:
+    """Return the module of a package that declares a component: by its name, or by what relatives in a loop share."""
+    modules = [f"{package}.{found.name}" for found in pkgutil.iter_modules(sys.modules[package].__path__)]
+    for begin in (name, name.partition("-")[0]):
+        for module in modules:
+            if re.search(rf'"{re.escape(begin)}\b', inspect.getsource(sys.modules[module])):
+                return module
+    raise LookupError(name)
 
 
 def index_page(title: str, about: str, registry: Registry[Any]) -> str:
@@ -57,15 +152,24 @@ def index_page(title: str, about: str, registry: Registry[Any]) -> str:
 def write_pages(app: Any) -> None:
     """Write all pages and draw their curves."""
     folder = Path(app.srcdir) / "generated"
-    for policy in POLICIES:
-        written(folder / "policies" / f"{policy.name}.md", component_page(policy, _POLICY_CURVE))
-    for method in METHODS:
-        caption = _METHOD_CURVE.format(policy="RUCB" if method.pairs else "MDB, a policy for sets,")
-        written(folder / "methods" / f"{method.name}.md", component_page(method, caption))
-    written(folder / "policies" / "index.md", index_page("Each policy", _POLICIES, POLICIES))
-    written(folder / "methods" / "index.md", index_page("Each comparison method", _METHODS, METHODS))
+
+    def pages_of(name: str, title: str, about: str, registry: Registry[Any], page: Callable[[Any], str]) -> None:
+        for component in registry:
+            written(folder / name / f"{component.name}.md", page(component))
+        written(folder / name / "index.md", index_page(title, about, registry))
+
+    def method_page(method: Method) -> str:
+        return curve_page(method, _METHOD_CURVE.format(policy="RUCB" if method.pairs else "MDB, a policy for sets,"))
+
+    pages_of("policies", "Each policy", _POLICIES, POLICIES, lambda policy: curve_page(policy, _POLICY_CURVE))
+    pages_of("methods", "Each comparison method", _METHODS, METHODS, method_page)
+    pages_of("click_models", "Each click model", _CLICKS, CLICK_MODELS, click_page)
+    pages_of("corpora", "Each corpus", _CORPORA, CORPORA, corpus_page)
+    pages_of("kinds_of_rankers", "Each kind of ranker", _KINDS, RANKER_KINDS, kind_page)
     curves.drawn(folder / "policies", curves.policy_runs)
     curves.drawn(folder / "methods", curves.method_runs)
+    for family in CLICK_MODELS:
+        curves.draw_attention(family, folder / "click_models" / f"{family.name}.svg")
 
 
 def setup(app: Any) -> dict[str, bool]:

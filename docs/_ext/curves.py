@@ -1,4 +1,7 @@
-"""The small regret curves of the reference: all policies and all methods in two simulations, one picture for each."""
+"""The small pictures of the reference, one for each component.
+
+Regret of all policies and of all methods, in two simulations; of click models how far down a list users look.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,9 @@ from matplotlib.figure import Figure
 
 import ltr_duel
 from ltr_duel import Live, PreferenceMatrix, estimate_preferences, feature_rankers, plot_regret, simulate
-from ltr_duel.analysis import save_figure
+from ltr_duel.analysis import COLOURS, DASHES, save_figure
 from ltr_duel.bandits import POLICIES
+from ltr_duel.clicks import ClickFamily, click_model
 from ltr_duel.data import make_corpus
 from ltr_duel.interleaving import METHODS
 from ltr_duel.simulation import averaged
@@ -50,6 +54,20 @@ def draw(frame: pd.DataFrame, name: str, path: Path) -> None:
     for _, other in means.groupby("policy"):
         ax.plot(other["t"], other["mean"], color=_OTHERS, lw=0.8, zorder=1)
     plot_regret(frame[frame["policy"] == name], ax, legend=False)
+    save_figure(ax, path)
+
+
+def draw_attention(family: ClickFamily, path: Path) -> None:
+    """Draw the probability that a user looks at each place of a list of one grade, a line for each grade."""
+    grades, places = max(family.tables), np.arange(1, 11)
+    model = click_model(family, grades)
+    ax = Figure(figsize=(5.4, 2.8), dpi=150, layout="constrained").add_subplot()
+    for grade in range(grades):
+        look = {"color": COLOURS[grade], "linestyle": DASHES[grade], "marker": "o^sDv"[grade], "markersize": 3}
+        ax.plot(places, model.examination([grade] * len(places)), label=f"grade {grade}", **look)
+    ax.set(xlabel="place", ylabel="looked at with probability", xticks=places, ylim=(-0.03, 1.03))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     save_figure(ax, path)
 
 

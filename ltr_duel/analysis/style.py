@@ -24,8 +24,9 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 Dash = str | tuple[int, tuple[int, ...]]
 DASHES: tuple[Dash, ...] = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
-# The places of known policies, so that those that meet in the papers' figures differ in colour: seven to a row, a row
-# for each kind of dash, and relatives in a column. Any other policy takes a free place by the hash of its name.
+# The places of known policies, so that those that meet in the papers' figures differ in colour: seven to a row, and
+# relatives in a column. Dashes change from place to place too: colours of a row that print as the same grey differ in
+# them. Any other policy takes a free place by the hash of its name.
 _POLICIES = (
     "mdb", "rucb", "rmed1", "merge_rucb", "savage", "beat_the_mean", "interleaved_filter",
     "sparring", "double_thompson", "thompson_sparring", "rcs", "improved_doubler", "thompson_doubler", "doubler",
@@ -116,7 +117,8 @@ def _look(place: int) -> Look:
 @functools.cache
 def _looks() -> list[Look]:
     """Return colours x dashes, without a marker and then with each."""
-    plain = [Look(colour, dash) for dash in DASHES for colour in COLOURS]
+    places = range(len(COLOURS) * len(DASHES))  # seven and five: no pair comes twice
+    plain = [Look(COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)]) for place in places]
     marked = [look._replace(marker=marker, markevery=0.1) for marker in MARKERS for look in plain]
     return [*plain, *marked]
 

@@ -24,8 +24,7 @@ class Progress:
         self._total, self._known, self._done, self._duels = total, known, 0, 0
         self._began = time.monotonic()
         self._line = PlainLine()
-        self._bar = progress_bar(total=total, unit="run", bar_format="{l_bar}{bar}| {postfix}")
-        self._show()
+        self._bar = progress_bar(total=total, initial=known, unit="run", bar_format=self._drawn())
 
     def already_done(self, runs: int) -> None:
         """Count runs that another process did."""
@@ -56,10 +55,14 @@ class Progress:
         self._show()
         self._bar.close()
 
+    def _drawn(self) -> str:
+        """Return how the bar is drawn: the sentence is part of it, as a {postfix} of tqdm begins with ", "."""
+        return f"{{l_bar}}{{bar}}| {self.sentence()}"
+
     def _show(self) -> None:
         if not self._bar.disable:
             self._bar.n = self._known + self._done
-            self._bar.set_postfix_str(self.sentence(), refresh=False)
+            self._bar.bar_format = self._drawn()
             self._bar.refresh()
 
 

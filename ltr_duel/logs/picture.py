@@ -8,12 +8,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-from ltr_duel.analysis import COLOURS, legend_beside, prepared_axes
+from ltr_duel.analysis import COLOURS, DASHES, legend_beside, prepared_axes
 from ltr_duel.logs.clusters import reach
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.sequential import confidence_sequence
 
 _MOST = 4  # pairs in a picture
+_DASHES = [dash for dash in DASHES if dash != ":"]  # the edges are dotted
 _DATES = 4e9  # later times are no seconds since 1970
 
 
@@ -64,7 +65,7 @@ def plot_comparison(
         always = confidence_sequence(*sums, confidence=confidence, tests=found.tests)
         first, second = (found.names[k] for k in found.pairs[pair])
         colour = COLOURS[place]
-        ax.plot(at, mean, color=colour, lw=1.6, label=f"{first} against {second}")  # type: ignore[arg-type]
+        ax.plot(at, mean, color=colour, ls=_DASHES[place], lw=1.6, label=f"{first} against {second}")  # type: ignore[arg-type]
         ax.fill_between(at, np.clip(mean - half, -1, 1), np.clip(mean + half, -1, 1), color=colour, alpha=0.25, lw=0)  # type: ignore[arg-type]
         for edge in (always.low, always.high):
             ax.plot(at, edge, color=colour, lw=0.9, ls=":")  # type: ignore[arg-type]

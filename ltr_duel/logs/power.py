@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
-from ltr_duel.analysis import COLOURS, legend_beside, prepared_axes
+from ltr_duel.analysis import COLOURS, DASHES, legend_beside, prepared_axes
 from ltr_duel.core import FloatVector, InputError, require_between, stream
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.sequential import TUNED_AT, Bets
@@ -296,7 +296,8 @@ def plot_plans(plans: Sequence[ImpressionPlan], ax: Axes | None = None) -> Axes:
             ("sequential_power", "sequential test, with the power"),
         )
     ):
-        ax.plot(effects, [getattr(plan, name) for plan in ordered], color=COLOURS[place], marker="o", ms=3, label=label)
+        look = {"color": COLOURS[place], "linestyle": DASHES[place]}
+        ax.plot(effects, [getattr(plan, name) for plan in ordered], marker="o", ms=3, label=label, **look)
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel("effect (mean outcome)")

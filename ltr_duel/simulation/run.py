@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits import POLICIES, Policy, Run, new_recorder
+from ltr_duel.bandits import POLICIES, Policy, Run, new_recorder, require_room
 from ltr_duel.core import (
     Configured,
     InputError,
@@ -24,7 +24,8 @@ from ltr_duel.core import (
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import FromMatrix, OracleSource
 from ltr_duel.simulation.regret import places
-from ltr_duel.simulation.result import Results, RunKey, RunResult
+from ltr_duel.simulation.results import Results
+from ltr_duel.simulation.run_result import RunKey, RunResult
 
 _LONGEST = 10**15  # pulls of 2 T must fit in 64 bits with room to spare
 _DENSEST = 10_000  # checkpoints per decade
@@ -74,8 +75,8 @@ def simulate(
     Raises
     ------
     InputError
-        For an unknown policy or parameter, numbers out of range, a policy that the oracle is not for, or a preference
-        matrix of other rankers. Nothing has run then.
+        For an unknown policy or parameter, numbers out of range, a policy that the oracle is not for, a preference
+        matrix of other rankers, or more of them than there is memory for. Nothing has run then.
     PolicyError
         If a policy cannot be compiled.
 
@@ -112,6 +113,10 @@ def simulate(
     repetitions = require_whole("the number of repetitions", repetitions, 1, _MOST_REPETITIONS)
     seed, jobs = checked_seed(seed), checked_jobs(jobs)
 
+    at_once = min(jobs, repetitions * len(wanted))
+    in_sweeps = bool(getattr(oracle, "in_sweeps", False))
+    for one in wanted:
+        require_room(one.component, one.params, len(matrix), horizon=horizon, in_sweeps=in_sweeps, runs=at_once)
     place = places(matrix)
     tasks = [
         _Task(

@@ -7,7 +7,8 @@ import pytest
 
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.simulation.regret import cumulative_regret, loss_per_arm
-from ltr_duel.simulation.result import Results, RunKey, RunResult
+from ltr_duel.simulation.results import Results
+from ltr_duel.simulation.run_result import RunKey, RunResult
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
 P = PreferenceMatrix(np.array([[0.5, 0.6, 0.8], [0.4, 0.5, 0.7], [0.2, 0.3, 0.5]]), ("a", "b", "c"))

@@ -12,7 +12,7 @@ from ltr_duel.core.jit import interpreted
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.regret import REGRETS, loss_per_arm, places
-from ltr_duel.simulation.result import Results
+from ltr_duel.simulation.results import Results
 from ltr_duel.simulation.run import run_streams, simulate
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 

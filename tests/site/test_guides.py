@@ -1,7 +1,6 @@
-"""The commands of the guides run as printed, page by page, on real feature files if at hand.
+"""The guides run as printed, page by page, on real feature files if at hand: commands, and Python texts.
 
-Their Python texts are run by the tests of their subject (`tests/rankers/test_recipes.py`, `tests/interleaving`,
-...), and the README by `tests/cli/test_readme.py`.
+What no test runs as printed is named here with a reason, for all pages.
 """
 
 from __future__ import annotations
@@ -16,44 +15,89 @@ import pytest
 
 from ltr_duel.bandits import POLICIES
 from ltr_duel.cli.main import cli
+from ltr_duel.clicks import CLICK_MODELS
 from ltr_duel.core import plugins
-from ltr_duel.data import load_dataset
+from ltr_duel.data import CORPORA, load_dataset, make_corpus, write_svmlight
 from ltr_duel.interleaving import METHODS
 from ltr_duel.logs import simulate_log
 from ltr_duel.rankers import feature_rankers
-from tests.site.snippets import DOCS, run_command
+from tests.site.snippets import DOCS, blocks, run_command
 
 ROOT = DOCS.parent
-PAGES = tuple(f"docs/{name}.md" for name in ("experiments", "logs", "methods", "policies", "preferences", "rankers"))
-ELSEWHERE = {  # commands that a page of a test cannot run as printed, and who runs them
-    "ltr-duel sensitivity MQ2008/Fold1 --plugin": "a method in plain Python takes many minutes: tests/cli",
-    "ltr-duel serve": "it does not end: tests/serve",
-    "ltr-duel replay": "it needs a service: tests/serve",
-    "ltr-duel live": "it needs the store of an experiment: tests/live",
-    "ltr-duel reproduce": "it takes many minutes: tests/papers",
-    "ltr-duel advise": "it takes many minutes: tests/advice",
-    "ltr-duel data fetch": "it needs an archive that is not free: tests/data_scripts",
-    "ltr-duel logs weigh": "it needs a log of rankers of that name: tests/logs",
-    "ltr-duel run study.toml": "the file is the reader's: the tutorial of a study",
-    "ltr-duel demo --data qrels": "as below with a million steps: tests/rankers",
+WHOLE = {  # pages of which all is run, and by whom
+    "README.md": "tests/cli/test_readme.py",
+    **{f"docs/{page}": "tests/site/test_snippets.py" for page in ("howto.md", "gallery.md")},
+    **{
+        page.relative_to(ROOT).as_posix(): "tests/site/test_snippets.py"
+        for folder in ("tutorials", "explanations", "notebooks")
+        for page in (DOCS / folder).glob("*.md")
+    },
 }
+PAGES = tuple(
+    f"docs/{name}.md"
+    for name in ("cluster", "data", "experiments", "live", "logs", "methods", "policies", "preferences", "rankers")
+)
+ELSEWHERE = {  # how the texts begin that are not run from their page as printed, and why, or who runs them
+    # Python
+    '"""The arm with the best win rate against a random one."""': "a plug-in file: tests/cli/test_plugin_files.py",
+    "from typing import NamedTuple": "a plug-in file: tests/cli/test_plugin_files.py",
+    "from collections import defaultdict": "it needs runs of two months: tests/interleaving/test_plain.py",
+    "import lightgbm": "a recipe: tests/rankers/test_recipes.py",
+    "from ltr_duel import estimate_preferences\nfrom ltr_duel.rankers": "a recipe: tests/rankers/test_recipes.py",
+    "from ltr_duel.rankers import evaluate_rankers, pool_runs": "a recipe: tests/rankers/test_recipes.py",
+    "from ltr_duel.advice import advise": "it takes many minutes: tests/advice",
+    # what takes long
+    "ltr-duel advise MQ2008/Fold1 --rankers features:1,5,23,40": "it takes many minutes: README, tests/advice",
+    "ltr-duel demo --data qrels": "as the line above it with a million steps: tests/rankers",
+    "ltr-duel distortion WEB30K": "it takes many minutes: tests/simulation/test_distortion.py",
+    "ltr-duel reproduce": "it takes hours: tests/papers",
+    "ltr-duel sensitivity WEB30K": "it takes many minutes: tests/simulation/test_sensitivity.py",
+    # what needs something that a test cannot have
+    "ltr-duel data fetch mslr-web10k --a": "it needs an archive that is not free: tests/data_scripts",
+    "ltr-duel data fetch istella-s": "it downloads an archive that is not free: tests/data_scripts",
+    "ltr-duel data info corpora/MSLR-WEB10K": "it needs a corpus that is not free: tests/data",
+    "ltr-duel logs weigh": "it needs a log of rankers of that name: tests/logs",
+    "ltr-duel replay": "it needs a service: tests/replay",
+    "ltr-duel run mine.toml --out mine --backend dask": "it needs that machine: tests/experiment/test_cluster.py",
+    "ltr-duel run study.toml": "the file is the reader's: docs/tutorials/study_on_a_cluster.md",
+    "ltr-duel serve": "it does not end: tests/serve",
+    "ltr-duel status /shared": "it needs that folder: tests/experiment/test_cluster.py",
+    "dask ": "it needs these machines: tests/experiment/test_cluster.py",
+    "export ": "settings of a cluster: tests/experiment/test_cluster.py",
+    "sbatch ": "it needs Slurm: tests/experiment/test_cluster.py",
+    'eval "$(_LTR_DUEL_COMPLETE': "it is for a shell at work: tests/cli/test_words.py",
+    # what sets up, or tests
+    "make ": "a target of the Makefile",
+    "pip install": "it asks an index: tools/release_check.py",
+    "python -m venv": "it asks an index: tools/release_check.py",
+    "python -m pytest": "a test",
+    "python docs/search_page": "it does not end: tests/serve/test_search_page.py",
+    "ltr-duel demo --out demo": "tools/release_check.py, and tests/cli",
+}
+_PROGRAM = re.compile(r"(?:\$ )?((?:ltr-duel [^:]|python |pip |dask |sbatch |export |make |eval ).*)")
 
 
-def commands_of(page):
-    """Yield the commands of a page's blocks that are not Python, with continued lines joined."""
-    for kind, text in re.findall(r"^```(.*?)\n(.*?)^```$", (ROOT / page).read_text(encoding="utf-8"), re.M | re.S):
-        if kind not in ("", "console"):
-            continue
-        for line in re.sub(r"\\\n\s*", "", text).splitlines():
-            found = re.match(r"(?:\$ )?(ltr-duel [^:].*)", line)
-            if found and not line.startswith("ltr-duel: "):
-                yield found[1].partition("  #")[0].partition("   ")[0].strip()
+def steps_of(page):
+    """Yield all that can be run of a page, in its order: files that it shows, Python texts, commands."""
+    for block in blocks(ROOT / page):
+        if block.file:
+            yield "file", (block.file, block.text)
+        elif block.kind == "python":
+            yield "python", block.text
+        elif block.kind in ("", "console", "sh"):
+            for line in re.sub(r"\\\n\s*", "", block.text).splitlines():
+                if found := _PROGRAM.match(line):
+                    yield "command", found[1].partition("  #")[0].partition("   ")[0].strip()
+
+
+def said_why(text):
+    """Return why a text is not run from its page, or None."""
+    return next((why for begin, why in ELSEWHERE.items() if text.startswith(begin)), None)
 
 
 def example(page, marker):
     """Return the Python text of a page that holds a marker."""
-    blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.S)
-    return next(block for block in blocks if marker in block)
+    return next(block.text for block in blocks(page) if marker in block.text)
 
 
 @pytest.fixture
@@ -63,7 +107,7 @@ def desk(tmp_path, monkeypatch, real_data):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LTR_DUEL_PROGRESS", "0")
     monkeypatch.setattr(plugins, "_loaded", {})
-    known = {registry: set(registry.names()) for registry in (POLICIES, METHODS)}
+    known = {registry: set(registry.names()) for registry in (POLICIES, METHODS, CLICK_MODELS, CORPORA)}
     for name, target in {"MQ2008": real_data / "MQ2008", "experiments": ROOT / "experiments"}.items():
         (tmp_path / name).symlink_to(target)
     corpus = load_dataset("MQ2008/Fold1")
@@ -77,13 +121,20 @@ def desk(tmp_path, monkeypatch, real_data):
             judged.append(f"{name} 0 {corpus.doc_ids[row]} {corpus.relevance[row]}\n")
     Path("qrels.txt").write_text("".join(judged))
     Path("dense.trec").write_text("".join(run))
-    for name in ("new.trec.gz", "bm25.trec.gz"):
+    Path("bm25.run").write_text("".join(run))
+    for name in ("new.trec.gz", "bm25.trec.gz", "mine.run.gz"):
         Path(name).write_bytes(gzip.compress("".join(run).encode()))
     rankings = feature_rankers(corpus, features=list(corpus.feature_names[:2]))
     for name in ("clicks.jsonl", "clicks.parquet"):
         simulate_log(name, rankings, pairs="team_draft", horizon=2000, users=300)
     Path("mine.py").write_text(example("policies.md", "def select"))
-    Path("coin_flip.py").write_text(example("methods.md", "Coin flips"))
+    Path("mine.toml").write_text(example("tutorials/study_on_a_cluster.md", "a small study"))
+    Path("keys").write_text("2026 " + 32 * "5a")
+    for fold in range(1, 6):
+        Path(f"MSLR-WEB10K/Fold{fold}").mkdir(parents=True)
+        for part, seed in {"train": 0, "vali": (fold - 2) % 5 + 1, "test": fold}.items():
+            corpus = make_corpus(queries=3, documents=4, features=136, seed=seed)
+            write_svmlight(corpus, f"MSLR-WEB10K/Fold{fold}/{part}.txt")
     assert (
         run_command(shlex.split("ltr-duel prefs estimate MQ2008/Fold1 --comparisons 100 --out mq2008.parquet")[1:])[0]
         == 0
@@ -94,19 +145,43 @@ def desk(tmp_path, monkeypatch, real_data):
             registry.remove(name)
 
 
+def as_a_shell(word):
+    """Return the files that a pattern stands for, or the word."""
+    return sorted(map(str, Path().glob(word))) if "*" in word else [word]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("page", PAGES)
-def test_the_commands_of_a_guide_run_as_printed(page, desk):
+def test_a_guide_runs_as_printed(page, desk, capsys):
     if page == "docs/preferences.md":
         (desk / "mq2008.parquet").unlink()  # its first command makes it
-    done = 0
-    for command in commands_of(page):
-        if any(command.startswith(words) for words in ELSEWHERE):
+    names, done = {"__name__": "__main__"}, 0
+    for kind, step in steps_of(page):
+        if kind == "file":
+            Path(step[0]).write_text(step[1], encoding="utf-8")
             continue
-        code, printed = run_command(shlex.split(command)[1:])
-        assert code == 0, f"{page}: {command}\n{printed}"
+        if said_why(step):
+            continue
+        if kind == "python":
+            exec(compile(step, page, "exec"), names)
+        else:
+            code, printed = run_command([word for one in shlex.split(step)[1:] for word in as_a_shell(one)])
+            assert code == 0, f"{page}: {step}\n{printed}"
         done += 1
     assert done >= 2
+
+
+def test_what_no_test_runs_as_printed_is_named_with_a_reason():
+    pages = [*(page.name for page in ROOT.glob("*.md")), *(f"docs/{page.name}" for page in DOCS.glob("*.md")), *WHOLE]
+    unused = set(ELSEWHERE)
+    for page in dict.fromkeys(pages):
+        for kind, step in steps_of(page):
+            why = said_why(step) if kind != "file" else None
+            unused -= {begin for begin in ELSEWHERE if kind != "file" and step.startswith(begin)}
+            shell = kind == "command" and not step.startswith("ltr-duel ")
+            run = page in PAGES or (page in WHOLE and not shell)
+            assert kind == "file" or why or run, f"{page}: nobody runs\n{step}"
+    assert not unused, "no page prints these"
 
 
 def options_of(words):
@@ -121,7 +196,8 @@ def options_of(words):
 
 def test_every_command_that_a_page_prints_exists_with_its_options():
     pages = [page for page in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")] if "generated" not in page.parts]
-    printed = {command for page in pages for command in commands_of(page.relative_to(ROOT))}
+    printed = {step for page in pages for kind, step in steps_of(page.relative_to(ROOT)) if kind == "command"}
+    printed = {command for command in printed if command.startswith("ltr-duel ")}
     assert len(printed) > 60
     for command in sorted(printed):
         words = shlex.split(command)[1:]

@@ -32,7 +32,7 @@ def curves(frame: pd.DataFrame, about: Mapping[str, Any], *, line: str = "item")
         error = 2 * mine["standard_error"].fillna(0.0) if "standard_error" in mine else None
         ax.errorbar(
             mine[col.RANKERS], mine["value"], yerr=error, label=str(item), color=COLOURS[place % len(COLOURS)],
-            ls=DASHES[place // len(COLOURS) % len(DASHES)], marker="o", ms=3, lw=1.6, elinewidth=1,
+            ls=DASHES[place % len(DASHES)], marker="o", ms=3, lw=1.6, elinewidth=1,
         )  # fmt: skip
     ax.set(xlabel="number of rankers K", ylabel="value")
     head(ax, Panel("", "", source_of(frame, about), frame))

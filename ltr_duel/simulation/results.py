@@ -1,11 +1,9 @@
-"""What simulations leave behind: one run, and the tidy table of many."""
+"""What a study leaves behind: the runs of many policies, the matrix they are measured by, and their tidy table."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +18,8 @@ from ltr_duel.core import (
     RECOMMENDED,
     REGRET,
     REPETITION,
-    FloatMatrix,
     FloatVector,
     InputError,
-    IntMatrix,
-    IntVector,
     T,
     as_names,
     as_path,
@@ -38,120 +33,10 @@ from ltr_duel.core import (
 )
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.regret import DEFAULT_REGRETS, MEASURED, REGRETS, cumulative_regret, loss_per_arm
+from ltr_duel.simulation.run_result import RunResult
 from ltr_duel.simulation.statistics import final_rows, identification_time, with_correct
 
 _TOGETHER = 256  # runs whose regret is computed at once
-
-
-@dataclass(frozen=True)
-class RunKey:
-    """Everything that determines a run. Its digest names it.
-
-    Parameters
-    ----------
-    oracle : dict
-        What determines the law of the answers, as JSON.
-    policy : str
-    params : dict
-    horizon, repetition, seed : int
-    checkpoints_per_decade : int
-    measured_by : str
-        Digest of the preference matrix that says which arm of a slate is the better one, where that is not the
-        oracle's own.
-    source : str
-        SHA-256 of the file that defines the policy, where that is not this package.
-
-    Examples
-    --------
-    >>> key = RunKey({"oracle": "matrix"}, "rucb", {"alpha": 0.51}, horizon=100, repetition=0, seed=1)
-    >>> key.configuration, len(key.digest)
-    ('rucb:{"alpha": 0.51}', 64)
-    """
-
-    oracle: dict[str, Any] = field(repr=False)
-    policy: str
-    params: dict[str, Any]
-    horizon: int
-    repetition: int
-    seed: int
-    checkpoints_per_decade: int = 20
-    measured_by: str = ""
-    source: str = ""
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the key as canonical JSON."""
-        return hashlib.sha256(json.dumps(self.__dict__, sort_keys=True).encode()).hexdigest()
-
-    @property
-    def configuration(self) -> str:
-        """The policy with all its parameters, in one canonical form however the user wrote it."""
-        return f"{self.policy}:{json.dumps(self.params, sort_keys=True)}"
-
-
-@dataclass(frozen=True, eq=False)
-class RunResult:
-    """One run. C checkpoints, K arms.
-
-    Parameters
-    ----------
-    key : RunKey
-    label : str
-        How the user named the policy.
-    checkpoints : ndarray of int64, shape (C,)
-    pulls : ndarray of int64, shape (C, K)
-        How often each arm was compared up to the checkpoint; an arm against itself counts twice.
-    exposure : ndarray of float64, shape (C, K)
-        Impressions each arm had; a row adds up to t.
-    recommended : ndarray of int64, shape (C,)
-        The arm that the policy would choose if it had to stop.
-    decisions : int
-        Steps in which the policy was asked; the others were jumped over.
-    best, worst : ndarray of int64, shape (C, K), optional
-        Steps in which the arm was the best, and the worst, of those compared. Strong and weak regret need them.
-
-    Examples
-    --------
-    >>> from ltr_duel.preferences import synthetic_preferences
-    >>> from ltr_duel.simulation import simulate
-    >>> results = simulate(synthetic_preferences("arithmetic"), "rucb", horizon=100, repetitions=2, jobs=1)
-    >>> run = results.runs[0]
-    >>> int(run.checkpoints[-1]), int(run.pulls[-1].sum()), run.exposure[-1].sum()
-    (100, 200, np.float64(100.0))
-    """
-
-    key: RunKey
-    label: str
-    checkpoints: IntVector
-    pulls: IntMatrix
-    exposure: FloatMatrix
-    recommended: IntVector
-    decisions: int
-    best: IntMatrix | None = None
-    worst: IntMatrix | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("checkpoints", "pulls", "exposure", "recommended", "best", "worst"):
-            given = getattr(self, name)
-            if given is not None:
-                object.__setattr__(self, name, frozen(given))
-
-    def regret(self, matrix: PreferenceMatrix, name: str, values: FloatVector | None = None) -> FloatVector:
-        """Return the cumulative regret at each checkpoint, shape (C,); NaN where it is not defined.
-
-        Parameters
-        ----------
-        matrix : PreferenceMatrix
-        name : str
-            One of `ltr_duel.simulation.regret.REGRETS`.
-        values : ndarray of float64, shape (K,), optional
-            Utilities or NDCG of the arms, for the regrets of these names.
-        """
-        require_one_of("regret", name, REGRETS)
-        counts = getattr(self, REGRETS[name].counts)
-        if counts is None:
-            return np.full(len(self.checkpoints), np.nan)
-        return cumulative_regret(counts, loss_per_arm(matrix, REGRETS[name].loss, values))
 
 
 class Results:

@@ -1,0 +1,48 @@
+"""What the theme and others leave out for readers who use a keyboard or a screen reader: put into the built pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+_MENDED = {
+    # lists of pages in the menu: a heading has a level
+    '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
+    # two landmarks of one kind: each has a name
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Pages">',
+    '<aside class="toc-drawer">': '<aside class="toc-drawer" aria-label="On this page">',
+    # what scrolls by itself can be reached, and so scrolled, by keyboard
+    "<pre>": '<pre tabindex="0">',
+    '<div class="table-wrapper ': '<div tabindex="0" class="table-wrapper ',
+    '<div class="output text_html">': '<div tabindex="0" class="output text_html">',
+    # the words on it are its name
+    '<summary aria-label="Toggle hidden content">': "<summary>",
+    # the corner of a table of pandas names nothing
+    "<th></th>": "<td></td>",
+    # the page of results has none
+    '<div id="search-results"></div>': '<h1>Search</h1>\n<div id="search-results"></div>',
+}
+
+
+def mended(page: str) -> str:
+    """Return the text of a page with what it lacked; a page that was mended before stays as it is."""
+    if "<h1>Search</h1>" in page:
+        return page
+    for found, wanted in _MENDED.items():
+        page = page.replace(found, wanted)
+    return page
+
+
+def mend_all(app: Any, error: Exception | None) -> None:
+    """Mend all pages of the site."""
+    if error is None and app.builder.format == "html":
+        for path in Path(app.outdir).rglob("*.html"):
+            page = path.read_text(encoding="utf-8")
+            if (better := mended(page)) != page:
+                path.write_text(better, encoding="utf-8")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Look after the build."""
+    app.connect("build-finished", mend_all, priority=800)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

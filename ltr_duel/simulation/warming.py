@@ -10,7 +10,7 @@ from ltr_duel.bandits import POLICIES
 from ltr_duel.core import checked_jobs, progress_bar
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import FromMatrix
-from ltr_duel.simulation.result import RunKey
+from ltr_duel.simulation.run_result import RunKey
 from ltr_duel.simulation.run import checkpoints, run_once
 
 

@@ -115,7 +115,9 @@ def kernel_for(function: Callable[P, R], *modules: str) -> Callable[P, R]:
     @functools.cache
     def called() -> Any:
         """Return the same for other kernels: without an entrance from Python, a fifth of the time of compiling."""
-        return _dispatcher(function, directory and f"{directory}/called", no_cpython_wrapper=True)
+        inner = _dispatcher(function, directory and f"{directory}/called", no_cpython_wrapper=True)
+        inner._compiling_counter = compiled._compiling_counter  # by which numba knows a function that calls itself
+        return inner
 
     whole = compiled._compiler.compile
 
@@ -123,7 +125,14 @@ def kernel_for(function: Callable[P, R], *modules: str) -> Callable[P, R]:
         """Compile for Python: an entrance to what other kernels call, if that is there; else the whole in one."""
         inner = called()
         there = args in inner.overloads or inner._cache.load_overload(args, inner.targetctx) is not None
-        return _entrance(function, inner)._compiler.compile(args, returned) if there else whole(args, returned)
+        if not there:
+            return whole(args, returned)
+        shared = inner._compiling_counter
+        inner._compiling_counter = type(shared)()  # for the entrance it is another function
+        try:
+            return _entrance(function, inner)._compiler.compile(args, returned)
+        finally:
+            inner._compiling_counter = shared
 
     compiled._compiler.compile = compile_entrance
     compiled.get_call_template = lambda args, kws: called().get_call_template(args, kws)

@@ -50,21 +50,26 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 # What takes longest comes first: a process that begins with it last lets the others wait.
 LONGEST = (
-    "test_one_new_file.py",
     "bandits/test_check.py",
     "test_public_api.py",
+    "experiment/test_faults.py",
     "simulation/test_sweeps.py",
-    "bandits/test_literal.py",
-    "simulation/test_simulate.py",
-    "site/test_notebooks.py",
-    "cli/test_road.py",
-    "serve/test_process.py",
+    "logs/test_coverage.py",
     "papers/test_reproduce.py",
-    "papers/test_measures_on_corpora.py",
-    "experiment/test_cluster.py",
-    "clicks/test_fitted.py",
+    "interleaving/test_check.py",
+    "preferences/test_truth.py",
+    "rankers/test_recipes.py",
+    "papers/test_reproduce_papers.py",
+    "preferences/test_blocks.py",
+    "cli/test_plugin_files.py",
     "interleaving/test_enumeration.py",
-    "advice/test_advise.py",
+    "cli/test_road.py",
+    "interleaving/test_plain.py",
+    "test_one_new_file.py",
+    "bandits/test_literal.py",
+    "papers/test_pages.py",
+    "papers/test_figures.py",
+    "experiment/test_determinism.py",
 )
 
 

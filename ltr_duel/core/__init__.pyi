@@ -5,7 +5,6 @@ from .arguments import as_names as as_names
 from .arguments import as_numbers as as_numbers
 from .arguments import as_path as as_path
 from .arguments import require_type as require_type
-from .arrays import FloatCube as FloatCube
 from .arrays import FloatMatrix as FloatMatrix
 from .arrays import FloatVector as FloatVector
 from .arrays import IntMatrix as IntMatrix
@@ -13,6 +12,7 @@ from .arrays import IntVector as IntVector
 from .arrays import MarkMatrix as MarkMatrix
 from .arrays import MarkVector as MarkVector
 from .arrays import SignMatrix as SignMatrix
+from .arrays import SignVector as SignVector
 from .arrays import SmallIntMatrix as SmallIntMatrix
 from .arrays import SmallIntVector as SmallIntVector
 from .arrays import as_writable as as_writable
@@ -110,7 +110,11 @@ from .random import shuffle as shuffle
 from .random import stream as stream
 from .references import Reference as Reference
 from .references import reference_of as reference_of
+from .simd import AT_ONCE as AT_ONCE
 from .simd import INLINED as INLINED
+from .simd import SMALL_AT_ONCE as SMALL_AT_ONCE
+from .simd import count_below as count_below
+from .simd import count_reaching as count_reaching
 from .simd import inlined as inlined
 from .simd import larger as larger
 from .simd import load_word as load_word

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 FloatVector: TypeAlias = NDArray[np.float64]
 FloatMatrix: TypeAlias = NDArray[np.float64]
-FloatCube: TypeAlias = NDArray[np.float64]  # three-dimensional
 IntVector: TypeAlias = NDArray[np.int64]
 IntMatrix: TypeAlias = NDArray[np.int64]
 SmallIntVector: TypeAlias = NDArray[np.int16]  # grades, positions and ranks within a query
 SmallIntMatrix: TypeAlias = NDArray[np.int16]
 SignMatrix: TypeAlias = NDArray[np.int8]  # -1, 0, +1
+SignVector: TypeAlias = NDArray[np.int8]
 MarkVector: TypeAlias = NDArray[np.uint8]  # 0 or 1
 MarkMatrix: TypeAlias = NDArray[np.uint8]  # 0 or 1
 

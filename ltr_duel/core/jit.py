@@ -252,7 +252,10 @@ def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
 
 
 def dispatched_call(stub: Callable[P, R]) -> Callable[P, R]:
-    """Like `dispatched`, but compiled as a call: for longer functions, with returns in several places."""
+    """Like `dispatched`, for longer functions, with returns in several places: left to LLVM, which is told to inline.
+
+    A call would hand over all arrays of all arguments, described one by one: 100 to 200 numbers.
+    """
     return _dispatched(stub, "never")
 
 
@@ -270,7 +273,8 @@ def _dispatched(stub: Callable[P, R], inline: str) -> Callable[P, R]:
     if inline == "always":
         overload_as_text(call, resolve)
     else:
-        overload(call, jit_options=KERNEL_FLAGS, inline=inline, strict=False)(resolve)
+        options = {**KERNEL_FLAGS, "forceinline": True}
+        overload(call, jit_options=options, inline=inline, strict=False)(resolve)
     call.dispatch = dispatch  # type: ignore[attr-defined]  # where `implement` finds it
     return call
 

@@ -7,7 +7,20 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ltr_duel.core import kernel
-from ltr_duel.core.simd import LANES, count_bits, lanes_at, lanes_up_to, larger, load_word, space_mask, trailing_zeros
+from ltr_duel.core.simd import (
+    AT_ONCE,
+    LANES,
+    SMALL_AT_ONCE,
+    count_below,
+    count_bits,
+    count_reaching,
+    lanes_at,
+    lanes_up_to,
+    larger,
+    load_word,
+    space_mask,
+    trailing_zeros,
+)
 
 
 @kernel
@@ -64,3 +77,28 @@ def test_a_product_is_rounded_before_it_is_added() -> None:
     for k in range(LANES):
         level = float(values[k] + 0.3 * width[k])
         assert compiled_lanes(values, width, 0, 0.3, level)[1] >> k & 1
+
+
+@kernel
+def compiled_counts(floats, small, at, level, bound):  # type: ignore[no-untyped-def]
+    return count_reaching(floats, at, level), count_below(small, at, bound)
+
+
+NEAR = st.sampled_from([-1.0, -0.0, 0.0, 1.0, np.nextafter(1.0, 2.0), np.inf])
+SMALL = st.sampled_from([-(2**15), -1, 0, 1, 2, 2**15 - 1])
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(NEAR, min_size=AT_ONCE + 8, max_size=AT_ONCE + 8),
+    st.lists(SMALL, min_size=SMALL_AT_ONCE + 8, max_size=SMALL_AT_ONCE + 8),
+    st.integers(0, 8), NEAR, SMALL,
+)  # fmt: skip
+def test_numbers_compared_at_once(floats: list[float], small: list[int], at: int, level: float, bound: int) -> None:
+    values, numbers = np.array(floats), np.array(small, np.int16)
+    expected = (
+        sum(value >= level for value in floats[at : at + AT_ONCE]),
+        sum(number < bound for number in small[at : at + SMALL_AT_ONCE]),
+    )
+    assert compiled_counts(values, numbers, at, level, np.int16(bound)) == expected
+    assert (count_reaching(values, at, level), count_below(numbers, at, bound)) == expected

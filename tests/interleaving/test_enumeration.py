@@ -180,7 +180,7 @@ def test_probabilistic_multileave(orders):
 
 
 def test_the_leads_of_probabilistic_multileave_are_exact():
-    from ltr_duel.interleaving.methods.probabilistic import lead_among_many, leads_over, trace_clicks
+    from ltr_duel.interleaving.methods.probabilistic import bound_owned, distance, lead_among_many, trace_clicks
 
     orders = CASES[5]
     c = opened(orders, "probabilistic", 6)
@@ -191,17 +191,22 @@ def test_the_leads_of_probabilistic_multileave_are_exact():
         c.page.shown[:6], c.page.clicks[: len(clicks)] = shown, clicks
         trace_clicks(c.method, c.lists, 0, np.arange(4), 4, c.page, len(clicks))
         expected = literal.multileave_by_enumeration(orders, shown, clicks, TAU)
-        for a in range(3):
-            leads_over(c.method, a, 4, len(clicks))
-            assert c.method.lead[a + 1 :] == pytest.approx(expected[a][a + 1 :], abs=1e-12)
-            one_by_one = [lead_among_many(c.method, a, b, len(clicks)) for b in range(a + 1, 4)]
-            assert one_by_one == pytest.approx(expected[a][a + 1 :], abs=1e-12)
+        bound_owned(c.method, 4, len(clicks))
+        least, most = c.method.least, c.method.most
+        for a, b in itertools.combinations(range(4), 2):
+            lead = expected[a][b]
+            assert lead_among_many(c.method, a, b, len(clicks)) == pytest.approx(lead, abs=1e-12)
+            assert least[a] - most[b] - 1e-12 <= lead <= most[a] - least[b] + 1e-12
+            assert abs(lead) <= distance(c.method, a, b, len(clicks)) + 1e-12
+            if len(clicks) == 1:
+                assert least[a] - most[b] == pytest.approx(lead, abs=1e-12)
 
 
 def test_many_rankers_are_credited_as_pairs_of_few():
-    """From `_TOGETHER` rankers on, leads are computed all at once."""
+    """Most pairs are settled by bounds; two of the rankers are twins."""
     rng = np.random.default_rng(3)
     orders = [tuple(rng.permutation(12).tolist()) for _ in range(40)]
+    orders[17] = orders[3]
     c, credited = opened(orders, "probabilistic", 6), 0
     from ltr_duel.interleaving.methods.probabilistic import lead_among_many
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from ltr_duel.clicks.model import ClickModel, click_model
+from ltr_duel.core.jit import interpreted
 from ltr_duel.core.random import stream
 from ltr_duel.interleaving.comparison import Comparer, credit_pair, draw_pair
-from ltr_duel.interleaving.methods.probabilistic import lead_of_two, trace_clicks
+from ltr_duel.interleaving.methods.probabilistic import first_left, lead_of_two, trace_clicks
 from tests.conftest import make_rankings
 from tests.driving import pairs_often as compare_often
 from tests.reference.interleaving import (
@@ -84,6 +85,14 @@ def test_the_posterior_equals_all_assignments_of_random_lists():
         trace_clicks(c.method, c.lists, 0, np.arange(2), 2, c.page, len(clicks))
         found = lead_of_two(c.method, len(clicks))
         assert found == pytest.approx(expected[0] - expected[1], abs=1e-12)
+
+
+def test_the_first_rank_left_is_found_far_down():
+    for taken in ([], [1], [2, 3], range(1, 63), range(1, 64), range(1, 65), [*range(90, 0, -1), 92, 91, 94]):
+        ranks = np.array([*taken, 5], np.int64)
+        above = sum(1 << (r - 1) for r in taken if r <= 63)
+        expected = next(r for r in range(1, 100) if r not in taken)
+        assert first_left(above, ranks, len(taken)) == interpreted(first_left)(above, ranks, len(taken)) == expected
 
 
 @pytest.mark.parametrize("name", ["perfect", "navigational", "informational"])

@@ -31,21 +31,23 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import (
-    FloatCube,
+    AT_ONCE,
     FloatMatrix,
     FloatVector,
-    IntMatrix,
     IntVector,
     MarkVector,
     SignMatrix,
+    SignVector,
+    count_reaching,
     kernel,
     sign,
+    trailing_zeros,
 )
 from ltr_duel.interleaving.method import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 
 OUTCOMES = ("marginal_sign", "sampled", "marginal_bernoulli", "expectation")
-_TOGETHER = 16  # from so many rankers on vectors are worth their overhead
+_BITS = 63  # of a word
 _EQUAL = 1e-12  # closer posteriors are a tie: they differ by rounding alone
 
 
@@ -60,15 +62,15 @@ class State(NamedTuple):
 
     top: int
     rule: int  # index into OUTCOMES
-    weight: FloatVector  # (longest + 2,) weight[r] = r^-tau; weight[0] unused
-    tail: FloatVector  # (longest + 2,) tail[r] = weight[r] + weight[r + 1] + ...
+    weight: FloatVector  # (longest + 1 + AT_ONCE,) weight[r] = r^-tau, 0 behind the longest; weight[0] unused
+    tail: FloatVector  # (longest + 1 + AT_ONCE,) tail[r] = weight[r] + weight[r + 1] + ...
     used: MarkVector  # (longest,) scratch: documents already shown; all zero between calls
-    free: IntVector  # (rankers,) scratch: the first rank of each place of the slate that is not shown
-    ranks: IntMatrix  # (top, rankers) scratch: ranks of the shown documents
+    free: IntVector  # (rankers,) scratch: a rank of each place of the slate above which all are shown
+    ranks: IntVector  # (top,) scratch: ranks that one ranker gives to the shown documents
     source: FloatMatrix  # (top, rankers) scratch: Pr(the ranker contributed click c)
     owned: FloatVector  # (2 top + 3,) scratch: distribution of clicks owned, or of their difference
-    apart: FloatCube  # (2, 2 top + 3, rankers) scratch: that of many rankers, before and after a click
-    lead: FloatVector  # (rankers,) scratch: Pr(one ranker owns more clicks than this one) - Pr(it owns fewer)
+    least: FloatVector  # (rankers,) scratch: Pr(the ranker owns a click)
+    most: FloatVector  # (rankers,) scratch: the number of clicks that the ranker owns, expected
     pair: IntVector  # (2,) scratch: the pair as a slate
     kept: FloatVector  # (1,) the coin of `marginal_bernoulli`, drawn with the list; (0,) for other rules
 
@@ -78,8 +80,8 @@ Probabilistic = State  # by this name other floors know it
 
 def init(size: Size, params: Params, outcome: str) -> State:
     """Allocate."""
-    weight = np.zeros(size.longest + 2)
-    weight[1:-1] = np.arange(1.0, size.longest + 1) ** -params.tau
+    weight = np.zeros(size.longest + 1 + AT_ONCE)
+    weight[1 : size.longest + 1] = np.arange(1.0, size.longest + 1) ** -params.tau
     return State(
         size.top,
         OUTCOMES.index(outcome),
@@ -87,10 +89,10 @@ def init(size: Size, params: Params, outcome: str) -> State:
         np.cumsum(weight[::-1])[::-1].copy(),
         np.zeros(size.longest, np.uint8),
         np.zeros(size.rankers, np.int64),
-        np.zeros((size.top, size.rankers), np.int64),
+        np.zeros(size.top, np.int64),
         np.zeros((size.top, size.rankers)),
         np.zeros(2 * size.top + 3),
-        np.zeros((2, 2 * size.top + 3, size.rankers)),
+        np.zeros(size.rankers),
         np.zeros(size.rankers),
         np.zeros(2, np.int64),
         np.zeros(int(outcome == "marginal_bernoulli")),
@@ -118,13 +120,19 @@ def draw_document(
     """
     free = first_free(state, lists, ranker, start, place)
     end = state.tail[documents + 1]
+    span = state.tail[free] - end
     while True:
-        level = state.tail[free] - u * (state.tail[free] - end)
+        level = state.tail[free] - u * span
         r = free
-        while r < documents and state.tail[r + 1] >= level:
-            r += 1
+        while r < documents:
+            deeper = count_reaching(state.tail, r + 1, level)
+            r += deeper
+            if deeper < AT_ONCE:
+                break
+        r = min(r, documents)
         chosen = lists.order[ranker, start + r - 1]
         if state.used[chosen] == 0:
+            state.free[place] = free + int(r == free)
             return chosen
         u = rng.random()
 
@@ -176,29 +184,38 @@ def trace_clicks(
     start = lists.query_ptr[query]
     end = state.tail[lists.query_ptr[query + 1] - start + 1]
     for a in range(size):
-        state.free[a] = 1
-    clicked = 0
-    depth = page.clicks[n_clicks - 1] + 1
-    for k in range(depth):
-        document = page.shown[k]
+        known, above = 0, 0
+        for c in range(n_clicks):
+            k = page.clicks[c]
+            for m in range(known, k):
+                r = int(lists.rank[slate[a], start + page.shown[m]])
+                state.ranks[m] = r
+                above |= int(r <= _BITS) << ((r - 1) % 64)
+            known = k
+            free = first_left(above, state.ranks, k)
+            mass = state.tail[free] - end
+            for m in range(k):
+                weight = state.weight[state.ranks[m]]
+                mass -= weight if state.ranks[m] > free else 0.0
+            state.source[c, a] = state.weight[lists.rank[slate[a], start + page.shown[k]]] / mass
+    for c in range(n_clicks):
+        total = 0.0
         for a in range(size):
-            state.ranks[k, a] = lists.rank[slate[a], start + document]
-        if k == page.clicks[clicked]:
-            total = 0.0
-            for a in range(size):
-                free = first_free(state, lists, slate[a], start, a)
-                mass = state.tail[free] - end
-                for m in range(k):
-                    if state.ranks[m, a] > free:
-                        mass -= state.weight[state.ranks[m, a]]
-                state.source[clicked, a] = state.weight[state.ranks[k, a]] / mass
-                total += state.source[clicked, a]
-            for a in range(size):
-                state.source[clicked, a] /= total
-            clicked += 1
-        state.used[document] = 1
-    for k in range(depth):
-        state.used[page.shown[k]] = 0
+            total += state.source[c, a]
+        for a in range(size):
+            state.source[c, a] /= total
+
+
+@kernel
+def first_left(above: int, ranks: IntVector, places: int) -> int:
+    """Return the first rank that is not among ``ranks[:places]``; bit r - 1 of ``above`` says that r <= _BITS is."""
+    free = trailing_zeros(~above) + 1
+    m = 0
+    while free > _BITS and m < places:
+        m += 1
+        if ranks[m - 1] == free:
+            free, m = free + 1, 0
+    return free
 
 
 @kernel
@@ -249,51 +266,38 @@ def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
 
 
 @kernel
-def add_click(
-    more: FloatVector, same: FloatVector, less: FloatVector, up: float, down: FloatVector, after: FloatVector
-) -> None:
-    """Write Pr(difference d after a click) for each of some rankers, from those of d + 1, d and d - 1 before it.
-
-    Parameters
-    ----------
-    more, same, less : ndarray of float64, shape (n,)
-    up : float
-        Pr(the ranker that all are compared with contributed the click).
-    down : ndarray of float64, shape (n,)
-        Pr(this ranker did).
-    after : ndarray of float64, shape (n,)
-    """
-    for b in range(after.shape[0]):
-        after[b] = less[b] * up + same[b] * (1.0 - up - down[b]) + more[b] * down[b]
-
-
-@kernel
-def leads_over(state: State, a: int, size: int, n_clicks: int) -> None:
-    """Write Pr(ranker a owns more clicks than b) - Pr(it owns fewer) into ``state.lead[b]``, for all b > a.
-
-    Others may own some. All b are taken at once, difference by difference: a vector each.
-    """
-    middle, low = n_clicks + 1, a + 1  # apart[c % 2, middle + d, b] = Pr(difference d) after c clicks
-    apart = state.apart
-    apart[0, middle, low:size] = 1.0
+def bound_owned(state: State, size: int, n_clicks: int) -> None:
+    """Write what each ranker owns at least, Pr(any click), and at most, the number expected."""
+    state.least[:size] = 1.0
+    state.most[:size] = 0.0
     for c in range(n_clicks):
-        now, then, down = c % 2, (c + 1) % 2, state.source[c, low:size]
-        for edge in (-c - 2, -c - 1, c + 1, c + 2):
-            apart[now, middle + edge, low:size] = 0.0
-        for m in range(middle - c - 1, middle + c + 2):
-            more, same, less = apart[now, m + 1, low:size], apart[now, m, low:size], apart[now, m - 1, low:size]
-            add_click(more, same, less, state.source[c, a], down, apart[then, m, low:size])
-    state.lead[low:size] = 0.0
-    for d in range(1, n_clicks + 1):
-        now = n_clicks % 2
-        add_difference(state.lead[low:size], apart[now, middle + d, low:size], apart[now, middle - d, low:size])
+        add_click(state.source[c, :size], state.least[:size], state.most[:size])
+    for a in range(size):
+        state.least[a] = 1.0 - state.least[a]
 
 
 @kernel
-def add_difference(total: FloatVector, plus: FloatVector, minus: FloatVector) -> None:
-    """Add ``plus - minus`` to a vector."""
-    for b in range(total.shape[0]):
-        total[b] += plus[b] - minus[b]
+def add_click(source: FloatVector, none: FloatVector, expected: FloatVector) -> None:
+    """Go on to the probability to own none of the clicks, and to the number owned, with one click more."""
+    for a in range(source.shape[0]):
+        none[a] *= 1.0 - source[a]
+        expected[a] += source[a]
+
+
+@kernel
+def compare_bounds(mine_least: float, mine_most: float, least: FloatVector, most: FloatVector, won: SignVector) -> None:
+    """Write who owns more clicks where the bounds say it, and 0 elsewhere."""
+    for b in range(won.shape[0]):
+        won[b] = int(mine_least > most[b] + 2 * _EQUAL) - int(mine_most + 2 * _EQUAL < least[b])
+
+
+@kernel
+def distance(state: State, a: int, b: int, n_clicks: int) -> float:
+    """Return the sum over clicks of how much the rankers' probabilities differ; no lead is larger."""
+    total = 0.0
+    for c in range(n_clicks):
+        total += abs(state.source[c, a] - state.source[c, b])
+    return total
 
 
 def credit_pair(
@@ -325,16 +329,19 @@ def credit_slate(
     n_clicks: int,
     won: SignMatrix,
 ) -> None:
-    """Compare the clicks owned by each pair of rankers."""
+    """Compare the clicks owned by each pair of rankers.
+
+    Let a own M clicks and b own N. Whatever they are, ``sign(M - N)`` is at least ``[M > 0] - N`` and at most
+    ``M - [N > 0]``. The means of these settle nearly all pairs of many rankers: of 100 random ones, 95 to 99 %.
+    """
     trace_clicks(state, lists, query, slate, size, page, n_clicks)
+    bound_owned(state, size, n_clicks)
     for a in range(size - 1):
-        if size - a > _TOGETHER:
-            leads_over(state, a, size, n_clicks)
-        else:
-            for b in range(a + 1, size):
-                state.lead[b] = lead_among_many(state, a, b, n_clicks)
-        for b in range(a + 1, size):
-            won[a, b] = sign(state.lead[b], _EQUAL)
+        low = a + 1
+        compare_bounds(state.least[a], state.most[a], state.least[low:size], state.most[low:size], won[a, low:size])
+        for b in range(low, size):
+            if won[a, b] == 0 and distance(state, a, b, n_clicks) > _EQUAL / 2:
+                won[a, b] = sign(lead_among_many(state, a, b, n_clicks), _EQUAL)
 
 
 register(

@@ -19,12 +19,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import IntVector, SignMatrix, kernel
+from ltr_duel.core import SMALL_AT_ONCE, IntVector, SignMatrix, SmallIntVector, count_below, kernel
 from ltr_duel.interleaving.method import Lists, Shown, Size
 from ltr_duel.interleaving.methods.team_draft import Draft, draft_list, new_draft, rank_scores
 from ltr_duel.interleaving.registration import register
 
 _LARGEST = 2**62
+_BEHIND_ALL = np.iinfo(np.int16).max  # a rank that nothing is behind
 
 
 class Params(NamedTuple):
@@ -39,7 +40,8 @@ class State(NamedTuple):
     top: int
     points: IntVector  # (top + 1,) points[rho], proportional to rho^-tau; points[0] unused
     draft: Draft
-    ranks: IntVector  # (top,) scratch: ranks that one ranker gives to the shown documents
+    room: int  # for the ranks that one ranker gives to the shown documents: top, in whole vectors
+    ranks: SmallIntVector  # (rankers * room,) scratch: these, ranker by ranker
     scores: IntVector  # (rankers,) scratch
 
 
@@ -55,11 +57,13 @@ def points_by_rank(top: int, tau: float) -> IntVector:
 
 def init(size: Size, params: Params, outcome: str) -> State:
     """Allocate."""
+    room = -(-size.top // SMALL_AT_ONCE) * SMALL_AT_ONCE
     return State(
         size.top,
         points_by_rank(size.top, params.tau),
         new_draft(size),
-        np.zeros(size.top, np.int64),
+        room,
+        np.full(size.rankers * room, _BEHIND_ALL, np.int16),
         np.zeros(size.rankers, np.int64),
     )
 
@@ -93,14 +97,17 @@ def score_slate(
     """
     start = lists.query_ptr[query]
     for a in range(size):
+        mine, given = a * state.room, lists.rank[slate[a], start:]
         for k in range(length):
-            state.ranks[k] = lists.rank[slate[a], start + page.shown[k]]
-        score = 0
+            state.ranks[mine + k] = given[page.shown[k]]
+        for k in range(length, state.top):
+            state.ranks[mine + k] = _BEHIND_ALL
+    for a in range(size):
+        mine, score = a * state.room, 0
         for c in range(n_clicks):
-            clicked = state.ranks[page.clicks[c]]
             rho = 1
-            for k in range(length):
-                rho += state.ranks[k] < clicked
+            for k in range(0, length, SMALL_AT_ONCE):
+                rho += count_below(state.ranks, mine + k, state.ranks[mine + page.clicks[c]])
             score += state.points[rho]
         state.scores[a] = score
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import IntVector, MarkVector, SignMatrix, kernel, random_below, sign
+from ltr_duel.core import IntVector, MarkVector, SignMatrix, SignVector, kernel, random_below, sign
 from ltr_duel.interleaving.method import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 
@@ -165,10 +165,15 @@ def credit_slate(
 @kernel
 def rank_scores(scores: IntVector, size: int, won: SignMatrix) -> None:
     """Compare all scores of a slate: the higher one wins, equal ones tie."""
-    for a in range(size):
-        mine = scores[a]
-        for b in range(a + 1, size):
-            won[a, b] = int(mine > scores[b]) - int(mine < scores[b])
+    for a in range(size - 1):
+        compare_scores(scores[a], scores[a + 1 : size], won[a, a + 1 : size])
+
+
+@kernel
+def compare_scores(mine: int, scores: IntVector, won: SignVector) -> None:
+    """Compare one score with some others; as a function of its own it is done on vectors."""
+    for b in range(won.shape[0]):
+        won[b] = int(mine > scores[b]) - int(mine < scores[b])
 
 
 register(

@@ -178,18 +178,16 @@ def _outcome_of_probabilistic(
     n_clicks: int,
 ) -> float:
     q = tree.q[comparison.page.clicks[n_clicks - 1]]
-    n, difference = n_clicks, 0.0
-    for m in range(n + 1):
-        mass = 0.0
-        if m < n:
-            mass = tree.owned[n - 1, m] * (1.0 - q)
-        if m > 0:
-            mass += tree.owned[n - 1, m - 1] * q
-        tree.owned[n, m] = mass
-        if 2 * m > n:
-            difference += mass
-        elif 2 * m < n:
-            difference -= mass
+    n, before, after = n_clicks, tree.owned[n_clicks - 1], tree.owned[n_clicks]
+    after[0] = before[0] * (1.0 - q)
+    for m in range(1, n):
+        after[m] = before[m] * (1.0 - q) + before[m - 1] * q
+    after[n] = before[n - 1] * q
+    difference = 0.0
+    for m in range((n + 1) // 2):
+        difference -= after[m]
+    for m in range(n // 2 + 1, n + 1):
+        difference += after[m]
     return float(sign(difference, _EQUAL))
 
 

@@ -11,7 +11,7 @@ demo: $(READY)  ## Run the main job on a synthetic corpus; results in demo/
 	$(BIN)/ltr-duel demo --out demo
 
 test: $(READY)  ## Run all tests but the long ones
-	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile
+	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
 test-long: $(READY)  ## Run the tests that take minutes
 	$(BIN)/python -m pytest -m long
@@ -39,7 +39,7 @@ release-check:  ## Build sdist and wheel, and try the wheel alone on each suppor
 	$(PYTHON) tools/release_check.py $(if $(REQUIRE),--require) $(if $(QUICK),--quick)
 
 lowest: .lowest/.ready  ## Run the tests with the oldest versions of everything that pyproject.toml allows
-	.lowest/bin/python -m pytest -n auto --maxprocesses=4 --dist loadfile -o filterwarnings=default $(TESTS)
+	.lowest/bin/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder -o filterwarnings=default $(TESTS)
 
 clean:
 	rm -rf $(VENV) .lowest .release demo docs/_build docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

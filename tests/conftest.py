@@ -14,9 +14,13 @@ import numpy as np
 import pytest
 from numba.core.dispatcher import Dispatcher
 
+from ltr_duel.core import jit
 from ltr_duel.core.home import cache_home
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.rankers.rankings import Rankings, inverse
+
+HOME = cache_home()
+jit.cache_home = lambda: HOME  # a test may have a home of its own; what is compiled in it serves the others too
 
 
 def one_process_compiles(compile_kernel):
@@ -24,8 +28,9 @@ def one_process_compiles(compile_kernel):
 
     @functools.wraps(compile_kernel)
     def compile_once(self, signature):
-        what = f"{self.py_func.__module__}.{self.py_func.__qualname__}{signature}"
-        folder = cache_home() / "compiling"
+        inner = self.targetoptions.get("no_cpython_wrapper", False)  # the same, for other kernels
+        what = f"{self.py_func.__module__}.{self.py_func.__qualname__}{signature}{inner}"
+        folder = HOME / "compiling"
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / hashlib.sha256(what.encode()).hexdigest()[:24]).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # kernels call each other without cycles, so nobody waits for ever
@@ -42,6 +47,37 @@ def one_process_compiles(compile_kernel):
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     Dispatcher.compile = one_process_compiles(Dispatcher.compile)
+
+# What takes longest comes first: a process that begins with it last lets the others wait.
+LONGEST = (
+    "bandits/test_check.py",
+    "test_public_api.py",
+    "experiment/test_faults.py",
+    "simulation/test_sweeps.py",
+    "logs/test_coverage.py",
+    "papers/test_reproduce.py",
+    "interleaving/test_check.py",
+    "preferences/test_truth.py",
+    "rankers/test_recipes.py",
+    "papers/test_reproduce_papers.py",
+    "preferences/test_blocks.py",
+    "cli/test_plugin_files.py",
+    "interleaving/test_enumeration.py",
+    "cli/test_road.py",
+    "interleaving/test_plain.py",
+    "test_one_new_file.py",
+    "bandits/test_literal.py",
+    "papers/test_pages.py",
+    "papers/test_figures.py",
+    "experiment/test_determinism.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that take longest first; within a file, and among the others, the order stays."""
+    places = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
+
 
 REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.conftest import LONGEST
 from tools import release_check
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,6 +32,10 @@ def test_a_report_of_a_bug_asks_for_versions():
     asked = {one["id"]: one for one in form["body"]}
     assert "ltr-duel --version --json" in asked["versions"]["attributes"]["label"]
     assert all(one["validations"]["required"] for one in asked.values())
+
+
+def test_the_tests_that_come_first_are_there():
+    assert all((ROOT / "tests" / path).is_file() for path in LONGEST)
 
 
 def test_the_tests_of_a_release_are_there():

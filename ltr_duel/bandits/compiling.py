@@ -61,15 +61,25 @@ def _plain_loop(policy: Policy, loop: Callable[..., Any]) -> Callable[..., Any]:
     return plain_text(loop, {name: plain_text(function) for name, function in own.items() if function is not None})
 
 
-def plain_text(function: Callable[..., Any], instead: dict[str, Any] | None = None) -> Callable[..., Any]:
-    """Return a function in which every compiled helper, at any depth, is replaced by its Python text."""
+def plain_text(
+    function: Callable[..., Any],
+    instead: dict[str, Any] | None = None,
+    known: dict[Callable[..., Any], Callable[..., Any]] | None = None,
+) -> Callable[..., Any]:
+    """Return a function in which every compiled helper, at any depth, is replaced by its Python text.
+
+    ``known`` holds those that have one: helpers may call each other in a circle.
+    """
+    known = {} if known is None else known
     text: Any = interpreted(function)
     names = dict(text.__globals__)
+    plain = known[text] = FunctionType(text.__code__, names, text.__name__, text.__defaults__, text.__closure__)
     for name in text.__code__.co_names:
-        if isinstance(names.get(name), Dispatcher):
-            names[name] = plain_text(names[name])
+        helper = names.get(name)
+        if isinstance(helper, Dispatcher):
+            names[name] = known.get(interpreted(helper)) or plain_text(helper, known=known)
     names.update(instead or {})
-    return FunctionType(text.__code__, names, text.__name__, text.__defaults__, text.__closure__)
+    return plain
 
 
 def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) -> int:

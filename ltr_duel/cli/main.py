@@ -29,13 +29,13 @@ class CommandFolder(Commands):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the modules that hold a command."""
         modules = pkgutil.iter_modules(ltr_duel.cli.__path__)
-        return sorted(m.name for m in modules if m.name != "main" and not m.name.startswith("_"))
+        return sorted(m.name.replace("_", "-") for m in modules if m.name != "main" and not m.name.startswith("_"))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        module = importlib.import_module(f"ltr_duel.cli.{cmd_name}")
+        module = importlib.import_module(f"ltr_duel.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 

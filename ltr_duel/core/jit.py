@@ -18,9 +18,9 @@ from typing import Any, ParamSpec, TypeVar
 
 import numba
 from llvmlite import ir
-from numba.core import boxing, cgutils, pythonapi
-from numba.core.dispatcher import Dispatcher
+from numba.core import boxing, cgutils, pythonapi, types
 from numba.core.types import NumPyRandomGeneratorType
+from numba.core.typing import templates
 from numba.extending import NativeValue, overload
 
 from ltr_duel.core.home import cache_home
@@ -62,8 +62,8 @@ def _borrowing(kind: Any, given: Any, value: Any, call: Any) -> Any:
     numba makes a record of 48 bytes at each call, which holds the Generator until its reference counter lets go of it.
     Kernels are compiled without the counter, so nobody ever would: they borrow the Generator from their caller.
     """
-    types = ir.FunctionType(ir.IntType(1), [given, value.as_pointer()])
-    function = ir.Function(call.builder.module, types, _BORROW)
+    signature = ir.FunctionType(ir.IntType(1), [given, value.as_pointer()])
+    function = ir.Function(call.builder.module, signature, _BORROW)
     function.linkage = "internal"
     function.attributes.add("noinline")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
@@ -109,13 +109,15 @@ def kernel_for(function: Callable[P, R], *modules: str) -> Callable[P, R]:
     """
     directory = _cache_directory(frozenset({function.__module__, *modules}))
     compiled = _dispatcher(function, directory)
-    if not isinstance(compiled, Dispatcher):  # with NUMBA_DISABLE_JIT
+    if numba.config.DISABLE_JIT:
         return compiled
 
     @functools.cache
     def called() -> Any:
         """Return the same for other kernels: without an entrance from Python, a fifth of the time of compiling."""
-        return _dispatcher(function, directory and f"{directory}/called", no_cpython_wrapper=True)
+        inner = _dispatcher(function, directory and f"{directory}/called", no_cpython_wrapper=True)
+        inner._compiling_counter = compiled._compiling_counter  # by which numba knows a function that calls itself
+        return inner
 
     whole = compiled._compiler.compile
 
@@ -123,7 +125,14 @@ def kernel_for(function: Callable[P, R], *modules: str) -> Callable[P, R]:
         """Compile for Python: an entrance to what other kernels call, if that is there; else the whole in one."""
         inner = called()
         there = args in inner.overloads or inner._cache.load_overload(args, inner.targetctx) is not None
-        return _entrance(function, inner)._compiler.compile(args, returned) if there else whole(args, returned)
+        if not there:
+            return whole(args, returned)
+        shared = inner._compiling_counter
+        inner._compiling_counter = type(shared)()  # for the entrance it is another function
+        try:
+            return _entrance(function, inner)._compiler.compile(args, returned)
+        finally:
+            inner._compiling_counter = shared
 
     compiled._compiler.compile = compile_entrance
     compiled.get_call_template = lambda args, kws: called().get_call_template(args, kws)
@@ -261,10 +270,31 @@ def _dispatched(stub: Callable[P, R], inline: str) -> Callable[P, R]:
         return dispatch.find(getattr(args[0], "instance_class", None))
 
     resolve.__signature__ = inspect.signature(stub)  # type: ignore[attr-defined]  # functions have it
-    options = {**KERNEL_FLAGS, "forceinline": inline == "never"}
-    overload(call, jit_options=options, inline=inline, strict=False)(resolve)
+    if inline == "always":
+        overload_as_text(call, resolve)
+    else:
+        options = {**KERNEL_FLAGS, "forceinline": True}
+        overload(call, jit_options=options, inline=inline, strict=False)(resolve)
     call.dispatch = dispatch  # type: ignore[attr-defined]  # where `implement` finds it
     return call
+
+
+def overload_as_text(name: Callable[..., Any], resolve: Callable[..., Any]) -> None:
+    """Let numba put the text of what ``resolve`` returns wherever a kernel calls ``name``.
+
+    That is numba's ``overload(inline="always")``, which compiles the function first, by itself, and throws that away.
+    """
+
+    def build(self: Any, key: Any, args: Any, kws: Any) -> Any:
+        text: Any = numba.njit(**KERNEL_FLAGS)(resolve(*args, **kws))
+        text.get_call_template = lambda args, kws: (None, *text._compiler.fold_argument_types(args, kws), {})
+        self._impl_cache[key] = text, args
+        return text, args
+
+    template = templates.make_overload_template(name, resolve, KERNEL_FLAGS, strict=False, inline="always")
+    template._build_impl = build
+    templates.infer(template)
+    templates.infer_global(name, types.Function(template))
 
 
 def implement(stub: Callable[..., Any], kind: type, function: Callable[..., Any]) -> None:

@@ -31,3 +31,4 @@ from .summary import student_interval as student_interval
 from .summary import summarise as summarise
 from .utility import FromUtilities as FromUtilities
 from .utility import NormalScores as NormalScores
+from .warming import warm_up as warm_up

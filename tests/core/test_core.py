@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import ltr_duel
+from ltr_duel.bandits.compiling import plain_text
 from ltr_duel.core.components import REGISTRIES, Component, Registry
 from ltr_duel.core.errors import InputError, require_between, unknown_name
 from ltr_duel.core.files import replacing
@@ -151,6 +152,39 @@ def test_kernels_are_compiled_without_the_reference_counter():
     (signature,) = compiled.signatures
     code = compiled.inspect_llvm(signature)
     assert "NRT_incref" not in code and "NRT_decref" not in code
+
+
+@kernel
+def factorial(n):
+    if n <= 1:
+        return 1
+    return n * factorial(n - 1)
+
+
+@kernel
+def above_factorial(n):
+    return factorial(n) + 1
+
+
+def test_a_kernel_that_calls_itself_is_called_by_a_kernel_and_then_by_python():
+    assert above_factorial(5) == 121 and factorial(5) == 120
+    assert not [one for one in (factorial, above_factorial) if len(one.signatures) != 1]
+
+
+@kernel
+def even(n):
+    return True if n == 0 else odd(n - 1)
+
+
+@kernel
+def odd(n):
+    return False if n == 0 else even(n - 1)
+
+
+def test_helpers_that_call_each_other_in_a_circle_run_as_plain_text():
+    plain = plain_text(even)
+    assert plain(10) and not plain(7)
+    assert even.signatures == odd.signatures == []
 
 
 def test_kernels_come_from_the_disk_cache_in_a_second_process(tmp_path):

@@ -90,7 +90,7 @@ def run(folder: Path, seed: int, inputs: int) -> None:
 
 
 def test_a_sample_of_damaged_files(tmp_path: Path) -> None:
-    run(tmp_path, seed=1, inputs=4_000)
+    run(tmp_path, seed=1, inputs=2_000)
 
 
 @pytest.mark.long

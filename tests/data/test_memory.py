@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.data.store.converted import open_converted
+from tests.conftest import HOME
 
 ROWS, COLUMNS = 40_000, 700  # 112 MB of numbers from 1 MB of text
 
@@ -41,6 +42,9 @@ def text(rows: int) -> str:
 def test_the_cap_holds_though_every_column_is_filled(tmp_path: Path, fill: str) -> None:
     (tmp_path / "small.txt").write_text(text(COLUMNS))
     (tmp_path / "large.txt").write_text(text(ROWS))
+    (tmp_path / "home").mkdir()
+    (HOME / "kernels").mkdir(parents=True, exist_ok=True)
+    (tmp_path / "home" / "kernels").symlink_to(HOME / "kernels")
     answer = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(tmp_path / "small.txt"), str(tmp_path / "large.txt"), fill],
         env={**os.environ, "LTR_DUEL_HOME": str(tmp_path / "home")},

@@ -1,0 +1,26 @@
+"""``ltr-duel warm-up``: compile before anybody waits."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from ltr_duel.cli._options import jobs_option
+from ltr_duel.cli._words import policy_names
+
+
+@click.command()
+@click.argument("policies", nargs=-1, metavar="[POLICY]...", shell_complete=policy_names)
+@jobs_option
+def command(policies: tuple[str, ...], jobs: int) -> None:
+    """Compile policies, all or those named, so that the first simulation with them need not.
+
+    What is compiled is kept for this user, or in $LTR_DUEL_HOME, until the package is updated.
+    """
+    from ltr_duel.core import cache_home
+    from ltr_duel.simulation import warm_up
+
+    start = time.monotonic()
+    done = warm_up(policies, jobs=jobs)
+    click.echo(f"{len(done)} compiled in {time.monotonic() - start:.0f} s, kept in {cache_home() / 'kernels'}")

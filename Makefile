@@ -19,8 +19,9 @@ test-long: $(READY)  ## Run the tests that take minutes
 mutants: $(READY)  ## Change 200 lines, one at a time, and see that a test fails; about half an hour
 	$(BIN)/python -m tests.mutants
 
-bench: $(READY)  ## Print the speed tables
-	$(BIN)/python -m benchmarks
+bench: $(READY)  ## Measure speed and memory in some ten minutes (or some rows: BENCH='--quick'), and write docs/performance.md
+	$(BIN)/python -m benchmarks $(BENCH)
+	$(BIN)/python -m benchmarks.page
 
 docs: $(READY)  ## Build the site: docs/_build/html/index.html
 	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html

@@ -1,4 +1,11 @@
-"""What is measured, against whom. ``python -m benchmarks [NAME ...]`` prints the tables.
+"""What users wait for, measured: each row of a subject is one public call, in a process of its own.
 
-Rates are taken in one process, one after the other, best of several; they are never asserted by a test.
+    python -m benchmarks [--quick] [--data FOLDER] [--out FILE] [NAME ...]
+
+A name is a subject (``bandits``), or a subject and a part of the names of its rows (``bandits:rucb``). What is measured
+goes to a file (`benchmarks.record`), from which `benchmarks.page` makes the page of the documentation, its picture and
+the figures of the README. ``benchmarks.studies`` holds what is no matter of speed: whether intervals and advice hold.
+
+``--data`` names a folder with the published matrices (`benchmarks.published`); without them matrices of their sizes are
+made up, and named so. Rates are never asserted by a test.
 """

@@ -1,33 +1,103 @@
-"""Run the named benchmarks, or all: each module here with a ``main`` is one. ``logs:1e7`` is ``logs``, and so large."""
+"""Measure the named rows, or the usual ones; print them, and put them into the file of results."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+import argparse
+import json
+import os
+import subprocess
 import sys
+import tempfile
+import time
+from importlib import import_module
 from pathlib import Path
 
-import benchmarks
-from benchmarks.timing import machine
+from benchmarks.record import FILE, ROOT, Found, circumstances, read, write
+from benchmarks.row import Row
+from benchmarks.words import number, seconds
+from ltr_duel.core import cache_home
+
+SUBJECTS = ("waiting", "bandits", "comparisons", "lists", "matrices", "files", "logs", "live", "store", "growth")
+_TOO_LONG = 2.0  # seconds of a smaller row, after which a larger one is not tried
 
 
-def names() -> list[str]:
-    modules = (module.name for module in pkgutil.iter_modules(benchmarks.__path__))
-    return [name for name in modules if name not in ("__main__", "timing", "advice_study")]
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"SUBJECT or SUBJECT:PART; {', '.join(SUBJECTS)}")
+    parser.add_argument("--quick", action="store_true", help="a few rows of each subject, about a minute")
+    parser.add_argument("--data", type=Path, help="folder with published matrices (see benchmarks/published.py)")
+    parser.add_argument("--out", type=Path, default=FILE, help="the file of results, which is brought up to date")
+    parser.add_argument("--list", action="store_true", help="name the rows, and measure nothing")
+    given = parser.parse_args()
+    if given.data:
+        os.environ["LTR_DUEL_BENCHMARK_DATA"] = str(given.data.resolve())
+    chosen = [(subject, row) for subject, row in every() if wanted(subject, row, given.names, quick=given.quick)]
+    if not chosen:
+        parser.error(f"no row is called that: {' '.join(given.names)}")
+    if given.list:
+        print("\n".join(f"{subject}:{row.name:32} {row.call}" for subject, row in chosen))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["LTR_DUEL_BENCHMARK_SCRATCH"] = folder
+        os.environ["LTR_DUEL_HOME"] = str(cache_home().resolve())
+        measure(chosen, given.out)
 
 
-def run() -> None:
-    wanted = sys.argv[1:] or names()
-    unknown = [name for name in wanted if name.partition(":")[0] not in names()]
-    if unknown:
-        sys.exit(f"no benchmark '{unknown[0]}' ({', '.join(names())})")
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-    print(machine(), "\n")
-    for name in wanted:
-        module, _, size = name.partition(":")
-        importlib.import_module(f"benchmarks.{module}").main(*[size] * bool(size))
-        print()
+def every() -> list[tuple[str, Row]]:
+    """Return all rows, in the order of the page."""
+    return [(subject, row) for subject in SUBJECTS for row in import_module(f"benchmarks.{subject}").rows()]
+
+
+def wanted(subject: str, row: Row, names: list[str], *, quick: bool) -> bool:
+    """Whether a row is among those that were asked for."""
+    if not names or subject in names:
+        return row.when == "quick" or (row.when == "usual" and not quick)
+    return any(name.partition(":")[0] == subject and name.partition(":")[2] in row.name for name in names)
+
+
+def measure(chosen: list[tuple[str, Row]], out: Path) -> None:
+    """Measure row by row; the file of results is renewed after each, so that nothing is lost."""
+    known, where, began = read(out), circumstances(), time.monotonic()
+    print(f"{where['machine']}; Python {where['python']}, numpy {where['numpy']}, numba {where['numba']}\n")
+    order = [f"{subject}:{row.name}" for subject, row in every()]
+    taken: dict[str, float] = {}
+    for subject, row in chosen:
+        if row.after and taken.get(f"{subject}:{row.after}", 0.0) > _TOO_LONG:
+            taken[f"{subject}:{row.name}"] = 10 * _TOO_LONG
+            known.pop(f"{subject}:{row.name}", None)
+            continue
+        found = apart(subject, row)
+        taken[f"{subject}:{row.name}"] = float(found.get("cpu", 0.0))
+        about = {"subject": subject, "name": row.name, "call": row.call, "unit": row.unit, **row.facts}
+        known[f"{subject}:{row.name}"] = about | found | where
+        print(line(subject, row, found), flush=True)
+        write({name: known[name] for name in order if name in known}, out)
+    print(f"\n{seconds(time.monotonic() - began)} in all; {out}")
+
+
+def apart(subject: str, row: Row) -> Found:
+    """Measure a row in a process of its own; in a second one, if the first had to compile."""
+    words = [sys.executable, "-m", "benchmarks.child", subject, row.name]
+    for _ in range(2):
+        child = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
+        if child.returncode:
+            why = (child.stderr.strip().splitlines() or [f"ended with {child.returncode}"])[-1]
+            return {"refused": why.partition("InputError: ")[2] or why}
+        found: Found = json.loads(child.stdout.splitlines()[-1])
+        if not found.pop("compiled"):
+            break
+    return found
+
+
+def line(subject: str, row: Row, found: Found) -> str:
+    """Say what was found."""
+    title = f"{subject}:{row.name}".ljust(44)
+    if "refused" in found:
+        return f"{title} {found['refused']}"
+    rate = f"{number(found['rate'])} {row.unit}/s"
+    return f"{title} {rate:>28} {seconds(found['cpu']):>9} of CPU {found['peak']:>7,.0f} MB"
 
 
 if __name__ == "__main__":
-    run()
+    main()

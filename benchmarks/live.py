@@ -1,29 +1,26 @@
-"""A live experiment: requests a second over loopback, time of an answer, memory, time to start again.
+"""A live experiment: the service over loopback with every answer durable, and the experiment alone.
 
-The service has a core of its own and makes every answer durable; simulated users ask from another core.
+The service has a core of its own; simulated users ask from another one.
 """
 
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-from benchmarks.timing import table
-from ltr_duel.data import make_corpus
-from ltr_duel.live import Decide, Experiment, Record, Settings
-from ltr_duel.rankers import feature_rankers
-from ltr_duel.replay import Replayed, SimulatedUsers, replay
+from benchmarks.row import Cost, Row, peak_of, timed
 
 RANKERS = tuple(str(k + 1) for k in range(5))
-USERS, PAGES = (1, 8, 16, 32), 10_000
+USERS = (1, 8, 32)
+PAGES, BATCH = 20_000, 64
 CONFIG = """
 [experiment]
 name = "benchmark"
@@ -36,8 +33,31 @@ port = 0
 """
 
 
-def users(seed: int) -> SimulatedUsers:
+def rows() -> list[Row]:
+    """Some numbers of users at once, then calls without HTTP."""
+    made = [
+        Row(
+            f"http-{several}",
+            f"ltr-duel serve live.toml; {several} users at once",
+            0,
+            "requests",
+            partial(over_http, several),
+            {"users at once": several},
+            clock="wall",
+            when="quick" if several == 8 else "usual",
+        )
+        for several in USERS
+    ]
+    call = f"experiment.answer(calls)  # {BATCH} at once"
+    return [*made, Row("alone", call, 2 * PAGES, "calls", alone, {"pages": PAGES})]
+
+
+def users(seed: int):
     """Simulate users with lists of twenty documents."""
+    from ltr_duel.data import make_corpus
+    from ltr_duel.rankers import feature_rankers
+    from ltr_duel.replay import SimulatedUsers
+
     corpus = make_corpus(queries=100, documents=20, features=5)
     return SimulatedUsers(feature_rankers(corpus), seed=seed)
 
@@ -47,15 +67,34 @@ def serving(folder: Path) -> Iterator[tuple[str, int]]:
     """Yield address and process of a service that has one core."""
     (folder / "live.toml").write_text(CONFIG)
     words = [sys.executable, "-m", "ltr_duel.cli.main", "serve", str(folder / "live.toml")]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        assert process.stdout is not None
-        url = process.stdout.readline().split()[-1]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
+        assert child.stdout is not None
+        url = child.stdout.readline().split()[-1]
         if hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(process.pid, {max(os.sched_getaffinity(process.pid))})
+            os.sched_setaffinity(child.pid, {max(os.sched_getaffinity(child.pid))})
         try:
-            yield url, process.pid
+            yield url, child.pid
         finally:
-            process.terminate()
+            child.terminate()
+
+
+def over_http(several: int):
+    """Ask the service until the policy and its kernels are warm, then measure."""
+    from ltr_duel.replay import replay
+
+    def work() -> Cost:
+        with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as (url, pid):
+            replay(users(0), url, steps=300, concurrency=8)
+            cpu, wall = spent(pid), time.perf_counter()
+            found = replay(users(several), url, steps=min(5_000, 500 * several), concurrency=several)
+            wall, cpu = time.perf_counter() - wall, spent(pid) - cpu
+            requests = sum(map(len, found.times.values()))
+            quantiles = {
+                f"{path}, {share:.0%}": found.quantile(path, share) for path in found.times for share in (0.5, 0.99)
+            }
+            return Cost(wall, cpu, peak_of(str(pid)), requests, quantiles)
+
+    return work
 
 
 def spent(pid: int) -> float:
@@ -64,73 +103,30 @@ def spent(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def resident(pid: int) -> float:
-    """Return the memory of a process in megabytes (Linux)."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+def alone():
+    """Decide and record pages, many calls in a transaction."""
+    from ltr_duel.data import make_corpus
+    from ltr_duel.live import Decide, Experiment, Record, Settings
+    from ltr_duel.rankers import feature_rankers
 
-
-def over_http(folder: Path) -> None:
-    """Print rates and times for several numbers of users at once."""
-    rows = []
-    with serving(folder) as (url, pid):
-        replay(users(0), url, steps=500, concurrency=8)
-        for concurrency in USERS:
-            before, steps = spent(pid), min(PAGES, 1000 * concurrency)
-            found = replay(users(concurrency), url, steps=steps, concurrency=concurrency)
-            rows.append(_row(str(concurrency), found, spent(pid) - before, resident(pid)))
-    heads = ["users at once", "requests/s", "of CPU alone", "decide: half", "99 %", "clicks: half", "99 %", "MB"]
-    table("The service over loopback, one core, every answer durable (times in ms)", heads, rows)
-
-
-def _row(name: str, found: Replayed, seconds: float, memory: float) -> list[str]:
-    requests = sum(map(len, found.times.values()))
-    quantiles = [1000 * found.quantile(path, share) for path in found.times for share in (0.5, 0.99)]
-    cells = [f"{one:.2f}" for one in quantiles]
-    return [name, f"{found.rate:,.0f}", f"{requests / seconds:,.0f}", *cells, f"{memory:,.0f}"]
-
-
-def in_process(folder: Path, pages: int) -> None:
-    """Print speed and memory of the experiment without HTTP as it grows, and the time to open it."""
-    rows, people, batch, done = [], users(1), 64, 0
-    settings = Settings(name="benchmark", rankers=RANKERS, policy="rucb")
+    people = users(1)
     corpus = feature_rankers(make_corpus(queries=100, documents=20, features=5))
     lists = [
         dict(zip(RANKERS, corpus.order[:, start:stop].tolist(), strict=True))
         for start, stop in pairwise(corpus.query_ptr.tolist())
     ]
-    experiment = Experiment.open(folder / "large.db", settings)
-    for goal in (pages // 100, pages // 10, pages):
-        began, before = time.process_time(), done
-        while done < goal:
-            queries = [people.next_query() for _ in range(batch)]
+    folder = tempfile.mkdtemp(prefix="live", dir=os.environ["LTR_DUEL_BENCHMARK_SCRATCH"])
+    experiment = Experiment.open(Path(folder) / "live.db", Settings(name="benchmark", rankers=RANKERS, policy="rucb"))
+
+    def answer(pages: int) -> None:
+        for _ in range(-(-pages // BATCH)):
+            queries = [people.next_query() for _ in range(BATCH)]
             shown = experiment.answer([Decide(str(query), lists[query]) for query in queries])
-            experiment.answer(
-                [
-                    Record(page.token, people.clicks(query, page.shown) if len(page.rankers) > 1 else [])
-                    for query, page in zip(queries, shown, strict=True)
-                ]
+            clicks = (
+                people.clicks(query, page.shown) if len(page.rankers) > 1 else []
+                for query, page in zip(queries, shown, strict=True)
             )
-            done += batch
-        rate = 2 * (done - before) / (time.process_time() - began)
-        experiment.close()
-        size = sum(path.stat().st_size for path in folder.glob("large.db*")) / 1e6
-        began = time.perf_counter()
-        experiment = Experiment.open(folder / "large.db", settings)
-        opened = time.perf_counter() - began
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        rows.append([f"{done:,}", f"{rate:,.0f}", f"{opened:.2f}", f"{memory:,.0f}", f"{size:,.0f}"])
-    experiment.close()
-    heads = ["pages", "calls a second of CPU", "seconds to open", "MB of memory", "MB on disk"]
-    table(f"The experiment alone, {batch} calls in a transaction", heads, rows)
+            experiment.answer([Record(page.token, some) for page, some in zip(shown, clicks, strict=True)])
 
-
-def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        over_http(Path(folder))
-        print()
-        in_process(Path(folder), 1_000_000)
-
-
-if __name__ == "__main__":
-    main()
+    answer(BATCH)
+    return lambda: timed(lambda: answer(PAGES))

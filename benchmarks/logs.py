@@ -1,26 +1,20 @@
-"""Click logs: impressions a second and memory, coverage of intervals, false alarms, stopping times, power."""
+"""Click logs: ``ltr-duel logs compare`` with intervals and a look each hour, from Parquet, in each form of credit."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import tempfile
-import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.timing import table
+from benchmarks.row import Row, command, scratch
 from ltr_duel.interleaving import interleave
-from ltr_duel.logs import LOG_COLUMNS, Spread, plan_impressions, write_log
-from tests.logs.sequences import boundary, compared, first_alarm
-from tests.logs.test_coverage import coverage
+from ltr_duel.logs import LOG_COLUMNS, write_log
 
 _AT_ONCE = 1 << 16
 _POOL, _DOCUMENTS, _SHOWN = 20_000, 20, 10
-_FORMS = {
+FORMS = {
     "owners": ("rankers", "owners"),
     "rankings": ("rankers", "rankings", "method"),
     "page tokens": ("page",),
@@ -34,7 +28,7 @@ def write_large_log(path: Path, impressions: int, form: str) -> None:
     interleaving.
     """
     rng = np.random.default_rng(0)
-    columns = _pages("team_draft" if form == "owners" else "probabilistic", _FORMS[form], rng)
+    columns = _pages("team_draft" if form == "owners" else "probabilistic", FORMS[form], rng)
     with write_log(path, ("impression", "time", "user", "clicks", *columns)) as log:
         for start in range(0, impressions, _AT_ONCE):
             n = min(_AT_ONCE, impressions - start)
@@ -67,46 +61,30 @@ def _pages(method: str, columns: tuple[str, ...], rng: np.random.Generator) -> d
     return {name: pa.array(made[name], LOG_COLUMNS[name].kind) for name in ("query", "shown", *columns)}
 
 
-def compared_in(path: Path) -> tuple[float, float, float]:
-    """Return the seconds, the seconds of all cores, and the megabytes of `logs compare`, in a process of its own."""
-    began = time.perf_counter()
-    words = [sys.executable, "-m", "ltr_duel.cli.main", "logs", "compare", str(path), "--stop-at", "0.95"]
-    child = subprocess.Popen(words, stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(child.pid, 0)
-    if status:
-        sys.exit(f"{' '.join(words)} failed")
-    return time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+def rows() -> list[Row]:
+    """A million impressions of each form; ten millions, if they are asked for."""
+    made = []
+    for form in FORMS:
+        for impressions, when in ((1_000_000, "usual"), (10_000_000, "asked")):
+            made.append(
+                Row(
+                    f"{form.replace(' ', '-')}-1e{len(str(impressions)) - 1}",
+                    "ltr-duel logs compare clicks.parquet --stop-at 0.95",
+                    impressions,
+                    "impressions",
+                    partial(prepare, form, impressions),
+                    {"credit by": form, "impressions": impressions},
+                    clock="wall",
+                    when=when,
+                )
+            )
+    return made
 
 
-def main(most: str = "1e6") -> None:
-    """Measure, with logs of up to so many impressions."""
-    rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "clicks.parquet"
-        for form in _FORMS:
-            for impressions in (int(float(most)) // 10, int(float(most))):
-                write_large_log(path, impressions, form)
-                seconds, cpu, memory = compared_in(path)
-                size = path.stat().st_size / 1e6
-                figures = (f"{size:,.0f}", f"{seconds:.1f}", f"{cpu:.1f}", f"{memory:,.0f}")
-                rows.append([form, f"{impressions:,}", *figures])
-    heads = ["credit by", "impressions", "MB on disk", "seconds", "of all cores", "MB of memory"]
-    table("logs compare --stop-at .95, from Parquet", heads, rows)
-    rows = []
-    for users in (60, 300):
-        for correlation in (0.0, 0.1, 0.2, 0.3):
-            clustered, naive = coverage(correlation, users)
-            rows.append([f"{users} users, correlation {correlation}", f"{clustered:.1%}", f"{naive:.1%}"])
-    table("95 % intervals that hold the truth, of 2,000 logs", ["logs", "by user", "naive"], rows)
-    limits = boundary(5000, 0.05)
-    stops = np.concatenate([first_alarm(y, limits) for y in compared(10_000, 5000, 0)], axis=1)
-    rows = [[name, f"{(stop <= 5000).mean():.2%}"] for name, stop in zip(("sequential", "z-tests"), stops, strict=True)]
-    table("False alarms: 10,000 logs of identical rankers, looked at 5,000 times", ["test", "share"], rows)
-    rows = []
-    for effect in (0.2, 0.1, 0.05, 0.02):
-        (plan,) = plan_impressions(Spread("a", "b", effect, 0.5))
-        rows.append(
-            [f"{effect}", f"{plan.fixed:,.0f}", f"{plan.sequential_mean:,.0f}", f"{plan.sequential_power:,.0f}"]
-        )
-    heads = ["effect", "fixed test", "sequential, in the mean", "sequential, power .8"]
-    table("Impressions for power .8 at .95 (half of the impressions tie)", heads, rows)
+def prepare(form: str, impressions: int):
+    """Write the log, and let the command compile what it needs."""
+    path, small = scratch() / "clicks.parquet", scratch() / "few.parquet"
+    write_large_log(small, 1000, form)
+    command("logs", "compare", small, "--stop-at", "0.95")
+    write_large_log(path, impressions, form)
+    return lambda: command("logs", "compare", path, "--stop-at", "0.95")

@@ -146,7 +146,7 @@ def clients() -> list[Path]:
     """Return the files that stand outside the library."""
     papers = (PACKAGE / "papers").rglob("*.py")
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *ROOT.glob("CONTRIBUTING.md")]
-    return sorted([*papers, *(ROOT / "benchmarks").glob("*.py"), *(ROOT / "experiments").glob("*.py"), *pages])
+    return sorted([*papers, *(ROOT / "benchmarks").rglob("*.py"), *(ROOT / "experiments").glob("*.py"), *pages])
 
 
 @pytest.mark.parametrize("path", clients(), ids=lambda path: "/".join(path.parts[-2:]))

@@ -10,5 +10,6 @@ from .policy import Policy as Policy
 from .policy import PolicyError as PolicyError
 from .policy import register as register
 from .recorder import new_recorder as new_recorder
+from .room import require_room as require_room
 from .state import Registers as Registers
 from .state import registers as registers

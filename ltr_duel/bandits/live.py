@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ltr_duel.bandits.policy import POLICIES, Policy
+from ltr_duel.bandits.room import require_room
 from ltr_duel.bandits.state import arrays_in, with_arrays
 from ltr_duel.core import InputError, require_whole, stream
 
@@ -34,7 +35,7 @@ class LivePolicy:
     Raises
     ------
     InputError
-        For an unknown policy or parameter, no arms, or a missing horizon.
+        For an unknown policy or parameter, no arms, more than there is memory for, or a missing horizon.
 
     Examples
     --------
@@ -59,6 +60,7 @@ class LivePolicy:
         n_arms = require_whole("the number of arms", n_arms, 1, 100_000)
         if self._policy.needs_horizon:
             horizon = require_whole(f"the horizon of {self._policy.name}", horizon, 1)
+        require_room(self._policy, self._params, n_arms, horizon=horizon)
         self._state = self._policy.init(n_arms, horizon if self._policy.needs_horizon else 0, self._params)
         self._rng = stream(seed, "live", self._label) if rng is None else rng
         self._t, self._n_arms = 1, n_arms

@@ -25,6 +25,7 @@ from ltr_duel.bandits.recorder import (
     new_recorder,
     pass_checkpoint,
 )
+from ltr_duel.bandits.room import require_room
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, kernel, stream
 
 
@@ -136,6 +137,11 @@ class Run:
         Whether the policy takes whole sweeps at once; then the run goes from checkpoint to checkpoint,
         to the last.
 
+    Raises
+    ------
+    InputError
+        If there is not enough memory for so many arms.
+
     Attributes
     ----------
     state : NamedTuple
@@ -166,6 +172,7 @@ class Run:
         plain: bool = False,
         in_sweeps: bool = False,
     ) -> None:
+        require_room(policy, params, n_arms, horizon=horizon, in_sweeps=in_sweeps)
         walker = policy.sweeps if in_sweeps and policy.sweeps is not None else policy
         self.state = walker.init(n_arms, horizon if policy.needs_horizon else 0, params)
         self.n_arms, self.t, self.decisions = n_arms, 0, 0

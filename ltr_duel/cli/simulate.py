@@ -104,7 +104,7 @@ def command(
     from ltr_duel.analysis import plot_regret, policies_table, save_figure, winner_sentence
     from ltr_duel.bandits import POLICIES
     from ltr_duel.core import InputError, replacing_files
-    from ltr_duel.preferences import estimate_preferences, load_preferences
+    from ltr_duel.preferences import load_preferences
     from ltr_duel.simulation import Live, OracleSource, simulate
 
     if file is None and live is None:
@@ -125,6 +125,8 @@ def command(
         rankings = rankings_of(corpus_at(live, words, reading), words, seed=seed, drop_constant=True, jobs=jobs)
         source = Live(rankings, clicks, pairs=method, slates=slates, top=top)
         if file is None:
+            from ltr_duel.preferences import estimate_preferences
+
             matrix = estimate_preferences(
                 rankings, clicks=clicks, method=method, comparisons=comparisons, top=top, seed=seed, jobs=jobs
             )

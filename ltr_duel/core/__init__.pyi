@@ -85,6 +85,7 @@ from .machine import own_version as own_version
 from .machine import processor as processor
 from .machine import system as system
 from .machine import versions_of as versions_of
+from .memory import require_memory as require_memory
 from .multiple_tests import holm as holm
 from .notebook import MOST_ROWS as MOST_ROWS
 from .notebook import notebook_html as notebook_html
@@ -119,8 +120,10 @@ from .sources import ROOT as ROOT
 from .sources import sources_digest as sources_digest
 from .threads import abandon as abandon
 from .threads import abandoned_threads_run as abandoned_threads_run
-from .vector import count_at as count_at
+from .vector import add_up_to as add_up_to
 from .vector import count_up_to as count_up_to
+from .vector import draw_up_to as draw_up_to
+from .vector import find_at as find_at
 from .vector import first_most as first_most
 from .vector import highest as highest
 from .vector import largest as largest

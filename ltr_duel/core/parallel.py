@@ -11,8 +11,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from typing import TypeVar
 
-import joblib
-
 from ltr_duel.core.errors import InputError, require_whole, shown
 from ltr_duel.core.progress import PlainLine, progress_bar
 
@@ -71,8 +69,13 @@ def run_tasks(
     lead = 1 if first_alone and workers > 1 else 0
 
     def all_answers() -> Generator[Answer, None, None]:
+        if workers == 1:
+            yield from map(function, work)
+            return
         yield from map(function, work[:lead])
         if work[lead:]:
+            import joblib  # loading it takes as long as many a task
+
             parallel = joblib.Parallel(n_jobs=workers, backend="threading", return_as="generator")
             answers = parallel(joblib.delayed(function)(task) for task in work[lead:])
             try:

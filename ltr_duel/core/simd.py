@@ -6,6 +6,9 @@ stands in its place. Both give the same answer on every input; tests compare the
 `larger`
     A maximum of floats written as a comparison is computed step by step: the compiler may not reorder it. This
     instruction says that it may, and scanning a row gets six times faster.
+`lanes_up_to`, `lanes_at`, `count_bits`, `trailing_zeros`
+    Many numbers are compared at once, and the answer is their bits, in which the n-th number that fulfils a condition
+    is found without a branch for each. Where a loop leaves at that number the processor cannot guess.
 `load_word`, `space_mask`, `trailing_zeros`
     Feature files are read eight digits at a time, and the next token is found by comparing 32 bytes at once. Without
     them scanning takes 1.8 times as long for dense text and 2.3 times as long for sparse text.
@@ -28,6 +31,8 @@ from ltr_duel.core.jit import KERNEL_FLAGS
 INLINED: dict[str, Any] = {**KERNEL_FLAGS, "forceinline": True}
 
 _BYTE = ir.IntType(8)
+LANES = 32  # numbers that `lanes_up_to` and `lanes_at` take
+_DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
 _SPACE = ord(" ")
 
 
@@ -56,6 +61,76 @@ def _larger_compiled(a: Any, b: Any) -> Any:
     return lambda a, b: _larger(a, b)
 
 
+def lanes_up_to(values: NDArray[np.float64], at: int, level: float) -> int:
+    """Compare 32 values from ``values[at]`` on with a level; bit k says whether value k is at most that."""
+    return sum(1 << k for k, value in enumerate(values[at : at + LANES].tolist()) if value <= level)
+
+
+@intrinsic
+def _lanes_up_to(typing: Any, values: Any, at: Any, level: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = _load(context, builder, signature, args, _DOUBLES, 0, 1)
+        return _mask(builder, builder.fcmp_ordered("<=", data, _spread(builder, args[2])))
+
+    return types.int64(values, types.int64, types.float64), generate
+
+
+@overload(lanes_up_to, jit_options=INLINED, strict=False)
+def _lanes_up_to_compiled(values: Any, at: Any, level: Any) -> Any:
+    return lambda values, at, level: _lanes_up_to(values, at, level)
+
+
+def lanes_at(base: NDArray[np.float64], width: NDArray[np.float64], at: int, scale: float, level: float) -> int:
+    """Compute 32 numbers ``base + scale * width`` from place ``at`` on; bit k says whether number k is the level."""
+    numbers = (base[at : at + LANES] + scale * width[at : at + LANES]).tolist()
+    return sum(1 << k for k, number in enumerate(numbers) if number == level)
+
+
+@intrinsic
+def _lanes_at(typing: Any, base: Any, width: Any, at: Any, scale: Any, level: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        start = _load(context, builder, signature, args, _DOUBLES, 0, 2)
+        wide = _load(context, builder, signature, args, _DOUBLES, 1, 2)
+        number = builder.fadd(start, builder.fmul(_spread(builder, args[3]), wide))
+        return _mask(builder, builder.fcmp_ordered("==", number, _spread(builder, args[4])))
+
+    return types.int64(base, width, types.int64, types.float64, types.float64), generate
+
+
+@overload(lanes_at, jit_options=INLINED, strict=False)
+def _lanes_at_compiled(base: Any, width: Any, at: Any, scale: Any, level: Any) -> Any:
+    return lambda base, width, at, scale, level: _lanes_at(base, width, at, scale, level)
+
+
+def _spread(builder: Any, number: Any) -> Any:
+    """Put a number into all lanes of a vector."""
+    one = builder.insert_element(ir.Constant(_DOUBLES, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
+    nowhere = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    return builder.shuffle_vector(one, ir.Constant(_DOUBLES, ir.Undefined), nowhere)
+
+
+def _mask(builder: Any, same: Any) -> Any:
+    return builder.zext(builder.bitcast(same, ir.IntType(LANES)), ir.IntType(64))
+
+
+def count_bits(word: int) -> int:
+    """Count the bits of a word of 64 bits that are set."""
+    return int(word).bit_count()
+
+
+@intrinsic
+def _count_bits(typing: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return types.int64(types.int64), generate
+
+
+@overload(count_bits, jit_options=INLINED, strict=False)
+def _count_bits_compiled(word: Any) -> Any:
+    return lambda word: _count_bits(word)
+
+
 def load_word(text: NDArray[np.uint8], at: int) -> int:
     """Return eight bytes from ``text[at]`` on as one little-endian word; all must lie in the text."""
     return int.from_bytes(text[at : at + 8].tobytes(), "little")
@@ -64,7 +139,7 @@ def load_word(text: NDArray[np.uint8], at: int) -> int:
 @intrinsic
 def _load_word(typing: Any, text: Any, at: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _load(context, builder, signature, args, ir.IntType(64))
+        return _load(context, builder, signature, args, ir.IntType(64), 0, 1)
 
     return types.uint64(text, types.int64), generate
 
@@ -83,7 +158,7 @@ def space_mask(text: NDArray[np.uint8], at: int) -> int:
 def _space_mask(typing: Any, text: Any, at: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         vector = ir.VectorType(_BYTE, 32)
-        data = _load(context, builder, signature, args, vector)
+        data = _load(context, builder, signature, args, vector, 0, 1)
         same = builder.icmp_unsigned("==", data, ir.Constant(vector, [_SPACE] * 32))
         return builder.zext(builder.bitcast(same, ir.IntType(32)), ir.IntType(64))
 
@@ -114,10 +189,9 @@ def _trailing_zeros_compiled(word: Any) -> Any:
     return lambda word: _trailing_zeros(word)
 
 
-def _load(context: Any, builder: Any, signature: Any, args: Any, kind: ir.Type) -> Any:
-    """Load a value of some type from a place of a text that need not be aligned."""
-    array = context.make_array(signature.args[0])(context, builder, args[0])
-    place = builder.gep(builder.bitcast(array.data, _BYTE.as_pointer()), [args[1]])
-    value = builder.load(builder.bitcast(place, kind.as_pointer()))
-    value.align = 1
+def _load(context: Any, builder: Any, signature: Any, args: Any, kind: ir.Type, array: int, at: int) -> Any:
+    """Load a value of some type from a place of an array that need not be aligned; both by their number in ``args``."""
+    data = context.make_array(signature.args[array])(context, builder, args[array]).data
+    value = builder.load(builder.bitcast(builder.gep(data, [args[at]]), kind.as_pointer()))
+    value.align = signature.args[array].dtype.bitwidth // 8
     return value

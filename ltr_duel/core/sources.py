@@ -72,13 +72,18 @@ def _imported(file: Path) -> tuple[Path, ...]:
 
 def _exported(module: str, name: str) -> Path | None:
     """Return the file that a package takes a name from."""
-    stub = ROOT.joinpath(*module.split(".")[1:], "__init__.pyi")
+    inner = _stub(module).get(name)
+    return None if inner is None else _file(module + inner)
+
+
+@functools.cache
+def _stub(package: str) -> dict[str, str]:
+    """Return from which of its modules, such as ``".loop"``, a package takes each name that it exports."""
+    stub = ROOT.joinpath(*package.split(".")[1:], "__init__.pyi")
     if not stub.is_file():
-        return None
-    for inner, listed in _IMPORT.findall(_text(stub)):
-        if re.search(rf"\b{name}\b", listed):
-            return _file(module + inner)
-    return None
+        return {}
+    lines = reversed(_IMPORT.findall(_text(stub)))  # of two that name the same, the first counts
+    return {name: inner for inner, listed in lines for name in re.findall(r"\w+", listed)}
 
 
 @functools.cache

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from ltr_duel.core.arrays import FloatVector, IntVector
 from ltr_duel.core.jit import kernel
 from ltr_duel.core.random import random_below
-from ltr_duel.core.simd import larger
-
-_BLOCK = 32  # indices counted at once while looking for the n-th one
+from ltr_duel.core.simd import LANES, count_bits, inlined, lanes_at, lanes_up_to, larger, trailing_zeros
 
 
 @kernel
@@ -39,23 +37,87 @@ def count_up_to(values: FloatVector, level: float) -> int:
     return count
 
 
+@inlined
+def rest_up_to(values: FloatVector, at: int, level: float) -> int:
+    """Return a bit for each value from ``values[at]`` to the last, fewer than 32: whether it is at most ``level``."""
+    size, mask = values.shape[0], 0
+    if size >= LANES:  # some before them are compared too
+        return lanes_up_to(values, size - LANES, level) >> (at + LANES - size)
+    for k in range(size):
+        mask |= int(values[k] <= level) << k
+    return mask
+
+
+@inlined
+def rest_at(base: FloatVector, width: FloatVector, at: int, scale: float, level: float) -> int:
+    """Return a bit for each index from ``at`` to the last: whether ``base + scale * width`` is ``level`` there."""
+    size, mask = base.shape[0], 0
+    if size >= LANES:
+        return lanes_at(base, width, size - LANES, scale, level) >> (at + LANES - size)
+    for k in range(size):
+        mask |= int(base[k] + scale * width[k] == level) << k
+    return mask
+
+
+@inlined
+def nth_bit(mask: int, n: int) -> int:
+    """Return the place of the set bit number n = 0, 1, ... of 32; there must be one. By halves, without a branch."""
+    place = 0
+    for half in (16, 8, 4, 2):
+        below = count_bits(mask & ((1 << half) - 1))
+        beyond = int(n >= below)
+        n -= below * beyond
+        mask, place = mask >> half * beyond, place + half * beyond
+    return place + int(n >= (mask & 1))
+
+
+@inlined
+def counted(mask: int, start: int, count: int, first: int) -> tuple[int, int]:
+    """Add the bits of a mask, the lowest of which is number ``start``, to a count; and find the first of all."""
+    if mask != 0 and count == 0:
+        first = start + int(trailing_zeros(mask))
+    return count + count_bits(mask), first
+
+
 @kernel
 def nth_up_to(values: FloatVector, level: float, n: int) -> int:
     """Return the index of the value number n = 0, 1, ... among those that are at most ``level``; there must be one."""
     start, size = 0, values.shape[0]
-    while start + _BLOCK <= size:
-        count = 0
-        for k in range(start, start + _BLOCK):
-            count += values[k] <= level
+    while start + LANES <= size:
+        mask = lanes_up_to(values, start, level)
+        count = count_bits(mask)
         if count > n:
-            break
+            return start + nth_bit(mask, n)
         n -= count
-        start += _BLOCK
-    for k in range(start, size):
-        n -= values[k] <= level
-        if n < 0:
-            return k
-    return -1
+        start += LANES
+    return start + nth_bit(rest_up_to(values, start, level), n)
+
+
+@kernel
+def find_up_to(values: FloatVector, level: float) -> tuple[int, int]:
+    """Count the values that are at most ``level``, and find the first of them; there must be one."""
+    count, first, start, size = 0, 0, 0, values.shape[0]
+    while start + LANES <= size:
+        count, first = counted(lanes_up_to(values, start, level), start, count, first)
+        start += LANES
+    if start < size:
+        count, first = counted(rest_up_to(values, start, level), start, count, first)
+    return count, first
+
+
+@kernel
+def add_up_to(values: FloatVector, level: float, indices: IntVector, n: int) -> int:
+    """Write the indices of the values that are at most ``level`` into ``indices[n:]``; return where they end."""
+    start, size = 0, values.shape[0]
+    while start < size:
+        whole = start + LANES <= size
+        mask = lanes_up_to(values, start, level) if whole else rest_up_to(values, start, level)
+        while mask != 0:
+            indices[n] = start + int(trailing_zeros(mask))
+            mask &= mask - 1
+            n += 1
+        start += LANES
+    return n
 
 
 @kernel
@@ -65,6 +127,13 @@ def random_up_to(values: FloatVector, level: float, count: int, rng: np.random.G
     if count == values.shape[0]:
         return n
     return nth_up_to(values, level, n)
+
+
+@kernel
+def draw_up_to(values: FloatVector, level: float, rng: np.random.Generator) -> int:
+    """Draw one of the indices whose value is at most ``level``; there must be one. Mostly it is the only one."""
+    count, first = find_up_to(values, level)
+    return first if count == 1 else random_up_to(values, level, count, rng)
 
 
 @kernel
@@ -86,39 +155,37 @@ def highest(base: FloatVector, width: FloatVector, scale: float) -> float:
 
 
 @kernel
-def count_at(base: FloatVector, width: FloatVector, scale: float, level: float) -> int:
-    """Count the indices at which ``base + scale * width`` is exactly ``level``."""
-    count = 0
-    for k in range(base.shape[0]):
-        count += base[k] + scale * width[k] == level
-    return count
+def find_at(base: FloatVector, width: FloatVector, scale: float, level: float) -> tuple[int, int]:
+    """Count the indices at which ``base + scale * width`` is ``level``, and find the first; there must be one."""
+    count, first, start, size = 0, 0, 0, base.shape[0]
+    while start + LANES <= size:
+        count, first = counted(lanes_at(base, width, start, scale, level), start, count, first)
+        start += LANES
+    if start < size:
+        count, first = counted(rest_at(base, width, start, scale, level), start, count, first)
+    return count, first
 
 
 @kernel
 def nth_at(base: FloatVector, width: FloatVector, scale: float, level: float, n: int) -> int:
     """Return index number n = 0, 1, ... of those at which ``base + scale * width`` is ``level``; there must be one."""
     start, size = 0, base.shape[0]
-    while start + _BLOCK <= size:
-        count = 0
-        for k in range(start, start + _BLOCK):
-            count += base[k] + scale * width[k] == level
+    while start + LANES <= size:
+        mask = lanes_at(base, width, start, scale, level)
+        count = count_bits(mask)
         if count > n:
-            break
+            return start + nth_bit(mask, n)
         n -= count
-        start += _BLOCK
-    for k in range(start, size):
-        n -= base[k] + scale * width[k] == level
-        if n < 0:
-            return k
-    return -1
+        start += LANES
+    return start + nth_bit(rest_at(base, width, start, scale, level), n)
 
 
 @kernel
 def random_highest(base: FloatVector, width: FloatVector, scale: float, rng: np.random.Generator) -> int:
     """Return the index of the largest ``base + scale * width``, one of several at random."""
     best = highest(base, width, scale)
-    ties = count_at(base, width, scale, best)
-    return nth_at(base, width, scale, best, random_below(ties, rng))
+    ties, first = find_at(base, width, scale, best)
+    return first if ties == 1 else nth_at(base, width, scale, best, random_below(ties, rng))
 
 
 @kernel

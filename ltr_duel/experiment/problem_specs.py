@@ -8,8 +8,8 @@ from typing import Any
 from ltr_duel.clicks import CLICK_MODELS
 from ltr_duel.core import InputError
 from ltr_duel.data import ReadOptions
-from ltr_duel.experiment.schema import axis, flag, number, one_of, square, table, text, text_or, value, whole
-from ltr_duel.preferences import FAMILIES, UTILITY_FAMILIES, UTILITY_SETS
+from ltr_duel.experiment.schema import axis, flag, listing, number, one_of, square, table, text, text_or, value, whole
+from ltr_duel.preferences import FAMILIES, REDUCTIONS, UTILITY_FAMILIES, UTILITY_SETS
 from ltr_duel.rankers import TIE_RULES
 
 NO_LIMIT = 10**15
@@ -103,6 +103,7 @@ class CorpusSpec(ReadingSpec):
     outcome: tuple[str, ...] = axis(text, default=("marginal_sign",))
     top: tuple[int, ...] = axis(whole(1, 1000), default=(10,))
     comparisons: int = value(whole(2, NO_LIMIT), default=4000)
+    variance_reduction: tuple[str, ...] = listing(one_of("variance reduction", REDUCTIONS), default=())
     answers: tuple[str, ...] = axis(one_of("answers", ("matrix", "sweeps", "live")), default=("matrix",))
     slates: str = value(text, default="sosm")
     seed: int = value(whole(-NO_LIMIT), default=0)

@@ -165,7 +165,8 @@ def _of_corpus(
             live["slates"] = spec.slates
             if "live" in spec.answers:
                 live_oracle(live, rankings)  # refuses what does not fit before hours of estimating
-            matrix = matrix_of(rankings, settings, spec.comparisons, spec.seed, jobs)
+            reduced = {"variance_reduction": spec.variance_reduction} if spec.variance_reduction else {}
+            matrix = matrix_of(rankings, settings | reduced, spec.comparisons, spec.seed, jobs)
             for part in _subsets(spec.subsets, matrix):
                 picks = part.content
                 facts = {SOURCE: "corpus", CORPUS: corpus, RANKERS: len(picks), **settings}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.analysis import plot_regret
-from ltr_duel.core import HORIZON, PROBLEM, REGRET, InputError, regret_name, replacing, unknown_name
+from ltr_duel.core import HORIZON, PROBLEM, REGRET, FloatVector, InputError, regret_name, replacing, unknown_name
 from ltr_duel.experiment.plan_file import read_plans
 from ltr_duel.experiment.store import Store
 from ltr_duel.experiment.stored_run import Reader, Stored
+from ltr_duel.experiment.study_table import StudyTable
 from ltr_duel.preferences import PreferenceMatrix, load_preferences
-from ltr_duel.simulation import Results, RunResult, identified, summarise, with_correct
+from ltr_duel.simulation import Results, identified, summarise, with_correct
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,25 +111,19 @@ class StudyResults:
 
     def results(self, problem: str, horizon: int | None = None) -> Results:
         """Return the results on one problem, at one horizon (the longest, if none is given)."""
-        about = self._about(problem)
+        self._about(problem)
         horizons = [study.horizon for study in self.studies if study.problem == problem]
         chosen = horizon or max(horizons)
         if chosen not in horizons:
             raise InputError(f"no runs on '{problem}' with horizon {chosen:,} ({', '.join(map(str, horizons))})")
-        wanted = self._runs[(self._runs["problem"] == about["digest"]) & (self._runs["horizon"] == chosen)]
-        digests = wanted["digest"].tolist()
-        stored = self._read(digests)
-        runs = [self._run(one, stored, label) for one, label in zip(digests, wanted["label"].tolist(), strict=True)]
-        values = {name: np.array(one) for name, one in about.get("values", {}).items()}
-        matrix = self.matrix(problem)
-        for run in runs:
-            expected = run.key.measured_by or run.key.oracle.get("matrix")
-            if expected != matrix.digest or run.pulls.shape[1] != len(matrix):
-                path = self._store.problem_path(about["digest"])
-                self._refuse(f"{path}: damaged: not the matrix of run {run.key.digest}")
-        if any(len(one) != len(matrix) for one in values.values()):
-            raise InputError(f"{self._store.folder}: the plan has not as many values as '{problem}' has arms")
-        return Results(runs, matrix, values)
+        matrix, wanted, stored = self.matrix(problem), self._wanted(problem, chosen), {}
+        labels = wanted["label"].tolist()
+        for place, run in self._read(wanted, matrix):
+            try:
+                stored[place] = run.result(labels[place])
+            except InputError as error:
+                self._refuse_run(run.digest, str(error))
+        return Results([stored[place] for place in range(len(labels))], matrix, self._values(problem, matrix))
 
     @property
     def problems(self) -> list[str]:
@@ -156,7 +151,7 @@ class StudyResults:
         correct : float
             1 if that is the Condorcet winner, else 0; NaN where there is none.
         """
-        return self._joined(lambda results: self._runs_of(results, regrets), facts=True)
+        return self._joined(lambda study: with_correct(*self._table(study, regrets)), facts=True)
 
     def final(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
         """Return the last checkpoint of each run: `to_frame`, and ``identified_at``.
@@ -165,14 +160,16 @@ class StudyResults:
         not recommended at the end, NaN where there is no winner.
         """
 
-        def last_rows(results: Results) -> pd.DataFrame:
-            return identified(self._runs_of(results, regrets), results.matrix.condorcet_winner)
+        def last_rows(study: Study) -> pd.DataFrame:
+            frame, winner = self._table(study, regrets)
+            return identified(with_correct(frame, winner), winner)
 
         return self._joined(last_rows, facts=True)
 
     def summary(self, column: str = REGRET) -> pd.DataFrame:
         """Return `ltr_duel.simulation.summarise` for each problem and horizon, which are its first columns."""
-        return self._joined(lambda results: summarise(results.to_frame((regret_name(column),)), column))
+        regrets = (regret_name(column),)
+        return self._joined(lambda study: summarise(self._table(study, regrets, last=True)[0], column))
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the tidy table as text; numbers with all their digits."""
@@ -189,23 +186,51 @@ class StudyResults:
         """Return where a run comes from, and what it cost. Its digest is that of its key (``RunResult.key.digest``)."""
         return self._reader.manifest(digest)
 
-    def _read(self, digests: Sequence[str]) -> dict[str, Stored | str]:
-        """Read runs, or say what is wrong with them."""
+    def _table(self, study: Study, regrets: Sequence[str], *, last: bool = False) -> tuple[pd.DataFrame, str | None]:
+        """Return `Results.to_frame` of a study, or its last rows, and the winner."""
+        matrix, wanted = self.matrix(study.problem), self._wanted(study.problem, study.horizon)
+        values, names = self._values(study.problem, matrix), tuple(regrets) or self.regrets
+        table = StudyTable(matrix, values, names, self._refuse_run, last=last)
+        for place, run in self._read(wanted, matrix):
+            table.add(place, run)
+        return table.frame(wanted["label"].tolist()), matrix.condorcet_winner
+
+    def _wanted(self, problem: str, horizon: int) -> pd.DataFrame:
+        """Return the runs of a study, in the order of the plan."""
+        return self._runs[
+            (self._runs["problem"] == self._about(problem)["digest"]) & (self._runs["horizon"] == horizon)
+        ]
+
+    def _values(self, problem: str, matrix: PreferenceMatrix) -> dict[str, FloatVector]:
+        """Return what is known of each arm beside the matrix."""
+        values = {name: np.array(one) for name, one in self._about(problem).get("values", {}).items()}
+        if any(len(one) != len(matrix) for one in values.values()):
+            raise InputError(f"{self._store.folder}: the plan has not as many values as '{problem}' has arms")
+        return values
+
+    def _read(self, wanted: pd.DataFrame, matrix: PreferenceMatrix) -> Iterator[tuple[int, Stored]]:
+        """Yield runs, each with its place, in the order in which they lie; what is not as it was written is refused."""
+        left = {digest: place for place, digest in enumerate(wanted["digest"])}
+        for digest, run in self._stored(left):
+            if isinstance(run, str):
+                self._refuse(run)
+            if run.matrix != matrix.digest:
+                path = self._store.problem_path(wanted["problem"].tolist()[0])
+                self._refuse(f"{path}: damaged: not the matrix of run {digest}")
+            yield left.pop(digest), run
+        for digest in left:
+            self._refuse(f"{self._store.runs}: run {digest}: damaged: it was there a moment ago")
+
+    def _stored(self, left: Mapping[str, object]) -> Iterator[tuple[str, Stored | str]]:
+        """Read the runs that are left, of which the caller takes away those that it is given."""
         try:
-            return dict(self._reader.runs(digests))
+            yield from self._reader.runs(list(left))
         except InputError:  # another process has joined files meanwhile: the runs are in one of another name
             self._reader = Reader(self._store, self._store.scan())
-            return dict(self._reader.runs(digests))
+            yield from self._reader.runs(list(left))
 
-    def _run(self, digest: str, stored: dict[str, Stored | str], label: str) -> RunResult:
-        """Return a run; one that is not as it was written is refused."""
-        run = stored.get(digest, f"{self._store.runs}: run {digest}: damaged: it was there a moment ago")
-        if isinstance(run, str):
-            self._refuse(run)
-        try:
-            return run.result(label)
-        except InputError as error:
-            self._refuse(f"{self._reader.where(digest)}: damaged: {error}")
+    def _refuse_run(self, digest: str, why: str) -> NoReturn:
+        self._refuse(f"{self._reader.where(digest)}: damaged: {why}")
 
     def _refuse(self, wrong: str) -> NoReturn:
         raise InputError(f"{wrong}; 'ltr-duel verify --repair {self._store.folder}' does the run again")
@@ -215,14 +240,13 @@ class StudyResults:
             raise unknown_name("problem", problem, self.problems)
         return self._problems[problem]
 
-    def _runs_of(self, results: Results, regrets: Sequence[str]) -> pd.DataFrame:
-        return with_correct(results.to_frame(tuple(regrets) or self.regrets), results.matrix.condorcet_winner)
-
-    def _joined(self, table: Callable[[Results], pd.DataFrame], *, facts: bool = False) -> pd.DataFrame:
+    def _joined(self, table: Callable[[Study], pd.DataFrame], *, facts: bool = False) -> pd.DataFrame:
         """Join a table of each study. Problem (with its facts, or not), policy and horizon are the first columns."""
         parts = []
-        for study, results in self:
-            frame = table(results)
+        for study in self.studies:
+            if self._wanted(study.problem, study.horizon).empty:
+                continue
+            frame = table(study)
             frame.insert(1 if facts else 0, HORIZON, study.horizon)
             columns = [(PROBLEM, study.problem), *(sorted(study.facts.items()) if facts else ())]
             for place, (name, value) in enumerate(columns):

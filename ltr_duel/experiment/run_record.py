@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ltr_duel.core import FloatMatrix, InputError, handed_over
+from ltr_duel.core import InputError, IntMatrix, handed_over
 from ltr_duel.simulation import RunKey, RunResult
 
 _HEAD = struct.Struct("<IIQBB")  # checkpoints, arms, decisions, bytes of a number, whether exposure follows
@@ -46,6 +48,49 @@ def decisions_of(data: bytes) -> int:
     return int(_head(data)[2])
 
 
+class Runs:
+    """Runs of one shape and horizon, decoded together: n runs, C checkpoints, K arms.
+
+    Attributes
+    ----------
+    checkpoints, recommended : ndarray of int64, shape (n, C)
+    decisions : list of int, of length n
+    """
+
+    def __init__(self, every: Sequence[bytes], horizon: int, *, last: bool = False) -> None:
+        count, arms, _, width, apart = _head(every[0])
+        self._arms, self._last, size = arms, last, count * (2 + 3 * arms) * width
+        raw = np.frombuffer(b"".join(map(_content, every)), np.uint8).reshape(len(every), -1)
+        whole = np.ascontiguousarray(raw[:, :size]).view(f"<i{width}")
+        self._steps = whole.reshape(len(every), 2 + 3 * arms, count)
+        self._exposure = raw[:, size:] if apart else None
+        self.decisions = [decisions_of(one) for one in every]
+        steps, recommended = self._steps[:, 0], self._steps[:, 1].cumsum(axis=1, dtype=np.int64)
+        if (steps < 1).any() or (steps.sum(axis=1, dtype=np.int64) != horizon).any():
+            raise InputError("the checkpoints are not those of the run")
+        if recommended.min() < 0 or recommended.max() >= arms:
+            raise InputError("an arm is recommended that does not exist")
+        self.recommended = recommended[:, -1:] if last else recommended
+        self.checkpoints = self._totals(0, 1)[:, :, 0]
+
+    def counts(self, name: str) -> NDArray[Any]:
+        """Return ``pulls``, ``best``, ``worst`` or ``exposure``; shape (n, C, K)."""
+        if name != "exposure":
+            first = 2 + self._arms * ("pulls", "best", "worst").index(name)
+            return self._totals(first, first + self._arms)
+        if self._exposure is None:
+            return handed_over(self._totals(2, 2 + self._arms) * np.float64(0.5))
+        n, _, count = self._steps.shape
+        exposure = np.ascontiguousarray(self._exposure).view(np.float64).reshape(n, count, self._arms)
+        return handed_over(exposure[:, -1:] if self._last else exposure)
+
+    def _totals(self, start: int, stop: int) -> IntMatrix:
+        """Add up the differences of some rows, to each checkpoint or to the last one."""
+        steps = self._steps[:, start:stop]
+        totals = steps.sum(2, np.int64, keepdims=True) if self._last else steps.cumsum(2, np.int64)
+        return handed_over(totals.transpose(0, 2, 1))
+
+
 def decode_run(data: bytes, key: RunKey, label: str) -> RunResult:
     """Return the run of a key. ``label`` is how its policy was called.
 
@@ -54,24 +99,16 @@ def decode_run(data: bytes, key: RunKey, label: str) -> RunResult:
     InputError
         If the bytes are no run of that key: a part of a sentence.
     """
-    count, arms, decisions, width, apart = _head(data)
-    content = _content(data)
-    split = count * (2 + 3 * arms) * width
-    steps = np.frombuffer(content[:split], f"<i{width}").reshape(2 + 3 * arms, count)
-    numbers = handed_over(np.cumsum(steps.T, axis=0, dtype=np.int64))
-    times, recommended = numbers[:, 0], numbers[:, 1]
-    pulls, best, worst = (numbers[:, 2 + k * arms : 2 + (k + 1) * arms] for k in range(3))
-    if times[0] < 1 or times[-1] != key.horizon or (steps[0] < 1).any():
-        raise InputError("the checkpoints are not those of the run")
-    if recommended.min() < 0 or recommended.max() >= arms:
-        raise InputError("an arm is recommended that does not exist")
-    exposure: FloatMatrix
-    exposure = (
-        np.frombuffer(content[split:], np.float64).reshape(count, arms)
-        if apart
-        else handed_over(pulls * np.float64(0.5))
-    )
-    return RunResult(key, label, times, pulls, exposure, recommended, decisions, best, worst)
+    runs = Runs([data], key.horizon)
+    pulls, best, worst, exposure = (runs.counts(name)[0] for name in ("pulls", "best", "worst", "exposure"))
+    times, recommended = runs.checkpoints[0], handed_over(runs.recommended)[0]
+    return RunResult(key, label, times, pulls, exposure, recommended, runs.decisions[0], best, worst)
+
+
+def shape_of(data: bytes) -> tuple[int, int, int, bool]:
+    """Return what runs have in common that can be decoded together. Its first two numbers: checkpoints and arms."""
+    count, arms, _, width, apart = _head(data)
+    return count, arms, width, apart
 
 
 def _head(data: bytes) -> tuple[int, int, int, int, bool]:

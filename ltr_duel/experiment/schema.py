@@ -1,6 +1,7 @@
 """Read a TOML file, and its tables into frozen dataclasses: every error names the key path and what is legal.
 
-A dataclass says how each of its fields is read by `value`, `axis` (one value or a list of them), `table` and `tables`.
+A dataclass says how each of its fields is read by `value`, `axis` (one value or a list of them), `listing`, `table` and
+`tables`.
 """
 
 from __future__ import annotations
@@ -53,6 +54,13 @@ def value(read: Reader, **default: Any) -> Any:
 def axis(read: Reader, **default: Any) -> Any:
     """Declare a field that holds a tuple; one value may be written without the brackets. Lists mean a product."""
     return dataclasses.field(metadata={"read": lambda given, where: several(read, given, where)}, **default)
+
+
+def listing(read: Reader, **default: Any) -> Any:
+    """Declare a field that holds a tuple whose values hold together: one of them, or a list, which may be empty."""
+    return dataclasses.field(
+        metadata={"read": lambda given, where: () if given == [] else several(read, given, where)}, **default
+    )
 
 
 def table(cls: type, **default: Any) -> Any:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,6 +47,17 @@ class Stored(NamedTuple):
         """Its key."""
         return RunKey(**self.group["key"], repetition=self.about.repetition)
 
+    @property
+    def horizon(self) -> int:
+        """Its last step."""
+        return int(self.group["key"]["horizon"])
+
+    @property
+    def matrix(self) -> str:
+        """Digest of the matrix that its regret is measured by."""
+        key = self.group["key"]
+        return str(key["measured_by"] or key["oracle"].get("matrix"))
+
     def result(self, label: str) -> RunResult:
         """Return the run itself. Raises `InputError`, with a part of a sentence, if it is none of its key."""
         return decode_run(self.data, self.key, label)
@@ -64,7 +76,7 @@ class Reader:
     def __init__(self, store: Store, found: Found) -> None:
         self._store, self._found = store, found
         self._parts: dict[str, dict[str, Any] | str] = {}  # or what is wrong with them
-        self._groups: dict[str, dict[str, Any]] = {}
+        self._groups: dict[str, tuple[dict[str, Any], Callable[[int], str]]] = {}  # and what names their runs
 
     @property
     def folder(self) -> Path:
@@ -155,14 +167,31 @@ class Reader:
         if content is None or content.head.name != digest:
             raise InputError("it is not as it was written")
         about = decode_about(content)
-        run = Stored(digest, content.data, about, self._group(about.group), place.generation)
-        if run.key.digest != digest:
-            raise InputError(f"it is of another run, {run.key.digest}")
-        return run
+        group, digest_of = self._group(about.group)
+        if (own := digest_of(about.repetition)) != digest:
+            raise InputError(f"it is of another run, {own}")
+        return Stored(digest, content.data, about, group, place.generation)
 
-    def _group(self, name: str) -> dict[str, Any]:
+    def _group(self, name: str) -> tuple[dict[str, Any], Callable[[int], str]]:
         if name not in self._groups:
             group = checked_record(self.part(name), _GROUP)
             key = checked_record(group["key"], _KEY)
-            self._groups[name] = group | {"key": {field: key[field] for field in _KEY}}
+            own = {field: key[field] for field in _KEY}
+            self._groups[name] = group | {"key": own}, digests(own)
         return self._groups[name]
+
+
+def digests(key: dict[str, Any]) -> Callable[[int], str]:
+    """Return what gives the digest of each repetition: `RunKey.digest`, with the text of the key made once for all."""
+    before, after = (
+        json.dumps({name: one for name, one in key.items() if (name < "repetition") == early}, sort_keys=True)
+        for early in (True, False)
+    )
+    begun, end = hashlib.sha256(f'{before[:-1]}, "repetition": '.encode()), f", {after[1:]}".encode()
+
+    def digest(repetition: int) -> str:
+        whole = begun.copy()
+        whole.update(b"%d" % repetition + end)
+        return whole.hexdigest()
+
+    return digest

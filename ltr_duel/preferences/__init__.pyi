@@ -2,6 +2,7 @@ from .compare import Agreement as Agreement
 from .compare import compare_matrices as compare_matrices
 from .estimate.api import estimate_preferences as estimate_preferences
 from .estimate.api import extend_preferences as extend_preferences
+from .estimate.settings import REDUCTIONS as REDUCTIONS
 from .families import FAMILIES as FAMILIES
 from .families import UTILITY_FAMILIES as UTILITY_FAMILIES
 from .families import members as members

@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import FloatMatrix, InputError, shown
+from ltr_duel.core import FloatMatrix, InputError, IntMatrix, handed_over, require_memory, shown
+
+_BLOCK = 2**20  # entries that are looked at together
+SUM_TOLERANCE = 1e-9  # how far p + p.T may be from 1
+_MOST_COMPARISONS = 2**53  # of a pair: whole numbers that a float64 holds too
 
 
 def square(name: str, values: Any) -> FloatMatrix:
@@ -24,19 +28,66 @@ def square(name: str, values: Any) -> FloatMatrix:
 
 
 def symmetric(name: str, values: Any, size: int) -> FloatMatrix:
-    """Return one number for each pair, in both orders; zeros where none are given."""
+    """Return one number for each pair, in both orders; zeros where none are given, which take memory if written to."""
     try:
         given = np.asanyarray(values)
     except ValueError:
         raise InputError(f"{name} must be numbers, one for each pair of {size} rankers") from None
     if not given.size:
-        return np.zeros((size, size))
+        return handed_over(np.zeros((size, size)))
     if given.shape != (size, size):
         raise InputError(f"{name} must have the shape of p, {(size, size)}, not {given.shape}")
     numbers = _real(name, given)
     if not (numbers >= 0).all() or (numbers != numbers.T).any():
         raise InputError(f"{name} must be symmetric and nowhere negative")
     return numbers
+
+
+def counts(name: str, values: Any, size: int) -> IntMatrix:
+    """Return one whole number for each pair, in both orders; zeros where none are given."""
+    if isinstance(values, np.ndarray) and values.dtype == np.int64 and values.shape == (size, size):
+        fit = not np.ma.isMaskedArray(values) and values.min() >= 0 and values.max() <= _MOST_COMPARISONS
+        if fit and (values == values.T).all():
+            return values  # without the copies that the checks below make
+    numbers = symmetric(name, values, size)
+    if not np.size(values):
+        return handed_over(np.zeros((size, size), np.int64))
+    if (numbers > _MOST_COMPARISONS).any() or (numbers % 1).any():
+        raise InputError(f"{name} must be whole numbers up to {_MOST_COMPARISONS:,}")
+    return handed_over(numbers.astype(np.int64))
+
+
+def require_probabilities(p: FloatMatrix, names: tuple[str, ...]) -> None:
+    """Refuse what are not probabilities of two events that exclude each other.
+
+    Raises
+    ------
+    InputError
+    """
+    rows = max(1, _BLOCK // len(p))
+    for start in range(0, len(p), rows):
+        block = p[start : start + rows]
+        bad = ~((block >= 0) & (block <= 1))
+        if bad.any():
+            i, j = (int(k) for k in np.argwhere(bad)[0])
+            raise InputError(f"p['{names[start + i]}', '{names[j]}'] must be between 0 and 1, not {block[i, j]}")
+    for start in range(0, len(p), rows):
+        off = np.abs(p[start : start + rows] + p[:, start : start + rows].T - 1)
+        if off.max() > SUM_TOLERANCE:
+            i, j = divmod(int(off.argmax()), len(p))
+            one, other = names[start + i], names[j]
+            both = p[start + i, j] + p[j, start + i]
+            raise InputError(f"p['{one}', '{other}'] + p['{other}', '{one}'] must be 1, not {both}")
+
+
+def require_room(size: int, squares: int) -> None:
+    """Refuse so many rankers that there is not enough memory for so many squares of numbers.
+
+    Raises
+    ------
+    InputError
+    """
+    require_memory(f"a preference matrix of {size:,} rankers", 8.0 * squares * size**2)
 
 
 def _real(name: str, given: NDArray[Any]) -> FloatMatrix:

@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ltr_duel.core import InputError, cause, replacing, require_whole, shown
-from ltr_duel.preferences.matrix import SUM_TOLERANCE, PreferenceMatrix
+from ltr_duel.preferences.entries import SUM_TOLERANCE, require_room
+from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.plain import NPY, read_npy, read_text, require_few
 from ltr_duel.preferences.tally import Tally, preferences_of
 
@@ -163,6 +164,7 @@ def _from_parquet(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceM
     names, provenance = _metadata(path, source.schema_arrow.metadata or {})
     size, rows = len(names), source.metadata.num_rows
     require_few(path, size, most_rankers)
+    require_room(size, 6)
     if rows != size * (size - 1) // 2:
         raise InputError(f"{path}: {rows:,} rows; {size:,} rankers have {size * (size - 1) // 2:,} pairs")
     counted = "total" in source.schema_arrow.names

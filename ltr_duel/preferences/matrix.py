@@ -22,12 +22,9 @@ from ltr_duel.core import (
     shown,
     unknown_name,
 )
-from ltr_duel.preferences.entries import checked_names, square, symmetric
+from ltr_duel.preferences.entries import checked_names, counts, require_probabilities, require_room, square, symmetric
 from ltr_duel.preferences.properties.intervals import IntervalRule, effective_counts, interval
 from ltr_duel.preferences.tally import Tally, wins_and_ties
-
-SUM_TOLERANCE = 1e-9  # how far p + p.T may be from 1
-_MOST_COMPARISONS = 2**53  # of a pair: whole numbers that a float64 holds too
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +49,9 @@ class PreferenceMatrix:
     Raises
     ------
     InputError
-        If the matrix is not square, has an entry outside 0..1, ``p + p.T`` differs from 1, or names, errors or counts
-        do not fit. The arrays are copied and read-only: a matrix stays what it was when it was checked.
+        If the matrix is not square, has an entry outside 0..1, ``p + p.T`` differs from 1, names, errors or counts do
+        not fit, or there is not enough memory. The arrays are copied and read-only: a matrix stays what it was when it
+        was checked.
 
     Examples
     --------
@@ -72,21 +70,11 @@ class PreferenceMatrix:
     def __post_init__(self) -> None:
         p = square("p", self.p)
         size = p.shape[0]
+        require_room(size, 1 + 2 * bool(np.size(self.standard_error)) + 3 * bool(np.size(self.comparisons)))
         names = checked_names(self.names, size)
-        bad = ~((p >= 0) & (p <= 1))
-        if bad.any():
-            i, j = np.argwhere(bad)[0]
-            raise InputError(f"p['{names[i]}', '{names[j]}'] must be between 0 and 1, not {p[i, j]}")
-        off = np.abs(p + p.T - 1)
-        if off.max() > SUM_TOLERANCE:
-            i, j = divmod(int(off.argmax()), size)
-            raise InputError(
-                f"p['{names[i]}', '{names[j]}'] + p['{names[j]}', '{names[i]}'] must be 1, not {p[i, j] + p[j, i]}"
-            )
+        require_probabilities(p, names)
         error = symmetric("standard_error", self.standard_error, size)
-        counts = symmetric("comparisons", self.comparisons, size)
-        if (counts > _MOST_COMPARISONS).any() or (counts % 1).any():
-            raise InputError(f"comparisons must be whole numbers up to {_MOST_COMPARISONS:,}")
+        comparisons = counts("comparisons", self.comparisons, size)
         if not isinstance(self.provenance, Mapping):
             raise InputError(f"the provenance must be a dict, not {shown(self.provenance)}")
         if self.tally is not None and not isinstance(self.tally, Tally):
@@ -95,7 +83,7 @@ class PreferenceMatrix:
             "p": frozen(p),
             "names": names,
             "standard_error": frozen(error),
-            "comparisons": frozen(counts, np.int64),
+            "comparisons": frozen(comparisons),
             "provenance": dict(self.provenance),
             "tally": self.tally.kept(size) if self.tally is not None else None,
         }

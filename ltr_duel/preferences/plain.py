@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import InputError
+from ltr_duel.preferences.entries import require_room
 from ltr_duel.preferences.matrix import PreferenceMatrix
 
 NPY = b"\x93NUMPY"
@@ -40,6 +41,7 @@ def read_npy(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceMatrix
     if kind.kind not in "fiu":
         raise InputError(f"{path}: p must be real numbers, not {kind}")
     require_few(path, shape[0], most_rankers)
+    require_room(shape[0], 3)
     wanted = shape[0] ** 2 * kind.itemsize
     data = file.read(wanted)
     if len(data) < wanted:

@@ -14,6 +14,7 @@ import scipy  # its modules load when they are used
 from numpy.typing import ArrayLike
 
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, require_between, require_one_of, stream, unknown_name
+from ltr_duel.preferences.entries import require_room
 from ltr_duel.preferences.matrix import PreferenceMatrix
 
 Link = Literal["linear", "logistic", "normal"]
@@ -46,6 +47,7 @@ def from_utilities(utilities: ArrayLike, link: Link = "logistic", names: Sequenc
         raise InputError("utilities must be a list of finite numbers")
     if link == "linear" and np.ptp(u) > 1:
         raise InputError(f"with the linear link, utilities must lie within 1 of each other, not {np.ptp(u):g}")
+    require_room(u.size, 5)
     upper = np.triu(_LINKS[link](u[:, None] - u[None, :]), 1)
     return _from_upper(upper, {"link": link, "utilities": u.tolist()}, names)
 
@@ -53,6 +55,7 @@ def from_utilities(utilities: ArrayLike, link: Link = "logistic", names: Sequenc
 def equal_gaps(size: int, gap: float = 0.1) -> PreferenceMatrix:
     """Return the total order in which each arm beats each later one by ``gap`` (Beat the Mean, Figure 1 top)."""
     require_between("the gap", gap, 0, 0.5)
+    require_room(size, 5)
     return _from_upper(np.full((size, size), 0.5 + gap), {"family": "equal gaps", "gap": gap})
 
 
@@ -68,6 +71,7 @@ def strong_neighbours(size: int, gamma: float = 1.3, gap: float = 0.1) -> Prefer
     Beat the Mean, Figure 2: strong transitivity fails, relaxed transitivity holds with ``gamma``.
     """
     require_between("gamma times the gap", gamma * gap, gap, 0.5)
+    require_room(size, 5)
     upper = np.full((size, size), 0.5 + gap)
     for i in range(1, size - 1):
         upper[i, i + 1] = 0.5 + gap * gamma
@@ -77,6 +81,7 @@ def strong_neighbours(size: int, gamma: float = 1.3, gap: float = 0.1) -> Prefer
 def arithmetic(size: int = 8, step: float = 0.05) -> PreferenceMatrix:
     """Return ``p[i, j] = 1/2 + step (j - i)`` (Komiyama et al., COLT 2015)."""
     require_between("step times (size - 1)", step * (size - 1), 0, 0.5)
+    require_room(size, 5)
     place = np.arange(size)
     upper = np.asarray(0.5 + step * (place[None, :] - place[:, None]), np.float64)
     return _from_upper(upper, {"family": "arithmetic", "step": step})
@@ -86,6 +91,7 @@ def geometric(size: int = 8, first: float = 0.4, ratio: float = 0.5) -> Preferen
     """Return a total order in which the arm at place i beats all later ones by ``first * ratio^i``."""
     require_between("the first gap", first, 0, 0.5)
     require_between("the ratio", ratio, 0, 1)
+    require_room(size, 5)
     gaps = first * ratio ** np.arange(size)
     return _from_upper(
         np.asarray(0.5 + np.tile(gaps[:, None], size), np.float64),
@@ -98,6 +104,7 @@ def cyclic(size: int = 4, best: float = 0.6, circle: float = 0.9) -> PreferenceM
 
     Four arms, the default, are the published case. With an even number on the circle, opposite arms are even.
     """
+    require_room(size, 5)
     upper = np.full((size, size), best)
     around = max(1, size - 1)
     for i in range(1, size):
@@ -115,6 +122,7 @@ def random_preferences(size: int, *, condorcet: bool = True, seed: int = 0) -> P
     """
     if not condorcet:
         require_between("the number of arms without a Condorcet winner", size, 3)
+    require_room(size, 5)
     rng = stream(seed, "random preferences", size, int(condorcet))
     while True:
         upper = rng.random((size, size))

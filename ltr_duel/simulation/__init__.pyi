@@ -4,6 +4,8 @@ from .live import Live as Live
 from .oracle import FromMatrix as FromMatrix
 from .oracle import OracleSource as OracleSource
 from .regret import REGRETS as REGRETS
+from .regret import cumulative_regret as cumulative_regret
+from .regret import loss_per_arm as loss_per_arm
 from .regret import places as places
 from .results import Results as Results
 from .run import check_fits as check_fits

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits import POLICIES, Policy, Run, new_recorder
+from ltr_duel.bandits import POLICIES, Policy, Run, new_recorder, require_room
 from ltr_duel.core import (
     Configured,
     InputError,
@@ -75,8 +75,8 @@ def simulate(
     Raises
     ------
     InputError
-        For an unknown policy or parameter, numbers out of range, a policy that the oracle is not for, or a preference
-        matrix of other rankers. Nothing has run then.
+        For an unknown policy or parameter, numbers out of range, a policy that the oracle is not for, a preference
+        matrix of other rankers, or more of them than there is memory for. Nothing has run then.
     PolicyError
         If a policy cannot be compiled.
 
@@ -113,6 +113,10 @@ def simulate(
     repetitions = require_whole("the number of repetitions", repetitions, 1, _MOST_REPETITIONS)
     seed, jobs = checked_seed(seed), checked_jobs(jobs)
 
+    at_once = min(jobs, repetitions * len(wanted))
+    in_sweeps = bool(getattr(oracle, "in_sweeps", False))
+    for one in wanted:
+        require_room(one.component, one.params, len(matrix), horizon=horizon, in_sweeps=in_sweeps, runs=at_once)
     place = places(matrix)
     tasks = [
         _Task(
@@ -206,7 +210,10 @@ def run_once(
     *,
     compiled: bool = True,
 ) -> RunResult:
-    """Run one policy once. ``place`` tells which arm of a slate is the best, see `places`."""
+    """Run one policy once. ``place`` tells which arm of a slate is the best, see `places`.
+
+    Not ``compiled``, the policy and all that it calls run as plain Python.
+    """
     policy, size = configured.component, len(oracle.names)
     counts = new_recorder(size, times, place)
     run = Run(
@@ -217,7 +224,8 @@ def run_once(
         run_streams(key),
         counts,
         horizon=key.horizon,
-        compiled=compiled and getattr(oracle, "compiled", True),
+        compiled=getattr(oracle, "compiled", True),
+        plain=not compiled,
         in_sweeps=getattr(oracle, "in_sweeps", False),
     )
     run.advance(int(times[-1]))

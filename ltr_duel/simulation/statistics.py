@@ -99,9 +99,12 @@ def identification_time(run: pd.DataFrame, winner: str | None) -> float:
 
 def identified(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
     """Return the last row of each run of one problem with its identification time, the column ``identified_at``."""
-    runs = frame.groupby([POLICY, REPETITION], sort=False)
-    times = [identification_time(run, winner) if winner else float("nan") for _, run in runs]
-    return runs.tail(1).reset_index(drop=True).assign(**{IDENTIFIED_AT: times})
+    run = frame.groupby([POLICY, REPETITION], sort=False).ngroup()
+    wrong = (frame[RECOMMENDED] != winner)[::-1].groupby(run[::-1]).cummax()[::-1]  # here or at a later checkpoint
+    times = frame[T].astype(float).mask(wrong, np.inf).groupby(run).min()  # of all runs, in the order of their numbers
+    if not winner:
+        times[:] = np.nan
+    return frame.groupby(run).tail(1).reset_index(drop=True).assign(**{IDENTIFIED_AT: times.to_numpy()})
 
 
 def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str = "range") -> pd.DataFrame:

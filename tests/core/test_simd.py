@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ltr_duel.core import kernel
-from ltr_duel.core.simd import larger, load_word, space_mask, trailing_zeros
+from ltr_duel.core.simd import LANES, count_bits, lanes_at, lanes_up_to, larger, load_word, space_mask, trailing_zeros
 
 
 @kernel
@@ -19,6 +19,12 @@ def compiled_larger(a, b):  # type: ignore[no-untyped-def]
 def compiled_text(text, at):  # type: ignore[no-untyped-def]
     word = load_word(text, at)
     return word, space_mask(text, at), trailing_zeros(word)
+
+
+@kernel
+def compiled_lanes(values, width, at, scale, level):  # type: ignore[no-untyped-def]
+    below = lanes_up_to(values, at, level)
+    return below, lanes_at(values, width, at, scale, level), count_bits(below)
 
 
 @settings(max_examples=500, deadline=None)
@@ -36,3 +42,25 @@ def test_bytes_of_a_text(text: str, at: int) -> None:
     word = load_word(data, at)
     assert compiled_text(data, at) == (word, space_mask(data, at), trailing_zeros(word))
     assert space_mask(data, at).bit_count() == text[at : at + 32].count(" ")
+
+
+FEW = st.sampled_from([0.0, 0.5, 1.0, 2.0, np.inf])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(FEW, min_size=LANES + 3, max_size=LANES + 3), st.integers(0, 3), st.sampled_from([0.5, 1.0, 2.5]))
+def test_numbers_are_compared_with_a_level(numbers: list[float], at: int, level: float) -> None:
+    values, width = np.array(numbers), np.arange(len(numbers)) % 3 / 2.0
+    below, same = lanes_up_to(values, at, level), lanes_at(values, width, at, 0.5, level)
+    assert compiled_lanes(values, width, at, 0.5, level) == (below, same, count_bits(below))
+    assert [below >> k & 1 for k in range(40)] == [*(values[at : at + LANES] <= level), *[0] * 8]
+    assert [same >> k & 1 for k in range(40)] == [*((values + 0.5 * width)[at : at + LANES] == level), *[0] * 8]
+
+
+def test_a_product_is_rounded_before_it_is_added() -> None:
+    """One instruction that multiplies and adds would round once, and find other ties than plain Python."""
+    rng = np.random.default_rng(0)
+    values, width = rng.random(LANES), rng.random(LANES)
+    for k in range(LANES):
+        level = float(values[k] + 0.3 * width[k])
+        assert compiled_lanes(values, width, 0, 0.3, level)[1] >> k & 1

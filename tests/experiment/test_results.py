@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,8 @@ import pytest
 from ltr_duel.core.errors import InputError
 from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import run_experiment
+from ltr_duel.experiment.stored_run import digests
+from ltr_duel.simulation import RunKey, identification_time
 from tests.experiment.conftest import plan_of
 
 SPEC = """
@@ -51,11 +55,37 @@ def test_the_table_has_a_row_for_each_run_and_checkpoint(results):
     assert "regret_copeland" in results.to_frame(("copeland",))
 
 
+@pytest.mark.parametrize("at_once", [1, 2_000, 1 << 18])
+def test_the_table_is_that_of_the_runs_one_by_one(results, monkeypatch, at_once):
+    monkeypatch.setattr("ltr_duel.experiment.study_table._AT_ONCE", at_once)
+    frame = results.to_frame()
+    slow = [one.to_frame(("average", "weak", "utility")) for _, one in results]
+    pd.testing.assert_frame_equal(frame[list(slow[0])], pd.concat(slow, ignore_index=True))
+    summary = results.summary("regret_weak")
+    for study, one in results:
+        fast = summary[(summary["problem"] == study.problem) & (summary["horizon"] == study.horizon)]
+        pd.testing.assert_frame_equal(fast[fast.columns[2:]].reset_index(drop=True), one.summary("regret_weak"))
+
+
+def test_a_digest_is_that_of_the_whole_key():
+    oracle = {"repetition": 7, "matrix": "a", "zeta": {"repetition": 0}}
+    key = RunKey(oracle, "rucb", {"alpha": 0.51, "repetition": 1}, horizon=9, repetition=12, seed=3, source="é")
+    own = {name: one for name, one in key.__dict__.items() if name != "repetition"}
+    digest = digests(own)
+    assert digest(12) == key.digest != digest(1) == replace(key, repetition=1).digest
+
+
 def test_the_last_row_of_each_run_says_when_the_winner_was_identified(results):
     final = results.final()
     assert len(final) == 48 and (final["t"] == final["horizon"]).all()
     known = final[final["problem"] != "cycle"]
     assert (np.isfinite(known["identified_at"]) == (known["correct"] == 1)).all()
+    keys = ["problem", "horizon", "policy", "repetition"]
+    found = final.set_index(keys)["identified_at"]
+    for key, run in results.to_frame().groupby(keys):
+        winner = results.matrix(key[0]).condorcet_winner
+        expected = identification_time(run, winner) if winner else np.nan
+        np.testing.assert_equal(found[key], expected)
 
 
 def test_one_problem_alone_gives_ordinary_results(results):

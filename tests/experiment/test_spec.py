@@ -43,6 +43,17 @@ def test_subsets_depend_on_their_seed_and_number_only(spec_file):
     assert all(problem.matrix.condorcet_winner for problem in plan_of(spec_file(condorcet)).problems[1:])
 
 
+def test_the_matrix_of_a_corpus_is_estimated_with_the_reductions_that_the_spec_names(spec_file):
+    def matrix(more):
+        return plan_of(spec_file(SMALL.replace("comparisons = 40", f"comparisons = 40\n{more}"))).problems[1].matrix
+
+    plain, same = matrix(""), matrix("variance_reduction = []")
+    reduced = matrix('variance_reduction = ["integrated", "antithetic"]')
+    assert reduced.provenance["variance_reduction"] == ["antithetic", "integrated"]
+    assert (reduced.p != plain.p).any()
+    assert "variance_reduction" not in plain.provenance and (plain.p == same.p).all()
+
+
 @pytest.mark.parametrize(
     "change, words",
     [
@@ -74,6 +85,10 @@ def test_subsets_depend_on_their_seed_and_number_only(spec_file):
         (
             ('"rucb"', '"rucb:alpha=0.6", {name = "rucb", alpha = [0.6, 0.7]}'),
             ["policies: 'rucb:alpha=0.6' is given twice"],
+        ),
+        (
+            ("comparisons =", 'variance_reduction = ["integrate"]\ncomparisons ='),
+            ["corpora[0].variance_reduction[0]: no variance reduction 'integrate'; did you mean 'integrated'?"],
         ),
         (('clicks = "perfect"', 'fill = "min"'), ["corpora[0]: 'fill' goes with 'path'"]),
         (

@@ -314,6 +314,22 @@ def test_results_are_not_taken_from_a_run_that_is_not_as_it_was_written(store):
         StudyResults(store.folder).to_frame()
 
 
+@pytest.mark.parametrize("change", ["checkpoints", "recommended", "pulls"])
+def test_a_run_that_cannot_be_one_of_its_key_is_named_among_others(store, change):
+    digest, stored = stored_runs(store.folder)[3]
+    run = stored.result("rucb")
+    arrays = {"checkpoints": run.checkpoints + 1, "recommended": run.recommended + 3, "pulls": run.pulls}
+    forged = encode_run(type(run)(**{**run.__dict__, change: arrays[change]}))
+    if change == "pulls":
+        forged = (7).to_bytes(4, "little") + forged[4:]
+    writer = Writer(partial(store.append, "abc.runs"))
+    writer.add(digest, forged, stored.about, (), generation=1)
+    writer.flush()
+    for table in (StudyResults(store.folder).to_frame, StudyResults(store.folder).summary):
+        with pytest.raises(InputError, match=rf"run {digest}: damaged: .*verify --repair"):
+            table()
+
+
 @pytest.mark.parametrize("how", ["verify", "retry"])
 def test_what_is_damaged_is_made_again_on_request_and_nothing_else(store, plan, how):
     expected = results_of(store.folder)

@@ -26,7 +26,7 @@ def simulated(settings):
     oracle = Live(RANKINGS, "navigational", pairs=pairs, slates=slates, top=settings.top)
     key = RunKey({}, policy.name, params._asdict(), STEPS, 0, SEED)
     recorder = new_recorder(5, [STEPS], path=(STEPS, 2 if policy.feedback == "duel" else 5))
-    run = Run(policy, params, 5, oracle.open(), run_streams(key), recorder, horizon=STEPS, compiled=False)
+    run = Run(policy, params, 5, oracle.open(), run_streams(key), recorder, horizon=STEPS, plain=True)
     run.advance(STEPS)
     return recorder, run.recommend()
 

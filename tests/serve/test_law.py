@@ -63,7 +63,7 @@ def simulated(policy, method, steps, *, seed=0):
     recorder = new_recorder(K, checkpoints(steps))
     run = Run(
         configured.component, configured.params, K, live.open(), run_streams(key), recorder, horizon=steps,
-        compiled=False,
+        plain=True,
     )  # fmt: skip
     run.advance(steps)
     return np.asarray(recorder.pulls_now).copy()

@@ -30,10 +30,11 @@ from ltr_duel.core import (
     FloatVector,
     IntMatrix,
     IntVector,
-    count_up_to,
+    add_up_to,
+    draw_up_to,
+    inlined,
     kernel,
     nth_up_to,
-    random_up_to,
     smallest,
 )
 
@@ -113,8 +114,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 @kernel
 def likely_winner(evidence: FloatVector, rng: Generator) -> int:
     """Draw i*, the arm with the least evidence against it. Sums that differ by a rounding error tie."""
-    least = smallest(evidence) + ROUNDING
-    return random_up_to(evidence, least, count_up_to(evidence, least), rng)
+    return draw_up_to(evidence, smallest(evidence) + ROUNDING, rng)
 
 
 @kernel
@@ -123,9 +123,7 @@ def strongest_opponent(share: FloatMatrix, arm: int, winner: int, rng: Generator
     if share[arm, winner] <= 0.5:
         return winner
     least = smallest(share[arm])
-    if least > 0.5:
-        return winner
-    return random_up_to(share[arm], least, count_up_to(share[arm], least), rng)
+    return draw_up_to(share[arm], least, rng) if least <= 0.5 else winner
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
@@ -141,7 +139,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
         end_turn(state.lists, state.evidence, now, first, log(t))
 
 
-@kernel
+@inlined
 def record_duel(state: State, first: int, second: int, outcome: int) -> None:
     """Count a duel of two different arms, and bring the shares and the evidence of both up to date."""
     winner, loser = (first, second) if outcome > 0 else (second, first)
@@ -155,7 +153,7 @@ def record_duel(state: State, first: int, second: int, outcome: int) -> None:
     set_term(state, loser, winner, term if lost < won else 0.0)
 
 
-@kernel
+@inlined
 def set_term(state: State, i: int, j: int, term: float) -> None:
     """Change a term, and the sum of its row."""
     before = state.terms[i, j]
@@ -189,17 +187,15 @@ def next_initial_pair(state: State) -> None:
             now.rounds -= 1
 
 
-@kernel
+@inlined
 def end_turn(lists: Lists, evidence: FloatVector, now: Now, arm: int, log_t: float) -> None:
     """The arm leaves L_R; arms outside L_R that are not ruled out join L_N; after the last turn L_N becomes L_C."""
     lists.pending[arm] = evidence[arm]
     limit = smallest(evidence) + log_t + now.slack
-    if count_up_to(lists.pending, limit) > 0:
-        for j in range(lists.pending.shape[0]):
-            if lists.pending[j] <= limit:
-                lists.following[now.n_following] = j
-                now.n_following += 1
-                lists.pending[j] = inf
+    joined = now.n_following
+    now.n_following = add_up_to(lists.pending, limit, lists.following, joined)
+    for k in range(joined, now.n_following):
+        lists.pending[lists.following[k]] = inf
     now.place += 1
     if now.place == now.n_current:
         now.place, now.n_current, now.n_following = 0, now.n_following, 0

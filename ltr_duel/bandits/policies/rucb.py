@@ -25,8 +25,8 @@ from ltr_duel.core import (
     FloatMatrix,
     FloatVector,
     IntMatrix,
-    count_at,
     count_up_to,
+    find_at,
     highest,
     kernel,
     largest,
@@ -76,10 +76,10 @@ def strongest_rival(rate: FloatMatrix, width: FloatMatrix, champion: int, scale:
     row, widths = rate[champion], width[champion]
     best = highest(row, widths, scale)
     among = best == 0.5  # then the champion, whose own bound is 1/2, is one of those
-    ties = count_at(row, widths, scale, best) - among
-    if ties == 0:
-        return champion
-    n = random_below(ties, rng)
+    ties, first = find_at(row, widths, scale, best)
+    if ties == 1:
+        return first
+    n = random_below(ties - among, rng)
     rival = nth_at(row, widths, scale, best, n)
     if among and rival >= champion:
         return nth_at(row, widths, scale, best, n + 1)

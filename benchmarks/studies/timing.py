@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
-from pathlib import Path
 
 
 def rate(work: Callable[[int], object], amount: int, *, best_of: int = 3) -> float:
@@ -33,23 +30,3 @@ def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> N
             for k, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         print("  " + "  ".join(cells).rstrip())
-
-
-def short(number: float) -> str:
-    """Write a rate with three figures: 1.23 M, 45.6 k, 789."""
-    for unit, size in (("M", 1e6), ("k", 1e3)):
-        if number >= size:
-            return f"{number / size:.3g} {unit}"
-    return f"{number:.3g}"
-
-
-def machine() -> str:
-    """Say where this runs."""
-    cpu = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        models = [
-            line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")
-        ]
-        cpu = f"{models[0]}, {len(models)} cores" if models else cpu
-    return f"{cpu}; Python {platform.python_version()}, numpy {version('numpy')}, numba {version('numba')}"

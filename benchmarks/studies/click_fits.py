@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.timing import table
+from benchmarks.studies.timing import table
 from ltr_duel.clicks import Sessions, fit_clicks
 from ltr_duel.logs import ClickLog, sessions_in_log
 from tests.reference.fitted_clicks import Truth, drawn
@@ -103,3 +103,7 @@ def main() -> None:
         rows.append([name, f"{likelihood:.6f}", f"{perplexity:.6f}", f"{spent:.2f}"])
     head = ["model", "log-likelihood", "perplexity", "seconds"]
     table(f"Maximum likelihood ({source}, {sessions.number:,} sessions; held-out figures)", head, rows)
+
+
+if __name__ == "__main__":
+    main()

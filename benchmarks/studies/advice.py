@@ -1,7 +1,7 @@
 """Is advice as sure as it says, and as good? Forty problems, each advised, and then tried with fresh users.
 
-    python -m benchmarks.advice_study DATA study.jsonl   # DATA holds MQ2008, NP2004, OHSUMED, MSLR_excerpt
-    python -m benchmarks.advice_study --report study.jsonl --picture docs/advice_reliability.png
+    python -m benchmarks.studies.advice DATA study.jsonl   # DATA holds MQ2008, NP2004, OHSUMED, MSLR_excerpt
+    python -m benchmarks.studies.advice --report study.jsonl --picture docs/advice_reliability.png
 
 Each problem draws its rankers, users and budget from its number, so it may be done again alone; what is in the file is
 not done again. The claimed probability is confirmed by `simulate` with `Live`, which shares neither random numbers nor

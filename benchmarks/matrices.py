@@ -1,0 +1,49 @@
+"""Preference matrices of a corpus of the shape of Yahoo set 1: 519 rankers, 2,000 queries of 24 documents."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from benchmarks.row import Row
+
+RANKERS, PAIRS = 519, 519 * 518 // 2
+ALL = ("stratified", "integrated", "antithetic")
+
+
+def rows() -> list[Row]:
+    """A tenth of the comparisons; all of them; and as few of those with less variance as have the same errors."""
+    return [
+        row("519-400", 400, ()),
+        row("519-40-variance", 40, ALL),
+        row("519-4000", 4000, (), when="asked"),
+        row("519-400-variance", 400, ALL, when="asked"),
+    ]
+
+
+def row(name: str, comparisons: int, reduction: tuple[str, ...], when: str = "usual") -> Row:
+    """All pairs on all cores."""
+    way = f", variance_reduction={reduction!r}" if reduction else ""
+    return Row(
+        name,
+        f'estimate_preferences(rankings, clicks="navigational", comparisons={comparisons}{way})',
+        comparisons * PAIRS,
+        "comparisons",
+        partial(prepare, comparisons, reduction),
+        {"K": RANKERS, "comparisons a pair": comparisons, "variance reduction": ", ".join(reduction)},
+        clock="wall",
+        when=when,
+    )
+
+
+def prepare(comparisons: int, reduction: tuple[str, ...]):
+    """Make the corpus, and compile."""
+    from ltr_duel import estimate_preferences, feature_rankers
+    from ltr_duel.data import make_corpus
+
+    corpus = make_corpus(
+        queries=2000, documents=24, features=RANKERS, dead=0, constant=0, seed=1, name="yahoo-set-1-shaped"
+    )
+    rankings = feature_rankers(corpus)
+    options = {"clicks": "navigational", "variance_reduction": reduction}
+    estimate_preferences(rankings[[0, 1]], comparisons=8, **options)
+    return lambda: estimate_preferences(rankings, comparisons=comparisons, **options)

@@ -1,0 +1,260 @@
+"""``python -m benchmarks.page [FILE]`` writes what was measured into docs/performance.md and README.md.
+
+Tables stand between ``<!-- measured: NAME -->`` and ``<!-- end of measured -->``; no number in them is typed by hand.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks import readme_table
+from benchmarks.peers import Peer, cell, of_comparison, of_policy, sentences
+from benchmarks.picture import draw
+from benchmarks.record import FILE, ROOT, Found, read
+from benchmarks.words import number, seconds, steps
+
+PAGES = (ROOT / "docs" / "performance.md", ROOT / "README.md")
+PICTURE = ROOT / "docs" / "performance_growth.png"
+_PLACE = re.compile(r"(<!-- measured: ([\w -]+) -->\n).*?(<!-- end of measured -->)", re.S)
+
+Rows = dict[str, Found]
+
+
+def markdown(header: list[str], lines: list[list[str]]) -> str:
+    """Return a table, or a sentence if there is nothing to put into it."""
+    if not lines:
+        return "\nNot measured.\n\n"
+    every = [header, ["---"] * len(header), *lines]
+    return "".join(f"| {' | '.join(one)} |\n" for one in every)
+
+
+def of(rows: Rows, subject: str) -> list[Found]:
+    """Return the rows of a subject."""
+    return [row for row in rows.values() if row["subject"] == subject]
+
+
+def memory(row: Found) -> str:
+    """Write the largest memory of a process in megabytes."""
+    return f"{row['peak']:,.0f}"
+
+
+def machine(rows: Rows) -> str:
+    """Say where, when and with what."""
+    told = dict.fromkeys(
+        f"{row['machine']}; Python {row['python']}, numpy {row['numpy']}, numba {row['numba']};"
+        f" ltr_duel {row['version']} ({row['git']}); {row['date']}"
+        for row in rows.values()
+    )
+    return "".join(f"- {one}\n" for one in told)
+
+
+def waiting(rows: Rows) -> str:
+    """Commands."""
+    lines = [
+        [
+            f"`{row['call']}`" if row["name"] != "first-use" else row["call"],
+            seconds(row["wall"]),
+            seconds(row["cpu"]),
+            memory(row),
+        ]
+        for row in of(rows, "waiting")
+    ]
+    return markdown(["what", "time", "of all cores", "MB"], lines)
+
+
+def bandits(rows: Rows, size: int) -> str:
+    """One size of matrix: two horizons beside each other, and the peer."""
+    found: dict[str, dict[int, Found]] = {}
+    for row in of(rows, "bandits"):
+        if row["K"] == size:
+            found.setdefault(row["policy"], {})[row["T"]] = row
+    lines, peers = [], list[Peer]()
+    for policy, runs in found.items():
+        peer = of_policy(policy, size)
+        peers += [peer] * bool(peer)
+        line = [f"`{policy}`"]
+        for horizon in (100_000, 1_000_000):
+            row = runs.get(horizon)
+            line += [number(row["rate"]), seconds(row["cpu"]), memory(row)] if row else ["", "", ""]
+        lines.append([*line, cell(peer, number(peer.rate) if peer else ""), peer.name if peer else ""])
+    header = ["policy", "T = 10^5: steps/s", "CPU", "MB", "T = 10^6: steps/s", "CPU", "MB", "best peer", "which"]
+    where = next((row["matrix"] for row in of(rows, "bandits") if row["K"] == size), "no")
+    return f"\n{size} rankers, {where} matrix:\n\n" + markdown(header, lines) + said(peers)
+
+
+def said(peers: list[Peer]) -> str:
+    """Say below a table how its peers were measured."""
+    return "".join(f"\n{sentence}\n" for sentence in sentences(peers))
+
+
+def comparisons(rows: Rows) -> str:
+    """Methods."""
+    lines, peers = [], list[Peer]()
+    for row in of(rows, "comparisons"):
+        peer = of_comparison(row["name"])
+        peers += [peer] * bool(peer)
+        own = [row["method"], str(row["rankers"]), str(row["documents"]), number(row["rate"])]
+        lines.append([*own, memory(row), cell(peer, number(peer.rate) if peer else ""), peer.name if peer else ""])
+    header = ["method", "rankers", "documents", "a second", "MB", "best peer", "which"]
+    return markdown(header, lines) + said(peers)
+
+
+def lists(rows: Rows) -> str:
+    """Pages and credits."""
+    found: dict[str, dict[str, Found]] = {}
+    for row in of(rows, "lists"):
+        found.setdefault(row["method"], {})[row["unit"]] = row
+    lines = [
+        [method, *(number(two[unit]["rate"]) for unit in ("pages", "credits")), memory(two["pages"])]
+        for method, two in found.items()
+        if len(two) == 2
+    ]
+    return markdown(["method", "pages/s", "credits/s", "MB"], lines)
+
+
+def matrices(rows: Rows) -> str:
+    """All pairs."""
+    lines = [
+        [
+            f"{row['comparisons a pair']:,}",
+            row["variance reduction"],
+            seconds(row["wall"]),
+            seconds(row["cpu"]),
+            number(row["rate"]),
+            memory(row),
+        ]
+        for row in of(rows, "matrices")
+    ]
+    return markdown(["comparisons a pair", "less variance by", "time", "of all cores", "comparisons/s", "MB"], lines)
+
+
+def files(rows: Rows) -> str:
+    """Readers, conversion."""
+    lines = [
+        [
+            row["text"],
+            f"`{row['call']}`",
+            f"{row['amount']:,.0f} MB",
+            number(row["rate"]),
+            seconds(row["wall"]),
+            memory(row),
+        ]
+        for row in of(rows, "files")
+    ]
+    return markdown(["text", "call", "file", "MB/s", "time", "MB of memory"], lines)
+
+
+def logs(rows: Rows) -> str:
+    """Logs."""
+    lines = [
+        [
+            row["credit by"],
+            f"{row['impressions']:,}",
+            seconds(row["wall"]),
+            seconds(row["cpu"]),
+            number(row["rate"]),
+            memory(row),
+        ]
+        for row in of(rows, "logs")
+    ]
+    return markdown(["credit by", "impressions", "time", "of all cores", "impressions/s", "MB"], lines)
+
+
+def live(rows: Rows) -> str:
+    """The service."""
+    lines = [
+        [
+            f"`{row['call']}`" if row["name"] == "alone" else row["call"],
+            f"{row['amount']:,.0f} {row['unit']}",
+            number(row["rate"]),
+            seconds(row["cpu"]),
+            memory(row),
+        ]
+        for row in of(rows, "live")
+    ]
+    return markdown(["what", "how many", "a second", "CPU", "MB"], lines)
+
+
+def store(rows: Rows) -> str:
+    """Experiments of short runs."""
+    lines = []
+    for row in of(rows, "store"):
+        left = f"{row['files']:,.0f} files, {row['MB on disk']:,.0f} MB" if "files" in row else ""
+        each = seconds(row["cpu"] / row["amount"])
+        lines.append([f"`{row['call']}`", f"{row['runs']:,}", seconds(row["cpu"]), each, memory(row), left])
+    return markdown(["call", "runs", "CPU", "a run", "MB", "leaves"], lines)
+
+
+def growth(rows: Rows, entry: Callable[[Found], str]) -> str:
+    """Policies against K."""
+    found = of(rows, "growth")
+    sizes = sorted({row["K"] for row in found})
+    lines = []
+    for policy in dict.fromkeys(row["policy"] for row in found):
+        mine = {row["K"]: row for row in found if row["policy"] == policy}
+        lines.append([f"`{policy}`", *(entry(mine[size]) if size in mine else "" for size in sizes)])
+    return markdown(["policy", *(f"K = {size:,}" for size in sizes)], lines)
+
+
+def refusals(rows: Rows) -> str:
+    """Sentences of those that were not measured."""
+    found = [row for row in of(rows, "growth") if "refused" in row]
+    return "".join(f"- `{row['policy']}`, K = {row['K']:,}: {row['refused']}\n" for row in found)
+
+
+def step(row: Found) -> str:
+    """Write the time of a step, and over how many steps."""
+    return "refused" if "refused" in row else f"{seconds(1 / row['rate'])} ({steps(row['T'])})"
+
+
+def peak(row: Found) -> str:
+    """Write memory."""
+    return "refused" if "refused" in row else memory(row)
+
+
+BLOCKS: dict[str, Callable[[Rows], str]] = {
+    "machine": machine,
+    "waiting": waiting,
+    "bandits 64": lambda rows: bandits(rows, 64),
+    "bandits 136": lambda rows: bandits(rows, 136),
+    "bandits 500": lambda rows: bandits(rows, 500),
+    "comparisons": comparisons,
+    "lists": lists,
+    "matrices": matrices,
+    "files": files,
+    "logs": logs,
+    "live": live,
+    "store": store,
+    "growth time": lambda rows: growth(rows, step),
+    "growth memory": lambda rows: growth(rows, peak) + refusals(rows),
+    "readme": readme_table.table,
+}
+
+
+def renewed(page: str, rows: Rows) -> str:
+    """Return the text of a page with its tables as they should be."""
+    return _PLACE.sub(lambda place: place[1] + BLOCKS[place[2]](rows) + place[3], page)
+
+
+def outdated(rows: Rows) -> Iterator[tuple[Path, str]]:
+    """Yield each page that does not say what was measured, and what it should say."""
+    for path in PAGES:
+        page = path.read_text(encoding="utf-8")
+        if renewed(page, rows) != page:
+            yield path, renewed(page, rows)
+
+
+def main() -> None:
+    """Bring pages and picture up to date."""
+    rows = read(Path(sys.argv[1]) if len(sys.argv) > 1 else FILE)
+    for path, page in outdated(rows):
+        path.write_text(page, encoding="utf-8")
+        print(path)
+    print(draw([row for row in of(rows, "growth") if "rate" in row], PICTURE))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""The figures of the README, each of a row of the benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.record import Found
+from benchmarks.words import number, seconds
+
+Rows = dict[str, Found]
+
+
+def table(rows: Rows) -> str:
+    """Return the sentence on the machine and the table; lines of what was not measured are left out."""
+    machines = dict.fromkeys(f"{row['machine']}, {row['date']}" for row in rows.values())
+    told = (
+        f"One core unless said ({'; '.join(machines)}); [all tables](docs/performance.md), `make bench` measures them."
+    )
+    return told + "\n\n| | |\n| --- | --- |\n" + "".join(f"| {what} | {figure} |\n" for what, figure in lines(rows))
+
+
+def lines(rows: Rows) -> Iterator[tuple[str, str]]:
+    """Yield what was done, and how fast."""
+    published = all(row["matrix"] == "published" for row in rows.values() if row.get("K") in (64, 136))
+    where = f"{'published ' * published}matrices of 64 and 136 rankers, and one of 500"
+    for title, policy, horizon in (
+        (f"RUCB: `simulate` from the first step, a million steps, {where}", "rucb", "1e6"),
+        ("RMED1, the same", "rmed1", "1e6"),
+        ("double Thompson sampling, 100,000 steps", "double_thompson", "1e5"),
+    ):
+        if rates := _rates(rows, [f"bandits:{policy}-{size}-{horizon}" for size in (64, 136, 500)]):
+            yield title, f"{rates} steps a second"
+    if rates := _rates(rows, [f"comparisons:probabilistic-2-{documents}" for documents in (10, 100)]):
+        yield "probabilistic interleave, clicks and exact credit, 10 / 100 documents", f"{rates} comparisons a second"
+    if (pages := rows.get("lists:team_draft-pages")) and (credits := rows.get("lists:team_draft-credits")):
+        figure = f"{number(pages['rate'])} pages, {number(credits['rate'])} credits a second"
+        yield "interleaving two plain lists of ten ids, from Python", figure
+    if rates := _rates(rows, [f"files:{shape}-ltr_duel" for shape in ("dense", "sparse")]):
+        yield "reading feature text, dense / sparse", f"{rates} MB a second{_times_sklearn(rows)}"
+    if found := rows.get("matrices:519-4000"):
+        yield "all pairs of 519 rankers, 4,000 comparisons each (all cores)", seconds(found["wall"])
+    if (first := rows.get("waiting:first-use")) and (later := rows.get("waiting:simulate")):
+        figure = f"{seconds(first['wall'])}, then {seconds(later['wall'])}"
+        yield "`ltr-duel simulate` on a small matrix: first use of a policy, then each time", figure
+
+
+def _rates(rows: Rows, names: list[str]) -> str:
+    if not all(name in rows for name in names):
+        return ""
+    return " / ".join(number(rows[name]["rate"]) for name in names)
+
+
+def _times_sklearn(rows: Rows) -> str:
+    if not all(f"files:{shape}-sklearn" in rows for shape in ("dense", "sparse")):
+        return ""
+    ratios = [
+        rows[f"files:{shape}-ltr_duel"]["rate"] / rows[f"files:{shape}-sklearn"]["rate"]
+        for shape in ("dense", "sparse")
+    ]
+    return f", {min(ratios):.0f} times scikit-learn's reader or more"

@@ -1,0 +1,62 @@
+"""Where people wait: from a command to its end, from an import to its first use."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+
+from benchmarks.row import Cost, Row, command, process, scratch
+
+SIMULATE = ("--policy", "rucb", "--horizon", "1000", "--repetitions", "2")
+
+
+def rows() -> list[Row]:
+    """Commands, each from the start of Python to its end; the first use of a policy finds no compiled code."""
+    return [
+        row("import", 'python -c "import ltr_duel"', lambda: lambda: process("-c", "import ltr_duel"), "quick"),
+        row("version", "ltr-duel --version", lambda: lambda: command("--version")),
+        row("policies", "ltr-duel policies", lambda: lambda: command("policies")),
+        row("simulate", "ltr-duel simulate matrix.csv " + " ".join(SIMULATE), warm, "quick"),
+        row("first-use", "the same, with nothing compiled yet", first_use),
+        row("data-info", "ltr-duel data info FILE  # 13.6 million numbers", data_info),
+    ]
+
+
+def row(name: str, call: str, prepare, when: str = "usual") -> Row:
+    """One command."""
+    return Row(name, call, 1, "times", prepare, {}, clock="wall", when=when)
+
+
+def simulated(**environment: str) -> Cost:
+    """Simulate a small matrix."""
+    out = scratch() / "simulated"
+    shutil.rmtree(out, ignore_errors=True)
+    path = scratch() / "matrix.txt"
+    np.savetxt(path, [[0.5, 0.6, 0.7], [0.4, 0.5, 0.6], [0.3, 0.4, 0.5]])
+    return command("simulate", path, *SIMULATE, "--out", out, **environment)
+
+
+def warm():
+    """Compile before."""
+    simulated()
+    return simulated
+
+
+def first_use():
+    """Let nothing be compiled."""
+
+    def work() -> Cost:
+        home = scratch() / "home"
+        shutil.rmtree(home, ignore_errors=True)
+        return simulated(LTR_DUEL_HOME=str(home))
+
+    return work
+
+
+def data_info():
+    """Describe a feature file of 1,000 queries, which is read each time."""
+    from benchmarks.files import made
+
+    file, _ = made("dense")
+    return lambda: command("data", "info", file)

@@ -1,0 +1,104 @@
+"""The tidy table of one study: its runs are decoded many at a time, and none becomes an object of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ltr_duel.core import POLICY, RECOMMENDED, REPETITION, FloatVector, InputError, T, regret_column, require_one_of
+from ltr_duel.experiment.run_record import Runs, shape_of
+from ltr_duel.experiment.stored_run import Stored
+from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.simulation import REGRETS, cumulative_regret, loss_per_arm
+
+_AT_ONCE = 1 << 18  # checkpoints times arms of the runs that are decoded together
+_PLACE = "place"
+
+Refuse = Callable[[str, str], NoReturn]
+
+
+class StudyTable:
+    """Takes the runs of one problem and horizon in the order in which they lie.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+        By which regret is measured.
+    values : mapping of str to ndarray, shape (K,)
+        ``utility`` and ``ndcg`` of each arm, where they are known.
+    regrets : sequence of str
+    refuse : callable
+        Raises an error: takes the digest of a run, and what is wrong with it.
+    last : bool
+        Whether only the last checkpoint of each run is wanted.
+    """
+
+    def __init__(
+        self,
+        matrix: PreferenceMatrix,
+        values: Mapping[str, FloatVector],
+        regrets: Sequence[str],
+        refuse: Refuse,
+        *,
+        last: bool,
+    ) -> None:
+        self._matrix, self._refuse, self._last = matrix, refuse, last
+        self._losses = {}
+        for name in regrets:
+            require_one_of("regret", name, REGRETS)
+            self._losses[name] = loss_per_arm(matrix, REGRETS[name].loss, values.get(name))
+        self._waiting: dict[tuple[int, int, int, bool], list[tuple[int, Stored]]] = {}  # by shape
+        self._parts: list[dict[str, NDArray[Any]]] = []
+
+    def add(self, place: int, run: Stored) -> None:
+        """Take the run that has a place in the order of the table. Raises what ``refuse`` does."""
+        try:
+            shape = shape_of(run.data)
+        except InputError as error:
+            self._refuse(run.digest, str(error))
+        if shape[1] != len(self._matrix):
+            self._refuse(run.digest, f"it has {shape[1]:,} arms, and its matrix {len(self._matrix):,}")
+        waiting = self._waiting.setdefault(shape, [])
+        waiting.append((place, run))
+        if len(waiting) * shape[0] * shape[1] >= _AT_ONCE:
+            self._decode(self._waiting.pop(shape))
+
+    def frame(self, labels: Sequence[str]) -> pd.DataFrame:
+        """Return the table, as `Results.to_frame` does. ``labels`` are the names of the policies, by place."""
+        while self._waiting:
+            self._decode(self._waiting.popitem()[1])
+        columns = {name: np.concatenate([part.pop(name) for part in self._parts]) for name in list(self._parts[0])}
+        place = columns.pop(_PLACE)
+        order = np.argsort(place, kind="stable")
+        table = {POLICY: np.array(labels, dtype=object)[place[order]]}
+        table |= {name: column[order] for name, column in columns.items()}
+        table[RECOMMENDED] = np.array(self._matrix.names, dtype=object)[table[RECOMMENDED]]
+        return pd.DataFrame(table)
+
+    def _decode(self, waiting: Sequence[tuple[int, Stored]]) -> None:
+        runs = self._decoded([run for _, run in waiting])
+        rows, counts = runs.checkpoints.shape[1], {}
+        part = {
+            _PLACE: np.repeat([place for place, _ in waiting], rows),
+            REPETITION: np.repeat([run.about.repetition for _, run in waiting], rows),
+            T: runs.checkpoints.ravel(),
+        }
+        for name, loss in self._losses.items():
+            which = REGRETS[name].counts
+            if which not in counts:
+                counts[which] = runs.counts(which)
+            part[regret_column(name)] = cumulative_regret(counts[which], loss).ravel()
+        self._parts.append(part | {RECOMMENDED: runs.recommended.ravel()})
+
+    def _decoded(self, every: Sequence[Stored]) -> Runs:
+        """Decode runs of one shape; if they cannot be, say which of them is not what it should be."""
+        try:
+            return Runs([run.data for run in every], every[0].horizon, last=self._last)
+        except InputError as error:
+            for run in every[: len(every) if len(every) > 1 else 0]:
+                self._decoded([run])
+            self._refuse(every[0].digest, str(error))

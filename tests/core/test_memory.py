@@ -1,0 +1,117 @@
+"""What is free is read from what the system says; more is refused in a sentence, before it is taken."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ltr_duel.core.memory as memory
+from ltr_duel.bandits import POLICIES, LivePolicy, Run
+from ltr_duel.bandits.room import run_bytes
+from ltr_duel.bandits.state import arrays_in
+from ltr_duel.core import InputError
+from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.preferences.synthetic import equal_gaps, from_utilities
+from ltr_duel.simulation import FromMatrix, simulate
+
+LARGE = 3000
+GIGA = 10**9
+
+
+def free(monkeypatch, size):
+    monkeypatch.setattr(memory, "free_memory", lambda: size)
+
+
+def system(folder, monkeypatch, groups, files):
+    (folder / "cgroup").write_text(groups)
+    (folder / "meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:    4000 kB\n")
+    for name, text in files.items():
+        (folder / "groups" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "groups" / name).write_text(text)
+    for name, place in {"PROCESS": "cgroup", "GROUPS": "groups", "SYSTEM": "meminfo"}.items():
+        monkeypatch.setattr(memory, name, folder / place)
+    return memory.free_memory()
+
+
+def test_without_control_groups_the_machine_decides(tmp_path, monkeypatch):
+    assert system(tmp_path, monkeypatch, "0::/\n", {}) == 4000 * 1024
+    assert system(tmp_path, monkeypatch, "0::/mine\n", {"mine/memory.max": "max\n"}) == 4000 * 1024
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_the_tightest_control_group_counts_and_cached_files_give_way(tmp_path, monkeypatch, old):
+    limit, used, cached, top = "memory.max", "memory.current", "inactive_file", ""
+    if old:
+        limit, used, cached, top = "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "memory/"
+    files = {
+        f"{top}slice/{limit}": "3000\n", f"{top}slice/{used}": "1000\n", f"{top}slice/memory.stat": f"{cached} 500\n",
+        f"{top}slice/mine/{limit}": "9000\n", f"{top}slice/mine/{used}": "1\n", f"{top}slice/mine/memory.stat": "a 1\n",
+    }  # fmt: skip
+    groups = "7:cpu,memory:/slice/mine\n1:cpuset:/\n" if old else "0::/slice/mine\n"
+    assert system(tmp_path, monkeypatch, groups, files) == 2500
+
+
+def test_where_nothing_is_known_nothing_is_refused(monkeypatch):
+    free(monkeypatch, None)
+    memory.require_memory("a lot", 10**30)
+    assert memory.free_memory() is None
+
+
+def test_this_system_says_what_is_free():
+    assert memory.free_memory() > 2**20
+
+
+@pytest.mark.parametrize("name", POLICIES.names())
+def test_what_a_policy_needs_is_told_from_small_states(name):
+    policy, n_arms = POLICIES[name], 160
+    made = policy.init(n_arms, 1000 if policy.needs_horizon else 0, policy.params())
+    size = sum(array.nbytes for _, array in arrays_in(made)) + (n_arms**2 if policy.feedback == "slate" else 0)
+    assert run_bytes(policy, policy.params(), n_arms, horizon=1000) == pytest.approx(size, rel=1e-3)
+
+
+def test_sweeps_have_a_state_of_their_own():
+    policy = POLICIES["beat_the_mean"]
+    made = policy.sweeps.init(160, 1000, policy.params())
+    size = sum(array.nbytes for _, array in arrays_in(made)) + 8 * 160**2
+    assert run_bytes(policy, policy.params(), 160, horizon=1000, in_sweeps=True) == pytest.approx(size, rel=1e-3)
+
+
+def test_a_policy_that_needs_more_than_there_is_is_refused(monkeypatch):
+    free(monkeypatch, 200 * 10**6)
+    p = np.full((LARGE, LARGE), 0.5)
+    with pytest.raises(
+        InputError, match=r"^policy 'rucb' with 3,000 arms needs 0.3 GB of memory, and 0.2 GB are free$"
+    ):
+        Run.on_matrix(POLICIES["rucb"], p)
+    with pytest.raises(InputError, match=r"'rucb' with 100,000 arms needs 320.0 GB"):
+        LivePolicy("rucb", n_arms=100_000)
+    Run.on_matrix(POLICIES["sparring"], p)
+    matrix = PreferenceMatrix(p)
+    with pytest.raises(InputError, match=r"'merge_rucb' with 3,000 arms in 2 runs at once needs 0.3 GB"):
+        simulate(matrix, ["sparring", "merge_rucb"], horizon=10, repetitions=3, jobs=2)
+    assert len(simulate(matrix, "merge_rucb", horizon=2, repetitions=1, jobs=2, compiled=False).runs) == 1
+    with pytest.raises(InputError, match="'beat_the_mean' with 3,000 arms needs"):
+        simulate(FromMatrix(matrix, in_sweeps=True), "beat_the_mean", preferences=matrix, horizon=10, repetitions=1)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: PreferenceMatrix(np.broadcast_to(0.5, (4000, 4000))), lambda: equal_gaps(4000)]
+)
+def test_a_matrix_that_needs_more_than_there_is_is_refused(monkeypatch, make):
+    free(monkeypatch, 10**8)
+    with pytest.raises(InputError, match=r"a preference matrix of 4,000 rankers needs 0\.[16] GB of memory"):
+        make()
+    assert len(from_utilities(np.zeros(900))) == 900
+
+
+def test_a_large_matrix_is_checked_in_blocks():
+    p = np.full((1100, 1100), 0.5)
+    p[1050, 7] = 1.5
+    with pytest.raises(InputError, match=r"p\['1050', '7'\] must be between 0 and 1, not 1.5"):
+        PreferenceMatrix(p)
+    p[1050, 7], p[7, 1050] = 0.6, 0.5
+    with pytest.raises(InputError, match=r"p\['7', '1050'\] \+ p\['1050', '7'\] must be 1, not 1.1"):
+        PreferenceMatrix(p)
+    p[7, 1050] = 0.4
+    exact = PreferenceMatrix(p)
+    assert not exact.comparisons.any() and not exact.comparisons.flags.writeable and exact.comparisons.dtype == np.int64

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,13 +19,16 @@ from benchmarks.words import number, seconds
 from ltr_duel.core import cache_home
 
 SUBJECTS = ("waiting", "bandits", "comparisons", "lists", "matrices", "files", "logs", "live", "store", "growth")
+USUAL = "usual"
 _TOO_LONG = 2.0  # seconds of a smaller row, after which a larger one is not tried
 
 
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"SUBJECT or SUBJECT:PART; {', '.join(SUBJECTS)}")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"SUBJECT, SUBJECT:PART, or {USUAL}; {', '.join(SUBJECTS)}"
+    )
     parser.add_argument("--quick", action="store_true", help="a few rows of each subject, about a minute")
     parser.add_argument("--data", type=Path, help="folder with published matrices (see benchmarks/published.py)")
     parser.add_argument("--out", type=Path, default=FILE, help="the file of results, which is brought up to date")
@@ -51,9 +55,12 @@ def every() -> list[tuple[str, Row]]:
 
 def wanted(subject: str, row: Row, names: list[str], *, quick: bool) -> bool:
     """Whether a row is among those that were asked for."""
-    if not names or subject in names:
-        return row.when == "quick" or (row.when == "usual" and not quick)
-    return any(name.partition(":")[0] == subject and name.partition(":")[2] in row.name for name in names)
+    if not {USUAL, subject}.isdisjoint(names or [USUAL]) and (
+        row.when == "quick" or (row.when == "usual" and not quick)
+    ):
+        return True
+    parts = [name.partition(":") for name in names]
+    return any(one == subject and part and re.search(rf"{re.escape(part)}(?!\d)", row.name) for one, _, part in parts)
 
 
 def measure(chosen: list[tuple[str, Row]], out: Path) -> None:

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.row import Row
+from ltr_duel.clicks import click_model
 from ltr_duel.core import kernel, random_below, stream
 from ltr_duel.interleaving import Comparer, compare_slate
 
@@ -79,7 +80,7 @@ def prepare_programmes(documents: int):
 
 def slate(method: str, size: int) -> Row:
     """A set of rankers, with the outcomes of all its pairs."""
-    times = 200_000 // size
+    times = 2_000_000 // size
     return Row(
         f"{method}-{size}-100",
         "compare_slate(comparison, query, slate, size, won, rng, rng)",
@@ -92,7 +93,8 @@ def slate(method: str, size: int) -> Row:
 
 def prepare_slate(method: str, size: int, times: int):
     """Compile."""
-    comparison = Comparer(corpus(size, 100, QUERIES), "navigational", method=method).open()
+    rankings = corpus(size, 100, QUERIES)
+    comparison = Comparer(rankings, click_model("navigational", rankings.grades), method=method).open()
     everybody, won, rng = np.arange(size), np.zeros((size, size), np.int8), stream(0, "benchmark")
     slates_often(comparison, everybody, size, 5, won, rng)
     return lambda: slates_often(comparison, everybody, size, times, won, rng)

@@ -31,9 +31,9 @@ def markdown(header: list[str], lines: list[list[str]]) -> str:
     return "".join(f"| {' | '.join(one)} |\n" for one in every)
 
 
-def of(rows: Rows, subject: str) -> list[Found]:
-    """Return the rows of a subject."""
-    return [row for row in rows.values() if row["subject"] == subject]
+def of(rows: Rows, subject: str, *, refused: bool = False) -> list[Found]:
+    """Return the rows of a subject; if wanted also those that were refused."""
+    return [row for row in rows.values() if row["subject"] == subject and (refused or "rate" in row)]
 
 
 def memory(row: Found) -> str:
@@ -81,8 +81,8 @@ def bandits(rows: Rows, size: int) -> str:
             line += [number(row["rate"]), seconds(row["cpu"]), memory(row)] if row else ["", "", ""]
         lines.append([*line, cell(peer, number(peer.rate) if peer else ""), peer.name if peer else ""])
     header = ["policy", "T = 10^5: steps/s", "CPU", "MB", "T = 10^6: steps/s", "CPU", "MB", "best peer", "which"]
-    where = next((row["matrix"] for row in of(rows, "bandits") if row["K"] == size), "no")
-    return f"\n{size} rankers, {where} matrix:\n\n" + markdown(header, lines) + said(peers)
+    where = "".join({f" ({row['matrix']})" for row in of(rows, "bandits") if row["K"] == size})
+    return f"\nMatrix of {size} rankers{where}:\n\n" + markdown(header, lines) + said(peers)
 
 
 def said(peers: list[Peer]) -> str:
@@ -190,7 +190,7 @@ def store(rows: Rows) -> str:
 
 def growth(rows: Rows, entry: Callable[[Found], str]) -> str:
     """Policies against K."""
-    found = of(rows, "growth")
+    found = of(rows, "growth", refused=True)
     sizes = sorted({row["K"] for row in found})
     lines = []
     for policy in dict.fromkeys(row["policy"] for row in found):
@@ -201,8 +201,9 @@ def growth(rows: Rows, entry: Callable[[Found], str]) -> str:
 
 def refusals(rows: Rows) -> str:
     """Sentences of those that were not measured."""
-    found = [row for row in of(rows, "growth") if "refused" in row]
-    return "".join(f"- `{row['policy']}`, K = {row['K']:,}: {row['refused']}\n" for row in found)
+    found = [row for row in of(rows, "growth", refused=True) if "refused" in row]
+    lines = "".join(f"- `{row['policy']}`, K = {row['K']:,}: {row['refused']}\n" for row in found)
+    return f"\nRefused:\n\n{lines}" if found else ""
 
 
 def step(row: Found) -> str:
@@ -253,7 +254,8 @@ def main() -> None:
     for path, page in outdated(rows):
         path.write_text(page, encoding="utf-8")
         print(path)
-    print(draw([row for row in of(rows, "growth") if "rate" in row], PICTURE))
+    if found := of(rows, "growth"):
+        print(draw(found, PICTURE))
 
 
 if __name__ == "__main__":

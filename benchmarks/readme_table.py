@@ -21,6 +21,7 @@ def table(rows: Rows) -> str:
 
 def lines(rows: Rows) -> Iterator[tuple[str, str]]:
     """Yield what was done, and how fast."""
+    rows = {name: row for name, row in rows.items() if "rate" in row}
     published = all(row["matrix"] == "published" for row in rows.values() if row.get("K") in (64, 136))
     where = f"{'published ' * published}matrices of 64 and 136 rankers, and one of 500"
     for title, policy, horizon in (

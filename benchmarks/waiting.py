@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shutil
 
-import numpy as np
-
 from benchmarks.row import Cost, Row, command, process, scratch
 
 SIMULATE = ("--policy", "rucb", "--horizon", "1000", "--repetitions", "2")
@@ -33,7 +31,7 @@ def simulated(**environment: str) -> Cost:
     out = scratch() / "simulated"
     shutil.rmtree(out, ignore_errors=True)
     path = scratch() / "matrix.txt"
-    np.savetxt(path, [[0.5, 0.6, 0.7], [0.4, 0.5, 0.6], [0.3, 0.4, 0.5]])
+    path.write_text("0.5 0.6 0.7\n0.4 0.5 0.6\n0.3 0.4 0.5\n")
     return command("simulate", path, *SIMULATE, "--out", out, **environment)
 
 

@@ -66,9 +66,11 @@ def test_rows_are_chosen_by_name(rows):
         return [f"{subject}:{row.name}" for subject, row in rows if wanted(subject, row, list(names), quick=quick)]
 
     assert set(chosen("lists:sosm")) == {"lists:sosm-pages", "lists:sosm-credits"}
+    assert chosen("store:run-10000") == ["store:run-10000"]
     assert "matrices:519-4000" in chosen("matrices:519-4000") and "matrices:519-4000" not in chosen("matrices")
     assert 0 < len(chosen(quick=True)) < 20 and set(chosen(quick=True)) < set(chosen())
-    assert chosen("no:such") == []
+    assert chosen("no:such") == [] == chosen("lists:no such")
+    assert set(chosen("usual", "growth:-10000")) - set(chosen()) == set(chosen("growth:-10000")) != set()
 
 
 def test_what_was_done_elsewhere_is_of_rows_that_exist(rows):

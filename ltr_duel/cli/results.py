@@ -61,20 +61,26 @@ def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: s
     import re
 
     from ltr_duel.analysis import plot_accuracy, plot_against_arms, plot_identification, plot_regret, save_figure
-    from ltr_duel.core import HORIZON, PROBLEM, RANKERS, regret_column
+    from ltr_duel.core import HORIZON, LOWER_BOUND, PROBLEM, RANKERS, regret_column
+    from ltr_duel.preferences import lower_bound
 
     paths, column = [], regret_column(regret)
     final = results.final((regret,))
     frame = results.to_frame((regret,))
-    for study, one in results:
+    for study in results.studies:
         name = re.sub(r"[^A-Za-z0-9.=-]+", "-", study.problem).strip("-")
         title = f"{study.problem}, horizon {study.horizon:,}"
 
         def here(table: pd.DataFrame, study: Study = study) -> pd.DataFrame:
             return table[(table[PROBLEM] == study.problem) & (table[HORIZON] == study.horizon)]
 
-        figures = {"regret": plot_regret(one, title=title, spread=band, column=column)}
-        if one.matrix.condorcet_winner:
+        if here(final).empty:
+            continue
+        matrix = results.matrix(study.problem)
+        bound = lower_bound(matrix)
+        runs = here(frame).assign(**{LOWER_BOUND: float("nan") if bound is None else bound})
+        figures = {"regret": plot_regret(runs, title=title, spread=band, column=column)}
+        if matrix.condorcet_winner:
             figures["accuracy"] = plot_accuracy(here(frame), title=title)
             figures["identification"] = plot_identification(here(final), title=title)
         paths += [save_figure(ax, folder / f"{name}-{study.horizon}-{kind}{suffix}") for kind, ax in figures.items()]

@@ -65,5 +65,6 @@ html_favicon = "_static/icon.svg"
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}
+highlight_language = "none"  # a block without a language is a command or a drawing
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"

@@ -17,8 +17,9 @@ _MENDED = {
     '<div class="output text_html">': '<div tabindex="0" class="output text_html">',
     # the words on it are its name
     '<summary aria-label="Toggle hidden content">': "<summary>",
-    # the corner of a table of pandas names nothing
+    # an empty corner of a table names nothing
     "<th></th>": "<td></td>",
+    '<th class="head"><p></p></th>': '<td class="head"></td>',
     # the page of results has none
     '<div id="search-results"></div>': '<h1>Search</h1>\n<div id="search-results"></div>',
 }

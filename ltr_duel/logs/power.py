@@ -296,8 +296,8 @@ def plot_plans(plans: Sequence[ImpressionPlan], ax: Axes | None = None) -> Axes:
             ("sequential_power", "sequential test, with the power"),
         )
     ):
-        look = {"color": COLOURS[place], "linestyle": DASHES[place]}
-        ax.plot(effects, [getattr(plan, name) for plan in ordered], marker="o", ms=3, label=label, **look)
+        impressions = [getattr(plan, name) for plan in ordered]
+        ax.plot(effects, impressions, color=COLOURS[place], ls=DASHES[place], marker="o", ms=3, label=label)
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel("effect (mean outcome)")

@@ -53,7 +53,7 @@ ELSEWHERE = {  # how the texts begin that are not run from their page as printed
     "ltr-duel reproduce": "it takes hours: tests/papers",
     "ltr-duel sensitivity WEB30K": "it takes many minutes: tests/simulation/test_sensitivity.py",
     # what needs something that a test cannot have
-    "ltr-duel data fetch mslr-web10k --a": "it needs an archive that is not free: tests/data_scripts",
+    "ltr-duel data fetch mslr-web10k": "it asks to accept terms, then for an archive: tests/data_scripts",
     "ltr-duel data fetch istella-s": "it downloads an archive that is not free: tests/data_scripts",
     "ltr-duel data info corpora/MSLR-WEB10K": "it needs a corpus that is not free: tests/data",
     "ltr-duel logs weigh": "it needs a log of rankers of that name: tests/logs",
@@ -133,8 +133,9 @@ def desk(tmp_path, monkeypatch, real_data):
     for fold in range(1, 6):
         Path(f"MSLR-WEB10K/Fold{fold}").mkdir(parents=True)
         for part, seed in {"train": 0, "vali": (fold - 2) % 5 + 1, "test": fold}.items():
-            corpus = make_corpus(queries=3, documents=4, features=136, seed=seed)
-            write_svmlight(corpus, f"MSLR-WEB10K/Fold{fold}/{part}.txt")
+            path = Path(f"MSLR-WEB10K/Fold{fold}/{part}.txt")
+            write_svmlight(make_corpus(queries=3, documents=4, features=136, seed=seed), path)
+            path.write_text(path.read_text().replace("qid:", f"qid:{seed}"))
     assert (
         run_command(shlex.split("ltr-duel prefs estimate MQ2008/Fold1 --comparisons 100 --out mq2008.parquet")[1:])[0]
         == 0

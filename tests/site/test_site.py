@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from ltr_duel.core.components import REGISTRIES
 from tests.site.snippets import DOCS
 from tests.site.walk import walk
 
@@ -46,6 +51,49 @@ def test_every_page_looks_right_and_loads_nothing_from_elsewhere(site, tmp_path,
         assert one["broken"] == [] and one["nameless"] == [], one
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1200])
+def test_axe_finds_no_fault(site, tmp_path, width, theme):
+    axe = os.environ.get("AXE_CORE")
+    if not axe:
+        pytest.skip("set AXE_CORE to the file axe.min.js of the npm package axe-core")
+    pages = sorted(f"/{path.relative_to(site).as_posix()}" for path in site.rglob("*.html"))
+    seen, complaints = walk(site, pages, tmp_path / "profile", width, theme, Path(axe).read_text(encoding="utf-8"))
+    assert {one["page"]: one["faults"] for one in seen if one["faults"]} == {}
+    assert len(seen) == len(pages) and complaints == []
+
+
+@pytest.mark.long
+def test_every_component_has_a_page(site):
+    import ltr_duel.data
+    import ltr_duel.rankers
+
+    folders = {
+        "policy": "policies", "comparison method": "methods", "click model": "click_models", "corpus": "corpora",
+        "kind of ranker": "kinds_of_rankers",
+    }  # fmt: skip
+    assert {ltr_duel.data.CORPORA, ltr_duel.rankers.RANKER_KINDS} <= set(REGISTRIES)
+    for registry in REGISTRIES:
+        if registry.kind in folders:  # tests make others
+            made = {path.stem for path in (site / "generated" / folders.pop(registry.kind)).glob("*.html")}
+            assert made == {"index", *registry.names()}
+    assert not folders
+
+
+def test_a_page_is_mended_once():
+    mended = extension("accessible").mended
+    page = '<aside class="sidebar-drawer"><p class="caption" role="heading">A</p><pre>b</pre><th></th>'
+    better = mended(page)
+    assert better == (
+        '<aside class="sidebar-drawer" aria-label="Pages"><p class="caption" role="heading" aria-level="2">A</p>'
+        '<pre tabindex="0">b</pre><td></td>'
+    )
+    assert mended(better) == better
+    results = mended('<div id="search-results"></div><pre>')
+    assert results.startswith("<h1>Search</h1>") and mended(results) == results
+
+
 def test_a_link_that_leads_nowhere_and_a_script_from_elsewhere_are_found(tmp_path):
     pytest.importorskip("sphinx", reason="needs Sphinx, of the extra docs")
     (tmp_path / "a.html").write_text('<p id="here"><a href="b.html#there">b</a> <a href="#here">up</a>')
@@ -74,13 +122,12 @@ def test_formulas_of_docstrings_survive_markdown():
     )
 
 
-def test_every_public_plot_is_in_the_gallery():
-    import ltr_duel.analysis
-    import ltr_duel.logs
-
-    text = (DOCS / "gallery.md").read_text(encoding="utf-8")
-    names = [name for package in (ltr_duel.analysis, ltr_duel.logs) for name in package.__all__ if "plot_" in name]
-    assert len(names) >= 9 and [name for name in names if f"{name}(" not in text] == []
+def test_the_gallery_has_every_public_plot_and_nothing_else():
+    packages = [path.parent.name for path in (DOCS.parent / "ltr_duel").glob("*/__init__.pyi")]
+    public = {name for package in packages for name in importlib.import_module(f"ltr_duel.{package}").__all__}
+    names = {name for name in public if name.startswith("plot_")}
+    drawn = set(re.findall(r"\b(plot_\w+)\(", (DOCS / "gallery.md").read_text(encoding="utf-8")))
+    assert len(names) >= 9 and drawn == names
 
 
 def test_every_page_is_named_in_a_list_of_pages():

@@ -25,10 +25,16 @@ async function walk() {{
   for (const page of {pages}) {{
     await new Promise(done => {{ frame.onload = done; frame.src = page; }});
     await new Promise(done => setTimeout(done, 100));
-    const inside = frame.contentWindow, text = inside.document;
+    const inside = frame.contentWindow, text = inside.document, faults = [];
+    if ({axe}) {{
+      const script = text.createElement("script");
+      await new Promise(done => {{ script.onload = done; script.src = "/axe.js"; text.head.append(script); }});
+      for (const fault of (await inside.axe.run(text, {{resultTypes: ["violations"]}})).violations)
+        faults.push(fault.id + ": " + fault.nodes.slice(0, 3).map(node => node.html.slice(0, 99)).join(" "));
+    }}
     const box = element => element.closest("pre, .table-wrapper, .output, .genindextable");
     seen.push({{
-      page, width: inside.innerWidth, theme: text.body.dataset.theme, title: text.title,
+      page, faults, width: inside.innerWidth, theme: text.body.dataset.theme, title: text.title,
       overflow: text.documentElement.scrollWidth - inside.innerWidth,
       wide: [...text.querySelectorAll("article *")].filter(element => !box(element)
         && element.getBoundingClientRect().right > inside.innerWidth + 1)
@@ -53,7 +59,8 @@ def served(folder: Path, extra: dict[str, str]) -> Iterator[str]:
             if self.path not in extra:
                 return super().do_GET()
             self.send_response(200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
+            kind = "text/javascript" if self.path.endswith(".js") else "text/html"
+            self.send_header("Content-Type", f"{kind}; charset=utf-8")
             self.end_headers()
             return self.wfile.write(extra[self.path].encode())
 
@@ -79,13 +86,15 @@ def chromium(address: str, profile: Path, *options: str) -> subprocess.Completed
         f"--user-data-dir={profile}", "--enable-logging=stderr", "--window-size=1300,1000",
         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", *options, address,
     ]  # fmt: skip
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=600, check=True)
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=1800, check=True)
 
 
-def walk(folder: Path, pages: list[str], profile: Path, width: int, theme: str) -> tuple[list[dict], list[str]]:
-    """Return what was seen of each page, and what the console got."""
-    text = _WALK.format(width=width, theme=theme, pages=json.dumps(pages))
-    with served(folder, {"/walk.html": text}) as address:
+def walk(
+    folder: Path, pages: list[str], profile: Path, width: int, theme: str, axe: str = ""
+) -> tuple[list[dict], list[str]]:
+    """Return what was seen of each page, and what the console got; with the text of axe-core also what it finds."""
+    text = _WALK.format(width=width, theme=theme, pages=json.dumps(pages), axe=str(bool(axe)).lower())
+    with served(folder, {"/walk.html": text, "/axe.js": axe}) as address:
         done = chromium(f"{address}/walk.html", profile, "--dump-dom", "--virtual-time-budget=600000")
     found = re.search(r'<pre id="seen">(.+?)</pre>', done.stdout, re.S)
     assert found, f"the walk did not end:\n{done.stderr[-2000:]}"

@@ -118,8 +118,8 @@ from .references import reference_of as reference_of
 from .simd import AT_ONCE as AT_ONCE
 from .simd import INLINED as INLINED
 from .simd import SMALL_AT_ONCE as SMALL_AT_ONCE
-from .simd import count_bits as count_bits
 from .simd import count_below as count_below
+from .simd import count_bits as count_bits
 from .simd import count_reaching as count_reaching
 from .simd import inlined as inlined
 from .simd import larger as larger

@@ -22,6 +22,7 @@ SEEN_BY = {
     "bandits/live": "bandits/live",
     "bandits/loop": RUNS,
     "bandits/oracle": RUNS,
+    "bandits/plans": "bandits/ecw_rmed bandits/literal -k ecw_rmed",
     "bandits/policy": "bandits/check bandits/live bandits/plugins -k broken or test_live or test_plugins",
     "bandits/posterior": "bandits/law bandits/choices bandits/draws",
     "bandits/recorder": "simulation/regret_kinds " + RUNS + " or test_regret_kinds",

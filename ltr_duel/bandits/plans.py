@@ -1,0 +1,249 @@
+"""The cheapest plan under which an arm would be known to be a Copeland winner, kept from step to step: for ECW-RMED.
+
+A plan says how often each pair is to meet, q_ij ln t times, so that the constraints hold that `policies.ecw_rmed`
+states. The constraint of each arm stands alone: sorting the costs r_ij / d_ij of the arms that beat it, with r_ij the
+regret of a duel and d_ij its evidence, solves it exactly.
+
+The orders and the plan are kept. A duel changes one cost, and thus one arm's share of the plan, unless it changes who
+seems to beat whom: then the costs of up to K arms. Where several arms may be the winner, the plans of those that were
+not the cheapest are made anew.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.bandits.state import Registers, registers
+from ltr_duel.bandits.statistics import coin_divergence, fewest
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, inlined, kernel
+
+_ROUNDING = 1e-9  # plans whose regrets differ by less are equally good
+
+
+class Estimates(NamedTuple):
+    """Who seems to beat whom, and how clearly."""
+
+    wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
+    divergence: FloatMatrix  # (K, K) d(phat_ij, 1/2)
+    losses: IntVector  # (K,) L_i, the arms that seem to beat arm i
+
+
+class Superiors(NamedTuple):
+    """For each arm those that seem to beat it, the cheapest first. A duel changes few of these rows."""
+
+    order: IntMatrix  # (K, K) the first size[i] of row i: arms by their costs, of several the first by number
+    size: IntVector  # (K,)
+    cost: FloatMatrix  # (K, K) r_ij / d_ij of the arms in the row, infinity for the others
+    stale: IntVector  # (K,) 1 where the row is to be sorted and planned anew
+
+
+class Now:
+    """Of what the plan is."""
+
+    planned: int  # the winner of `cheapest`, -1 if there is none
+    least: int  # fewest losses of an arm when the costs were computed
+
+
+class Plans(NamedTuple):
+    """The cheapest plan, and what it is made from."""
+
+    superiors: Superiors
+    cheapest: FloatMatrix  # (K, K) i < j: q_ij
+    other: FloatMatrix  # (K, K) scratch, i < j: q_ij of another plan
+    now: Registers[Now]
+
+
+def new_estimates(n_arms: int) -> Estimates:
+    """Make the estimates before the first duel."""
+    square = n_arms, n_arms
+    return Estimates(np.zeros(square, np.int64), np.zeros(square), np.zeros(n_arms, np.int64))
+
+
+def new_plans(n_arms: int) -> Plans:
+    """Make a place for plans, of which there is none."""
+    order, (cheapest, other) = np.zeros((n_arms, n_arms), np.int64), np.zeros((2, n_arms, n_arms))
+    cost, stale = np.full((n_arms, n_arms), inf), np.ones(n_arms, np.int64)
+    superiors = Superiors(order, np.zeros(n_arms, np.int64), cost, stale)
+    return Plans(superiors, cheapest, other, registers(Now, planned=-1))
+
+
+@kernel
+def record(estimates: Estimates, stale: IntVector, winner: int, loser: int) -> None:
+    """Count a duel, and note whose superiors, or costs of them, it changes."""
+    wins, losses = estimates.wins, estimates.losses
+    before = wins[winner, loser] - wins[loser, winner]
+    wins[winner, loser] += 1
+    if before == 0:
+        losses[loser] += 1
+        note_losses(stale, wins, loser)
+    elif before == -1:
+        losses[winner] -= 1
+        note_losses(stale, wins, winner)
+    stale[winner] = 1
+    stale[loser] = 1
+    won, n = wins[winner, loser], wins[winner, loser] + wins[loser, winner]
+    estimates.divergence[winner, loser] = coin_divergence(won / n)
+    estimates.divergence[loser, winner] = estimates.divergence[winner, loser]
+
+
+@kernel
+def note_losses(stale: IntVector, wins: IntMatrix, arm: int) -> None:
+    """Another number of losses of an arm changes its cost as a superior of those that it seems to beat."""
+    for i in range(stale.shape[0]):
+        stale[i] |= int(beats(wins, arm, i))
+
+
+@kernel
+def beats(wins: IntMatrix, i: int, j: int) -> bool:
+    """Return whether arm i seems to beat arm j."""
+    return wins[i, j] > wins[j, i]
+
+
+@kernel
+def cheapest_plan(estimates: Estimates, plans: Plans) -> int:
+    """Fill `cheapest` with the q_ij of the estimated Copeland winner that costs the least regret; return that arm."""
+    wins, divergence, losses = estimates.wins, estimates.divergence, estimates.losses
+    superiors, now, stale, least = plans.superiors, plans.now[0], plans.superiors.stale, fewest(losses)
+    if now.least != least:
+        now.least = least
+        stale[:] = 1
+    sort_stale(superiors, plans.cheapest, wins, divergence, losses, least)
+    if now.planned < 0 or losses[now.planned] != least:
+        now.planned = nth_fewest(losses, least, 0)
+        make_plan(estimates, superiors, plans.cheapest, now.planned)
+    else:
+        for i in range(losses.shape[0]):
+            if stale[i]:
+                plan_arm(superiors, wins, divergence, losses, plans.cheapest, i, now.planned)
+        plan_winner(wins, divergence, plans.cheapest, now.planned)
+    stale[:] = 0
+    best, cost, n = now.planned, inf, 0
+    if nth_fewest(losses, least, 1) >= 0:
+        winner = nth_fewest(losses, least, 0)
+        while winner >= 0:
+            plan = plans.cheapest
+            if winner != now.planned:
+                plan = plans.other
+                make_plan(estimates, superiors, plan, winner)
+            regret = planned_regret(plan, losses, least)
+            if regret < cost - _ROUNDING:  # the first of several
+                best, cost = winner, regret
+            n += 1
+            winner = nth_fewest(losses, least, n)
+    if best != now.planned:
+        now.planned = best
+        make_plan(estimates, superiors, plans.cheapest, best)
+    return best
+
+
+@kernel
+def nth_fewest(losses: IntVector, least: int, n: int) -> int:
+    """Return the arm number n = 0, 1, ... of those with the fewest losses; -1 if there is none."""
+    for i in range(losses.shape[0]):
+        n -= losses[i] == least
+        if n < 0:
+            return i
+    return -1
+
+
+@kernel
+def planned_regret(plan: FloatMatrix, losses: IntVector, least: int) -> float:
+    """Return what a plan costs for each unit of ln t."""
+    regret = 0.0
+    for i in range(losses.shape[0]):
+        for j in range(i + 1, losses.shape[0]):
+            regret += plan[i, j] * (losses[i] + losses[j] - 2 * least)
+    return regret
+
+
+@kernel
+def sort_stale(
+    superiors: Superiors, plan: FloatMatrix, wins: IntMatrix, divergence: FloatMatrix, losses: IntVector, least: int
+) -> None:
+    """Sort the stale rows, which are almost in order; what was planned for them is taken back."""
+    n_arms = losses.shape[0]
+    for i in range(n_arms):
+        if superiors.stale[i]:
+            order, cost, size = superiors.order[i], superiors.cost[i], 0
+            for k in range(superiors.size[i]):
+                j = order[k]
+                plan[min(i, j), max(i, j)] = 0.0
+                if beats(wins, j, i):
+                    cost[j] = 0.5 * (losses[i] + losses[j] - 2 * least) / divergence[i, j]
+                    insert(order, cost, size, j)
+                    size += 1
+                else:
+                    cost[j] = inf
+            for j in range(n_arms):
+                if cost[j] == inf and beats(wins, j, i):
+                    cost[j] = 0.5 * (losses[i] + losses[j] - 2 * least) / divergence[i, j]
+                    insert(order, cost, size, j)
+                    size += 1
+            superiors.size[i] = size
+
+
+@inlined
+def insert(order: IntVector, cost: FloatVector, size: int, j: int) -> None:
+    """Insert an arm into a row of so many arms, by its cost and then its number."""
+    place = size
+    while place > 0:
+        before = order[place - 1]
+        if cost[before] < cost[j] or (cost[before] == cost[j] and before < j):
+            break
+        order[place] = before
+        place -= 1
+    order[place] = j
+
+
+@kernel
+def make_plan(estimates: Estimates, superiors: Superiors, plan: FloatMatrix, winner: int) -> None:
+    """Fill a plan with the cheapest q_ij under which this arm is known to be a Copeland winner."""
+    plan[:] = 0.0
+    for i in range(plan.shape[0]):
+        plan_arm(superiors, estimates.wins, estimates.divergence, estimates.losses, plan, i, winner)
+    plan_winner(estimates.wins, estimates.divergence, plan, winner)
+
+
+@kernel
+def plan_winner(wins: IntMatrix, divergence: FloatMatrix, plan: FloatMatrix, winner: int) -> None:
+    """The winner has to beat for certain each arm that it seems to beat."""
+    for j in range(plan.shape[0]):
+        plan[min(winner, j), max(winner, j)] = 1.0 / divergence[winner, j] if beats(wins, winner, j) else 0.0
+
+
+@inlined
+def plan_arm(
+    superiors: Superiors,
+    wins: IntMatrix,
+    divergence: FloatMatrix,
+    losses: IntVector,
+    plan: FloatMatrix,
+    i: int,
+    winner: int,
+) -> None:
+    """Spread the constraint of arm i over its cheapest superiors but ``winner``; all but `spare` must lose to it."""
+    spare = spare_superiors(losses, wins, i, winner)
+    if i != winner and spare >= 0:
+        order, cost, left = superiors.order[i], superiors.cost[i], 1 - spare
+        best, chosen, total = inf, 0, 0.0
+        for k in range(superiors.size[i]):
+            if order[k] != winner:
+                total += cost[order[k]]
+                if left > 0 and total / left < best:
+                    best, chosen = total / left, left
+                left += 1
+        left = chosen + spare if chosen > 0 else 0
+        for k in range(superiors.size[i]):
+            j = order[k]
+            if j != winner and left > 0:
+                plan[min(i, j), max(i, j)] = 1.0 / (chosen * divergence[i, j])
+                left -= 1
+
+
+@kernel
+def spare_superiors(losses: IntVector, wins: IntMatrix, i: int, winner: int) -> int:
+    """Return how many arms that seem to beat i, ``winner`` apart, there are beyond L_i - L_i* + 1."""
+    return losses[winner] - 1 - (1 if beats(wins, winner, i) else 0)

@@ -12,8 +12,7 @@ T).
 that an arm will cost. The first phase of D-TS asks only on which side of 1/2 each sample falls, and only in the rows
 of candidates that may still win: coins do, many at a time (see `tournament`). The second phase draws the few samples
 that may be the largest (see `levels`). A step costs at most O(|candidates| K) coins. D-TS+ tosses a coin for each of
-the K (K - 1) / 2 pairs unless there is one candidate; the samples themselves it needs, and draws on the side of 1/2
-that fell, in the rows of tied candidates alone.
+the K (K - 1) / 2 pairs unless there is one candidate, and draws the samples of tied candidates (see `regret_rule`).
 """
 
 from __future__ import annotations
@@ -37,29 +36,11 @@ from ltr_duel.bandits.levels import (
 )
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.posterior import posterior_rows, record_posterior
-from ltr_duel.bandits.statistics import coin_divergence, fewest, most_victorious, record_win
-from ltr_duel.bandits.tournament import (
-    CountVector,
-    Tournament,
-    most_wins,
-    new_tournament,
-    open_tournament,
-    set_odds,
-    toss_arm,
-)
-from ltr_duel.bandits.words import BLOCK, OddsMatrix, new_seed
-from ltr_duel.core import (
-    FloatMatrix,
-    FloatVector,
-    IntMatrix,
-    IntVector,
-    beta_above,
-    count_up_to,
-    kernel,
-    random_up_to,
-    smallest,
-    smallest_above,
-)
+from ltr_duel.bandits.regret_rule import Sample, cheapest_candidate, new_sample, toss_all
+from ltr_duel.bandits.statistics import fewest, most_victorious, record_win
+from ltr_duel.bandits.tournament import Tournament, most_wins, new_tournament, set_odds
+from ltr_duel.bandits.words import OddsMatrix
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, count_up_to, kernel, smallest, smallest_above
 
 
 class Params(NamedTuple):
@@ -93,14 +74,6 @@ class State(NamedTuple):
     last: IntVector  # (1,) the last first arm, which is likely to win the next tournament
 
 
-class Sample(NamedTuple):
-    """Scratch of D-TS+: what is drawn of the first sample in a step."""
-
-    ahead: IntMatrix  # (K, K filled up / 32) masks: bit j % 32 of block j // 32 says theta_ij > 1/2, for j > i
-    theta: FloatMatrix  # (K, K) the samples in the rows of tied candidates; 1/2 where there was none
-    cost: FloatVector  # (K,) estimated regret of tied candidates, infinity for the others
-
-
 class PlusState(NamedTuple):
     """What D-TS+ knows after some duels among K arms."""
 
@@ -118,8 +91,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 def plus_init(n_arms: int, horizon: int, params: Params) -> PlusState:
     """No duel has been played."""
     tournament = new_tournament(n_arms)
-    ahead = np.zeros((n_arms, tournament.unmet.shape[0]), np.int64)
-    sample = Sample(ahead, np.full((n_arms, n_arms), 0.5), np.zeros(n_arms))
+    sample = new_sample(n_arms, tournament.unmet.shape[0])
     return PlusState(nothing_known(n_arms), rivals(n_arms), tournament, sample)
 
 
@@ -231,73 +203,6 @@ def plus_select(state: PlusState, params: Params, t: int, rng: Generator) -> tup
         least = known.blocked[first]
         first = cheapest_candidate(known.wins, known.blocked, state.tournament.lost, state.sample, least, rng)
     return first, second_of_fresh_sample(known, state.levels, first, bonus, rng)
-
-
-@kernel
-def toss_all(tournament: Tournament, prefer: FloatMatrix, ahead: IntMatrix, rng: Generator) -> None:
-    """Toss on which side of 1/2 the sample of each pair falls, and count what all arms lose."""
-    open_tournament(tournament, prefer.shape[0])
-    seed = new_seed(rng)
-    for i in range(prefer.shape[0]):
-        toss_arm(tournament, tournament.odds[i], prefer[i], tournament.every, i, ahead[i], seed, rng)
-
-
-@kernel
-def is_ahead(ahead: IntMatrix, i: int, j: int) -> bool:
-    """Return whether theta_ij > 1/2."""
-    low, high = min(i, j), max(i, j)
-    return ((ahead[low, high // BLOCK] >> high % BLOCK) & 1 == 1) == (i < j)
-
-
-@kernel
-def cheapest_candidate(
-    wins: IntMatrix, blocked: IntVector, lost: CountVector, sample: Sample, least: int, rng: Generator
-) -> int:
-    """Return the candidate that lost least in the sample; of several the one with the least regret estimate."""
-    n_arms = blocked.shape[0]
-    top, fewest, ties, chosen = n_arms, n_arms, 0, 0
-    for k in range(n_arms):
-        top = min(top, lost[k])
-        if blocked[k] == least:
-            if lost[k] < fewest:
-                fewest, ties, chosen = lost[k], 0, k
-            ties += lost[k] == fewest
-    if ties == 1:
-        return chosen
-    for k in range(n_arms):
-        sample.cost[k] = inf if blocked[k] != least or lost[k] != fewest else 0.0
-    for k in range(n_arms):
-        if sample.cost[k] == 0.0:
-            draw_row(wins, sample, k, rng)
-    for k in range(n_arms):
-        if sample.cost[k] == 0.0:
-            sample.cost[k] = regret_estimate(lost, sample.theta[k], k, top)
-    lowest = smallest(sample.cost)
-    return random_up_to(sample.cost, lowest, count_up_to(sample.cost, lowest), rng)
-
-
-@kernel
-def draw_row(wins: IntMatrix, sample: Sample, i: int, rng: Generator) -> None:
-    """Draw the samples of a tied candidate, each on its side of 1/2; those with an earlier one are there already."""
-    for j in range(sample.cost.shape[0]):
-        if j != i and (j > i or sample.cost[j] > 0.0):
-            if is_ahead(sample.ahead, i, j):
-                theta = beta_above(0.5, wins[i, j], wins[j, i], rng)
-            else:
-                theta = 1.0 - beta_above(0.5, wins[j, i], wins[i, j], rng)
-            sample.theta[i, j] = theta
-            sample.theta[j, i] = 1.0 - theta
-
-
-@kernel
-def regret_estimate(lost: CountVector, theta: FloatVector, i: int, top: int) -> float:
-    """R_i = sum over j of (zeta_max - (zeta_i + zeta_j) / 2) / d(theta_ij, 1/2), with normalised scores zeta."""
-    n_arms, total = theta.shape[0], 0.0
-    for j in range(n_arms):
-        divergence = coin_divergence(theta[j])
-        if j != i and divergence > 0.0:
-            total += (0.5 * (lost[i] + lost[j]) - top) / ((n_arms - 1) * divergence)
-    return total
 
 
 def plus_update(

@@ -14,7 +14,7 @@ from ltr_duel.bandits.state import arrays_in
 from ltr_duel.core import require_memory
 
 FEW = 256  # arms whose state is made without a question
-_STEP = 16
+_STEP = 32  # arrays are filled up to whole blocks of so many
 
 
 def require_room(

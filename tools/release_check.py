@@ -30,7 +30,7 @@ TOOLS = ROOT / ".release"
 OF_THE_REPOSITORY = (".ci/", ".github/")  # not in the sdist
 EXTRAS = "cluster,models,serve"
 TEST_TOOLS = ("pytest>=8.2", "hypothesis>=6.100")
-MORE_TOOLS = ("pytest-xdist>=3.6", "ir-measures>=0.3.3", "skl2onnx>=1.20", "pyyaml>=6.0")
+MORE_TOOLS = ("pytest-xdist>=3.8", "ir-measures>=0.3.3", "skl2onnx>=1.20", "pyyaml>=6.0")
 SMOKE = (  # of every floor that needs no extra
     "tests/cli/test_version.py",
     "tests/cli/test_words.py",

@@ -8,7 +8,9 @@ import os
 import pkgutil
 import sys
 import traceback
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import CodeType
 from typing import NamedTuple
 
 from ltr_duel.core.arguments import as_path
@@ -24,6 +26,13 @@ _HOMES = (
     "ltr_duel.data:CORPORA",
     "ltr_duel.rankers:RANKER_KINDS",
 )
+
+
+class _AsItIsNow(SourceFileLoader):
+    """Runs a file's text. Python's own loader keeps bytecode beside it, and misses an edit of the same second."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
 
 
 class Plugin(NamedTuple):
@@ -84,17 +93,17 @@ def load_plugin(path: str | Path) -> Plugin:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if (path, digest) in _loaded:
         return _loaded[path, digest]
-    name = f"ltr_duel_plugin_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    if path.suffix != ".py":
         raise InputError(f"{path}: a plug-in is a Python file and ends in .py")
+    name = f"ltr_duel_plugin_{path.stem}"
+    loader = _AsItIsNow(name, str(path))
     for home in _HOMES:
         pkgutil.resolve_name(home)
     before = {registry.kind: set(registry.names()) for registry in REGISTRIES}
-    module = importlib.util.module_from_spec(spec)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))  # type: ignore[arg-type]  # it has a file
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     except BaseException as error:
         _forget(before)
         del sys.modules[name]

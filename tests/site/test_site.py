@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import ltr_duel
 from ltr_duel.core.components import REGISTRIES
 from tests.site.snippets import DOCS
 from tests.site.walk import walk
@@ -123,7 +124,7 @@ def test_formulas_of_docstrings_survive_markdown():
 
 
 def test_the_gallery_has_every_public_plot_and_nothing_else():
-    packages = [path.parent.name for path in (DOCS.parent / "ltr_duel").glob("*/__init__.pyi")]
+    packages = [path.parent.name for path in Path(ltr_duel.__file__).parent.glob("*/__init__.pyi")]
     public = {name for package in packages for name in importlib.import_module(f"ltr_duel.{package}").__all__}
     names = {name for name in public if name.startswith("plot_")}
     drawn = set(re.findall(r"\b(plot_\w+)\(", (DOCS / "gallery.md").read_text(encoding="utf-8")))

@@ -1,6 +1,8 @@
 """Policies from a file: found, checked, run compiled without a stale cache, and named errors where they are not."""
 
+import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -81,6 +83,15 @@ def test_the_policy_of_the_documentation_keeps_the_contract(load):
     text = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
     load(re.search(r'```python\n("""The arm with the best win rate.*?)```', text, re.S)[1], "documented")
     check_policy("documented:explore=0.2")
+
+
+def test_an_edit_of_the_same_second_and_length_is_seen(load, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    for name in ("one", "two"):
+        text = TEXT.replace("(__name__", f'(__name__, name="{name}"')
+        assert load(text, "same").components == (("policy", name),)
+        os.utime(tmp_path / "same.py", (10**9, 10**9))
+    assert [path.name for path in tmp_path.iterdir()] == ["same.py"]
 
 
 def test_an_edited_file_is_compiled_anew(load):

@@ -12,7 +12,7 @@ REDUCED = ("integrated", "antithetic")  # a query is visited too seldom for stra
 
 
 def rows() -> list[Row]:
-    """A tenth of the comparisons, a few that cost more each; all of them; and as few with less variance as err as much."""
+    """A tenth of the comparisons, few that cost more each; all; and as few with less variance as err as much."""
     return [
         row("519-400", 400, ()),
         row("519-40-variance", 40, ALL),

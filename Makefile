@@ -19,7 +19,7 @@ test-long: $(READY)  ## Run the tests that take minutes
 mutants: $(READY)  ## Change 200 lines, one at a time, and see that a test fails; about half an hour
 	$(BIN)/python -m tests.mutants
 
-bench: $(READY)  ## Measure speed and memory in some ten minutes (or some rows: BENCH='--quick'), and write docs/performance.md
+bench: $(READY)  ## Measure speed and memory in a quarter of an hour (or some rows: BENCH='--quick'), and write docs/performance.md
 	$(BIN)/python -m benchmarks $(BENCH)
 	$(BIN)/python -m benchmarks.page
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+_MOMENT = 0.2  # seconds
 _abandoned: list[threading.Thread] = []
 
 
@@ -13,5 +14,10 @@ def abandon(thread: threading.Thread) -> None:
 
 
 def abandoned_threads_run() -> bool:
-    """Whether a thread that nobody waits for is still running; the process should be ended by ``os._exit`` then."""
+    """Whether a thread that nobody waits for is still running; the process should be ended by ``os._exit`` then.
+
+    One that is about to end, as after a failure that it has just told, gets a moment for it.
+    """
+    for thread in _abandoned:
+        thread.join(_MOMENT)
     return any(thread.is_alive() for thread in _abandoned)

@@ -6,6 +6,8 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +17,7 @@ import pytest
 
 import ltr_duel
 from ltr_duel.bandits.compiling import plain_text
+from ltr_duel.core import threads
 from ltr_duel.core.components import REGISTRIES, Component, Registry
 from ltr_duel.core.errors import InputError, require_between, unknown_name
 from ltr_duel.core.files import replacing
@@ -256,3 +259,18 @@ def test_no_source_file_mentions_a_machine():
     assert len(paths) > 100
     for path in paths:
         assert str(root) not in path.read_text(encoding="utf-8")
+
+
+def test_a_thread_that_is_about_to_end_is_waited_for():
+    before = list(threads._abandoned)
+    go, ends = threading.Event(), threading.Thread(target=time.sleep, args=(0.05,))
+    stays = threading.Thread(target=go.wait)
+    for thread in (ends, stays):
+        thread.start()
+    threads.abandon(ends)
+    assert not threads.abandoned_threads_run()
+    threads.abandon(stays)
+    assert threads.abandoned_threads_run()
+    go.set()
+    stays.join()
+    threads._abandoned[:] = before

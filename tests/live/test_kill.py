@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import struct
 import time
+from contextlib import closing
 
 import pytest
 
@@ -86,7 +87,7 @@ def survive(folder, times, monkeypatch):
             assert afresh.turns.policy.steps == state["steps"] and afresh.turns.pulls.tolist() == state["pulls"]
             assert afresh.tally.fresh.tolist() == known.tally.fresh.tolist()
             assert afresh.waiting == known.waiting
-        with sqlite3.connect(folder / "shop.db") as db:
+        with closing(sqlite3.connect(folder / "shop.db")) as db, db:
             pages = [page for (page,) in db.execute("SELECT page FROM pages")]
             events = db.execute("SELECT page, clicks FROM events WHERE kind > 0").fetchall()
         kept = dict(events)

@@ -2,6 +2,7 @@
 
 import sqlite3
 import time
+from contextlib import closing
 
 import pytest
 
@@ -19,7 +20,7 @@ def test_a_store_of_a_million_events_opens_in_less_than_a_second(tmp_path, monke
         use(experiment, 2100)
         experiment._store.save(experiment._actions.memory.snapshot())
         pages, events = experiment._actions.memory.pages, experiment._actions.memory.events
-    with sqlite3.connect(tmp_path / "shop.db") as db:  # the same pages again and again
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:  # the same pages again and again
         old = f"WITH RECURSIVE n(k) AS (SELECT {{last}} + 1 UNION ALL SELECT k + 1 FROM n WHERE k < {ROWS})"
         db.execute(
             f"{old.format(last=pages)} INSERT INTO pages SELECT k, at, query, user, arms, shown, sheet"

@@ -4,6 +4,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -14,7 +15,7 @@ from tests.live.shop import RANKINGS, opened, settings
 
 def kept(folder):
     """Return the number of pages and events in a store."""
-    with sqlite3.connect(folder / "shop.db") as db:
+    with closing(sqlite3.connect(folder / "shop.db")) as db, db:
         return tuple(db.execute(f"SELECT count(*) FROM {one}").fetchone()[0] for one in ("pages", "events"))
 
 
@@ -131,13 +132,13 @@ def test_what_may_change_changes(tmp_path):
 
 
 def foreign(path):
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("CREATE TABLE pages (page)")
 
 
 def later(path):
     opened(path.parent).close()
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("PRAGMA user_version = 99")
 
 
@@ -151,7 +152,7 @@ def truncated(path):
 
 def snapshot_of_nothing(path):
     opened(path.parent).close()
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("INSERT INTO snapshot VALUES (1, 0, 0, x'00', '[]')")
 
 
@@ -198,7 +199,7 @@ def test_an_earlier_store_is_brought_up_to_date_or_left_as_it_is(tmp_path, monke
         raise sqlite3.OperationalError("disk I/O error")
 
     def columns():
-        with sqlite3.connect(tmp_path / "shop.db") as db:
+        with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
             (version,) = db.execute("PRAGMA user_version").fetchone()
             return version, "device" in [row[1] for row in db.execute("PRAGMA table_info(pages)")]
 

@@ -101,7 +101,7 @@ def prepare_slate(method: str, size: int, times: int):
 
 
 def corpus(rankers: int, documents: int, queries: int, seed: int = 1):
-    """Return rankers of a made-up corpus with five grades."""
+    """Return rankers of a synthetic corpus with five grades."""
     from ltr_duel import feature_rankers
     from ltr_duel.data import make_corpus
 

@@ -38,6 +38,14 @@ def new_batches(n_arms: int, size: int) -> Batches:
     return Batches(np.arange(n_arms), ends, order, merged, np.zeros(n_arms + 1, np.int64), now)
 
 
+def largest_batch(n_arms: int, size: int) -> int:
+    """Return how many arms a batch that began with ``size`` has at most.
+
+    Two that are merged have no more than 1.5 ``size``; in MergeDTS the last arm of any other batch may join them.
+    """
+    return min(n_arms, 3 * size // 2 + -(-n_arms // size))
+
+
 @kernel
 def batch_size(batches: Batches, m: int) -> int:
     """Return how many arms batch m has."""

@@ -28,13 +28,24 @@ from ltr_duel.bandits.words import (
     odds_of,
     toss_block,
 )
-from ltr_duel.core import FloatMatrix, FloatVector, IntVector, count_bits, inlined, kernel, random_below, tally_bits
+from ltr_duel.core import (
+    FloatMatrix,
+    FloatVector,
+    InputError,
+    IntVector,
+    count_bits,
+    inlined,
+    kernel,
+    random_below,
+    tally_bits,
+)
 
 CountVector: TypeAlias = NDArray[np.int16]
+MOST = 2**15  # arms that meet: none of them loses more often than that number can say
 
 
 class Tournament(NamedTuple):
-    """The coins of all pairs, and scratch, for fewer than 32,768 arms."""
+    """The coins of all pairs, and scratch."""
 
     odds: OddsMatrix  # (K, K filled up) the first sixteen bits of the probabilities
     every: IntVector  # (K,) 0, 1, ...; not scratch
@@ -45,8 +56,16 @@ class Tournament(NamedTuple):
     lost: CountVector  # (K filled up,) what each arm lost so far
 
 
-def new_tournament(n_arms: int) -> Tournament:
-    """Make a tournament of fair coins."""
+def new_tournament(n_arms: int, players: int) -> Tournament:
+    """Make a tournament of fair coins, in which at most so many of the arms meet at once.
+
+    Raises
+    ------
+    InputError
+        For more players than losses can be counted of.
+    """
+    if players > MOST:
+        raise InputError(f"a sampled tournament takes at most {MOST:,} arms, not {players:,}")
     size = filled_up(n_arms)
     unmet, beaten = np.zeros((2, size // BLOCK), np.int64)
     odds, row, lost = fair_odds(n_arms, n_arms), no_odds(n_arms), np.zeros(size, np.int16)

@@ -1,13 +1,17 @@
 """The coins of a sampled tournament have exactly their probabilities, and who wins most has the law of all coins."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import stats
 
+from ltr_duel.bandits import POLICIES
+from ltr_duel.bandits.batches import largest_batch
 from ltr_duel.bandits.compiling import plain_text
-from ltr_duel.bandits.tournament import most_wins, most_wins_among, new_tournament, open_tournament, toss_arm
+from ltr_duel.bandits.tournament import MOST, most_wins, most_wins_among, new_tournament, open_tournament, toss_arm
 from ltr_duel.bandits.words import fair_odds, gather, new_seed, odds_of, toss_block
-from ltr_duel.core import compare_words, kernel
+from ltr_duel.core import InputError, compare_words, kernel
 from ltr_duel.core.random import stream
 from tests.bandits.matrices import bradley_terry
 
@@ -24,7 +28,7 @@ class Fixed:
 
 def told(p):
     """Return a tournament in which arm i beats j with probability p[i, j]."""
-    made, n = new_tournament(len(p)), len(p)
+    made, n = new_tournament(len(p), len(p)), len(p)
     for i in range(n):
         for j in range(n):
             made.odds[i, j] = odds_of(p[i, j])
@@ -173,3 +177,25 @@ def test_rows_that_cannot_win_are_not_tossed():
     assert play(told(p), p, np.zeros(40, np.int64), 0, 0, stream(1, "few")) == 0 and tossed == [0]
     tossed.clear()
     assert play(told(p), p, np.zeros(40, np.int64), 0, 2, stream(1, "few")) == 0 and tossed == [2, 0]
+
+
+@pytest.mark.parametrize(
+    "name, changed", [("double_thompson", {}), ("double_thompson_plus", {}), ("merge_dts", {"batch": MOST})]
+)
+def test_more_arms_than_losses_are_counted_of_are_refused_before_anything_is_kept_of_them(name, changed):
+    policy = POLICIES[name]
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match=r"^a sampled tournament takes at most 32,768 arms, not 32,769$"):
+            policy.init(MOST + 1, 0, policy.params(**changed))
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_arm_that_loses_to_all_others_that_may_meet_is_counted():
+    assert np.iinfo(new_tournament(1, MOST).lost.dtype).max == MOST - 1
+
+
+def test_batches_are_small_among_however_many_arms():
+    assert [largest_batch(n, 16) for n in (5, 16, 96, 97, 100_000)] == [5, 16, 30, 31, 6274]

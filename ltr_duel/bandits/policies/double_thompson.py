@@ -85,12 +85,13 @@ class PlusState(NamedTuple):
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """No duel has been played."""
-    return State(nothing_known(n_arms), rivals(n_arms), new_tournament(n_arms), np.zeros(1, np.int64))
+    tournament = new_tournament(n_arms, n_arms)
+    return State(nothing_known(n_arms), rivals(n_arms), tournament, np.zeros(1, np.int64))
 
 
 def plus_init(n_arms: int, horizon: int, params: Params) -> PlusState:
     """No duel has been played."""
-    tournament = new_tournament(n_arms)
+    tournament = new_tournament(n_arms, n_arms)
     sample = new_sample(n_arms, tournament.unmet.shape[0])
     return PlusState(nothing_known(n_arms), rivals(n_arms), tournament, sample)
 

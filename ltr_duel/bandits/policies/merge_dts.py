@@ -24,6 +24,7 @@ from ltr_duel.bandits.batches import (
     arms_left,
     batch_size,
     drop_beaten,
+    largest_batch,
     merge_when_due,
     most_victorious_left,
     new_batches,
@@ -80,11 +81,11 @@ class State(NamedTuple):
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Every arm has won once against every other."""
+    tournament = new_tournament(n_arms, largest_batch(n_arms, params.batch))
     wins, doubts = np.ones((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
     levels, batches = new_levels(n_arms, n_arms), new_batches(n_arms, params.batch)
     levels.patience[:] = -1  # they are for whole batches
-    tournament, (last, doubtful) = new_tournament(n_arms), np.zeros((2, n_arms), np.int64)
-    turn = registers(Turn)
+    (last, doubtful), turn = np.zeros((2, n_arms), np.int64), registers(Turn)
     return State(wins, doubts, *posterior_rows(n_arms), levels, batches, tournament, last, doubtful, turn)
 
 

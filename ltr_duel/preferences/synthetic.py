@@ -13,7 +13,16 @@ import numpy as np
 import scipy  # its modules load when they are used
 from numpy.typing import ArrayLike
 
-from ltr_duel.core import FloatMatrix, FloatVector, InputError, require_between, require_one_of, stream, unknown_name
+from ltr_duel.core import (
+    FloatMatrix,
+    FloatVector,
+    InputError,
+    IntMatrix,
+    require_between,
+    require_one_of,
+    stream,
+    unknown_name,
+)
 from ltr_duel.preferences.entries import require_room
 from ltr_duel.preferences.matrix import PreferenceMatrix
 
@@ -47,16 +56,14 @@ def from_utilities(utilities: ArrayLike, link: Link = "logistic", names: Sequenc
         raise InputError("utilities must be a list of finite numbers")
     if link == "linear" and np.ptp(u) > 1:
         raise InputError(f"with the linear link, utilities must lie within 1 of each other, not {np.ptp(u):g}")
-    require_room(u.size, 5)
-    upper = np.triu(_LINKS[link](u[:, None] - u[None, :]), 1)
-    return _from_upper(upper, {"link": link, "utilities": u.tolist()}, names)
+    about = {"link": link, "utilities": u.tolist()}
+    return _from_rule(u.size, lambda i, j: _LINKS[link](u[i] - u[j]), about, names)
 
 
 def equal_gaps(size: int, gap: float = 0.1) -> PreferenceMatrix:
     """Return the total order in which each arm beats each later one by ``gap`` (Beat the Mean, Figure 1 top)."""
     require_between("the gap", gap, 0, 0.5)
-    require_room(size, 5)
-    return _from_upper(np.full((size, size), 0.5 + gap), {"family": "equal gaps", "gap": gap})
+    return _from_rule(size, lambda i, j: 0.5 + gap, {"family": "equal gaps", "gap": gap})
 
 
 def logistic_normal(size: int, seed: int = 0) -> PreferenceMatrix:
@@ -71,32 +78,22 @@ def strong_neighbours(size: int, gamma: float = 1.3, gap: float = 0.1) -> Prefer
     Beat the Mean, Figure 2: strong transitivity fails, relaxed transitivity holds with ``gamma``.
     """
     require_between("gamma times the gap", gamma * gap, gap, 0.5)
-    require_room(size, 5)
-    upper = np.full((size, size), 0.5 + gap)
-    for i in range(1, size - 1):
-        upper[i, i + 1] = 0.5 + gap * gamma
-    return _from_upper(upper, {"family": "strong neighbours", "gamma": gamma, "gap": gap})
+    about = {"family": "strong neighbours", "gamma": gamma, "gap": gap}
+    return _from_rule(size, lambda i, j: 0.5 + gap * np.where((i > 0) & (j == i + 1), gamma, 1), about)
 
 
 def arithmetic(size: int = 8, step: float = 0.05) -> PreferenceMatrix:
     """Return ``p[i, j] = 1/2 + step (j - i)`` (Komiyama et al., COLT 2015)."""
     require_between("step times (size - 1)", step * (size - 1), 0, 0.5)
-    require_room(size, 5)
-    place = np.arange(size)
-    upper = np.asarray(0.5 + step * (place[None, :] - place[:, None]), np.float64)
-    return _from_upper(upper, {"family": "arithmetic", "step": step})
+    return _from_rule(size, lambda i, j: 0.5 + step * (j - i), {"family": "arithmetic", "step": step})
 
 
 def geometric(size: int = 8, first: float = 0.4, ratio: float = 0.5) -> PreferenceMatrix:
     """Return a total order in which the arm at place i beats all later ones by ``first * ratio^i``."""
     require_between("the first gap", first, 0, 0.5)
     require_between("the ratio", ratio, 0, 1)
-    require_room(size, 5)
-    gaps = first * ratio ** np.arange(size)
-    return _from_upper(
-        np.asarray(0.5 + np.tile(gaps[:, None], size), np.float64),
-        {"family": "geometric", "first": first, "ratio": ratio},
-    )
+    about = {"family": "geometric", "first": first, "ratio": ratio}
+    return _from_rule(size, lambda i, j: 0.5 + first * ratio**i, about)
 
 
 def cyclic(size: int = 4, best: float = 0.6, circle: float = 0.9) -> PreferenceMatrix:
@@ -104,14 +101,14 @@ def cyclic(size: int = 4, best: float = 0.6, circle: float = 0.9) -> PreferenceM
 
     Four arms, the default, are the published case. With an even number on the circle, opposite arms are even.
     """
-    require_room(size, 5)
-    upper = np.full((size, size), best)
     around = max(1, size - 1)
-    for i in range(1, size):
-        for j in range(i + 1, size):
-            ahead, behind = (j - i) % around, (i - j) % around
-            upper[i, j] = circle if ahead < behind else 1 - circle if behind < ahead else 0.5
-    return _from_upper(upper, {"family": "cyclic", "best": best, "circle": circle})
+
+    def rule(i: IntMatrix, j: IntMatrix) -> FloatMatrix:
+        ahead, behind = (j - i) % around, (i - j) % around
+        among_them = np.where(ahead < behind, circle, np.where(behind < ahead, 1 - circle, 0.5))
+        return np.where(i == 0, best, among_them)
+
+    return _from_rule(size, rule, {"family": "cyclic", "best": best, "circle": circle})
 
 
 def random_preferences(size: int, *, condorcet: bool = True, seed: int = 0) -> PreferenceMatrix:
@@ -122,13 +119,14 @@ def random_preferences(size: int, *, condorcet: bool = True, seed: int = 0) -> P
     """
     if not condorcet:
         require_between("the number of arms without a Condorcet winner", size, 3)
-    require_room(size, 5)
-    rng = stream(seed, "random preferences", size, int(condorcet))
+    rng, about = stream(seed, "random preferences", size, int(condorcet)), {"condorcet": condorcet, "seed": seed}
+
+    def rule(i: IntMatrix, j: IntMatrix) -> FloatMatrix:
+        drawn = rng.random((size, size))
+        return np.where((i == 0) & condorcet, np.maximum(drawn, 1 - drawn), drawn)
+
     while True:
-        upper = rng.random((size, size))
-        if condorcet:
-            upper[0] = np.maximum(upper[0], 1 - upper[0])
-        matrix = _from_upper(upper, {"family": "random", "condorcet": condorcet, "seed": seed})
+        matrix = _from_rule(size, rule, {"family": "random", **about})
         if (matrix.condorcet_winner is not None) == condorcet:
             return matrix
 
@@ -218,10 +216,15 @@ def synthetic_preferences(name: str) -> PreferenceMatrix:
     return _about(SYNTHETIC[name](), name=name)
 
 
-def _from_upper(upper: FloatMatrix, about: dict[str, object], names: Sequence[str] = ()) -> PreferenceMatrix:
-    """Make a matrix of the entries above the diagonal."""
-    above = np.triu(upper, 1)
-    p = above + np.tril(1 - above.T, -1) + np.diag(np.full(len(upper), 0.5))
+def _from_rule(
+    size: int, rule: Callable[[IntMatrix, IntMatrix], ArrayLike], about: dict[str, object], names: Sequence[str] = ()
+) -> PreferenceMatrix:
+    """Make a matrix of a rule for the entries in rows i and columns j; what it says above the diagonal counts."""
+    require_room(size, 5)
+    place = np.arange(size)
+    entries = np.asarray(rule(place[:, None], place[None, :]), np.float64)
+    above = np.triu(np.broadcast_to(entries, (size, size)), 1)
+    p = above + np.tril(1 - above.T, -1) + np.diag(np.full(size, 0.5))
     return PreferenceMatrix(p, tuple(names), provenance={"source": "synthetic", **about})
 
 

@@ -15,7 +15,7 @@ from numba import types
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
-from ltr_duel.core.simd import INLINED
+from ltr_duel.core.simd import INLINED, load, spread, store
 
 COINS = 32  # are tossed at once, by words of 16 bits
 _LANES = COINS // 4  # numbers of 64 bits
@@ -39,9 +39,7 @@ def _compare_words(typing: Any, words: Any, levels: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         wide = ir.IntType(64)
-        word, level = (
-            _load(context, builder, *one, wide(0), _VECTOR) for one in zip(signature.args, args, strict=True)
-        )
+        word, level = (load(context, builder, signature, args, _VECTOR, array, wide(0)) for array in (0, 1))
         bits = [builder.icmp_unsigned(how, word, level) for how in ("<", "==")]
         numbers = [builder.zext(builder.bitcast(one, ir.IntType(COINS)), wide) for one in bits]
         return context.make_tuple(builder, pair, numbers)
@@ -63,11 +61,9 @@ def tally_bits(counts: NDArray[np.int16], at: int, mask: int) -> None:
 @intrinsic
 def _tally_bits(typing: Any, counts: Any, at: Any, mask: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place = _place(context, builder, signature.args[0], args[0], args[1], _VECTOR)
-        before, bits = builder.load(place), builder.trunc(args[2], ir.IntType(COINS))
-        before.align = 1
-        added = builder.zext(builder.bitcast(bits, ir.VectorType(ir.IntType(1), COINS)), _VECTOR)
-        builder.store(builder.add(before, added), place).align = 1
+        place = context, builder, signature, args, _VECTOR, 0, args[1]
+        bits = builder.bitcast(builder.trunc(args[2], ir.IntType(COINS)), ir.VectorType(ir.IntType(1), COINS))
+        store(*place, builder.add(load(*place), builder.zext(bits, _VECTOR)))
         return context.get_dummy_value()
 
     return types.void(counts, types.int64, types.int64), generate
@@ -95,10 +91,6 @@ def _write_words(typing: Any, lane: Any, seed: Any, start: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         wide, vector = ir.IntType(64), ir.VectorType(ir.IntType(64), _LANES)
 
-        def all_of(number: Any) -> Any:
-            one = builder.insert_element(ir.Constant(vector, ir.Undefined), number, wide(0))
-            return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES))
-
         def same(number: int) -> Any:
             return ir.Constant(vector, [number] * _LANES)
 
@@ -106,11 +98,11 @@ def _write_words(typing: Any, lane: Any, seed: Any, start: Any) -> Any:
             return builder.xor(x, builder.lshr(x, same(shift)))
 
         first = builder.add(args[1], builder.mul(args[2], wide(_STEP)))
-        x = builder.add(all_of(first), ir.Constant(vector, [(k + 1) * _STEP & _ALL for k in range(_LANES)]))
+        apart = ir.Constant(vector, [(k + 1) * _STEP & _ALL for k in range(_LANES)])
+        x = builder.add(spread(builder, first, vector), apart)
         for shift, factor in _MIX:
             x = builder.mul(folded(x, shift), same(factor))
-        place = _place(context, builder, signature.args[0], args[0], wide(0), vector)
-        builder.store(folded(x, 31), place).align = 1
+        store(context, builder, signature, args, vector, 0, wide(0), folded(x, 31))
         return context.get_dummy_value()
 
     return types.void(lane, types.uint64, types.int64), generate
@@ -119,16 +111,3 @@ def _write_words(typing: Any, lane: Any, seed: Any, start: Any) -> Any:
 @overload(write_words, jit_options=INLINED, strict=False)
 def _write_words_compiled(lane: Any, seed: Any, start: Any) -> Any:
     return lambda lane, seed, start: _write_words(lane, seed, start)
-
-
-def _load(context: Any, builder: Any, array: Any, data: Any, at: Any, kind: ir.Type) -> Any:
-    """Load a value of some type from element ``at`` of an array on; it need not be aligned."""
-    value = builder.load(_place(context, builder, array, data, at, kind))
-    value.align = 1
-    return value
-
-
-def _place(context: Any, builder: Any, array: Any, data: Any, at: Any, kind: ir.Type) -> Any:
-    """Return the address of element ``at`` of an array, as that of a value of some type."""
-    first = context.make_array(array)(context, builder, data).data
-    return builder.bitcast(builder.gep(first, [at]), kind.as_pointer())

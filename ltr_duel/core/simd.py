@@ -73,8 +73,8 @@ def lanes_up_to(values: NDArray[np.float64], at: int, level: float) -> int:
 @intrinsic
 def _lanes_up_to(typing: Any, values: Any, at: Any, level: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = _load(context, builder, signature, args, _DOUBLES, 0, 1)
-        return _mask(builder, builder.fcmp_ordered("<=", data, _spread(builder, args[2])))
+        data = load(context, builder, signature, args, _DOUBLES, 0, args[1])
+        return _mask(builder, builder.fcmp_ordered("<=", data, spread(builder, args[2])))
 
     return types.int64(values, types.int64, types.float64), generate
 
@@ -93,10 +93,10 @@ def lanes_at(base: NDArray[np.float64], width: NDArray[np.float64], at: int, sca
 @intrinsic
 def _lanes_at(typing: Any, base: Any, width: Any, at: Any, scale: Any, level: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        start = _load(context, builder, signature, args, _DOUBLES, 0, 2)
-        wide = _load(context, builder, signature, args, _DOUBLES, 1, 2)
-        number = builder.fadd(start, builder.fmul(_spread(builder, args[3]), wide))
-        return _mask(builder, builder.fcmp_ordered("==", number, _spread(builder, args[4])))
+        start = load(context, builder, signature, args, _DOUBLES, 0, args[2])
+        wide = load(context, builder, signature, args, _DOUBLES, 1, args[2])
+        number = builder.fadd(start, builder.fmul(spread(builder, args[3]), wide))
+        return _mask(builder, builder.fcmp_ordered("==", number, spread(builder, args[4])))
 
     return types.int64(base, width, types.int64, types.float64, types.float64), generate
 
@@ -114,8 +114,8 @@ def count_reaching(values: NDArray[np.float64], at: int, level: float) -> int:
 @intrinsic
 def _count_reaching(typing: Any, values: Any, at: Any, level: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = _load(context, builder, signature, args, ir.VectorType(ir.DoubleType(), AT_ONCE), 0, 1)
-        return builder.ctpop(_mask(builder, builder.fcmp_ordered(">=", data, _spread(builder, args[2], data.type))))
+        data = load(context, builder, signature, args, ir.VectorType(ir.DoubleType(), AT_ONCE), 0, args[1])
+        return builder.ctpop(_mask(builder, builder.fcmp_ordered(">=", data, spread(builder, args[2], data.type))))
 
     return types.int64(values, types.int64, types.float64), generate
 
@@ -133,8 +133,8 @@ def count_below(values: NDArray[np.int16], at: int, level: int) -> int:
 @intrinsic
 def _count_below(typing: Any, values: Any, at: Any, level: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = _load(context, builder, signature, args, ir.VectorType(ir.IntType(16), SMALL_AT_ONCE), 0, 1)
-        return builder.ctpop(_mask(builder, builder.icmp_signed("<", data, _spread(builder, args[2], data.type))))
+        data = load(context, builder, signature, args, ir.VectorType(ir.IntType(16), SMALL_AT_ONCE), 0, args[1])
+        return builder.ctpop(_mask(builder, builder.icmp_signed("<", data, spread(builder, args[2], data.type))))
 
     return types.int64(values, types.int64, types.int16), generate
 
@@ -144,7 +144,7 @@ def _count_below_compiled(values: Any, at: Any, level: Any) -> Any:
     return lambda values, at, level: _count_below(values, at, level)
 
 
-def _spread(builder: Any, number: Any, kind: ir.VectorType = _DOUBLES) -> Any:
+def spread(builder: Any, number: Any, kind: ir.VectorType = _DOUBLES) -> Any:
     """Put a number into all lanes of a vector."""
     one = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
     nowhere = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), [0] * kind.count)
@@ -181,7 +181,7 @@ def load_word(text: NDArray[np.uint8], at: int) -> int:
 @intrinsic
 def _load_word(typing: Any, text: Any, at: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _load(context, builder, signature, args, ir.IntType(64), 0, 1)
+        return load(context, builder, signature, args, ir.IntType(64), 0, args[1])
 
     return types.uint64(text, types.int64), generate
 
@@ -200,7 +200,7 @@ def space_mask(text: NDArray[np.uint8], at: int) -> int:
 def _space_mask(typing: Any, text: Any, at: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         vector = ir.VectorType(_BYTE, 32)
-        data = _load(context, builder, signature, args, vector, 0, 1)
+        data = load(context, builder, signature, args, vector, 0, args[1])
         same = builder.icmp_unsigned("==", data, ir.Constant(vector, [_SPACE] * 32))
         return builder.zext(builder.bitcast(same, ir.IntType(32)), ir.IntType(64))
 
@@ -231,9 +231,21 @@ def _trailing_zeros_compiled(word: Any) -> Any:
     return lambda word: _trailing_zeros(word)
 
 
-def _load(context: Any, builder: Any, signature: Any, args: Any, kind: ir.Type, array: int, at: int) -> Any:
-    """Load a value of some type from a place of an array that need not be aligned; both by their number in ``args``."""
-    data = context.make_array(signature.args[array])(context, builder, args[array]).data
-    value = builder.load(builder.bitcast(builder.gep(data, [args[at]]), kind.as_pointer()))
-    value.align = signature.args[array].dtype.bitwidth // 8
+def load(context: Any, builder: Any, signature: Any, args: Any, kind: ir.Type, array: int, at: Any) -> Any:
+    """Load a value of some type from place ``at`` on of the array that has that number in ``args``."""
+    value = builder.load(_place(context, builder, signature, args, kind, array, at))
+    value.align = signature.args[array].dtype.bitwidth // 8  # that of one number: any may be the first
     return value
+
+
+def store(
+    context: Any, builder: Any, signature: Any, args: Any, kind: ir.Type, array: int, at: Any, value: Any
+) -> None:
+    """Store a value of some type where `load` finds it."""
+    place = _place(context, builder, signature, args, kind, array, at)
+    builder.store(value, place).align = signature.args[array].dtype.bitwidth // 8
+
+
+def _place(context: Any, builder: Any, signature: Any, args: Any, kind: ir.Type, array: int, at: Any) -> Any:
+    data = context.make_array(signature.args[array])(context, builder, args[array]).data
+    return builder.bitcast(builder.gep(data, [at]), kind.as_pointer())

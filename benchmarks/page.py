@@ -41,6 +41,41 @@ def memory(row: Found) -> str:
     return f"{row['peak']:,.0f}"
 
 
+def time(row: Found) -> str:
+    """Write how long it took."""
+    return seconds(row["wall"])
+
+
+def work(row: Found) -> str:
+    """Write how long it took all cores together."""
+    return seconds(row["cpu"])
+
+
+def rate(row: Found) -> str:
+    """Write how many a second."""
+    return number(row["rate"])
+
+
+def amount(row: Found) -> str:
+    """Write of how much."""
+    return f"{row['amount']:,.0f} {row['unit']}"
+
+
+def call(row: Found) -> str:
+    """Write what was typed; of some, the row says in words what was done."""
+    return row["call"] if row["name"].startswith(("first-use", "http-")) else f"`{row['call']}`"
+
+
+def kept(row: Found) -> str:
+    """Write what an experiment leaves in its folder."""
+    return f"{row['files']:,.0f} files, {row['MB on disk']:,.0f} MB" if "files" in row else ""
+
+
+def plain(subject: str, columns: dict[str, Callable[[Found], str]]) -> Callable[[Rows], str]:
+    """Return what makes a table with a line for each row of a subject."""
+    return lambda rows: markdown(list(columns), [[cell(row) for cell in columns.values()] for row in of(rows, subject)])
+
+
 def machine(rows: Rows) -> str:
     """Say where, when and with what."""
     told = dict.fromkeys(
@@ -49,20 +84,6 @@ def machine(rows: Rows) -> str:
         for row in rows.values()
     )
     return "".join(f"- {one}\n" for one in told)
-
-
-def waiting(rows: Rows) -> str:
-    """Commands."""
-    lines = [
-        [
-            f"`{row['call']}`" if row["name"] != "first-use" else row["call"],
-            seconds(row["wall"]),
-            seconds(row["cpu"]),
-            memory(row),
-        ]
-        for row in of(rows, "waiting")
-    ]
-    return markdown(["what", "time", "of all cores", "MB"], lines)
 
 
 def bandits(rows: Rows, size: int) -> str:
@@ -115,79 +136,6 @@ def lists(rows: Rows) -> str:
     return markdown(["method", "pages/s", "credits/s", "MB"], lines)
 
 
-def matrices(rows: Rows) -> str:
-    """All pairs."""
-    lines = [
-        [
-            f"{row['comparisons a pair']:,}",
-            row["variance reduction"],
-            seconds(row["wall"]),
-            seconds(row["cpu"]),
-            number(row["rate"]),
-            memory(row),
-        ]
-        for row in of(rows, "matrices")
-    ]
-    return markdown(["comparisons a pair", "less variance by", "time", "of all cores", "comparisons/s", "MB"], lines)
-
-
-def files(rows: Rows) -> str:
-    """Readers, conversion."""
-    lines = [
-        [
-            row["text"],
-            f"`{row['call']}`",
-            f"{row['amount']:,.0f} MB",
-            number(row["rate"]),
-            seconds(row["wall"]),
-            memory(row),
-        ]
-        for row in of(rows, "files")
-    ]
-    return markdown(["text", "call", "file", "MB/s", "time", "MB of memory"], lines)
-
-
-def logs(rows: Rows) -> str:
-    """Logs."""
-    lines = [
-        [
-            row["credit by"],
-            f"{row['impressions']:,}",
-            seconds(row["wall"]),
-            seconds(row["cpu"]),
-            number(row["rate"]),
-            memory(row),
-        ]
-        for row in of(rows, "logs")
-    ]
-    return markdown(["credit by", "impressions", "time", "of all cores", "impressions/s", "MB"], lines)
-
-
-def live(rows: Rows) -> str:
-    """The service."""
-    lines = [
-        [
-            f"`{row['call']}`" if row["name"] == "alone" else row["call"],
-            f"{row['amount']:,.0f} {row['unit']}",
-            number(row["rate"]),
-            seconds(row["cpu"]),
-            memory(row),
-        ]
-        for row in of(rows, "live")
-    ]
-    return markdown(["what", "how many", "a second", "CPU", "MB"], lines)
-
-
-def store(rows: Rows) -> str:
-    """Experiments of short runs."""
-    lines = []
-    for row in of(rows, "store"):
-        left = f"{row['files']:,.0f} files, {row['MB on disk']:,.0f} MB" if "files" in row else ""
-        each = seconds(row["cpu"] / row["amount"])
-        lines.append([f"`{row['call']}`", f"{row['runs']:,}", seconds(row["cpu"]), each, memory(row), left])
-    return markdown(["call", "runs", "CPU", "a run", "MB", "leaves"], lines)
-
-
 def growth(rows: Rows, entry: Callable[[Found], str]) -> str:
     """Policies against K."""
     found = of(rows, "growth", refused=True)
@@ -218,17 +166,57 @@ def peak(row: Found) -> str:
 
 BLOCKS: dict[str, Callable[[Rows], str]] = {
     "machine": machine,
-    "waiting": waiting,
+    "waiting": plain("waiting", {"what": call, "time": time, "of all cores": work, "MB": memory}),
     "bandits 64": lambda rows: bandits(rows, 64),
     "bandits 136": lambda rows: bandits(rows, 136),
     "bandits 500": lambda rows: bandits(rows, 500),
     "comparisons": comparisons,
     "lists": lists,
-    "matrices": matrices,
-    "files": files,
-    "logs": logs,
-    "live": live,
-    "store": store,
+    "matrices": plain(
+        "matrices",
+        {
+            "comparisons a pair": lambda row: f"{row['comparisons a pair']:,}",
+            "less variance by": lambda row: row["variance reduction"],
+            "time": time,
+            "of all cores": work,
+            "comparisons/s": rate,
+            "MB": memory,
+        },
+    ),
+    "files": plain(
+        "files",
+        {
+            "text": lambda row: row["text"],
+            "call": call,
+            "file": amount,
+            "MB/s": rate,
+            "time": time,
+            "MB of memory": memory,
+        },
+    ),
+    "logs": plain(
+        "logs",
+        {
+            "credit by": lambda row: row["credit by"],
+            "impressions": lambda row: f"{row['impressions']:,}",
+            "time": time,
+            "of all cores": work,
+            "impressions/s": rate,
+            "MB": memory,
+        },
+    ),
+    "live": plain("live", {"what": call, "how many": amount, "a second": rate, "CPU": work, "MB": memory}),
+    "store": plain(
+        "store",
+        {
+            "call": call,
+            "runs": lambda row: f"{row['runs']:,}",
+            "CPU": work,
+            "a run": lambda row: seconds(row["cpu"] / row["amount"]),
+            "MB": memory,
+            "leaves": kept,
+        },
+    ),
     "growth time": lambda rows: growth(rows, step),
     "growth memory": lambda rows: growth(rows, peak) + refusals(rows),
     "readme": readme_table.table,

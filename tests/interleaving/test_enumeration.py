@@ -202,7 +202,7 @@ def test_the_leads_of_probabilistic_multileave_are_exact():
                 assert least[a] - most[b] == pytest.approx(lead, abs=1e-12)
 
 
-def test_many_rankers_are_credited_as_pairs_of_few():
+def test_many_rankers_of_probabilistic_multileave_are_credited_as_pairs_of_few():
     """Most pairs are settled by bounds; two of the rankers are twins."""
     rng = np.random.default_rng(3)
     orders = [tuple(rng.permutation(12).tolist()) for _ in range(40)]
@@ -214,7 +214,7 @@ def test_many_rankers_are_credited_as_pairs_of_few():
         clicks = tuple(np.flatnonzero(rng.random(6) < 0.5).tolist()) or (0,)
         won = slate_credit(c, 40, tuple(rng.permutation(12)[:6].tolist()), clicks)
         for a, b in itertools.combinations(range(40), 2):
-            lead = lead_among_many(c.method, a, b, len(clicks))  # the clicks are traced already
+            lead = float(lead_among_many(c.method, a, b, len(clicks)))  # the clicks are traced already
             assert won[a, b] == literal.sign_of(lead)
             credited += won[a, b] != 0
     assert credited > 10_000

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 from ltr_duel.bandits.compiling import plain_text
-from ltr_duel.bandits.plans import cheapest_plan, new_estimates, new_plans, record
+from ltr_duel.bandits.plans import cheapest_plan, insert, new_estimates, new_plans, record
 
 
 @pytest.mark.parametrize("between", [1, 4])
@@ -26,3 +28,12 @@ def test_the_plan_that_is_kept_is_the_plan_made_anew(between):
             sizes.append((plans.cheapest > 0).sum())
             winners.add(winner)
     assert len(winners) > 3 and np.mean(sizes) > n_arms
+
+
+def test_of_arms_that_cost_the_same_the_first_by_number_comes_first():
+    cost, put = np.array([2.0, 1.0, 2.0, 1.0, 3.0]), plain_text(insert)
+    for arrivals in itertools.permutations(range(5)):
+        order = np.zeros(5, np.int64)
+        for size, arm in enumerate(arrivals):
+            put(order, cost, size, arm)
+        assert order.tolist() == [1, 3, 0, 2, 4]

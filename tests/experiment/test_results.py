@@ -67,6 +67,14 @@ def test_the_table_is_that_of_the_runs_one_by_one(results, monkeypatch, at_once)
         pd.testing.assert_frame_equal(fast[fast.columns[2:]].reset_index(drop=True), one.summary("regret_weak"))
 
 
+def test_the_last_rows_alone_are_those_of_the_whole_table(results):
+    for study, _ in results:
+        (whole, winner), last = (results._table(study, ("average", "weak"), last=only) for only in (False, True))
+        expected = whole.groupby(["policy", "repetition"], sort=False).tail(1).reset_index(drop=True)
+        pd.testing.assert_frame_equal(last[0], expected)
+        assert len(expected) == 8 < len(whole) and last[1] == winner
+
+
 def test_a_digest_is_that_of_the_whole_key():
     oracle = {"repetition": 7, "matrix": "a", "zeta": {"repetition": 0}}
     key = RunKey(oracle, "rucb", {"alpha": 0.51, "repetition": 1}, horizon=9, repetition=12, seed=3, source="é")

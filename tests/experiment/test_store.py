@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import tracemalloc
+import zlib
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import run_experiment
 from ltr_duel.experiment.run_record import encode_run
 from ltr_duel.experiment.scheduler import Scheduler
+from ltr_duel.experiment.segment import SHARED, encode_record
 from ltr_duel.experiment.status import read_status
 from ltr_duel.experiment.store import Store, StoreFullError
 from ltr_duel.experiment.verify import verify_store
@@ -314,13 +316,18 @@ def test_results_are_not_taken_from_a_run_that_is_not_as_it_was_written(store):
         StudyResults(store.folder).to_frame()
 
 
-@pytest.mark.parametrize("change", ["checkpoints", "recommended", "pulls"])
+@pytest.mark.parametrize("change", ["late", "no arm", "less than an arm", "lengths", "arms"])
 def test_a_run_that_cannot_be_one_of_its_key_is_named_among_others(store, change):
     digest, stored = stored_runs(store.folder)[3]
     run = stored.result("rucb")
-    arrays = {"checkpoints": run.checkpoints + 1, "recommended": run.recommended + 3, "pulls": run.pulls}
-    forged = encode_run(type(run)(**{**run.__dict__, change: arrays[change]}))
-    if change == "pulls":
+    changed = {
+        "late": {"checkpoints": run.checkpoints + 1},
+        "no arm": {"recommended": np.full_like(run.recommended, 3)},
+        "less than an arm": {"recommended": np.full_like(run.recommended, -1)},
+        "arms": {name: getattr(run, name)[:, :2] for name in ("pulls", "exposure", "best", "worst")},
+    }
+    forged = encode_run(type(run)(**run.__dict__ | changed.get(change, {})))
+    if change == "lengths":
         forged = (7).to_bytes(4, "little") + forged[4:]
     writer = Writer(partial(store.append, "abc.runs"))
     writer.add(digest, forged, stored.about, (), generation=1)
@@ -352,6 +359,15 @@ def test_what_is_damaged_is_made_again_on_request_and_nothing_else(store, plan, 
         assert set(report.replaced) == {flipped, forged}
     assert results_of(store.folder) == expected and store.scan().done[other] == before
     assert verify_store(store.folder, sample=6, jobs=1) == (6, 6, [], [])
+
+
+def test_a_common_manifest_that_is_not_what_it_is_named_by_is_refused(store):
+    name, (place,) = max(store.scan().shared.items())
+    path = segment(store)
+    data, forged = path.read_bytes(), encode_record(SHARED, name, b"", zlib.compress(b"{}"))
+    path.write_bytes(data[: place.offset] + forged + data[place.offset + place.size :])
+    complaints = verify_store(store.folder, sample=0).complaints
+    assert len(complaints) == 6 and all("its manifest is not as it was written" in one for one in complaints)
 
 
 @pytest.mark.parametrize("how", ["verify", "retry"])

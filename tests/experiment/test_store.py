@@ -24,7 +24,7 @@ from ltr_duel.experiment.plan_file import read_plan, write_plan
 from ltr_duel.experiment.problem import open_problem
 from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import run_experiment
-from ltr_duel.experiment.run_record import encode_run
+from ltr_duel.experiment.run_record import decode_run, encode_run
 from ltr_duel.experiment.scheduler import Scheduler
 from ltr_duel.experiment.segment import SHARED, encode_record
 from ltr_duel.experiment.status import read_status
@@ -316,19 +316,34 @@ def test_results_are_not_taken_from_a_run_that_is_not_as_it_was_written(store):
         StudyResults(store.folder).to_frame()
 
 
-@pytest.mark.parametrize("change", ["late", "no arm", "less than an arm", "lengths", "arms"])
+@pytest.mark.parametrize("share", [0.5, 0.25])
+def test_a_run_is_read_as_it_was_written(store, share):
+    run, rng = stored_runs(store.folder)[0][1].result("rucb"), np.random.default_rng(0)
+    counts = {name: rng.integers(0, 99, run.pulls.shape).cumsum(axis=0) for name in ("pulls", "best", "worst")}
+    written = replace(run, **counts, exposure=share * counts["pulls"])
+    read = decode_run(encode_run(written), run.key, "rucb")
+    assert read.decisions == run.decisions
+    for name in (*counts, "exposure", "checkpoints", "recommended"):
+        np.testing.assert_array_equal(getattr(read, name), getattr(written, name))
+
+
+@pytest.mark.parametrize("change", ["late", "backward", "no arm", "less than an arm", "arms", "too short", "too long"])
 def test_a_run_that_cannot_be_one_of_its_key_is_named_among_others(store, change):
     digest, stored = stored_runs(store.folder)[3]
     run = stored.result("rucb")
     changed = {
         "late": {"checkpoints": run.checkpoints + 1},
+        "backward": {"checkpoints": np.concatenate([run.checkpoints[1::-1], run.checkpoints[2:]])},
         "no arm": {"recommended": np.full_like(run.recommended, 3)},
         "less than an arm": {"recommended": np.full_like(run.recommended, -1)},
         "arms": {name: getattr(run, name)[:, :2] for name in ("pulls", "exposure", "best", "worst")},
+        "too long": {"exposure": run.pulls * 0.25},
     }
-    forged = encode_run(type(run)(**run.__dict__ | changed.get(change, {})))
-    if change == "lengths":
-        forged = (7).to_bytes(4, "little") + forged[4:]
+    forged = encode_run(replace(run, **changed.get(change, {})))
+    if change == "too short":
+        forged = (len(run.checkpoints) + 1).to_bytes(4, "little") + forged[4:]
+    if change == "too long":  # the head says that there is no exposure
+        forged = forged[:17] + b"\0" + forged[18:]
     writer = Writer(partial(store.append, "abc.runs"))
     writer.add(digest, forged, stored.about, (), generation=1)
     writer.flush()

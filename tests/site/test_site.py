@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -93,6 +94,24 @@ def test_a_page_is_mended_once():
     assert mended(better) == better
     results = mended('<div id="search-results"></div><pre>')
     assert results.startswith("<h1>Search</h1>") and mended(results) == results
+    scrolling = '<div class="table-wrapper docutils"><div class="output text_html">'
+    assert mended(scrolling).count('<div tabindex="0" class="') == 2
+    named = '<aside class="toc-drawer"><summary aria-label="Toggle hidden content">Show</summary>'
+    assert mended(named) == '<aside class="toc-drawer" aria-label="On this page"><summary>Show</summary>'
+    assert mended('<th class="head"><p></p></th>') == '<td class="head"></td>'
+
+
+@pytest.mark.parametrize(
+    "kind, error, tabs",
+    [("html", None, 1), ("html", OSError(), 0), ("latex", None, 0)],
+    ids=["built", "broken", "other"],
+)
+def test_the_pages_of_a_site_that_was_built_are_mended(tmp_path, kind, error, tabs):
+    page = tmp_path / "folder" / "page.html"
+    page.parent.mkdir()
+    page.write_text("<pre>\N{GREEK SMALL LETTER TAU}</pre>", encoding="utf-8")
+    extension("accessible").mend_all(SimpleNamespace(builder=SimpleNamespace(format=kind), outdir=tmp_path), error)
+    assert page.read_text(encoding="utf-8").count("tabindex") == tabs
 
 
 def test_a_link_that_leads_nowhere_and_a_script_from_elsewhere_are_found(tmp_path):

@@ -192,7 +192,8 @@ def test_the_leads_of_probabilistic_multileave_are_exact():
         trace_clicks(c.method, c.lists, 0, np.arange(4), 4, c.page, len(clicks))
         expected = literal.multileave_by_enumeration(orders, shown, clicks, TAU)
         bound_owned(c.method, 4, len(clicks))
-        least, most = c.method.least, c.method.most
+        least, most, source = c.method.least, c.method.most, c.method.source[: len(clicks), :4]
+        assert least == pytest.approx(1 - np.prod(1 - source, axis=0)) and most == pytest.approx(source.sum(axis=0))
         for a, b in itertools.combinations(range(4), 2):
             lead = expected[a][b]
             assert lead_among_many(c.method, a, b, len(clicks)) == pytest.approx(lead, abs=1e-12)

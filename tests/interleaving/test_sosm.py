@@ -82,13 +82,17 @@ def test_all_twins_tie_and_show_their_common_list():
 
 
 def test_long_pages_are_scored_like_short_ones():
-    """More shown documents than are compared at once; and queries of different lengths, one after the other."""
-    rankings = random_rankings(6, 1, 40, grades=2)
+    """More shown documents than are compared at once; pages of different lengths, one after the other, of query 1."""
+    rankings = random_rankings(6, 2, 40, grades=2)
     c = Comparer(rankings, CLICK_ALL, method="sosm", top=37).open()
-    orders, rng, won = [tuple(order.tolist()) for order in rankings.order], np.random.default_rng(2), np.zeros((6, 6))
+    orders, rng, won = (
+        [tuple(order[40:].tolist()) for order in rankings.order],
+        np.random.default_rng(2),
+        np.zeros((6, 6)),
+    )
     for n in (37, 5, 20):
         shown, clicks = rng.permutation(40)[:n], np.flatnonzero(rng.random(n) < 0.3)
         c.page.shown[:n], c.page.clicks[: len(clicks)] = shown, clicks
-        credit_slate(c.method, c.lists, 0, np.arange(6), 6, c.page, n, len(clicks), won.astype(np.int8))
+        credit_slate(c.method, c.lists, 1, np.arange(6), 6, c.page, n, len(clicks), won.astype(np.int8))
         scores = sosm_scores(orders, shown.tolist(), clicks.tolist())
         assert c.method.scores / c.method.points[1] == pytest.approx(scores, rel=1e-9)

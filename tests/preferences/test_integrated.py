@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ltr_duel.clicks.model import click_model
+from ltr_duel.clicks.model import ClickModel, click_model
 from ltr_duel.core.random import stream
 from ltr_duel.interleaving.comparison import Comparer, draw_pair
 from ltr_duel.interleaving.method import credit_pair
@@ -16,20 +16,22 @@ from tests.conftest import make_rankings
 from tests.reference.interleaving import click_patterns, ownership_by_enumeration
 
 FIRST, SECOND, RELEVANCE = (2, 0, 3, 1), (0, 1, 2, 3), [0, 2, 1, 0]
+LEAVING = ClickModel("leaving", (0.2, 0.5, 0.9), (0.3, 0.1, 0.5), position_bias=0.7, p_leave=(0.3, 0.1, 0.6))
+USERS = {name: click_model(name, 3) for name in ("perfect", "navigational", "informational")} | {"leaving": LEAVING}
 
 
 def opened(users="navigational", rule="", method="probabilistic"):
-    comparer = Comparer(make_rankings([FIRST, SECOND], 3, RELEVANCE), click_model(users, 3), method, rule, 4)
+    comparer = Comparer(make_rankings([FIRST, SECOND], 3, RELEVANCE), USERS[users], method, rule, 4)
     return comparer.open()
 
 
 def mean_by_enumeration(shown, users, outcome_of):
-    model = click_model(users, 3)
-    patterns = click_patterns([RELEVANCE[d] for d in shown], model.p_click, model.p_stop)
+    model, grades = USERS[users], [RELEVANCE[d] for d in shown]
+    patterns = click_patterns(grades, model.p_click, model.p_stop, model.p_leave or None, model.attention(4))
     return sum(p * outcome_of(clicks) for clicks, p in patterns if clicks)
 
 
-@pytest.mark.parametrize("users", ["perfect", "navigational", "informational"])
+@pytest.mark.parametrize("users", USERS)
 @pytest.mark.parametrize("rule", ["marginal_sign", "sampled", "marginal_bernoulli", "expectation"])
 def test_the_whole_tree_is_the_mean_over_all_users(users, rule):
     c, tree = opened(users, rule), open_tree(4, rare=0.0)
@@ -58,8 +60,9 @@ def test_other_methods_are_credited_pattern_by_pattern():
         assert mean_outcome(c.method, c, tree, 0, 0, 1, length, rng) == pytest.approx(expected, abs=1e-12)
 
 
-def test_rare_branches_are_represented_without_bias():
-    c = opened("informational", "marginal_sign")
+@pytest.mark.parametrize("users", ["informational", "leaving"])
+def test_rare_branches_are_represented_without_bias(users):
+    c = opened(users, "marginal_sign")
     c.page.shown[:] = (1, 2, 0, 3)
     exact = mean_outcome(c.method, c, open_tree(4, rare=0.0), 0, 0, 1, 4, stream(0))
     tree, rng = open_tree(4, rare=0.4), stream(1)

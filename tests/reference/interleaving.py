@@ -44,18 +44,21 @@ def ownership_by_enumeration(first, second, shown, clicks, tau):
     return p_first, p_second
 
 
-def click_patterns(grades, p_click, p_stop) -> Iterator[tuple[tuple[int, ...], float]]:
-    """All (clicked places, probability) of the dependent click model, stop only after a click."""
+def click_patterns(grades, p_click, p_stop, p_leave=None, attention=None) -> Iterator[tuple[tuple[int, ...], float]]:
+    """All (clicked places, probability) of the dependent click model; without ``p_leave``, stop only after a click."""
 
     def walk(k, clicked, p):
         if k == len(grades):
             yield clicked, p
             return
         grade = grades[k]
-        yield from walk(k + 1, clicked, p * (1 - p_click[grade]))
+        click = p_click[grade] * (1 if attention is None else attention[k])
+        leave = 0 if p_leave is None else p_leave[grade]
+        yield clicked, p * (1 - click) * leave
+        yield from walk(k + 1, clicked, p * (1 - click) * (1 - leave))
         here = (*clicked, k)
-        yield here, p * p_click[grade] * p_stop[grade]
-        yield from walk(k + 1, here, p * p_click[grade] * (1 - p_stop[grade]))
+        yield here, p * click * p_stop[grade]
+        yield from walk(k + 1, here, p * click * (1 - p_stop[grade]))
 
     merged: dict[tuple[int, ...], float] = {}
     for clicked, p in walk(0, (), 1.0):

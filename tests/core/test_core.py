@@ -267,10 +267,12 @@ def test_a_thread_that_is_about_to_end_is_waited_for():
     stays = threading.Thread(target=go.wait)
     for thread in (ends, stays):
         thread.start()
-    threads.abandon(ends)
-    assert not threads.abandoned_threads_run()
-    threads.abandon(stays)
-    assert threads.abandoned_threads_run()
-    go.set()
-    stays.join()
-    threads._abandoned[:] = before
+    try:
+        threads.abandon(ends)
+        assert not threads.abandoned_threads_run()
+        threads.abandon(stays)
+        assert threads.abandoned_threads_run()
+    finally:
+        go.set()
+        stays.join()
+        threads._abandoned[:] = before

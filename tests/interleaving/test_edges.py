@@ -12,7 +12,7 @@ from ltr_duel.core.jit import interpreted
 from ltr_duel.core.random import stream
 from ltr_duel.interleaving import comparison
 from ltr_duel.interleaving.comparison import Comparer, compare_pair, compare_slate, shuffle_ties
-from ltr_duel.interleaving.method import METHODS
+from ltr_duel.interleaving.method import METHODS, credit_pair, credit_slate, draw_pair, draw_slate
 from ltr_duel.preferences.estimate.api import estimate_preferences
 from ltr_duel.rankers.scores import rankings_from_scores
 from tests.conftest import random_rankings
@@ -47,6 +47,26 @@ def test_sets_on_one_document_twins_and_more_rankers_than_places(name):
     if name != "team_draft":  # twins own different documents in a draft, and win by chance
         assert totals[0, 1] == 0, "twins always tie"
     assert abs(totals[0, 1]) < 6 * np.sqrt(400)
+
+
+@pytest.mark.parametrize(
+    "name, size", [*((name, 2) for name in PAIRS), *((name, 3) for name in SLATES if "optimized" not in name)]
+)  # the lists among which optimized multileaving chooses are drawn by the number of the query
+def test_a_query_among_others_is_shown_and_credited_as_it_is_alone(name, size):
+    scores, found = stream(1, "queries", name).random((3, 9)), []
+    for rankings, query in ((ranked(scores, [3, 6]), 1), (ranked(scores[:, 3:], [6]), 0)):
+        c, rng, won = Comparer(rankings, CLICKS, name, top=4).open(), stream(2), np.zeros((3, 3))
+        where = c.method, c.lists, query, *((0, 1) if size == 2 else (np.arange(3), 3)), c.page
+        for _ in range(20):
+            length = (draw_pair if size == 2 else draw_slate)(*where, rng)
+            clicks = np.flatnonzero(np.append(True, rng.random(length - 1) < 0.5))
+            c.page.clicks[: len(clicks)] = clicks
+            if size == 2:
+                won[0, 1] = credit_pair(*where, length, len(clicks))
+            else:
+                credit_slate(*where, length, len(clicks), won)
+            found.append((c.page.shown.tolist(), c.page.owner.tolist(), won[np.triu_indices(3, 1)].tolist()))
+    assert found[:20] == found[20:] and len({str(credit) for *_, credit in found}) > 1
 
 
 def test_a_ranker_that_retrieves_nothing_is_its_tie_rule_and_comes_last_nowhere():

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import signal
 import time
+from contextlib import nullcontext
 
 import pytest
 
 from ltr_duel.cli import _signals
+from ltr_duel.cli._options import end
 from ltr_duel.cli.main import main
 from ltr_duel.core.alone import sole_writer
 from ltr_duel.core.progress import PlainLine
@@ -82,6 +85,22 @@ def test_every_long_command_ends_tidily(name, number, code, word, here, capsys, 
     if (here / "store").exists():
         assert "the same command resumes from here" in err
         assert not [*here.glob("store/**/tmp/*"), *here.glob("store/**/claims/*"), *here.glob("store/**/drivers/*")]
+
+
+@pytest.mark.parametrize(
+    "at_once, running, codes",
+    [(False, False, []), (False, True, [3]), (True, False, [3])],
+    ids=["tidy", "runs", "told"],
+)
+def test_python_is_not_shut_down_while_abandoned_threads_run(at_once, running, codes, monkeypatch):
+    ended_at_once, printed = [], io.BytesIO()
+    monkeypatch.setattr("ltr_duel.cli._options.abandoned_threads_run", lambda: running)
+    monkeypatch.setattr(os, "_exit", ended_at_once.append)
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(printed))
+    print("said", end="")
+    with nullcontext() if codes else pytest.raises(SystemExit, match=r"^3$"):
+        end(3, at_once=at_once)
+    assert ended_at_once == codes and printed.getvalue() == (b"said" if codes else b"")
 
 
 def test_what_was_done_before_an_interrupt_is_kept(here, capsys):

@@ -90,6 +90,10 @@ def test_the_matrix_of_a_corpus_is_estimated_with_the_reductions_that_the_spec_n
             ("comparisons =", 'variance_reduction = ["integrate"]\ncomparisons ='),
             ["corpora[0].variance_reduction[0]: no variance reduction 'integrate'; did you mean 'integrated'?"],
         ),
+        (
+            ("comparisons =", "variance_reduction = false\ncomparisons ="),
+            ["corpora[0].variance_reduction: ", "false"],
+        ),
         (('clicks = "perfect"', 'fill = "min"'), ["corpora[0]: 'fill' goes with 'path'"]),
         (
             ('clicks = "perfect"', 'rankers = ["features:1,2,3"]\nsubsets = {size = 2}'),

@@ -95,11 +95,11 @@ def test_a_policy_that_needs_more_than_there_is_is_refused(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: PreferenceMatrix(np.broadcast_to(0.5, (4000, 4000))), lambda: equal_gaps(4000)]
+    "make, size", [(lambda: PreferenceMatrix(np.broadcast_to(0.5, (4000, 4000))), 0.1), (lambda: equal_gaps(4000), 0.6)]
 )
-def test_a_matrix_that_needs_more_than_there_is_is_refused(monkeypatch, make):
+def test_a_matrix_that_needs_more_than_there_is_is_refused(monkeypatch, make, size):
     free(monkeypatch, 10**8)
-    with pytest.raises(InputError, match=r"a preference matrix of 4,000 rankers needs 0\.[16] GB of memory"):
+    with pytest.raises(InputError, match=rf"a preference matrix of 4,000 rankers needs {size} GB of memory"):
         make()
     assert len(from_utilities(np.zeros(900))) == 900
 

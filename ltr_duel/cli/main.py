@@ -25,8 +25,8 @@ from ltr_duel.core import InputError, cause, in_one_line, plugin_complaint
 _HELP_WANTED = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 _CLOSED_PIPE = 141  # 128 + SIGPIPE
-# Between two rounds of Python's collector of cycles; usually 700. While modules are imported hardly any object dies, and
-# looking through them, again and again and once more at the end, was a third of the time of a small command.
+# Between two rounds of Python's collector of cycles; usually 700. While modules are imported hardly any object dies;
+# looking through them again and again, and once more at the end, was a third of the time of a small command.
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
 
 

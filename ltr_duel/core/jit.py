@@ -104,20 +104,29 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     return kernel_for(function)
 
 
-def kernel_for(function: Callable[P, R], *modules: str) -> Callable[P, R]:
+def outlined(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile like `kernel`, but leave it to LLVM whether it becomes part of its callers.
+
+    What a `dispatched_call` calls becomes part of it otherwise, which is good for what runs for nanoseconds, and bad
+    for loops over arrays: among others they lose registers.
+    """
+    return kernel_for(function, forceinline=False)
+
+
+def kernel_for(function: Callable[P, R], *modules: str, **flags: bool) -> Callable[P, R]:
     """Compile like `kernel` a function whose `dispatched` calls are implemented in ``modules``.
 
     The modules' sources decide, beside those of the function itself, whether what was compiled before is still valid.
     """
     directory = _cache_directory(frozenset({function.__module__, *modules}))
-    compiled = _dispatcher(function, directory)
+    compiled = _dispatcher(function, directory, **flags)
     if numba.config.DISABLE_JIT:
         return compiled
 
     @functools.cache
     def called() -> Any:
         """Return the same for other kernels: without an entrance from Python, a fifth of the time of compiling."""
-        inner = _dispatcher(function, directory and f"{directory}/called", no_cpython_wrapper=True)
+        inner = _dispatcher(function, directory and f"{directory}/called", no_cpython_wrapper=True, **flags)
         inner._compiling_counter = compiled._compiling_counter  # by which numba knows a function that calls itself
         return inner
 

@@ -1,4 +1,4 @@
-"""The matrices that rates are measured on: published ones where they are at hand, made-up ones of the same size."""
+"""The matrices that rates are measured on: published ones where they are at hand, synthetic ones of the same size."""
 
 from __future__ import annotations
 

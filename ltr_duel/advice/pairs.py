@@ -26,6 +26,7 @@ from ltr_duel.core import (
     kernel,
     random_below,
     sign,
+    uniform,
 )
 from ltr_duel.interleaving import Comparison, compare_pair
 
@@ -75,7 +76,7 @@ def fill_tape(tape: Tape, c: Comparison, yardstick: Yardstick, turned: FloatMatr
             outcome = sign(compare_pair(c, query, first, second, streams.lists, streams.clicks), 0.0)
             if outcome == 0:
                 outcome = coin(streams.feedback)
-            elif share > 0.0 and streams.feedback.random() < share:
+            elif share > 0.0 and uniform(streams.feedback) < share:
                 outcome = -outcome
             place = tape.played[pair] % length
             tape.outcome[pair, place] = outcome

@@ -6,7 +6,17 @@ from typing import NamedTuple
 
 from ltr_duel.advice.judging import Yardstick, judge
 from ltr_duel.bandits import multiduel
-from ltr_duel.core import FloatMatrix, FloatVector, IntVector, SignMatrix, Streams, coin, implement, random_below
+from ltr_duel.core import (
+    FloatMatrix,
+    FloatVector,
+    IntVector,
+    SignMatrix,
+    Streams,
+    coin,
+    implement,
+    random_below,
+    uniform,
+)
 from ltr_duel.interleaving import Comparison, compare_slate
 
 
@@ -31,7 +41,7 @@ def _multiduel(oracle: SetOracle, slate: IntVector, size: int, won: SignMatrix, 
             turned = oracle.turned[slate[a], slate[b]]
             if won[a, b] == 0:
                 won[a, b] = coin(streams.feedback)
-            elif turned > 0.0 and streams.feedback.random() < turned:
+            elif turned > 0.0 and uniform(streams.feedback) < turned:
                 won[a, b] = -won[a, b]
 
 

@@ -24,7 +24,7 @@ from ltr_duel.bandits.levels import (
     set_level,
     toss_row,
 )
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, larger, random_highest
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, larger, random_highest, uniform
 
 UNPLAYED = 1e9  # the mean reward of an arm that a UCB1 box has not yet played: such arms go first, in random order
 _LOWEST = 1e-6  # level of a Thompson box: any above 0 will do
@@ -141,7 +141,7 @@ def exp3_advance(log_weight: FloatVector, share: FloatVector, mixing: float, rng
 @kernel
 def draw(share: FloatVector, rng: Generator) -> int:
     """Draw an arm from a distribution."""
-    left = rng.random()
+    left = uniform(rng)
     for k in range(share.shape[0] - 1):
         left -= share[k]
         if left < 0.0:

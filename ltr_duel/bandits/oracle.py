@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ltr_duel.core import FloatMatrix, IntVector, SignMatrix, Streams, dispatched, implement
+from ltr_duel.core import FloatMatrix, IntVector, SignMatrix, Streams, dispatched, implement, uniform
 
 
 @dispatched
@@ -29,13 +29,13 @@ class MatrixOracle(NamedTuple):
 
 
 def _duel(oracle: MatrixOracle, first: int, second: int, streams: Streams) -> int:
-    return 1 if streams.feedback.random() < oracle.p[first, second] else -1
+    return 1 if uniform(streams.feedback) < oracle.p[first, second] else -1
 
 
 def _multiduel(oracle: MatrixOracle, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
     for a in range(size):
         for b in range(a + 1, size):
-            won[a, b] = 1 if streams.feedback.random() < oracle.p[slate[a], slate[b]] else -1
+            won[a, b] = 1 if uniform(streams.feedback) < oracle.p[slate[a], slate[b]] else -1
 
 
 implement(duel, MatrixOracle, _duel)

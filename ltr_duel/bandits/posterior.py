@@ -16,7 +16,7 @@ from math import exp, log
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import FloatMatrix, beta_draw, kernel
+from ltr_duel.core import FloatMatrix, beta_draw, kernel, uniform
 
 
 def posterior_rows(n_arms: int) -> tuple[FloatMatrix, FloatMatrix]:
@@ -50,16 +50,16 @@ def draw_above(level: float, a: int, b: int, log_mass: float, rng: Generator) ->
     area = exp(log_f) / h
     if area >= 1.0:
         return max(level, beta_draw(a + 1.0, b + 1.0, rng))
-    if rng.random() >= area:
+    if uniform(rng) >= area:
         return level
-    theta = level - log(1.0 - rng.random()) / h
+    theta = level - log(1.0 - uniform(rng)) / h
     if theta >= 1.0:
         return level
     ratio = exp(a * log(theta / level) + b * log((1.0 - theta) / (1.0 - level)) + h * (theta - level))
-    return theta if rng.random() < ratio else level
+    return theta if uniform(rng) < ratio else level
 
 
 @kernel
 def beats(prefer: FloatMatrix, i: int, j: int, rng: Generator) -> bool:
     """Toss whether theta_ij > 1/2."""
-    return rng.random() < prefer[i, j]
+    return uniform(rng) < prefer[i, j]

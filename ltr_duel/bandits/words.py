@@ -16,7 +16,17 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ltr_duel.core import COINS, FloatVector, IntVector, compare_words, inlined, kernel, trailing_zeros, write_words
+from ltr_duel.core import (
+    COINS,
+    FloatVector,
+    IntVector,
+    compare_words,
+    inlined,
+    kernel,
+    trailing_zeros,
+    uniform,
+    write_words,
+)
 
 OddsMatrix: TypeAlias = NDArray[np.uint16]
 WordVector: TypeAlias = NDArray[np.uint16]
@@ -65,7 +75,7 @@ def odds_of(p: float) -> np.uint16:
 @inlined
 def new_seed(rng: Generator) -> np.uint64:
     """Draw the 64 bits that a counter is scrambled with."""
-    high, low = np.uint64(rng.random() * _HALF), np.uint64(rng.random() * _HALF)
+    high, low = np.uint64(uniform(rng) * _HALF), np.uint64(uniform(rng) * _HALF)
     return (high << np.uint64(32)) | low
 
 
@@ -98,7 +108,7 @@ def toss_equal(equal: int, odds: WordVector, chance: FloatVector, arms: IntVecto
     wins = 0
     while equal != 0:
         k = trailing_zeros(np.uint64(equal))
-        if rng.random() < chance[arms[k]] * _WORD - odds[k]:
+        if uniform(rng) < chance[arms[k]] * _WORD - odds[k]:
             wins |= equal & -equal
         equal &= equal - 1
     return wins

@@ -28,6 +28,7 @@ from ltr_duel.core import (
     kernel,
     require_between,
     require_one_of,
+    uniform,
 )
 
 STOP_RULES = ("click", "examine")
@@ -307,10 +308,10 @@ def simulate_clicks(
     for k in range(length):
         grade = relevance[start + shown[k]]
         stop = users.p_leave[grade]
-        if rng.random() < users.p_click[grade] * users.attention[k]:
+        if uniform(rng) < users.p_click[grade] * users.attention[k]:
             clicks[count] = k
             count += 1
             stop = users.p_stop[grade]
-        if stop > 0.0 and rng.random() < stop:
+        if stop > 0.0 and uniform(rng) < stop:
             break
     return count

@@ -32,5 +32,6 @@ __all__ = [
     "run_tasks",
     "shuffle",
     "stream",
+    "uniform",
     "unknown_name",
 ]

@@ -84,6 +84,7 @@ from .jit import implement as implement
 from .jit import interpreted as interpreted
 from .jit import kernel as kernel
 from .jit import kernel_for as kernel_for
+from .jit import outlined as outlined
 from .jit import uncached_kernel as uncached_kernel
 from .loopback import is_loopback as is_loopback
 from .machine import own_version as own_version
@@ -96,6 +97,7 @@ from .notebook import MOST_ROWS as MOST_ROWS
 from .notebook import notebook_html as notebook_html
 from .parallel import checked_jobs as checked_jobs
 from .parallel import run_tasks as run_tasks
+from .pcg64 import uniform as uniform
 from .places import cause as cause
 from .places import is_file as is_file
 from .places import is_there as is_there

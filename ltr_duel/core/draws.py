@@ -1,4 +1,4 @@
-"""Draws from the normal, Beta and binomial distributions, exact, built on `rng.random()` alone (see `random`)."""
+"""Draws from the normal, Beta and binomial distributions, exact, built on `uniform` alone (see `random`)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from math import cos, exp, floor, lgamma, log, log1p, pi, sqrt
 import numpy as np
 
 from ltr_duel.core.jit import kernel
+from ltr_duel.core.pcg64 import uniform
 
 
 @kernel
 def normal_draw(rng: np.random.Generator) -> float:
     """Draw from the standard normal distribution (Box and Muller 1958)."""
-    radius = sqrt(-2.0 * log(1.0 - rng.random()))
-    return radius * cos(2.0 * pi * rng.random())
+    radius = sqrt(-2.0 * log(1.0 - uniform(rng)))
+    return radius * cos(2.0 * pi * uniform(rng))
 
 
 @kernel
@@ -24,19 +25,19 @@ def beta_draw(a: float, b: float, rng: np.random.Generator) -> float:
     Variates with Nonintegral Shape Parameters, CACM 1978), which rejects less than a third of its proposals.
     """
     if b == 1.0:
-        return (1.0 - rng.random()) ** (1.0 / a)
+        return (1.0 - uniform(rng)) ** (1.0 / a)
     if a == 1.0:
-        return 1.0 - (1.0 - rng.random()) ** (1.0 / b)
+        return 1.0 - (1.0 - uniform(rng)) ** (1.0 / b)
     low, high, both = min(a, b), max(a, b), a + b
     slope = sqrt((both - 2.0) / (2.0 * a * b - both))
     gamma = low + 1.0 / slope
     while True:
-        u = rng.random()
+        u = uniform(rng)
         while u == 0.0:
-            u = rng.random()
+            u = uniform(rng)
         v = slope * log(u / (1.0 - u))
         w = low * exp(v)
-        z = u * u * (1.0 - rng.random())
+        z = u * u * (1.0 - uniform(rng))
         r = gamma * v - 1.3862943611198906  # ln 4
         s = low + r - w
         if s + 2.6094379124341003 >= 5.0 * z:  # 1 + ln 5
@@ -60,14 +61,14 @@ def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
     """
     if b == 0:
         below = level ** (a + 1.0)
-        return (below + (1.0 - below) * (1.0 - rng.random())) ** (1.0 / (a + 1.0))
+        return (below + (1.0 - below) * (1.0 - uniform(rng))) ** (1.0 / (a + 1.0))
     rest = 1.0 - level
     if a == 0:
-        return 1.0 - rest * (1.0 - rng.random()) ** (1.0 / (b + 1.0))
+        return 1.0 - rest * (1.0 - uniform(rng)) ** (1.0 / (b + 1.0))
     slope = b / rest - a / level
     if slope > 0.0 and slope * slope * level * rest > 0.2 * (a + b):
         while True:
-            step, u = -log(1.0 - rng.random()) / slope, 1.0 - rng.random()
+            step, u = -log(1.0 - uniform(rng)) / slope, 1.0 - uniform(rng)
             theta = level + step
             if theta < 1.0:
                 left = 1.0 - theta
@@ -89,7 +90,7 @@ def binomial_draw(n: int, p: float, rng: np.random.Generator) -> int:
     Hoermann (The Generation of Binomial Random Variates, JSCS 1993), which costs the same for every ``n``.
     """
     if n == 1:
-        return int(rng.random() < p)
+        return int(uniform(rng) < p)
     rare = min(p, 1.0 - p)
     if n == 0 or rare <= 0.0:
         count = 0
@@ -104,7 +105,7 @@ def binomial_draw(n: int, p: float, rng: np.random.Generator) -> int:
 def _binomial_by_inversion(n: int, p: float, rng: np.random.Generator) -> int:
     odds = p / (1.0 - p)
     while True:
-        mass, u = exp(n * log1p(-p)), rng.random()
+        mass, u = exp(n * log1p(-p)), uniform(rng)
         for count in range(min(n, 150) + 1):  # more than 150 where ten are expected: no number u is as rare
             if u < mass:
                 return count
@@ -119,7 +120,7 @@ def _binomial_by_rejection(n: int, p: float, rng: np.random.Generator) -> int:
     b = 1.15 + 2.53 * spread
     a = -0.0873 + 0.0248 * b + 0.01 * p
     while True:
-        v, u = rng.random(), rng.random() - 0.5  # step 1
+        v, u = uniform(rng), uniform(rng) - 0.5  # step 1
         edge = 0.5 - abs(u)
         if edge == 0.0:
             continue

@@ -11,7 +11,6 @@ source files that a kernel depends on (`ltr_duel.core.sources`).
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 import threading
 from collections.abc import Callable, Iterable
@@ -20,11 +19,11 @@ from typing import Any, ParamSpec, TypeVar
 import numba
 from llvmlite import ir
 from numba.core import boxing, cgutils, pythonapi, types
-from numba.core.cpu import CPUContext
 from numba.core.types import NumPyRandomGeneratorType
 from numba.core.typing import templates
 from numba.extending import NativeValue, overload
 
+from ltr_duel.core.blas import import_blas_when_used
 from ltr_duel.core.home import cache_home
 from ltr_duel.core.sources import kernel_digest
 
@@ -80,29 +79,7 @@ def _borrowing(kind: Any, given: Any, value: Any, call: Any) -> Any:
 
 
 pythonapi._unboxers.functions[NumPyRandomGeneratorType] = _borrow_generator
-
-
-def _without_blas(load: Callable[[CPUContext], None]) -> Callable[[CPUContext], None]:
-    """Let numba load its functions without a look at BLAS: a sixth of the time that a short command takes.
-
-    It imports scipy.linalg to see whether that is there, as it is here. Whatever calls BLAS looks again.
-    """
-
-    @functools.wraps(load)
-    def load_registries(context: CPUContext) -> None:
-        from numba.np import linalg
-
-        look, linalg.ensure_blas = linalg.ensure_blas, lambda: None
-        try:
-            importlib.import_module("numba.np.arraymath")
-        finally:
-            linalg.ensure_blas = look
-        load(context)
-
-    return load_registries
-
-
-CPUContext.load_additional_registries = _without_blas(CPUContext.load_additional_registries)
+import_blas_when_used()
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -127,20 +104,29 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     return kernel_for(function)
 
 
-def kernel_for(function: Callable[P, R], *modules: str) -> Callable[P, R]:
+def outlined(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile like `kernel`, but leave it to LLVM whether it becomes part of its callers.
+
+    What a `dispatched_call` calls becomes part of it otherwise, which is good for what runs for nanoseconds, and bad
+    for loops over arrays: among others they lose registers.
+    """
+    return kernel_for(function, forceinline=False)
+
+
+def kernel_for(function: Callable[P, R], *modules: str, **flags: bool) -> Callable[P, R]:
     """Compile like `kernel` a function whose `dispatched` calls are implemented in ``modules``.
 
     The modules' sources decide, beside those of the function itself, whether what was compiled before is still valid.
     """
     directory = _cache_directory(frozenset({function.__module__, *modules}))
-    compiled = _dispatcher(function, directory)
+    compiled = _dispatcher(function, directory, **flags)
     if numba.config.DISABLE_JIT:
         return compiled
 
     @functools.cache
     def called() -> Any:
         """Return the same for other kernels: without an entrance from Python, a fifth of the time of compiling."""
-        inner = _dispatcher(function, directory and f"{directory}/called", no_cpython_wrapper=True)
+        inner = _dispatcher(function, directory and f"{directory}/called", no_cpython_wrapper=True, **flags)
         inner._compiling_counter = compiled._compiling_counter  # by which numba knows a function that calls itself
         return inner
 

@@ -3,7 +3,7 @@
 A stream is named by what it is for, never by when or where it is made; so the same seed gives the same
 bytes on any number of workers, and adding one consumer changes nobody else's numbers.
 
-Kernels draw through `rng.random()` alone: it is stable across numpy versions and quick to compile.
+Kernels draw through `uniform` alone, which is `rng.random()`: it is stable across numpy versions and quick to compile.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from ltr_duel.core.arrays import IntVector
 from ltr_duel.core.errors import require_whole
 from ltr_duel.core.jit import kernel
+from ltr_duel.core.pcg64 import uniform
 
 
 class Streams(NamedTuple):
@@ -90,7 +91,7 @@ def random_below(n: int, rng: np.random.Generator) -> int:
     """
     if n == 1:
         return 0
-    return int(rng.random() * n)
+    return int(uniform(rng) * n)
 
 
 @kernel
@@ -106,7 +107,7 @@ def coin(rng: np.random.Generator) -> int:
     >>> coin(stream(0, "coin")) in (-1, 1)
     True
     """
-    if rng.random() < 0.5:
+    if uniform(rng) < 0.5:
         return 1
     return -1
 

@@ -22,6 +22,7 @@ from ltr_duel.core import (
     random_below,
     require_one_of,
     sign,
+    uniform,
 )
 from ltr_duel.interleaving import METHODS, Comparer, Comparison, Method, compare_pair, compare_slate
 from ltr_duel.rankers import Rankings, require_rankings
@@ -43,7 +44,7 @@ def draw_query(n_queries: int, cumulative: FloatVector, rng: np.random.Generator
     """Draw a query with replacement, by weight."""
     if cumulative.shape[0] == 0:
         return random_below(n_queries, rng)
-    u = rng.random() * cumulative[n_queries - 1]
+    u = uniform(rng) * cumulative[n_queries - 1]
     low, high = 0, n_queries - 1
     while low < high:
         middle = (low + high) // 2

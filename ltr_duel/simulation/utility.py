@@ -41,6 +41,7 @@ from ltr_duel.core import (
     normal_draw,
     random_below,
     require_one_of,
+    uniform,
 )
 from ltr_duel.preferences import PreferenceMatrix
 
@@ -71,7 +72,7 @@ def first_wins(u: float, v: float, link: int, rng: np.random.Generator) -> int:
         p = 1.0 / (1.0 + exp(v - u))
     else:
         p = u / (u + v) if u + v > 0.0 else 0.5
-    return 1 if rng.random() < p else -1
+    return 1 if uniform(rng) < p else -1
 
 
 @kernel
@@ -135,8 +136,8 @@ class BernoulliOracle(NamedTuple):
 
 
 def _bernoulli_duel(oracle: BernoulliOracle, first: int, second: int, streams: Streams) -> int:
-    u = 1.0 if streams.feedback.random() < oracle.mean[first] else 0.0
-    v = 1.0 if streams.feedback.random() < oracle.mean[second] else 0.0
+    u = 1.0 if uniform(streams.feedback) < oracle.mean[first] else 0.0
+    v = 1.0 if uniform(streams.feedback) < oracle.mean[second] else 0.0
     return first_wins(u, v, oracle.link[0], streams.feedback)
 
 
@@ -144,7 +145,7 @@ def _bernoulli_multiduel(
     oracle: BernoulliOracle, slate: IntVector, size: int, won: SignMatrix, streams: Streams
 ) -> None:
     for a in range(size):
-        oracle.utility[a] = 1.0 if streams.feedback.random() < oracle.mean[slate[a]] else 0.0
+        oracle.utility[a] = 1.0 if uniform(streams.feedback) < oracle.mean[slate[a]] else 0.0
     for a in range(size):
         for b in range(a + 1, size):
             won[a, b] = first_wins(oracle.utility[a], oracle.utility[b], oracle.link[0], streams.feedback)

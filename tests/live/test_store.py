@@ -211,6 +211,6 @@ def test_an_earlier_store_is_brought_up_to_date_or_left_as_it_is(tmp_path, monke
     with pytest.raises(InputError, match="earlier version"):
         export_log(tmp_path / "shop.db", tmp_path / "log.jsonl")
     monkeypatch.setitem(schema.MIGRATIONS, schema.SCHEMA_VERSION - 1, step)
-    with schema.connected(tmp_path / "shop.db", writes=True):
+    with closing(schema.connected(tmp_path / "shop.db", writes=True)):
         pass
     assert columns() == (schema.SCHEMA_VERSION, True)

@@ -36,6 +36,7 @@ from ltr_duel.core import (
     larger,
     random_below,
     smallest,
+    uniform,
 )
 
 
@@ -89,10 +90,10 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     if smallest(crossings.release) < bonus and refresh(crossings, state.doubts, bonus):
         update_hypotheses(hypotheses, crossings, rng)  # line 10
     total = hypotheses.open_pairs.sum()
-    if total > 0 and rng.random() < 0.25:  # line 11
+    if total > 0 and uniform(rng) < 0.25:  # line 11
         return open_pair(hypotheses, crossings.below, random_below(total, rng))
     c = draw_winner(crossings.losses, hypotheses.possible, rng)  # lines 12 and 13
-    within = rng.random() < 0.5  # line 14
+    within = uniform(rng) < 0.5  # line 14
     rows = (state.rate[c], state.width[c], crossings.below[c], hypotheses.betters[c])
     return c, best_rival(*rows, c, within, sqrt(bonus), rng)
 
@@ -204,7 +205,7 @@ def draw_winner(losses: IntVector, possible: IntVector, rng: Generator) -> int:
     for i in range(losses.shape[0]):
         count += losses[i] == least
         both += int(losses[i] == least) & possible[i]
-    within = both > 0 and rng.random() < 2.0 / 3.0  # line 12
+    within = both > 0 and uniform(rng) < 2.0 / 3.0  # line 12
     skip = random_below(both if within else count, rng)  # line 13
     for i in range(losses.shape[0]):
         if losses[i] == least and (possible[i] == 1 or not within):

@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import most_victorious
-from ltr_duel.core import IntMatrix, IntVector, NoParams, SignMatrix, random_below
+from ltr_duel.core import IntMatrix, IntVector, NoParams, SignMatrix, random_below, uniform
 
 
 class State(NamedTuple):
@@ -63,7 +63,7 @@ def slate_select(state: SlateState, params: NoParams, t: int, slate: IntVector, 
     size = 0
     while size == 0:
         for k in range(state.wins.shape[0]):
-            if rng.random() < 0.5:
+            if uniform(rng) < 0.5:
                 slate[size] = k
                 size += 1
     return size

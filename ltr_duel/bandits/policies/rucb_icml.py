@@ -18,7 +18,17 @@ from numpy.random import Generator
 from ltr_duel.bandits.policies.rucb import Params, idle_until, recommend, strongest_rival, update
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import bound_rows
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, count_up_to, kernel, nth_up_to, random_below
+from ltr_duel.core import (
+    FloatMatrix,
+    FloatVector,
+    IntMatrix,
+    IntVector,
+    count_up_to,
+    kernel,
+    nth_up_to,
+    random_below,
+    uniform,
+)
 
 
 class State(NamedTuple):
@@ -50,7 +60,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
         state.best[0] = champion
     elif best >= 0 and state.doubt[best] <= bonus:
         champion = best
-        if rng.random() >= 0.5:
+        if uniform(rng) >= 0.5:
             champion = another_candidate(state.doubt, bonus, candidates, best, rng)
     else:
         state.best[0] = -1

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import FloatMatrix, FloatVector, InputError, IntMatrix, IntVector, MarkVector, kernel, sign
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, IntMatrix, IntVector, MarkVector, kernel, sign, uniform
 from ltr_duel.interleaving.method import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 from ltr_duel.interleaving.simplex import Program, fairest, new_program
@@ -240,7 +240,7 @@ def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, p
     """Draw a list by its solved probability."""
     length = min(state.top, lists.query_ptr[query + 1] - lists.query_ptr[query])
     slot = slot_of(state, lists, query, first, second, length)
-    u, drawn = rng.random(), 0
+    u, drawn = uniform(rng), 0
     while drawn < state.solutions.size[slot] - 1 and state.solutions.cumulative[slot, drawn] <= u:
         drawn += 1
     for k in range(length):

@@ -40,8 +40,10 @@ from ltr_duel.core import (
     SignVector,
     count_reaching,
     kernel,
+    outlined,
     sign,
     trailing_zeros,
+    uniform,
 )
 from ltr_duel.interleaving.method import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
@@ -134,7 +136,7 @@ def draw_document(
         if state.used[chosen] == 0:
             state.free[place] = free + int(r == free)
             return chosen
-        u = rng.random()
+        u = uniform(rng)
 
 
 @kernel
@@ -146,7 +148,7 @@ def draw_list(state: State, lists: Lists, query: int, slate: IntVector, size: in
     for a in range(size):
         state.free[a] = 1
     for k in range(length):
-        u = size * rng.random()  # one draw for the contributor and the document
+        u = size * uniform(rng)  # one draw for the contributor and the document
         place = int(u)
         u -= place
         chosen = draw_document(state, lists, slate[place], place, start, documents, u, rng)
@@ -168,7 +170,7 @@ def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, p
     state.pair[0] = first
     state.pair[1] = second
     if state.rule == 2:  # marginal_bernoulli
-        state.kept[0] = rng.random()
+        state.kept[0] = uniform(rng)
     return draw_list(state, lists, query, state.pair, 2, page, rng)
 
 
@@ -243,7 +245,7 @@ def lead_of_two(state: State, n_clicks: int) -> float:
     return lead
 
 
-@kernel
+@outlined
 def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
     """Pr(ranker a owns more clicks than ranker b) - Pr(it owns fewer), where others may own some."""
     middle = n_clicks + 1  # owned[middle + d] = Pr(difference d)
@@ -265,7 +267,7 @@ def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
     return lead
 
 
-@kernel
+@outlined
 def bound_owned(state: State, size: int, n_clicks: int) -> None:
     """Write what each ranker owns at least, Pr(any click), and at most, the number expected."""
     state.least[:size] = 1.0
@@ -276,7 +278,7 @@ def bound_owned(state: State, size: int, n_clicks: int) -> None:
         state.least[a] = 1.0 - state.least[a]
 
 
-@kernel
+@outlined
 def add_click(source: FloatVector, none: FloatVector, expected: FloatVector) -> None:
     """Go on to the probability to own none of the clicks, and to the number owned, with one click more."""
     for a in range(source.shape[0]):
@@ -284,14 +286,14 @@ def add_click(source: FloatVector, none: FloatVector, expected: FloatVector) -> 
         expected[a] += source[a]
 
 
-@kernel
+@outlined
 def compare_bounds(mine_least: float, mine_most: float, least: FloatVector, most: FloatVector, won: SignVector) -> None:
     """Write who owns more clicks where the bounds say it, and 0 elsewhere."""
     for b in range(won.shape[0]):
         won[b] = int(mine_least > most[b] + 2 * _EQUAL) - int(mine_most + 2 * _EQUAL < least[b])
 
 
-@kernel
+@outlined
 def distance(state: State, a: int, b: int, n_clicks: int) -> float:
     """Return the sum over clicks of how much the rankers' probabilities differ; no lead is larger."""
     total = 0.0

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatVector, implement, kernel
+from ltr_duel.core import FloatVector, implement, kernel, uniform
 from ltr_duel.interleaving import Comparison, draw_document
 from ltr_duel.preferences.estimate.blocks import evaluate
 from ltr_duel.preferences.estimate.integrated import Tree, mean_outcome
@@ -31,7 +31,7 @@ def _evaluate(evaluator: Antithetic, query: int, first: int, second: int, rng: n
     c = evaluator.comparison
     length = min(c.page.shown.shape[0], c.lists.query_ptr[query + 1] - c.lists.query_ptr[query])
     for k in range(length):
-        evaluator.uniforms[k] = 2.0 * rng.random()
+        evaluator.uniforms[k] = 2.0 * uniform(rng)
     draw_from_uniforms(c, evaluator.uniforms, query, first, second, length, rng)
     outcome = mean_outcome(c.method, c, evaluator.tree, query, first, second, length, rng)
     draw_from_uniforms(c, evaluator.uniforms, query, second, first, length, rng)

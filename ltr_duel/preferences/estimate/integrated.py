@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatMatrix, FloatVector, IntVector, dispatched, implement, kernel, sign
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, dispatched, implement, kernel, sign, uniform
 from ltr_duel.interleaving import OUTCOMES, Comparison, Probabilistic, credit_pair, draw_pair, trace_clicks
 from ltr_duel.preferences.estimate.blocks import evaluate
 
@@ -109,11 +109,11 @@ def walk_users(
         grade = c.relevance[start + c.page.shown[k]]
         clicked = mass * c.users.p_click[grade] * c.users.attention[k]
         if 0.0 < clicked < mass and mass < tree.rare:
-            clicked = mass * int(rng.random() * mass < clicked)
+            clicked = mass * int(uniform(rng) * mass < clicked)
         left = mass - clicked
         leaving = left * c.users.p_leave[grade]
         if 0.0 < leaving < left < tree.rare:
-            leaving = left * int(rng.random() * left < leaving)
+            leaving = left * int(uniform(rng) * left < leaving)
         total += leaving * tree.outcome[n]
         tree.mass[n] = left - leaving
         tree.place[n] = k + 1
@@ -123,7 +123,7 @@ def walk_users(
             tree.outcome[n] = outcome_so_far(c.method, c, tree, query, first, second, length, n)
             stopping = clicked * c.users.p_stop[grade]
             if 0.0 < stopping < clicked < tree.rare:
-                stopping = clicked * int(rng.random() * clicked < stopping)
+                stopping = clicked * int(uniform(rng) * clicked < stopping)
             total += stopping * tree.outcome[n]
             tree.mass[n] = clicked - stopping
             tree.place[n] = k + 1

@@ -21,6 +21,7 @@ from ltr_duel.rankers.rankings import Rankings, inverse
 
 HOME = cache_home()
 jit.cache_home = lambda: HOME  # a test may have a home of its own; what is compiled in it serves the others too
+gc.set_threshold(50_000, 20, 20)  # a tenth of the time went into looking at a million objects of libraries, which stay
 
 
 def one_process_compiles(compile_kernel):

@@ -111,7 +111,8 @@ class Configured(NamedTuple, Generic[Item]):
 class Registry(Generic[Item]):
     """The components of one kind, by name.
 
-    The modules of the kind's package, and of installed plug-ins, are imported on the first look-up, not before.
+    A built-in component mostly has the name of its module: then a look-up imports that module alone. Any other look-up,
+    and a list of the names, imports all modules of the kind's package, and those of installed plug-ins.
 
     Parameters
     ----------
@@ -161,7 +162,7 @@ class Registry(Generic[Item]):
         InputError
             If there is another component of that name.
         """
-        if item.name in self._items:
+        if self._found(item.name):
             raise InputError(f"there is a {self.kind} '{item.name}' already; give yours another name")
         self._bind(item)
         self._items[item.name] = item
@@ -189,15 +190,20 @@ class Registry(Generic[Item]):
 
     def __getitem__(self, name: str) -> Item:
         """Return the component called ``name``; an unknown name raises `InputError` with the legal ones."""
-        self._import_modules()
-        try:
-            return self._items[name]
-        except (KeyError, TypeError):
-            raise unknown_name(self.kind, name, self.names()) from None
+        if name not in self:
+            raise unknown_name(self.kind, name, self.names())
+        return self._items[name]
 
     def __contains__(self, name: object) -> bool:
-        self._import_modules()
-        return isinstance(name, str) and name in self._items
+        if not isinstance(name, str):
+            return False
+        return self._found(name) or name in self.names()
+
+    def _found(self, name: str) -> bool:
+        """Whether the component is there, or lies in a module of its name, which is imported."""
+        if name not in self._items and not self._complete and name in self._modules():
+            importlib.import_module(f"{self._package}.{name}")
+        return name in self._items
 
     def __iter__(self) -> Iterator[Item]:
         return (self[name] for name in self.names())
@@ -293,10 +299,12 @@ class Registry(Generic[Item]):
         if self._complete:
             return
         self._complete = True
-        package = importlib.import_module(self._package)
-        for module in pkgutil.iter_modules(package.__path__):
-            importlib.import_module(f"{self._package}.{module.name}")
+        for module in self._modules():
+            importlib.import_module(f"{self._package}.{module}")
         _import_installed()
+
+    def _modules(self) -> list[str]:
+        return [module.name for module in pkgutil.iter_modules(importlib.import_module(self._package).__path__)]
 
 
 def page_parts(page: str, names: Iterable[str]) -> dict[str, Any]:

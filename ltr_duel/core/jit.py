@@ -23,6 +23,7 @@ from numba.core.types import NumPyRandomGeneratorType
 from numba.core.typing import templates
 from numba.extending import NativeValue, overload
 
+from ltr_duel.core.blas import import_blas_when_used
 from ltr_duel.core.home import cache_home
 from ltr_duel.core.sources import kernel_digest
 
@@ -78,6 +79,7 @@ def _borrowing(kind: Any, given: Any, value: Any, call: Any) -> Any:
 
 
 pythonapi._unboxers.functions[NumPyRandomGeneratorType] = _borrow_generator
+import_blas_when_used()
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:

@@ -6,9 +6,9 @@ Threads are enough: kernels release the interpreter's lock, and memory is shared
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
+from multiprocessing.pool import ThreadPool
 from typing import TypeVar
 
 from ltr_duel.core.errors import InputError, require_whole, shown
@@ -74,16 +74,8 @@ def run_tasks(
             return
         yield from map(function, work[:lead])
         if work[lead:]:
-            import joblib  # loading it takes as long as many a task
-
-            parallel = joblib.Parallel(n_jobs=workers, backend="threading", return_as="generator")
-            answers = parallel(joblib.delayed(function)(task) for task in work[lead:])
-            try:
-                for answer in answers:  # noqa: UP028 -- `yield from` would close them before the lines below
-                    yield answer
-            finally:  # after Ctrl-C too; joblib warns then of answers that nobody took
-                with warnings.catch_warnings(action="ignore"):
-                    answers.close()
+            with ThreadPool(workers) as pool:  # its end, after Ctrl-C too, waits for no task
+                yield from pool.imap(function, work[lead:])
 
     line, done = PlainLine(), 0
     with (

@@ -1,13 +1,15 @@
 """Which source files compiled code depends on, so that its cache is renewed when, and only when, one of them changes.
 
 numba's disk cache notices an edit of the file that a kernel stands in, but not of the files that it imports. What a
-file imports from this package is read from its text; nothing is imported here.
+file imports from this package is read from its text; nothing is imported here. Files are named by text: as paths, they
+took twice as long, in each process that loads a kernel.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,13 +21,13 @@ _IMPLEMENTS = re.compile(
     r"^\s*(?:implement\(|register\(\s*__name__)", re.M
 )  # `register` implements what a page defines
 # One policy's loop depends on that policy's page alone: `kernel_for` names it.
-_PAGES = ROOT / "bandits" / "policies"
+_PAGES = f"{ROOT / 'bandits' / 'policies'}{os.sep}"
 
 
 @functools.cache
 def sources_digest() -> str:
     """Return the SHA-256 of all Python files of the package."""
-    return _digest(ROOT.rglob("*.py"))
+    return _digest(map(str, ROOT.rglob("*.py")))
 
 
 @functools.cache
@@ -37,20 +39,23 @@ def kernel_digest(modules: frozenset[str]) -> str:
     """
     files = _closure(filter(None, map(_file, modules)))
     if any(_STUB.search(_text(file)) for file in files):
-        files |= _closure(file for file in _implementing() if _PAGES not in file.parents)
+        files |= _closure(file for file in _implementing() if not file.startswith(_PAGES))
     return _digest(files)
 
 
-def _digest(files: Iterable[Path]) -> str:
-    digest = hashlib.sha256()
-    for file in sorted(files):
-        digest.update(file.relative_to(ROOT).as_posix().encode())
-        digest.update(_text(file).encode())
-    return digest.hexdigest()
+def _digest(files: Iterable[str]) -> str:
+    """Return the SHA-256 of files: of their places in the package and their texts."""
+    return hashlib.sha256(b"".join(sorted(map(_fingerprint, files)))).hexdigest()
 
 
-def _closure(files: Iterable[Path]) -> set[Path]:
-    found: set[Path] = set()
+@functools.cache
+def _fingerprint(file: str) -> bytes:
+    place = Path(file).relative_to(ROOT).as_posix()
+    return hashlib.sha256(f"{place}\0{_text(file)}".encode()).digest()
+
+
+def _closure(files: Iterable[str]) -> set[str]:
+    found: set[str] = set()
     ahead = list(files)
     while ahead:
         file = ahead.pop()
@@ -61,7 +66,7 @@ def _closure(files: Iterable[Path]) -> set[Path]:
 
 
 @functools.cache
-def _imported(file: Path) -> tuple[Path, ...]:
+def _imported(file: str) -> tuple[str, ...]:
     """Return the files that a file imports by ``from ... import ...``; a name of a package is looked up in its stub."""
     found = []
     for module, listed in _IMPORT.findall(_text(file)):
@@ -70,7 +75,7 @@ def _imported(file: Path) -> tuple[Path, ...]:
     return tuple(filter(None, found))
 
 
-def _exported(module: str, name: str) -> Path | None:
+def _exported(module: str, name: str) -> str | None:
     """Return the file that a package takes a name from."""
     inner = _stub(module).get(name)
     return None if inner is None else _file(module + inner)
@@ -82,21 +87,21 @@ def _stub(package: str) -> dict[str, str]:
     stub = ROOT.joinpath(*package.split(".")[1:], "__init__.pyi")
     if not stub.is_file():
         return {}
-    lines = reversed(_IMPORT.findall(_text(stub)))  # of two that name the same, the first counts
+    lines = reversed(_IMPORT.findall(_text(str(stub))))  # of two that name the same, the first counts
     return {name: inner for inner, listed in lines for name in re.findall(r"\w+", listed)}
 
 
 @functools.cache
-def _file(module: str) -> Path | None:
+def _file(module: str) -> str | None:
     path = ROOT.joinpath(*module.split(".")[1:])
-    return next((one for one in (path.with_suffix(".py"), path / "__init__.py") if one.is_file()), None)
+    return next((str(one) for one in (path.with_suffix(".py"), path / "__init__.py") if one.is_file()), None)
 
 
 @functools.cache
-def _implementing() -> tuple[Path, ...]:
-    return tuple(file for file in ROOT.rglob("*.py") if _IMPLEMENTS.search(_text(file)))
+def _implementing() -> tuple[str, ...]:
+    return tuple(file for file in map(str, ROOT.rglob("*.py")) if _IMPLEMENTS.search(_text(file)))
 
 
 @functools.cache
-def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8")
+def _text(file: str) -> str:
+    return Path(file).read_text(encoding="utf-8")

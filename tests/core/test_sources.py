@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from ltr_duel.core import sources
@@ -13,7 +15,7 @@ def test_what_a_file_imports_is_a_module_or_the_file_that_a_package_takes_the_na
     page.write_text("from ltr_duel.core import (\n    coin as toss,  # a kernel\n    jit,\n)\n"
                     "from ltr_duel.core.errors import InputError\nfrom numpy import pi\n")  # fmt: skip
     core = ROOT / "core"
-    assert list(sources._imported(page)) == [core / "random.py", core / "jit.py", core / "errors.py"]
+    assert list(map(Path, sources._imported(str(page)))) == [core / "random.py", core / "jit.py", core / "errors.py"]
 
 
 @pytest.mark.parametrize(("module", "all_of_them"), [("core.draws", False), ("bandits.loop", True)])

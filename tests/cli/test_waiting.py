@@ -1,0 +1,39 @@
+"""What a small command does not wait for."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from ltr_duel.preferences import save_preferences, synthetic_preferences
+
+# Told when the process ends, after all that the command wants to be done then.
+SCRIPT = """
+import atexit, gc, json, sys
+told = ("scipy", "joblib", "asyncio", "numpy", "matplotlib", "sklearn", "ltr_duel")
+def tell():
+    modules = [name for name in sys.modules if name.partition(".")[0] in told]
+    print(json.dumps([modules, sum(count["collections"] for count in gc.get_stats()), gc.get_freeze_count()]))
+atexit.register(tell)
+from ltr_duel.cli.main import main
+main(*"simulate matrix.csv --policy rucb --horizon 100 --repetitions 2 --jobs 2 --out out".split())
+"""
+UNUSED = (
+    "asyncio", "joblib", "matplotlib.pyplot", "numpy.f2py", "numpy.testing", "sklearn",
+    "scipy.linalg", "scipy.optimize", "scipy.special", "scipy.stats",
+    "ltr_duel.clicks.models", "ltr_duel.interleaving.methods",
+)  # fmt: skip
+
+
+def test_a_small_simulate_loads_what_it_needs_and_ends_at_once(tmp_path):
+    save_preferences(synthetic_preferences("arithmetic"), tmp_path / "matrix.csv")
+    done = subprocess.run([sys.executable, "-c", SCRIPT], cwd=tmp_path, capture_output=True, text=True, check=True)
+    modules, collections, frozen = json.loads(done.stdout.splitlines()[-1])
+    assert (tmp_path / "out" / "regret.png").stat().st_size and "matplotlib.figure" in modules
+    assert [name for name in UNUSED if name in modules] == []
+    assert [name for name in modules if name.startswith("ltr_duel.bandits.policies.")] == [
+        "ltr_duel.bandits.policies.rucb"
+    ]
+    assert collections < 200  # 56 where the policy is compiled first; 513 with Python's own threshold, compiled already
+    assert frozen > 100_000  # nothing is looked through when Python shuts down

@@ -16,17 +16,15 @@ UTILITY_SETS = [
     *("arith6", "arith51", "arith201"),
     *("geom6", "geom51", "geom201"),
 ]
-REDUCED = {"comparisons": 1400, "variance_reduction": ["integrated", "antithetic"]}  # the errors of 4,000 comparisons
 REGRET_MATRIX = (
     "Which preferences define the regret is not printed: here those of probabilistic interleaving under the same click "
-    "model, for all policies. They are estimated with users integrated and lists in mirrored pairs: the standard "
-    "errors of 1,400 lists of each pair are at most those of 4,000 comparisons."
+    "model, 4,000 comparisons a pair, for all policies."
 )
 SURROGATE = (
     "A surrogate is a synthetic corpus with as many rankers, documents a query and grades; it has fewer queries."
 )
 
-of_paper = partial(figure, "multi_dueling")
+of_paper = partial(figure, "multi_dueling", store="multi_dueling")  # figures share corpora and their matrices
 average = partial(study, horizon=5_000_000, regrets=["average"])
 ten_runs = partial(average, repetitions=10, quick={"horizon": 100_000, "repetitions": 3})
 one_run = partial(average, repetitions=1, checkpoints_per_decade=5, quick={"horizon": 50_000})
@@ -34,7 +32,7 @@ one_run = partial(average, repetitions=1, checkpoints_per_decade=5, quick={"hori
 
 def users(corpus, *, subsets=None, quick_subsets=None, **settings):
     """Simulate users of all rankers of a corpus, or of random subsets of them that have a Condorcet winner."""
-    settings, quick = {**REDUCED, **settings}, {"comparisons": 1000, "variance_reduction": []}
+    settings, quick = {"comparisons": 4000, **settings}, {"comparisons": 1000}
     if subsets:
         settings["subsets"], quick["subsets"] = ({**one, "condorcet": True} for one in (subsets, quick_subsets))
     return corpus.using(answers="live", quick=quick, **settings)

@@ -24,7 +24,7 @@ SURROGATE = (
     "A surrogate is a synthetic corpus with as many rankers, documents a query and grades; it has fewer queries."
 )
 
-of_paper = partial(figure, "multi_dueling", store="multi_dueling")  # figures share corpora and their matrices
+of_paper = partial(figure, "multi_dueling")
 average = partial(study, horizon=5_000_000, regrets=["average"])
 ten_runs = partial(average, repetitions=10, quick={"horizon": 100_000, "repetitions": 3})
 one_run = partial(average, repetitions=1, checkpoints_per_decade=5, quick={"horizon": 50_000})

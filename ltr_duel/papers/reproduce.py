@@ -200,4 +200,4 @@ def _measure(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int
             raise InputError(f"{figure.name}: measure '{part.measure}': {error}") from None
         frames.append(measure(found=found, jobs=jobs, **settings))
         sources.append({"problem": settings.get("corpus", ""), "source": found.source, "note": found.note})
-    return pd.concat(frames, ignore_index=True), {"sources": sources, "runs": 0, "horizon": 0}, 0
+    return pd.concat(frames, ignore_index=True), {"sources": sources, "runs": 0, "horizon": 0}, len(frames)

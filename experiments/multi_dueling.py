@@ -58,7 +58,7 @@ def multi_dueling_table_1():
     return [measured("properties", matrices=UTILITY_SETS, items=items, printed=printed)]
 
 
-@of_paper("Table 3", drawing="table", rows=["corpus", "rankers"], columns=["clicks"], seconds=(97, 1979))
+@of_paper("Table 3", drawing="table", rows=["corpus", "rankers"], columns=["clicks"], seconds=(97, 570))
 def multi_dueling_table_3():
     """Distortion: who beats the Condorcet winner in large sets.
 
@@ -119,7 +119,7 @@ def multi_dueling_table_3():
     ]
 
 
-@of_paper("Figure 1", drawing="regret", columns=3, seconds=(31, 49))
+@of_paper("Figure 1", drawing="regret", columns=3, seconds=(31, 33))
 def multi_dueling_figure_1():
     """Regret on the fifteen sets of utilities.
 
@@ -134,7 +134,7 @@ def multi_dueling_figure_1():
     return [ten_runs(ALL, utilities(set=UTILITY_SETS), horizon=1_000_000, quick=quick)]
 
 
-@of_paper("Figure 2", drawing="regret", columns=3, seconds=(54, 754), notes=[REGRET_MATRIX, SURROGATE])
+@of_paper("Figure 2", drawing="regret", columns=3, seconds=(54, 511), notes=[REGRET_MATRIX, SURROGATE])
 def multi_dueling_figure_2():
     """Regret on MSLR, both sets of Yahoo, and Yandex.
 
@@ -152,7 +152,7 @@ def multi_dueling_figure_2():
     return [ten_runs(ALL, users(MSLR), users(YLR1), users(YLR2), yandex), ten_runs(PAIRWISE, MSLR_MATRIX)]
 
 
-@of_paper("Figure 3", drawing="size", panel="corpus", seconds=(18, 1294), notes=[REGRET_MATRIX, SURROGATE])
+@of_paper("Figure 3", drawing="size", panel="corpus", seconds=(18, 628), notes=[REGRET_MATRIX, SURROGATE])
 def multi_dueling_figure_3():
     """Regret against the number of rankers, YLR1.
 
@@ -176,7 +176,7 @@ def multi_dueling_figure_3():
     return [one_run(ALL, ten), one_run(["random_slate"], three)]
 
 
-@of_paper("Figure 4", drawing="regret", columns=3, seconds=(18, 1180), notes=[REGRET_MATRIX, SURROGATE])
+@of_paper("Figure 4", drawing="regret", columns=3, seconds=(18, 366), notes=[REGRET_MATRIX, SURROGATE])
 def multi_dueling_figure_4():
     """Regret under three click models, YLR1.
 
@@ -188,7 +188,7 @@ def multi_dueling_figure_4():
     return [ten_runs(ALL, users(YLR1, clicks=CLICKS, subsets={"size": 200}, quick_subsets={"size": 80}))]
 
 
-@of_paper("Figure 5", drawing="regret", column="regret_ndcg", seconds=(2, 136))
+@of_paper("Figure 5", drawing="regret", column="regret_ndcg", seconds=(2, 48))
 def multi_dueling_figure_5():
     """Regret in NDCG, all rankers of Yandex.
 
@@ -203,7 +203,7 @@ def multi_dueling_figure_5():
     return [ten_runs(ALL, users(YANDEX), regrets=["ndcg", "average"])]
 
 
-@of_paper("Figure 6", drawing="regret", seconds=(15, 75), notes=[REGRET_MATRIX])
+@of_paper("Figure 6", drawing="regret", seconds=(15, 62), notes=[REGRET_MATRIX])
 def multi_dueling_figure_6():
     """Regret on MSLR with informational clicks.
 

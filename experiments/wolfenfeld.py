@@ -42,7 +42,7 @@ def by_preference(policies):
     return [runs(policies, MQ2007, SIXTY_FOUR_ARMS, regrets=["average", "copeland"])]
 
 
-@utility_figure("Figure 1", seconds=(23, 53))
+@utility_figure("Figure 1", seconds=(23, 20))
 def wolfenfeld_figure_1():
     """All algorithms, 7 arms.
 
@@ -53,7 +53,7 @@ def wolfenfeld_figure_1():
     return by_utility(ALL, 7, synthetic_size=7)
 
 
-@utility_figure("Figure 2", seconds=(18, 43))
+@utility_figure("Figure 2", seconds=(18, 8))
 def wolfenfeld_figure_2():
     """All algorithms, 24 arms.
 
@@ -64,7 +64,7 @@ def wolfenfeld_figure_2():
     return by_utility(ALL, 24, synthetic_size=24)
 
 
-@utility_figure("Figure 3", seconds=(1, 7))
+@utility_figure("Figure 3", seconds=(1, 2))
 def wolfenfeld_figure_3():
     """RCS and Sparring.
 
@@ -75,7 +75,7 @@ def wolfenfeld_figure_3():
     return by_utility(["rcs:alpha=0.5", "sparring"], [7, 16, 46])
 
 
-@preference_figure("Figure 4", seconds=(6, 10))
+@preference_figure("Figure 4", seconds=(6, 5))
 def wolfenfeld_figure_4():
     """RCS and Sparring, preference-based regret.
 
@@ -86,7 +86,7 @@ def wolfenfeld_figure_4():
     return by_preference(["rcs:alpha=0.5", "sparring"])
 
 
-@utility_figure("Figure 5", seconds=(1, 2))
+@utility_figure("Figure 5", seconds=(1, 1))
 def wolfenfeld_figure_5():
     """Doubler and Sparring.
 
@@ -97,7 +97,7 @@ def wolfenfeld_figure_5():
     return by_utility(["doubler", "sparring"], [7, 16, 46])
 
 
-@preference_figure("Figure 6", seconds=(2, 4))
+@preference_figure("Figure 6", seconds=(2, 1))
 def wolfenfeld_figure_6():
     """Doubler and Sparring, preference-based regret.
 
@@ -108,7 +108,7 @@ def wolfenfeld_figure_6():
     return by_preference(["doubler", "sparring"])
 
 
-@utility_figure("Figure 7", seconds=(1, 2))
+@utility_figure("Figure 7", seconds=(1, 1))
 def wolfenfeld_figure_7():
     """Improved Doubler and Sparring.
 
@@ -119,7 +119,7 @@ def wolfenfeld_figure_7():
     return by_utility(["improved_doubler", "sparring"], [7, 16, 46])
 
 
-@preference_figure("Figure 8", seconds=(2, 3))
+@preference_figure("Figure 8", seconds=(2, 1))
 def wolfenfeld_figure_8():
     """Improved Doubler and Sparring, preference-based regret.
 
@@ -130,7 +130,7 @@ def wolfenfeld_figure_8():
     return by_preference(["improved_doubler", "sparring"])
 
 
-@utility_figure("Figure 9", seconds=(1, 2))
+@utility_figure("Figure 9", seconds=(1, 1))
 def wolfenfeld_figure_9():
     """Balanced Doubler and Sparring, 16 arms.
 
@@ -141,7 +141,7 @@ def wolfenfeld_figure_9():
     return by_utility(["balanced_doubler", "sparring"], 16)
 
 
-@utility_figure("Figure 10", seconds=(3, 13))
+@utility_figure("Figure 10", seconds=(3, 3))
 def wolfenfeld_figure_10():
     """Thompson Doubler and Sparring.
 
@@ -152,7 +152,7 @@ def wolfenfeld_figure_10():
     return by_utility(["thompson_doubler", "sparring"], [7, 16, 46])
 
 
-@preference_figure("Figure 11", seconds=(4, 12))
+@preference_figure("Figure 11", seconds=(4, 2))
 def wolfenfeld_figure_11():
     """Thompson Doubler and Sparring, preference-based regret.
 
@@ -163,7 +163,7 @@ def wolfenfeld_figure_11():
     return by_preference(["thompson_doubler", "sparring"])
 
 
-@utility_figure("Figure 12", seconds=(4, 14))
+@utility_figure("Figure 12", seconds=(4, 2))
 def wolfenfeld_figure_12():
     """Thompson Sparring and Sparring, 16 arms.
 
@@ -174,7 +174,7 @@ def wolfenfeld_figure_12():
     return by_utility(["thompson_sparring", "sparring"], 16)
 
 
-@preference_figure("Figure 13", seconds=(14, 21))
+@preference_figure("Figure 13", seconds=(14, 3))
 def wolfenfeld_figure_13():
     """Thompson Sparring and Sparring, preference-based regret.
 

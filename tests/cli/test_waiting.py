@@ -22,7 +22,6 @@ main(*"simulate matrix.csv --policy rucb --horizon 100 --repetitions 2 --jobs 2 
 UNUSED = (
     "asyncio", "joblib", "matplotlib.pyplot", "numpy.f2py", "numpy.testing", "sklearn",
     "scipy.linalg", "scipy.optimize", "scipy.special", "scipy.stats",
-    "ltr_duel.clicks.models", "ltr_duel.interleaving.methods",
 )  # fmt: skip
 
 

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from llvmlite import binding
 
-from ltr_duel.core import kernel, uniform
+from ltr_duel.core import kernel, pcg64, uniform
 from ltr_duel.core.pcg64 import is_laid_out_as_expected
 
 
@@ -41,6 +42,14 @@ def test_another_layout_is_noticed() -> None:
     place = ctypes.c_void_p(ctypes.addressof(halves))
     other = SimpleNamespace(state=bits.state, ctypes=SimpleNamespace(state_address=ctypes.addressof(place)))
     assert not is_laid_out_as_expected(other)
+
+
+def test_compiled_code_knows_the_function_of_pcg64_that_it_steps_itself(monkeypatch) -> None:
+    function = ctypes.cast(np.random.PCG64(5).ctypes.next_double, ctypes.c_void_p).value
+    assert function is not None
+    assert pcg64._next_double() == binding.address_of_symbol(pcg64._SYMBOL) == function
+    monkeypatch.setattr(pcg64, "is_laid_out_as_expected", lambda bits: False)
+    assert pcg64._next_double() not in (0, function)  # of no generator, so numpy is called
 
 
 def _numbers(bits: np.random.PCG64) -> bytes:

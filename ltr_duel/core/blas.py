@@ -1,7 +1,8 @@
 """numba's array functions without scipy.linalg, until a kernel multiplies matrices.
 
-When numba loads them, for the first kernel of a process, it imports scipy.linalg only to see whether that is there, a
-tenth of a second. It is: numba and this package need scipy.
+When numba loads them, for the first kernel of a process, it imports scipy.linalg to see whether that is there, a tenth
+of a second. It is: this package needs scipy. Before a product is compiled numba looks all the same, for later versions
+of numba also refuse a scipy whose BLAS takes integers of another width: its products would be wrong, or crash.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ import pytest
 
 import ltr_duel
 from ltr_duel.bandits.compiling import plain_text
-from ltr_duel.core import threads
+from ltr_duel.core import blas, threads
 from ltr_duel.core.components import REGISTRIES, Component, Registry
 from ltr_duel.core.errors import InputError, require_between, unknown_name
 from ltr_duel.core.files import replacing
@@ -157,6 +157,14 @@ def test_kernels_are_compiled_without_the_reference_counter():
     assert "NRT_incref" not in code and "NRT_decref" not in code
 
 
+def test_numba_looks_at_scipy_when_a_kernel_multiplies(monkeypatch):
+    looked = []
+    monkeypatch.setattr(blas, "_ensure_blas", lambda: looked.append(True))
+    values = np.arange(3, dtype=np.complex64)  # of a type that nobody has multiplied in this process
+    assert uncached_kernel(lambda x: x[1] + x[2])(values) == 3 and not looked
+    assert uncached_kernel(lambda x: np.dot(x, x))(values) == 5 and looked
+
+
 @kernel
 def factorial(n):
     if n <= 1:
@@ -225,6 +233,19 @@ def test_tasks_come_back_in_order_on_any_number_of_workers():
         assert list(answers) == [x * x for x in range(20)]
     with pytest.raises(InputError, match="number of jobs must be at least 1"):
         list(run_tasks(abs, [1], total=1, jobs=0, label="", unit=""))
+
+
+def test_a_task_that_ends_last_keeps_its_place():
+    all_others = threading.Event()
+
+    def number(task):
+        assert task != 1 or all_others.wait(60)  # task 0 is done alone, before there are workers
+        if task == 9:
+            all_others.set()
+        return task
+
+    answers = run_tasks(number, range(10), total=10, jobs=2, label="numbers", unit="number")
+    assert list(answers) == list(range(10))
 
 
 def test_registries_name_the_legal_names():

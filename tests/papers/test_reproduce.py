@@ -85,6 +85,16 @@ def test_the_same_again_does_nothing_and_leaves_the_same_bytes(tmp_path):
     assert result() == result()
 
 
+def test_measurements_are_done_again_and_say_what_they_took_this_time(tmp_path):
+    call = 'measured("properties", matrices=["arxiv"], items=["pairs"])'
+    file = write(tmp_path / "files", SMALL[: SMALL.index("    family =")] + f"    return [{call}]\n")
+    about = make_figure(file, tmp_path / "out", scale="quick", root=None, jobs=1).about
+    false = about | {"seconds": 1e6, "date": "1999-12-31"}
+    (tmp_path / "out" / "small" / "about.json").write_text(json.dumps(false))
+    again = make_figure(file, tmp_path / "out", scale="quick", root=None, jobs=1).about
+    assert again["seconds"] < 1e6 and again["date"] >= about["date"]
+
+
 def test_a_table_holds_the_runs_of_its_scale_and_of_its_figure_alone(tmp_path):
     shared = SMALL.replace('drawing="regret"', 'drawing="regret", store="together"')
     one = write(tmp_path / "files", shared)

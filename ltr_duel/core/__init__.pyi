@@ -62,6 +62,9 @@ from .components import Registry as Registry
 from .components import page_parts as page_parts
 from .digest import digest_of as digest_of
 from .digest import sha256_file as sha256_file
+from .dispatch import dispatched as dispatched
+from .dispatch import dispatched_call as dispatched_call
+from .dispatch import implement as implement
 from .draws import beta_above as beta_above
 from .draws import beta_draw as beta_draw
 from .draws import binomial_draw as binomial_draw
@@ -78,9 +81,6 @@ from .files import replacing_files as replacing_files
 from .files import replacing_folder as replacing_folder
 from .home import cache_home as cache_home
 from .jit import KERNEL_FLAGS as KERNEL_FLAGS
-from .jit import dispatched as dispatched
-from .jit import dispatched_call as dispatched_call
-from .jit import implement as implement
 from .jit import interpreted as interpreted
 from .jit import kernel as kernel
 from .jit import kernel_for as kernel_for

@@ -1,4 +1,4 @@
-"""Compiled kernels: one decorator, one cache place, one way to let a kernel call what it does not know by name.
+"""Compiled kernels: one decorator and one cache place.
 
 Kernels are plain Python functions over arrays and NamedTuples of arrays. They allocate nothing and are compiled
 without numba's reference counter, which makes small steps several times faster. With ``NUMBA_DISABLE_JIT=1`` the
@@ -17,13 +17,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
 import numba
-from llvmlite import ir
-from numba.core import boxing, cgutils, pythonapi, types
-from numba.core.types import NumPyRandomGeneratorType
-from numba.core.typing import templates
-from numba.extending import NativeValue, overload
 
 from ltr_duel.core.blas import import_blas_when_used
+from ltr_duel.core.borrowed import borrow_generators
 from ltr_duel.core.home import cache_home
 from ltr_duel.core.sources import kernel_digest
 
@@ -40,45 +36,7 @@ KERNEL_FLAGS: dict[str, Any] = {
 }
 
 
-def _borrow_generator(kind: Any, generator: Any, call: Any) -> Any:
-    """Hand a numpy Generator to a kernel.
-
-    Asking a Generator for the addresses of its functions takes hundreds of instructions. They are compiled once for a
-    kernel, as a function, and not once for each Generator that the kernel takes: that was a sixth of the time of
-    compiling a simulation loop.
-    """
-    builder, value = call.builder, call.context.get_value_type(kind)
-    borrow = builder.module.globals.get(_BORROW) or _borrowing(kind, generator.type, value, call)
-    room = cgutils.alloca_once(builder, value)
-    failed = builder.call(borrow, [generator, room])
-    return NativeValue(builder.load(room), is_error=failed)
-
-
-_BORROW = "ltr_duel.borrow_generator"
-
-
-def _borrowing(kind: Any, given: Any, value: Any, call: Any) -> Any:
-    """Write the function that looks into a Generator, fills a structure, and returns whether that failed.
-
-    numba makes a record of 48 bytes at each call, which holds the Generator until its reference counter lets go of it.
-    Kernels are compiled without the counter, so nobody ever would: they borrow the Generator from their caller.
-    """
-    signature = ir.FunctionType(ir.IntType(1), [given, value.as_pointer()])
-    function = ir.Function(call.builder.module, signature, _BORROW)
-    function.linkage = "internal"
-    function.attributes.add("noinline")
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
-    inner = type(call)(call.context, builder, call.context.get_python_api(builder))
-    if not call.context.enable_nrt:
-        inner.pyapi.nrt_meminfo_new_from_pyobject = lambda data, owner: cgutils.voidptr_t(None)
-    generator, room = function.args
-    native = boxing.unbox_numpy_random_generator(kind, generator, inner)
-    builder.store(native.value, room)
-    builder.ret(native.is_error)
-    return function
-
-
-pythonapi._unboxers.functions[NumPyRandomGeneratorType] = _borrow_generator
+borrow_generators()
 import_blas_when_used()
 
 
@@ -214,103 +172,6 @@ def interpreted(function: Callable[P, R]) -> Callable[P, R]:
     ('coin', True)
     """
     return getattr(function, "py_func", function)
-
-
-class Dispatch:
-    """One name, many implementations, chosen by the NamedTuple class of the first argument.
-
-    This is how the one simulation loop calls whatever policy and oracle it is given, compiled or interpreted:
-    numba resolves the call while compiling, from the type alone, so the loop itself stays cached on disk.
-
-    Parameters
-    ----------
-    stub : callable
-        Gives the name, the signature (which every implementation must repeat, names included) and the contract
-        in its docstring. Its body is the fallback for classes without an implementation, and may raise.
-    """
-
-    def __init__(self, stub: Callable[..., Any]) -> None:
-        self._table: dict[type, Callable[..., Any]] = {}
-        self._parameters = list(inspect.signature(stub).parameters)
-        self._stub = stub
-
-    def implement(self, kind: type, function: Callable[..., Any]) -> None:
-        """Make ``function`` the implementation for first arguments of class ``kind``."""
-        text = interpreted(function)  # a kernel among a user's functions is compiled with the loop, like the others
-        given = list(inspect.signature(text).parameters)
-        if given != self._parameters:
-            raise TypeError(
-                f"{kind.__module__}: {self._stub.__name__} takes ({', '.join(self._parameters)}),"
-                f" not ({', '.join(given)})"
-            )
-        # numba names compiled code by the names of classes, without their modules. Code from the disk cache could then
-        # be taken for that of another class with the same name and the same types of fields.
-        kind.__name__ = f"{kind.__module__}.{kind.__qualname__}"
-        self._table[kind] = text
-
-    def find(self, kind: type | None) -> Callable[..., Any]:
-        """Return the implementation for a class, or the stub."""
-        return self._table.get(kind, self._stub) if kind else self._stub
-
-
-def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
-    """Turn a stub into a function that kernels and Python can call; see `Dispatch`.
-
-    The implementations become part of the caller's text before it is compiled: for steps of nanoseconds. The returned
-    function has an attribute ``dispatch``, the `Dispatch` that holds its implementations.
-    """
-    return _dispatched(stub, "always")
-
-
-def dispatched_call(stub: Callable[P, R]) -> Callable[P, R]:
-    """Like `dispatched`, for longer functions, with returns in several places: left to LLVM, which is told to inline.
-
-    A call would hand over all arrays of all arguments, described one by one: 100 to 200 numbers.
-    """
-    return _dispatched(stub, "never")
-
-
-def _dispatched(stub: Callable[P, R], inline: str) -> Callable[P, R]:
-    dispatch = Dispatch(stub)
-
-    @functools.wraps(stub)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        return dispatch.find(type(args[0]))(*args, **kwargs)
-
-    def resolve(*args: Any) -> Callable[..., Any]:
-        return dispatch.find(getattr(args[0], "instance_class", None))
-
-    resolve.__signature__ = inspect.signature(stub)  # type: ignore[attr-defined]  # functions have it
-    if inline == "always":
-        overload_as_text(call, resolve)
-    else:
-        options = {**KERNEL_FLAGS, "forceinline": True}
-        overload(call, jit_options=options, inline=inline, strict=False)(resolve)
-    call.dispatch = dispatch  # type: ignore[attr-defined]  # where `implement` finds it
-    return call
-
-
-def overload_as_text(name: Callable[..., Any], resolve: Callable[..., Any]) -> None:
-    """Let numba put the text of what ``resolve`` returns wherever a kernel calls ``name``.
-
-    That is numba's ``overload(inline="always")``, which compiles the function first, by itself, and throws that away.
-    """
-
-    def build(self: Any, key: Any, args: Any, kws: Any) -> Any:
-        text: Any = numba.njit(**KERNEL_FLAGS)(resolve(*args, **kws))
-        text.get_call_template = lambda args, kws: (None, *text._compiler.fold_argument_types(args, kws), {})
-        self._impl_cache[key] = text, args
-        return text, args
-
-    template = templates.make_overload_template(name, resolve, KERNEL_FLAGS, strict=False, inline="always")
-    template._build_impl = build
-    templates.infer(template)
-    templates.infer_global(name, types.Function(template))
-
-
-def implement(stub: Callable[..., Any], kind: type, function: Callable[..., Any]) -> None:
-    """Make ``function`` the implementation of a `dispatched` stub for first arguments of class ``kind``."""
-    stub.dispatch.implement(kind, function)  # type: ignore[attr-defined]  # set by `dispatched`
 
 
 @functools.cache

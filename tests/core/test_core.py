@@ -19,9 +19,10 @@ import ltr_duel
 from ltr_duel.bandits.compiling import plain_text
 from ltr_duel.core import blas, threads
 from ltr_duel.core.components import REGISTRIES, Component, Registry
+from ltr_duel.core.dispatch import dispatched, implement
 from ltr_duel.core.errors import InputError, require_between, unknown_name
 from ltr_duel.core.files import replacing
-from ltr_duel.core.jit import dispatched, implement, interpreted, kernel, uncached_kernel
+from ltr_duel.core.jit import interpreted, kernel, uncached_kernel
 from ltr_duel.core.parallel import run_tasks
 from ltr_duel.core.random import coin, random_below, stream
 from ltr_duel.core.vector import count_up_to, largest, nth_up_to, random_up_to, sign

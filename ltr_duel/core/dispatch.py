@@ -1,0 +1,115 @@
+"""One name, many implementations: how a kernel calls what it does not know by name."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+import numba
+from numba.core import types
+from numba.core.typing import templates
+from numba.extending import overload
+
+from ltr_duel.core.jit import KERNEL_FLAGS, interpreted
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Dispatch:
+    """One name, many implementations, chosen by the NamedTuple class of the first argument.
+
+    This is how the one simulation loop calls whatever policy and oracle it is given, compiled or interpreted:
+    numba resolves the call while compiling, from the type alone, so the loop itself stays cached on disk.
+
+    Parameters
+    ----------
+    stub : callable
+        Gives the name, the signature (which every implementation must repeat, names included) and the contract
+        in its docstring. Its body is the fallback for classes without an implementation, and may raise.
+    """
+
+    def __init__(self, stub: Callable[..., Any]) -> None:
+        self._table: dict[type, Callable[..., Any]] = {}
+        self._parameters = list(inspect.signature(stub).parameters)
+        self._stub = stub
+
+    def implement(self, kind: type, function: Callable[..., Any]) -> None:
+        """Make ``function`` the implementation for first arguments of class ``kind``."""
+        text = interpreted(function)  # a kernel among a user's functions is compiled with the loop, like the others
+        given = list(inspect.signature(text).parameters)
+        if given != self._parameters:
+            raise TypeError(
+                f"{kind.__module__}: {self._stub.__name__} takes ({', '.join(self._parameters)}),"
+                f" not ({', '.join(given)})"
+            )
+        # numba names compiled code by the names of classes, without their modules. Code from the disk cache could then
+        # be taken for that of another class with the same name and the same types of fields.
+        kind.__name__ = f"{kind.__module__}.{kind.__qualname__}"
+        self._table[kind] = text
+
+    def find(self, kind: type | None) -> Callable[..., Any]:
+        """Return the implementation for a class, or the stub."""
+        return self._table.get(kind, self._stub) if kind else self._stub
+
+
+def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
+    """Turn a stub into a function that kernels and Python can call; see `Dispatch`.
+
+    The implementations become part of the caller's text before it is compiled: for steps of nanoseconds. The returned
+    function has an attribute ``dispatch``, the `Dispatch` that holds its implementations.
+    """
+    return _dispatched(stub, "always")
+
+
+def dispatched_call(stub: Callable[P, R]) -> Callable[P, R]:
+    """Like `dispatched`, for longer functions, with returns in several places: left to LLVM, which is told to inline.
+
+    A call would hand over all arrays of all arguments, described one by one: 100 to 200 numbers.
+    """
+    return _dispatched(stub, "never")
+
+
+def _dispatched(stub: Callable[P, R], inline: str) -> Callable[P, R]:
+    dispatch = Dispatch(stub)
+
+    @functools.wraps(stub)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        return dispatch.find(type(args[0]))(*args, **kwargs)
+
+    def resolve(*args: Any) -> Callable[..., Any]:
+        return dispatch.find(getattr(args[0], "instance_class", None))
+
+    resolve.__signature__ = inspect.signature(stub)  # type: ignore[attr-defined]  # functions have it
+    if inline == "always":
+        overload_as_text(call, resolve)
+    else:
+        options = {**KERNEL_FLAGS, "forceinline": True}
+        overload(call, jit_options=options, inline=inline, strict=False)(resolve)
+    call.dispatch = dispatch  # type: ignore[attr-defined]  # where `implement` finds it
+    return call
+
+
+def overload_as_text(name: Callable[..., Any], resolve: Callable[..., Any]) -> None:
+    """Let numba put the text of what ``resolve`` returns wherever a kernel calls ``name``.
+
+    That is numba's ``overload(inline="always")``, which compiles the function first, by itself, and throws that away.
+    """
+
+    def build(self: Any, key: Any, args: Any, kws: Any) -> Any:
+        text: Any = numba.njit(**KERNEL_FLAGS)(resolve(*args, **kws))
+        text.get_call_template = lambda args, kws: (None, *text._compiler.fold_argument_types(args, kws), {})
+        self._impl_cache[key] = text, args
+        return text, args
+
+    template = templates.make_overload_template(name, resolve, KERNEL_FLAGS, strict=False, inline="always")
+    template._build_impl = build
+    templates.infer(template)
+    templates.infer_global(name, types.Function(template))
+
+
+def implement(stub: Callable[..., Any], kind: type, function: Callable[..., Any]) -> None:
+    """Make ``function`` the implementation of a `dispatched` stub for first arguments of class ``kind``."""
+    stub.dispatch.implement(kind, function)  # type: ignore[attr-defined]  # set by `dispatched`

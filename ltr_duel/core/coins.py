@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
-from ltr_duel.core.simd import INLINED, load, spread, store
+from ltr_duel.core.simd import in_place_of, load, spread, store
 
 COINS = 32  # are tossed at once, by words of 16 bits
 _LANES = COINS // 4  # numbers of 64 bits
@@ -33,7 +32,7 @@ def compare_words(words: NDArray[np.uint16], levels: NDArray[np.uint16]) -> tupl
     return sum((a < b) << k for k, (a, b) in both), sum((a == b) << k for k, (a, b) in both)
 
 
-@intrinsic
+@in_place_of(compare_words)
 def _compare_words(typing: Any, words: Any, levels: Any) -> Any:
     pair = types.UniTuple(types.int64, 2)
 
@@ -47,18 +46,13 @@ def _compare_words(typing: Any, words: Any, levels: Any) -> Any:
     return pair(words, levels), generate
 
 
-@overload(compare_words, jit_options=INLINED, strict=False)
-def _compare_words_compiled(words: Any, levels: Any) -> Any:
-    return lambda words, levels: _compare_words(words, levels)
-
-
 def tally_bits(counts: NDArray[np.int16], at: int, mask: int) -> None:
     """Add bit k of a mask of 32 to the number in place ``at + k``, for each k."""
     for k in range(COINS):
         counts[at + k] += mask >> k & 1
 
 
-@intrinsic
+@in_place_of(tally_bits)
 def _tally_bits(typing: Any, counts: Any, at: Any, mask: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         place = context, builder, signature, args, _VECTOR, 0, args[1]
@@ -67,11 +61,6 @@ def _tally_bits(typing: Any, counts: Any, at: Any, mask: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(counts, types.int64, types.int64), generate
-
-
-@overload(tally_bits, jit_options=INLINED, strict=False)
-def _tally_bits_compiled(counts: Any, at: Any, mask: Any) -> Any:
-    return lambda counts, at, mask: _tally_bits(counts, at, mask)
 
 
 def write_words(lane: NDArray[np.uint64], seed: int | np.uint64, start: int) -> None:
@@ -86,7 +75,7 @@ def write_words(lane: NDArray[np.uint64], seed: int | np.uint64, start: int) -> 
         lane[k] = x ^ x >> 31
 
 
-@intrinsic
+@in_place_of(write_words)
 def _write_words(typing: Any, lane: Any, seed: Any, start: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         wide, vector = ir.IntType(64), ir.VectorType(ir.IntType(64), _LANES)
@@ -106,8 +95,3 @@ def _write_words(typing: Any, lane: Any, seed: Any, start: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(lane, types.uint64, types.int64), generate
-
-
-@overload(write_words, jit_options=INLINED, strict=False)
-def _write_words_compiled(lane: Any, seed: Any, start: Any) -> Any:
-    return lambda lane, seed, start: _write_words(lane, seed, start)

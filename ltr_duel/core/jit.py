@@ -21,6 +21,7 @@ import numba
 from ltr_duel.core.blas import import_blas_when_used
 from ltr_duel.core.borrowed import borrow_generators
 from ltr_duel.core.home import cache_home
+from ltr_duel.core.scalars import put_scalars_in_place
 from ltr_duel.core.sources import kernel_digest
 
 P = ParamSpec("P")
@@ -38,6 +39,7 @@ KERNEL_FLAGS: dict[str, Any] = {
 
 borrow_generators()
 import_blas_when_used()
+put_scalars_in_place()
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:

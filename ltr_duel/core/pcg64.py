@@ -13,9 +13,8 @@ import numpy as np
 from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload
 
-from ltr_duel.core.simd import INLINED
+from ltr_duel.core.simd import in_place_of
 
 _SYMBOL = "ltr_duel.pcg64_next_double"  # compiled code is kept on disk, and numpy's address differs in each process
 _NO_FUNCTION = 1
@@ -61,7 +60,7 @@ def _next_double() -> int:
 binding.add_symbol(_SYMBOL, _next_double())
 
 
-@intrinsic
+@in_place_of(uniform)
 def _uniform(typing: Any, rng: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         generator = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=args[0])
@@ -97,8 +96,3 @@ def _step(builder: Any, address: Any) -> Any:
     mixed = builder.xor(high, low)
     word = builder.call(turned, [mixed, mixed, builder.lshr(high, wide(58))])
     return builder.fmul(builder.uitofp(builder.lshr(word, wide(11)), double), double(2.0**-53))
-
-
-@overload(uniform, jit_options=INLINED, strict=False)
-def _uniform_compiled(rng: Any) -> Any:
-    return lambda rng: _uniform(rng)

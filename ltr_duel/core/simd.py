@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.extending import intrinsic, overload
+from numba.core.typing import templates
 from numpy.typing import NDArray
 
 from ltr_duel.core.jit import KERNEL_FLAGS
@@ -41,8 +41,36 @@ SMALL_AT_ONCE = 16  # integers that `count_below` takes
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function like a kernel; its machine code becomes part of every kernel that calls it."""
-    return njit(**INLINED)(function)
+    """Compile a function like a kernel; its machine code becomes part of every kernel that calls it.
+
+    numba would compile it anew for each number that a caller writes down, which LLVM sees in the caller anyway.
+    """
+    compiled: Any = njit(**INLINED)(function)
+    ask = compiled.get_call_template
+    compiled.get_call_template = lambda args, kws: ask(
+        tuple(map(_any_number, args)), {name: _any_number(kind) for name, kind in kws.items()}
+    )
+    return compiled
+
+
+def _any_number(kind: Any) -> Any:
+    return types.unliteral(kind) if isinstance(kind, types.IntegerLiteral | types.BooleanLiteral) else kind
+
+
+def in_place_of(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let compiled code hold LLVM instructions in place of a function; they are defined as for numba's `intrinsic`.
+
+    By `intrinsic` and `overload`, numba would compile for each use a function that holds them, and then put that into
+    its callers.
+    """
+
+    def define(instructions: Callable[..., Any]) -> Callable[..., Any]:
+        template = templates.make_intrinsic_template(function, instructions, function.__name__)
+        templates.infer(template)
+        templates.infer_global(function, types.Function(template))
+        return instructions
+
+    return define
 
 
 def larger(a: float, b: float) -> float:
@@ -50,7 +78,7 @@ def larger(a: float, b: float) -> float:
     return a if a > b else b
 
 
-@intrinsic
+@in_place_of(larger)
 def _larger(typing: Any, a: Any, b: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         double = ir.DoubleType()
@@ -60,17 +88,12 @@ def _larger(typing: Any, a: Any, b: Any) -> Any:
     return types.float64(types.float64, types.float64), generate
 
 
-@overload(larger, jit_options=KERNEL_FLAGS, inline="always", strict=False)
-def _larger_compiled(a: Any, b: Any) -> Any:
-    return lambda a, b: _larger(a, b)
-
-
 def lanes_up_to(values: NDArray[np.float64], at: int, level: float) -> int:
     """Compare 32 values from ``values[at]`` on with a level; bit k says whether value k is at most that."""
     return sum(1 << k for k, value in enumerate(values[at : at + LANES].tolist()) if value <= level)
 
 
-@intrinsic
+@in_place_of(lanes_up_to)
 def _lanes_up_to(typing: Any, values: Any, at: Any, level: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = load(context, builder, signature, args, _DOUBLES, 0, args[1])
@@ -79,18 +102,13 @@ def _lanes_up_to(typing: Any, values: Any, at: Any, level: Any) -> Any:
     return types.int64(values, types.int64, types.float64), generate
 
 
-@overload(lanes_up_to, jit_options=INLINED, strict=False)
-def _lanes_up_to_compiled(values: Any, at: Any, level: Any) -> Any:
-    return lambda values, at, level: _lanes_up_to(values, at, level)
-
-
 def lanes_at(base: NDArray[np.float64], width: NDArray[np.float64], at: int, scale: float, level: float) -> int:
     """Compute 32 numbers ``base + scale * width`` from place ``at`` on; bit k says whether number k is the level."""
     numbers = (base[at : at + LANES] + scale * width[at : at + LANES]).tolist()
     return sum(1 << k for k, number in enumerate(numbers) if number == level)
 
 
-@intrinsic
+@in_place_of(lanes_at)
 def _lanes_at(typing: Any, base: Any, width: Any, at: Any, scale: Any, level: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         start = load(context, builder, signature, args, _DOUBLES, 0, args[2])
@@ -101,17 +119,12 @@ def _lanes_at(typing: Any, base: Any, width: Any, at: Any, scale: Any, level: An
     return types.int64(base, width, types.int64, types.float64, types.float64), generate
 
 
-@overload(lanes_at, jit_options=INLINED, strict=False)
-def _lanes_at_compiled(base: Any, width: Any, at: Any, scale: Any, level: Any) -> Any:
-    return lambda base, width, at, scale, level: _lanes_at(base, width, at, scale, level)
-
-
 def count_reaching(values: NDArray[np.float64], at: int, level: float) -> int:
     """Count those of the `AT_ONCE` floats from ``values[at]`` on that are at least ``level``; all must be there."""
     return int((values[at : at + AT_ONCE] >= level).sum())
 
 
-@intrinsic
+@in_place_of(count_reaching)
 def _count_reaching(typing: Any, values: Any, at: Any, level: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = load(context, builder, signature, args, ir.VectorType(ir.DoubleType(), AT_ONCE), 0, args[1])
@@ -120,28 +133,18 @@ def _count_reaching(typing: Any, values: Any, at: Any, level: Any) -> Any:
     return types.int64(values, types.int64, types.float64), generate
 
 
-@overload(count_reaching, jit_options=INLINED, strict=False)
-def _count_reaching_compiled(values: Any, at: Any, level: Any) -> Any:
-    return lambda values, at, level: _count_reaching(values, at, level)
-
-
 def count_below(values: NDArray[np.int16], at: int, level: int) -> int:
     """Count those of the `SMALL_AT_ONCE` small integers from ``values[at]`` on that are less than ``level``."""
     return int((values[at : at + SMALL_AT_ONCE] < level).sum())
 
 
-@intrinsic
+@in_place_of(count_below)
 def _count_below(typing: Any, values: Any, at: Any, level: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = load(context, builder, signature, args, ir.VectorType(ir.IntType(16), SMALL_AT_ONCE), 0, args[1])
         return builder.ctpop(_mask(builder, builder.icmp_signed("<", data, spread(builder, args[2], data.type))))
 
     return types.int64(values, types.int64, types.int16), generate
-
-
-@overload(count_below, jit_options=INLINED, strict=False)
-def _count_below_compiled(values: Any, at: Any, level: Any) -> Any:
-    return lambda values, at, level: _count_below(values, at, level)
 
 
 def spread(builder: Any, number: Any, kind: ir.VectorType = _DOUBLES) -> Any:
@@ -160,7 +163,7 @@ def count_bits(word: int) -> int:
     return int(word).bit_count()
 
 
-@intrinsic
+@in_place_of(count_bits)
 def _count_bits(typing: Any, word: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.ctpop(args[0])
@@ -168,17 +171,12 @@ def _count_bits(typing: Any, word: Any) -> Any:
     return types.int64(types.int64), generate
 
 
-@overload(count_bits, jit_options=INLINED, strict=False)
-def _count_bits_compiled(word: Any) -> Any:
-    return lambda word: _count_bits(word)
-
-
 def load_word(text: NDArray[np.uint8], at: int) -> int:
     """Return eight bytes from ``text[at]`` on as one little-endian word; all must lie in the text."""
     return int.from_bytes(text[at : at + 8].tobytes(), "little")
 
 
-@intrinsic
+@in_place_of(load_word)
 def _load_word(typing: Any, text: Any, at: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return load(context, builder, signature, args, ir.IntType(64), 0, args[1])
@@ -186,17 +184,12 @@ def _load_word(typing: Any, text: Any, at: Any) -> Any:
     return types.uint64(text, types.int64), generate
 
 
-@overload(load_word, jit_options=INLINED, strict=False)
-def _load_word_compiled(text: Any, at: Any) -> Any:
-    return lambda text, at: _load_word(text, at)
-
-
 def space_mask(text: NDArray[np.uint8], at: int) -> int:
     """Compare 32 bytes from ``text[at]`` on with a space; bit k of the answer says whether byte k is one."""
     return sum(1 << k for k, byte in enumerate(text[at : at + 32].tolist()) if byte == _SPACE)
 
 
-@intrinsic
+@in_place_of(space_mask)
 def _space_mask(typing: Any, text: Any, at: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         vector = ir.VectorType(_BYTE, 32)
@@ -207,28 +200,18 @@ def _space_mask(typing: Any, text: Any, at: Any) -> Any:
     return types.int64(text, types.int64), generate
 
 
-@overload(space_mask, jit_options=INLINED, strict=False)
-def _space_mask_compiled(text: Any, at: Any) -> Any:
-    return lambda text, at: _space_mask(text, at)
-
-
 def trailing_zeros(word: int | np.uint64) -> int:
     """Count the zeros below the lowest bit of a word of 64 bits that is set; 64 if none is."""
     number = int(word)
     return (number & -number).bit_length() - 1 if number else 64
 
 
-@intrinsic
+@in_place_of(trailing_zeros)
 def _trailing_zeros(typing: Any, word: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
 
     return types.uint64(types.uint64), generate
-
-
-@overload(trailing_zeros, jit_options=INLINED, strict=False)
-def _trailing_zeros_compiled(word: Any) -> Any:
-    return lambda word: _trailing_zeros(word)
 
 
 def load(context: Any, builder: Any, signature: Any, args: Any, kind: ir.Type, array: int, at: Any) -> Any:

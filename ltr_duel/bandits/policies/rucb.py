@@ -118,9 +118,11 @@ def idle_until(state: State, params: Params, t: int) -> int:
     is also the first moment at which there can be a second candidate.
     """
     bonus = params.alpha * log(t)
-    if count_up_to(state.doubt, bonus) != 1:
+    candidates = count_up_to(state.doubt, bonus)
+    if candidates != 1:
         return t
-    champion, nearest = nth_up_to(state.doubt, bonus, 0), np.inf
+    last = candidates - 1  # for 0, written down, numba would compile one form more
+    champion, nearest = nth_up_to(state.doubt, bonus, last), np.inf
     for j in range(state.doubt.shape[0]):
         if j != champion:
             nearest = min(nearest, state.doubts[j, champion])

@@ -1,0 +1,51 @@
+"""min, max and int stand in a kernel as instructions, and mean what they mean in plain Python."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+from numba.core import event
+
+from ltr_duel.core import interpreted, kernel
+from ltr_duel.core.simd import count_bits, inlined
+
+
+@kernel
+def chosen(a, b):  # type: ignore[no-untyped-def]
+    return min(a, b), max(a, b), int(a), int(b), int(a < b)
+
+
+@inlined
+def added(a, b):  # type: ignore[no-untyped-def]
+    return a + b
+
+
+@kernel
+def adding(a):  # type: ignore[no-untyped-def]
+    return added(a, 0) + added(1, a) + added(a, a) + count_bits(a)
+
+
+PAIRS = [(1, 2), (2, 1), (-3, -3), (1.5, 2), (2, 1.5), (1.5, -2.5), (-0.5, 2.5), (np.int32(7), 5)]
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_they_give_what_python_gives(a: float, b: float) -> None:
+    assert chosen(a, b) == interpreted(chosen)(a, b)
+
+
+def test_what_is_not_two_numbers_is_left_to_numba() -> None:
+    @numba.njit
+    def several(values: tuple[int, ...], a: int, b: float) -> tuple[float, ...]:
+        return min(values), max(values), min(a, b, -1), max(a, b, 9)
+
+    assert several((3, 1, 2), 4, 2.5) == (1, 3, -1, 9)
+
+
+def test_no_function_is_compiled_around_an_instruction() -> None:
+    with event.install_recorder("numba:compile") as seen:
+        kernel(interpreted(chosen))(3, 4)
+        assert adding(6) == 6 + 7 + 12 + 2
+    compiled = {one.data["dispatcher"].py_func.__name__: one.data["args"] for _, one in seen.buffer}
+    assert list(compiled) == ["chosen", "adding", "added"]
+    assert len(seen.buffer) == 2 * len(compiled)  # begun and ended: one form of each, whatever number is written down

@@ -44,7 +44,7 @@ def test_what_is_not_two_numbers_is_left_to_numba() -> None:
 
 def test_no_function_is_compiled_around_an_instruction() -> None:
     with event.install_recorder("numba:compile") as seen:
-        kernel(interpreted(chosen))(3, 4)
+        kernel(interpreted(chosen))(np.int16(3), np.float32(4))  # types that no other test asks for
         assert adding(6) == 6 + 7 + 12 + 2
     compiled = {one.data["dispatcher"].py_func.__name__: one.data["args"] for _, one in seen.buffer}
     assert list(compiled) == ["chosen", "adding", "added"]

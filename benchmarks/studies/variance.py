@@ -11,9 +11,10 @@ from ltr_duel.data import make_corpus
 from ltr_duel.preferences import estimate_preferences
 from ltr_duel.rankers import feature_rankers
 
-ALL = ("stratified", "integrated", "antithetic")
 WAYS: tuple[tuple[str, ...], ...] = (
-    (), ("common",), ("stratified",), ("integrated",), ("stratified", "integrated"), ("integrated", "antithetic"), ALL,
+    (), ("common",), ("stratified",), ("integrated",), ("integrated", "control"), ("stratified", "integrated"),
+    ("integrated", "antithetic"), ("integrated", "antithetic", "control"),
+    ("stratified", "integrated", "antithetic"),
 )  # fmt: skip
 
 

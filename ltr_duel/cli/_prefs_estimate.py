@@ -93,7 +93,9 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @rankers_option
 @click.option("--against", help="Only pairs with this ranker.")
 @goal_options
-@click.option("--variance-reduction", type=Names(), default="", help="Of common, stratified, integrated, antithetic.")
+@click.option(
+    "--variance-reduction", type=Names(), default="", help="Of common, stratified, integrated, antithetic, control."
+)
 @click.option("--share", type=Part(), help="Count only this share into the store; a run without it adds up.")
 @plugin_option
 @seed_option

@@ -14,11 +14,14 @@ import numpy as np
 from ltr_duel.core import FloatMatrix, InputError, IntMatrix, frozen
 
 SCALE = 2.0**32
+FARTHEST = 9.0  # an outcome, where what its query says was taken off
 MOST_COMPARISONS = 2**30  # for each pair: sums stay far below 2^63
 
 
 class Tally(NamedTuple):
     """Counts of all pairs i < j; zero elsewhere.
+
+    Outcomes lie between -1 and +1; corrected for their queries (control variates) between -9 and +9.
 
     A unit is what one choice of a query leads to: one evaluation, or two where queries are stratified. An evaluation
     is one list, or a mirrored pair of lists.
@@ -51,11 +54,11 @@ class Tally(NamedTuple):
         tally = Tally(*arrays)
         if tally.lists.min() < 0 or tally.lists.max() >= 2**31:
             raise InputError(f"the counts are impossible: a pair has 0 to {2**31 - 1:,} comparisons")
-        most = tally.lists * int(SCALE)
-        least = {"total": -most, "square": np.zeros_like(most), "within": np.zeros_like(most)}
-        for name, low in least.items():
+        most = tally.lists * SCALE
+        limits = {"total": (-FARTHEST, FARTHEST), "square": (0, FARTHEST**2), "within": (0, 1)}
+        for name, (low, high) in limits.items():
             part = getattr(tally, name)
-            if (part > most).any() or (part < low).any():
+            if (part > high * most).any() or (part < low * most).any():
                 raise InputError(f"the counts are impossible: '{name}' is more than that many comparisons can give")
         return tally
 
@@ -72,9 +75,12 @@ class Tally(NamedTuple):
 
 
 def preferences_of(tally: Tally) -> FloatMatrix:
-    """Return p: the share of wins, a tie counted as half; 1/2 for pairs that were never compared."""
+    """Return p: the share of wins, a tie counted as half; 1/2 for pairs that were never compared.
+
+    A mean of few corrected outcomes can lie beyond 1, where no p is.
+    """
     upper = np.triu_indices(len(tally.lists), 1)
-    mean = tally.total[upper] / (SCALE * np.maximum(tally.lists[upper], 1))
+    mean = np.clip(tally.total[upper] / (SCALE * np.maximum(tally.lists[upper], 1)), -1, 1)
     p = np.full(tally.lists.shape, 0.5)
     p[upper] = (1 + mean) / 2
     p.T[upper] = 1 - p[upper]

@@ -196,9 +196,13 @@ def test_the_arms_of_a_batch_that_meets_sit_side_by_side_however_batches_changed
 def test_random_slates_count_each_pair_of_places_once():
     _, policy, params = POLICIES.configure("random_slate")
     state, won = policy.init(4, 0, params), np.zeros((4, 4), np.int8)
-    won[0, 1], won[0, 2], won[1, 2] = 1, -1, 1
-    policy.update(state, params, 1, np.array([2, 0, 3, 0]), 3, won, None)
-    assert np.argwhere(state.wins).tolist() == [[0, 3], [2, 0], [3, 2]] and state.wins.sum() == 3
+    won[0, 1], won[0, 2], won[1, 2] = 1, -1, -1
+    policy.update(state, params, 1, np.array([0, 2, 3, 0]), 3, won, None)
+    assert {(i, j): int(state.lead[i, j]) for i, j in np.argwhere(state.lead)} == {(0, 2): 1, (0, 3): -1, (2, 3): -1}
+    assert policy.recommend(state, params) == 3
+    won[1, 2] = 0  # a tie
+    policy.update(state, params, 2, np.array([0, 2, 3, 0]), 3, won, None)
+    assert state.lead[2, 3] == -1
 
 
 def test_round_robin_names_who_beats_most_and_of_several_who_won_most():

@@ -21,7 +21,7 @@ from ltr_duel.preferences.io import load_preferences, save_preferences
 from tests.conftest import random_rankings
 
 ROOT = Path(__file__).resolve().parents[2]
-ALL = ("stratified", "integrated", "antithetic")
+ALL = ("stratified", "integrated", "antithetic", "control")
 SCRIPT = """
 import sys
 from tests.conftest import random_rankings

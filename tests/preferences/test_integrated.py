@@ -11,7 +11,8 @@ from ltr_duel.clicks.model import ClickModel, click_model
 from ltr_duel.core.random import stream
 from ltr_duel.interleaving.comparison import Comparer, draw_pair
 from ltr_duel.interleaving.method import credit_pair
-from ltr_duel.preferences.estimate.integrated import mean_outcome, open_tree
+from ltr_duel.preferences.estimate.integrated import mean_over_users
+from ltr_duel.preferences.estimate.tree import open_tree
 from tests.conftest import make_rankings
 from tests.reference.interleaving import click_patterns, ownership_by_enumeration
 
@@ -43,7 +44,7 @@ def test_the_whole_tree_is_the_mean_over_all_users(users, rule):
             lead = p_first - p_second
             return (lead > 1e-12) - (lead < -1e-12) if rule == "marginal_sign" else lead
 
-        found = mean_outcome(c.method, c, tree, 0, 0, 1, 4, stream(0))
+        found = mean_over_users(c, tree, 0, 0, 1, 4, stream(0))
         assert found == pytest.approx(mean_by_enumeration(shown, users, outcome), abs=1e-12)
 
 
@@ -57,15 +58,27 @@ def test_other_methods_are_credited_pattern_by_pattern():
             return credit_pair(c.method, c.lists, 0, 0, 1, c.page, length, len(clicks))
 
         expected = mean_by_enumeration(c.page.shown.tolist(), "informational", outcome)
-        assert mean_outcome(c.method, c, tree, 0, 0, 1, length, rng) == pytest.approx(expected, abs=1e-12)
+        assert mean_over_users(c, tree, 0, 0, 1, length, rng) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("users", ["informational", "leaving"])
+def test_one_user_followed_from_the_top_speaks_for_all(users):
+    orders, grades = [range(7), (6, 1, 4, 3, 5, 2, 0)], [1, 0, 2, 0, 1, 2, 0]
+    c = Comparer(make_rankings(orders, 3, grades), USERS[users], "probabilistic", "marginal_sign", 7).open()
+    c.page.shown[:] = (1, 6, 0, 4, 2, 5, 3)
+    exact = mean_over_users(c, open_tree(7, rare=0.0), 0, 0, 1, 7, stream(0))
+    tree, rng = open_tree(7, rare=1.01), stream(1)
+    draws = np.array([mean_over_users(c, tree, 0, 0, 1, 7, rng) for _ in range(60_000)])
+    assert set(np.unique(draws)) <= {-1.01, 0.0, 1.01}
+    assert abs(draws.mean() - exact) < 4.5 * draws.std() / np.sqrt(len(draws))
 
 
 @pytest.mark.parametrize("users", ["informational", "leaving"])
 def test_rare_branches_are_represented_without_bias(users):
     c = opened(users, "marginal_sign")
     c.page.shown[:] = (1, 2, 0, 3)
-    exact = mean_outcome(c.method, c, open_tree(4, rare=0.0), 0, 0, 1, 4, stream(0))
+    exact = mean_over_users(c, open_tree(4, rare=0.0), 0, 0, 1, 4, stream(0))
     tree, rng = open_tree(4, rare=0.4), stream(1)
-    draws = np.array([mean_outcome(c.method, c, tree, 0, 0, 1, 4, rng) for _ in range(20_000)])
+    draws = np.array([mean_over_users(c, tree, 0, 0, 1, 4, rng) for _ in range(20_000)])
     assert 0 < draws.std() < 0.9
     assert abs(draws.mean() - exact) < 4.5 * draws.std() / np.sqrt(len(draws))

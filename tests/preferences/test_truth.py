@@ -14,7 +14,7 @@ from tests.reference.preferences import exact_preferences
 
 USERS = ("perfect", "navigational", "informational", "almost_random", "random")
 RULES = ("marginal_sign", "sampled", "marginal_bernoulli", "expectation")
-ALL = ("stratified", "integrated", "antithetic")
+ALL = ("stratified", "integrated", "antithetic", "control")
 WAYS = (
     (),
     ("common",),
@@ -22,6 +22,8 @@ WAYS = (
     ("integrated",),
     ("stratified", "integrated"),
     ("integrated", "antithetic"),
+    ("control",),
+    ("common", "integrated", "antithetic", "control"),
     ALL,
 )
 TOP, TAU = 3, 3.0

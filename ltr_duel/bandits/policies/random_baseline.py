@@ -22,8 +22,10 @@ class State(NamedTuple):
     wins: IntMatrix  # (K, K) wins[i, j]: comparisons in which arm i beat arm j
 
 
-class SlateState(State):
-    """The same, of the random slates."""
+class SlateState(NamedTuple):
+    """What the random slates have shown."""
+
+    lead: IntMatrix  # (K, K) for i < j: comparisons in which arm i beat arm j, less those in which j beat i; else 0
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
@@ -62,10 +64,9 @@ def slate_select(state: SlateState, params: NoParams, t: int, slate: IntVector, 
     """Each arm with probability 1/2; drawn again if that leaves none."""
     size = 0
     while size == 0:
-        for k in range(state.wins.shape[0]):
-            if uniform(rng) < 0.5:
-                slate[size] = k
-                size += 1
+        for k in range(state.lead.shape[0]):
+            slate[size] = k
+            size += int(uniform(rng) < 0.5)
     return size
 
 
@@ -74,9 +75,14 @@ def slate_update(
 ) -> None:
     """Count, for the recommendation alone."""
     for a in range(size):
-        for b in range(a + 1, size):
-            winner, loser = (slate[a], slate[b]) if won[a, b] > 0 else (slate[b], slate[a])
-            state.wins[winner, loser] += 1
+        lead = state.lead[slate[a]]
+        for b in range(a + 1, size):  # the slate is in ascending order
+            lead[slate[b]] += won[a, b]
+
+
+def slate_recommend(state: SlateState, params: NoParams) -> int:
+    """The arm that beats the most arms: i beats j > i if it leads, and j beats i if that is behind."""
+    return most_victorious(state.lead)
 
 
 register(

@@ -180,26 +180,32 @@ def trace_clicks(
 ) -> None:
     """Write Pr(ranker a contributed click c | list) into ``state.source[c, a]``.
 
-    The weight left to a ranker is that of all ranks from its first free one on, less what was shown beyond: nothing
-    cancels, however steep the weights.
+    At the last click, the weight left to a ranker is that of all ranks from its first free one on, less what was shown
+    beyond; at a place further up, as much more as was shown from there on. So nothing cancels, however steep the
+    weights.
     """
     start = lists.query_ptr[query]
     end = state.tail[lists.query_ptr[query + 1] - start + 1]
+    last = page.clicks[n_clicks - 1]
     for a in range(size):
-        known, above = 0, 0
-        for c in range(n_clicks):
-            k = page.clicks[c]
-            for m in range(known, k):
-                r = int(lists.rank[slate[a], start + page.shown[m]])
-                state.ranks[m] = r
-                above |= int(r <= _BITS) << ((r - 1) % 64)
-            known = k
-            free = first_left(above, state.ranks, k)
-            mass = state.tail[free] - end
-            for m in range(k):
-                weight = state.weight[state.ranks[m]]
-                mass -= weight if state.ranks[m] > free else 0.0
-            state.source[c, a] = state.weight[lists.rank[slate[a], start + page.shown[k]]] / mass
+        above = 0
+        for k in range(last):
+            r = int(lists.rank[slate[a], start + page.shown[k]])
+            state.ranks[k] = r
+            above |= int(r <= _BITS) << ((r - 1) % 64)
+        free = first_left(above, state.ranks, last)
+        mass = state.tail[free] - end
+        for k in range(last):
+            weight = state.weight[state.ranks[k]]
+            mass -= weight if state.ranks[k] > free else 0.0
+        c = n_clicks - 1
+        state.source[c, a] = state.weight[lists.rank[slate[a], start + page.shown[last]]] / mass
+        for k in range(last - 1, page.clicks[0] - 1, -1):
+            weight = state.weight[state.ranks[k]]
+            mass += weight
+            if page.clicks[c - 1] == k:
+                c -= 1
+                state.source[c, a] = weight / mass
     for c in range(n_clicks):
         total = 0.0
         for a in range(size):

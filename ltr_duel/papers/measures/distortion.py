@@ -29,6 +29,7 @@ def measure(
     multileavings: int,
     repetitions: int,
     comparisons: int,
+    variance_reduction: Sequence[str] = (),
     printed: Mapping[str, Sequence[float]] | None = None,
     without: int | None = None,
     seed: int = 0,
@@ -42,7 +43,7 @@ def measure(
     jobs : int
     corpus : str
         What it is called in the table.
-    clicks, sizes, multileavings, repetitions, comparisons, seed
+    clicks, sizes, multileavings, repetitions, comparisons, variance_reduction, seed
         See `measure_distortion`. Sizes for which the corpus has too few rankers are left out.
     printed : mapping, optional
         The paper's percentages for each click model, one for each size.
@@ -70,6 +71,7 @@ def measure(
         multileavings=multileavings,
         repetitions=repetitions,
         comparisons=comparisons,
+        variance_reduction=variance_reduction,
         seed=seed,
         jobs=jobs,
     )

@@ -15,7 +15,8 @@ import numpy as np
 from ltr_duel.core import FloatVector, implement, kernel, uniform
 from ltr_duel.interleaving import Comparison, draw_document
 from ltr_duel.preferences.estimate.blocks import evaluate
-from ltr_duel.preferences.estimate.integrated import Tree, mean_outcome
+from ltr_duel.preferences.estimate.integrated import mean_over_users
+from ltr_duel.preferences.estimate.tree import Tree
 
 
 class Antithetic(NamedTuple):
@@ -33,9 +34,9 @@ def _evaluate(evaluator: Antithetic, query: int, first: int, second: int, rng: n
     for k in range(length):
         evaluator.uniforms[k] = 2.0 * uniform(rng)
     draw_from_uniforms(c, evaluator.uniforms, query, first, second, length, rng)
-    outcome = mean_outcome(c.method, c, evaluator.tree, query, first, second, length, rng)
+    outcome = mean_over_users(c, evaluator.tree, query, first, second, length, rng)
     draw_from_uniforms(c, evaluator.uniforms, query, second, first, length, rng)
-    return (outcome + mean_outcome(c.method, c, evaluator.tree, query, first, second, length, rng)) / 2.0
+    return (outcome + mean_over_users(c, evaluator.tree, query, first, second, length, rng)) / 2.0
 
 
 @kernel

@@ -74,7 +74,7 @@ def estimate_preferences(
         to exist.
     at_most : int
         Comparisons of a pair after which ``target_error`` and ``until_winner`` give up.
-    variance_reduction : sequence of {"common", "stratified", "integrated"}
+    variance_reduction : sequence of {"common", "stratified", "integrated", "antithetic", "control"}
         Fewer lists for the same error; see `ltr_duel.preferences.estimate.settings`.
     store : path, optional
         Folder for partial results: after a kill, the same call resumes from them. It may be deleted once the matrix is

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.core import (
+    FloatMatrix,
     IntMatrix,
     IntVector,
     dispatched,
@@ -29,6 +30,7 @@ from ltr_duel.preferences.estimate.settings import Settings
 from ltr_duel.preferences.tally import SCALE
 
 BLOCK = 4000  # lists; a multiple of every size of a unit
+NOTHING = np.zeros((0, 0))  # is taken off outcomes
 
 
 @dispatched
@@ -59,10 +61,15 @@ class Worker:
     settings : Settings
     open_evaluator : callable
         Allocates the evaluator that the settings ask for.
+    taken : ndarray of float64, shape (K, n_queries) or (0, 0)
+        What is taken off outcomes.
     """
 
-    def __init__(self, settings: Settings, open_evaluator: Callable[[Settings], Any]) -> None:
+    def __init__(
+        self, settings: Settings, open_evaluator: Callable[[Settings], Any], taken: FloatMatrix = NOTHING
+    ) -> None:
         self._settings = settings
+        self._taken = taken
         self._evaluator = open_evaluator(settings)
         self._count = count_block if settings.comparer.compiled else interpreted(count_block)
 
@@ -75,6 +82,7 @@ class Worker:
             self._count(
                 self._evaluator,
                 queries_of(block, self._settings),
+                self._taken,
                 self._settings.lists_of_an_evaluation,
                 self._settings.evaluations_of_a_unit,
                 first,
@@ -118,6 +126,7 @@ def _shuffled(number: int, seed: int, n_queries: int) -> IntVector:
 def count_block(
     evaluator: Any,
     queries: IntVector,
+    taken: FloatMatrix,
     lists_of_an_evaluation: int,
     evaluations_of_a_unit: int,
     first: int,
@@ -140,6 +149,8 @@ def count_block(
             other = evaluate(evaluator, query, first, second, rng)
             spread = (mean - other) * (mean - other) / 2.0
             mean = (mean + other) / 2.0
+        if taken.shape[0] > 0:
+            mean -= taken[first, query] - taken[second, query]
         if unit * lists >= begin:
             row[0] += lists
             row[1] += int(np.floor(lists * mean * SCALE + 0.5))

@@ -16,9 +16,11 @@ import numpy as np
 
 from ltr_duel.core import InputError, IntMatrix, IntVector, cause, replacing, require_folder_place, run_tasks
 from ltr_duel.preferences.estimate.antithetic import Antithetic
-from ltr_duel.preferences.estimate.blocks import Piece, Played, Worker, count_piece
-from ltr_duel.preferences.estimate.integrated import Integrated, open_tree
+from ltr_duel.preferences.estimate.blocks import NOTHING, Piece, Played, Worker, count_piece
+from ltr_duel.preferences.estimate.control import taken_off
+from ltr_duel.preferences.estimate.integrated import Integrated
 from ltr_duel.preferences.estimate.settings import Settings
+from ltr_duel.preferences.estimate.tree import open_tree
 from ltr_duel.preferences.tally import Tally
 
 _COMPARISONS_IN_A_PIECE = 400_000  # a fraction of a second: progress moves, Ctrl-C is heard, a kill costs little
@@ -120,6 +122,7 @@ class PairSampler:
         self._store = store
         self._share = share or Share()
         self._local = threading.local()
+        self._taken = NOTHING
         if self._share.of > 1 and store is None:
             raise InputError("a share of the work needs a store, where the shares meet")
         if store is not None:
@@ -129,6 +132,8 @@ class PairSampler:
         """Make comparisons of pairs ``first[n] < second[n]`` until each pair has ``upto[n]``; add them to ``tally``."""
         if self._store:
             self._store.prepare()
+        if self._settings.controlled and self._taken is NOTHING:
+            self._taken = taken_off(self._settings, open_evaluator)
         begin = tally.lists[first, second]
         more = upto > begin
         pieces = list(_pieces(first[more], second[more], begin[more], upto[more]))
@@ -150,7 +155,7 @@ class PairSampler:
         if known is not None:
             return known
         if not hasattr(self._local, "worker"):
-            self._local.worker = Worker(self._settings, open_evaluator)
+            self._local.worker = Worker(self._settings, open_evaluator, self._taken)
         rows = count_piece(self._local.worker, piece)
         if self._store:
             self._store.put(piece, rows)

@@ -17,12 +17,13 @@ from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.tally import MOST_COMPARISONS, Tally, errors_of, preferences_of
 from ltr_duel.rankers import REDRAWING, Rankings, require_rankings
 
-Reduction = Literal["common", "stratified", "integrated", "antithetic"]
+Reduction = Literal["common", "stratified", "integrated", "antithetic", "control"]
 REDUCTIONS: dict[str, str] = {
     "common": "all pairs meet the same sequence of queries",
     "stratified": "queries are visited in turn, in an order common to all pairs, with two evaluations each",
     "integrated": "the mean outcome of each list over its users, instead of the outcome of one user",
     "antithetic": "lists in mirrored pairs; for probabilistic interleave, with 'integrated'",
+    "control": "what the query alone says about the outcome is taken off, and its mean over all queries given back",
 }
 
 
@@ -89,6 +90,11 @@ class Settings:
     def antithetic(self) -> bool:
         """Whether lists come in mirrored pairs."""
         return "antithetic" in self.reductions
+
+    @property
+    def controlled(self) -> bool:
+        """Whether outcomes are corrected for the query that was met."""
+        return "control" in self.reductions
 
     @property
     def provenance(self) -> dict[str, Any]:

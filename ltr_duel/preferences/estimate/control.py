@@ -1,0 +1,121 @@
+"""Control variates: what a query alone says about who will win is taken off an outcome, and its mean is given back.
+
+The gain of a ranker for a query is the sum, over the documents that it would show, of Pr(click | grade) / rank. An
+outcome goes with the difference of both rankers' gains, whose mean over all queries is known exactly. So
+
+    outcome - slope x (difference of gains for this query - its mean over all queries)
+
+has the mean of the outcome, whatever the slope, and varies less (Owen, Monte Carlo theory, methods and examples, 2013,
+section 8.9). The slope is fitted beforehand to rankers that order documents at random, with random numbers of their
+own: it does not hang on the comparisons that it corrects, nor on the rankers that are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ltr_duel.clicks import users_of
+from ltr_duel.core import (
+    FloatMatrix,
+    FloatVector,
+    IntVector,
+    SmallIntMatrix,
+    SmallIntVector,
+    interpreted,
+    kernel,
+    stream,
+)
+from ltr_duel.interleaving import Comparer
+from ltr_duel.preferences.estimate.blocks import NOTHING, count_block
+from ltr_duel.preferences.estimate.settings import Settings
+from ltr_duel.preferences.tally import FARTHEST, SCALE
+from ltr_duel.rankers import Rankings
+
+_QUERIES, _RANKERS = 256, 8  # at random
+_EVALUATIONS = 1024  # to which a slope is fitted: they know it to some percent, and a tenth would do little harm
+_STEPS = 1024.0  # a slope is a whole multiple of 1 / 1024: rounding of sums does not show in it
+_MOST_GAIN = (FARTHEST - 1.0) / 2
+
+
+def taken_off(settings: Settings, open_evaluator: Callable[[Settings], Any]) -> FloatMatrix:
+    """Return what is taken off outcomes, (K, n_queries): that of the first ranker, less that of the second."""
+    taken = gains_of(settings.comparer)
+    centre(taken, fitted_slope(settings, open_evaluator), _MOST_GAIN)
+    return taken
+
+
+def fitted_slope(settings: Settings, open_evaluator: Callable[[Settings], Any]) -> float:
+    """Return the slope of outcomes over differences of gains, among rankers that order documents at random."""
+    rng = stream(settings.seed, "preferences", "control")
+    comparer = random_rankers(settings.comparer, rng)
+    each = tuple(name for name in settings.reductions if name in ("integrated", "antithetic"))
+    alone = replace(settings, comparer=comparer, reductions=each)
+    evaluator, gains = open_evaluator(alone), gains_of(comparer)
+    count = count_block if comparer.compiled else interpreted(count_block)
+    lists, row = alone.lists_of_a_unit, np.zeros(4, np.int64)
+    above = below = 0.0
+    for n in range(_EVALUATIONS):
+        query, first = n % gains.shape[1], 2 * (n // gains.shape[1] % (_RANKERS // 2))
+        row[:] = 0
+        count(evaluator, np.array([query]), NOTHING, lists, 1, first, first + 1, 0, lists, rng, row)
+        difference = float(gains[first, query] - gains[first + 1, query])
+        above += difference * float(row[1]) / (lists * SCALE)
+        below += difference * difference
+    return round(max(above, 0.0) / below * _STEPS) / _STEPS if below > 0.0 else 0.0
+
+
+def random_rankers(comparer: Comparer, rng: np.random.Generator) -> Comparer:
+    """Return the same way to compare, for rankers that order some of the queries at random."""
+    given = comparer.rankings
+    queries = rng.permutation(given.n_queries)[:_QUERIES]
+    spans = [np.arange(given.query_ptr[q], given.query_ptr[q + 1]) for q in queries]
+    orders = [rng.permuted(np.tile(np.arange(len(span)), (_RANKERS, 1)), axis=1) for span in spans]
+    order = np.concatenate(orders, axis=1).astype(np.int16)
+    rank = np.concatenate([np.argsort(one, axis=1) + 1 for one in orders], axis=1).astype(np.int16)
+    ends = np.cumsum([0, *map(len, spans)])
+    names = tuple(f"random {k}" for k in range(_RANKERS))
+    relevance = given.relevance[np.concatenate(spans)]
+    made = Rankings(names, order, rank, relevance, ends, given.grades, {})
+    return Comparer(made, comparer.clicks, comparer.method, comparer.outcome, comparer.top)
+
+
+def gains_of(comparer: Comparer) -> FloatMatrix:
+    """Return the gain of each ranker for each query, (K, n_queries)."""
+    rankings = comparer.rankings
+    gains = np.zeros((len(rankings), rankings.n_queries))
+    p_click = users_of(comparer.clicks, comparer.top).p_click
+    add_gains(rankings.order, rankings.relevance, rankings.query_ptr, p_click, comparer.top, gains)
+    return gains
+
+
+@kernel
+def add_gains(
+    order: SmallIntMatrix,
+    relevance: SmallIntVector,
+    query_ptr: IntVector,
+    p_click: FloatVector,
+    top: int,
+    gains: FloatMatrix,
+) -> None:
+    """Add the gain of each ranker for each query to ``gains``."""
+    for ranker in range(gains.shape[0]):
+        for query in range(gains.shape[1]):
+            start = query_ptr[query]
+            for r in range(min(top, query_ptr[query + 1] - start)):
+                gains[ranker, query] += p_click[relevance[start + order[ranker, start + r]]] / (r + 1)
+
+
+@kernel
+def centre(gains: FloatMatrix, slope: float, most: float) -> None:
+    """Turn gains into what is taken off an outcome: ``slope`` times them, at most ``most``, less the mean."""
+    for ranker in range(gains.shape[0]):
+        total = 0.0
+        for query in range(gains.shape[1]):
+            gains[ranker, query] = min(slope * gains[ranker, query], most)
+            total += gains[ranker, query]
+        for query in range(gains.shape[1]):
+            gains[ranker, query] -= total / gains.shape[1]

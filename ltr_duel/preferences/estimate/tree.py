@@ -1,0 +1,142 @@
+"""The users of a shown list as a tree: click or not, stop or not, place after place.
+
+`walk_users` goes through it. A branch that fewer than one user in 16 takes is not split further. Of all users on such
+branches, each sixteenth of the whole has one who is followed to the end, and who says how the outcome still changes for
+that sixteenth. Which one it is follows from a random start: a systematic sample (Cochran, Sampling Techniques, 3rd ed.,
+chapter 8). That keeps the mean exact in expectation and bounds the time.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, dispatched, kernel, uniform
+from ltr_duel.interleaving import Comparison, credit_pair
+
+RARE = 1 / 16  # of all users; a branch of fewer is not split
+
+
+class Tree(NamedTuple):
+    """What users do at each place of a list, and scratch: of a walk, by clicks so far, and of the dynamic programme."""
+
+    rare: float
+    click: FloatVector  # (top,) of those who come to the place
+    stop: FloatVector  # (top,) of those who clicked
+    leave: FloatVector  # (top,) of those who did not
+    go_on: FloatVector  # (top,) of those who come to the place: without a click, to the next
+    mass: FloatVector  # (top + 1,) share of all users that are on this branch
+    place: IntVector  # (top + 1,) the next document they look at
+    outcome: FloatVector  # (top + 1,) what their clicks so far amount to
+    q: FloatVector  # (top,) Pr(the first ranker contributed place k), given the list
+    owned: FloatMatrix  # (top + 1, top + 1) owned[n, m] = Pr(the first ranker owns m of the first n clicks)
+    balance: FloatVector  # (2 top + 3,) share of users whose owned clicks differ by index - top - 1
+    moved: FloatVector  # (2 top + 3,)
+
+
+def open_tree(top: int, rare: float = RARE) -> Tree:
+    """Allocate for lists of up to ``top`` documents; ``rare = 0`` walks the whole tree."""
+    return Tree(
+        rare,
+        np.zeros(top),
+        np.zeros(top),
+        np.zeros(top),
+        np.zeros(top),
+        np.zeros(top + 1),
+        np.zeros(top + 1, np.int64),
+        np.zeros(top + 1),
+        np.zeros(top),
+        np.zeros((top + 1, top + 1)),
+        np.zeros(2 * top + 3),
+        np.zeros(2 * top + 3),
+    )
+
+
+@dispatched
+def note_click(method: Any, comparison: Comparison, tree: Tree, n_clicks: int) -> None:
+    """Note the last of ``n_clicks`` clicks on the page, after those before it."""
+
+
+@dispatched
+def outcome_so_far(
+    method: Any, comparison: Comparison, tree: Tree, query: int, first: int, second: int, length: int, n_clicks: int
+) -> float:
+    """Return the outcome of the first ``n_clicks`` clicks on the page, all of them noted."""
+    return credit_pair(method, comparison.lists, query, first, second, comparison.page, length, n_clicks)
+
+
+@kernel
+def walk_users(
+    comparison: Comparison, tree: Tree, query: int, first: int, second: int, length: int, rng: np.random.Generator
+) -> float:
+    """Sum outcome times share over the tree of users, depth first, as `mean_outcome`."""
+    c = comparison
+    total, n = 0.0, 0  # n clicks so far
+    rare, next_one = 0.0, tree.rare * uniform(rng)  # users on rare branches so far; where among them the next one is
+    tree.mass[0] = 1.0
+    tree.place[0] = 0
+    tree.outcome[0] = 0.0
+    while n >= 0:
+        k, mass = tree.place[n], tree.mass[n]
+        if k == length or mass == 0.0:
+            total += mass * tree.outcome[n]
+            n -= 1
+            continue
+        if mass < tree.rare:
+            rare += mass
+            total += mass * tree.outcome[n]
+            if next_one < rare:
+                next_one += tree.rare
+                final = follow_user(c, tree, query, first, second, length, n, k, rng)
+                total += tree.rare * (final - tree.outcome[n])
+            n -= 1
+            continue
+        clicked = mass * tree.click[k]
+        leaving = (mass - clicked) * tree.leave[k]
+        total += leaving * tree.outcome[n]
+        tree.mass[n] = mass - clicked - leaving
+        tree.place[n] = k + 1
+        if clicked > 0.0:
+            c.page.clicks[n] = k
+            n += 1
+            note_click(c.method, c, tree, n)
+            tree.outcome[n] = outcome_so_far(c.method, c, tree, query, first, second, length, n)
+            stopping = clicked * tree.stop[k]
+            total += stopping * tree.outcome[n]
+            tree.mass[n] = clicked - stopping
+            tree.place[n] = k + 1
+    return total
+
+
+@kernel
+def follow_user(
+    comparison: Comparison,
+    tree: Tree,
+    query: int,
+    first: int,
+    second: int,
+    length: int,
+    n_clicks: int,
+    place: int,
+    rng: np.random.Generator,
+) -> float:
+    """Draw a user who comes to a place with some clicks made; return the outcome of all clicks."""
+    c = comparison
+    n, k = n_clicks, place
+    while k < length:
+        u, here = uniform(rng), 1.0  # of those who made these clicks, as many come to the place
+        while k < length and u < here * tree.go_on[k]:
+            here *= tree.go_on[k]
+            k += 1
+        if k == length or here - u > here * tree.click[k]:
+            break  # at the end of the list, or by leaving
+        c.page.clicks[n] = k
+        n += 1
+        note_click(c.method, c, tree, n)
+        if here - u <= here * tree.click[k] * tree.stop[k]:
+            break
+        k += 1
+    if n == n_clicks:
+        return tree.outcome[n]
+    return outcome_so_far(c.method, c, tree, query, first, second, length, n)

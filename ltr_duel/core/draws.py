@@ -66,10 +66,10 @@ def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
         return 1.0 - rest * (1.0 - uniform(rng)) ** (1.0 / (b + 1.0))
     slope, bend = b / rest - a / level, a / (level * level) + b / (rest * rest)
     if slope > -0.7 * sqrt(bend):
-        touch = level + min(2.0 / (slope + sqrt(slope * slope + 4.0 * bend)), 0.75 * rest)
-        slope = b / (1.0 - touch) - a / touch
-        if slope * (touch - level) > 0.4:
-            return _draw_by_tangent(level, touch, slope, a, b, rng)
+        reach = min(2.0 / (slope + sqrt(slope * slope + 4.0 * bend)), 0.75 * rest)
+        slope = b / (rest - reach) - a / (level + reach)
+        if slope * reach > 0.4:  # always so to the right of the mode
+            return _draw_by_tangent(level, level + reach, slope, a, b, rng)
     theta = beta_draw(a + 1.0, b + 1.0, rng)
     while theta <= level:
         theta = beta_draw(a + 1.0, b + 1.0, rng)

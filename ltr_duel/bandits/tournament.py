@@ -21,7 +21,6 @@ from ltr_duel.bandits.words import (
     block_mask,
     fair_odds,
     filled_up,
-    gather,
     new_lane,
     new_seed,
     no_odds,
@@ -47,10 +46,11 @@ MOST = 2**15  # arms that meet: none of them loses more often than that number c
 class Tournament(NamedTuple):
     """The coins of all pairs, and scratch."""
 
-    odds: OddsMatrix  # (K, K filled up) the first sixteen bits of the probabilities
+    odds: OddsMatrix  # (K, K filled up) the first sixteen bits of the probabilities; row i in the order of the seats
     every: IntVector  # (K,) 0, 1, ...; not scratch
     lane: LaneVector  # (8,) random words
     row: WordVector  # (K filled up,) odds of some arms, side by side
+    place: IntVector  # (K,) where each arm sits among those it meets, see `seat`
     unmet: IntVector  # (K filled up / 32,) masks of the arms that have not yet met all others
     beaten: IntVector  # (K filled up / 32,) and of those that the last one won against
     lost: CountVector  # (K filled up,) what each arm lost so far
@@ -69,7 +69,7 @@ def new_tournament(n_arms: int, players: int) -> Tournament:
     size = filled_up(n_arms)
     unmet, beaten = np.zeros((2, size // BLOCK), np.int64)
     odds, row, lost = fair_odds(n_arms, n_arms), no_odds(n_arms), np.zeros(size, np.int16)
-    return Tournament(odds, np.arange(n_arms), new_lane(), row, unmet, beaten, lost)
+    return Tournament(odds, np.arange(n_arms), new_lane(), row, np.arange(n_arms), unmet, beaten, lost)
 
 
 @kernel
@@ -77,6 +77,22 @@ def set_odds(odds: OddsMatrix, prefer: FloatMatrix, i: int, j: int) -> None:
     """Take account of new probabilities of a pair."""
     odds[i, j] = odds_of(prefer[i, j])
     odds[j, i] = odds_of(prefer[j, i])
+
+
+@kernel
+def seat(tournament: Tournament, prefer: FloatMatrix, arms: IntVector) -> None:
+    """Put the odds of these arms against each other side by side, in their order."""
+    for place in range(arms.shape[0]):
+        tournament.place[arms[place]] = place
+        for i in arms:
+            tournament.odds[i, place] = odds_of(prefer[i, arms[place]])
+
+
+@kernel
+def set_seated_odds(tournament: Tournament, prefer: FloatMatrix, i: int, j: int) -> None:
+    """Take account of new probabilities of a pair that sits together."""
+    tournament.odds[i, tournament.place[j]] = odds_of(prefer[i, j])
+    tournament.odds[j, tournament.place[i]] = odds_of(prefer[j, i])
 
 
 @kernel
@@ -109,9 +125,9 @@ def most_wins(
 def most_wins_among(
     tournament: Tournament, prefer: FloatMatrix, arms: IntVector, favourite: int, rng: Generator
 ) -> int:
-    """Let these arms meet each other; return the place of the one that won most, one of several at random.
+    """Let these arms, as they were seated, meet each other; return the place of the one that won most.
 
-    The arm in place ``favourite`` goes first.
+    Of several it is one at random. The arm in place ``favourite`` goes first.
     """
     n = arms.shape[0]
     open_tournament(tournament, n)
@@ -120,8 +136,7 @@ def most_wins_among(
         place = turn if turn >= 0 else favourite
         if lost[place] <= fewest and turn != favourite:
             i = arms[place]
-            gather(tournament.row, tournament.odds[i], arms)
-            toss_arm(tournament, tournament.row, prefer[i], arms, place, tournament.beaten, seed, rng)
+            toss_arm(tournament, tournament.odds[i], prefer[i], arms, place, tournament.beaten, seed, rng)
             if lost[place] < fewest:
                 fewest, ties = lost[place], 0
             ties += lost[place] == fewest

@@ -54,10 +54,9 @@ def beta_draw(a: float, b: float, rng: np.random.Generator) -> float:
 def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
     """Draw from Beta(a + 1, b + 1) as it is above a level, 0 < level < 1, however seldom it is there.
 
-    Without wins or without losses the distribution function is inverted. Well to the right of the mode, the density f
-    lies below f(level) exp(-slope (x - level)), with the slope of -ln f at the level: a point drawn under that curve
-    counts if it lies under f. Mostly a bound of the curvature of ln f tells that it does. Nearer the mode, and to its
-    left, a draw is repeated until it is above the level, some four times on average.
+    Without wins or without losses the distribution function is inverted. Else ln f, of the density f, lies below its
+    tangents; one that falls by about 1 from the level to where it touches leaves least room, and a draw by it takes
+    few trials. Far to the left of the mode a draw is repeated until it is above the level.
     """
     if b == 0:
         below = level ** (a + 1.0)
@@ -65,21 +64,36 @@ def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
     rest = 1.0 - level
     if a == 0:
         return 1.0 - rest * (1.0 - uniform(rng)) ** (1.0 / (b + 1.0))
-    slope = b / rest - a / level
-    if slope > 0.0 and slope * slope * level * rest > 0.2 * (a + b):
-        while True:
-            step, u = -log(1.0 - uniform(rng)) / slope, 1.0 - uniform(rng)
-            theta = level + step
-            if theta < 1.0:
-                left = 1.0 - theta
-                if u <= 1.0 - 0.5 * step * step * (a / (level * level) + b / (left * left)):
-                    return theta
-                if log(u) <= a * log(theta / level) + b * log(left / rest) + slope * step:
-                    return theta
+    slope, bend = b / rest - a / level, a / (level * level) + b / (rest * rest)
+    if slope > -0.7 * sqrt(bend):
+        reach = min(2.0 / (slope + sqrt(slope * slope + 4.0 * bend)), 0.75 * rest)
+        slope = b / (rest - reach) - a / (level + reach)
+        if slope * reach > 0.4:  # always so to the right of the mode
+            return _draw_by_tangent(level, level + reach, slope, a, b, rng)
     theta = beta_draw(a + 1.0, b + 1.0, rng)
     while theta <= level:
         theta = beta_draw(a + 1.0, b + 1.0, rng)
     return theta
+
+
+@kernel
+def _draw_by_tangent(level: float, touch: float, slope: float, a: int, b: int, rng: np.random.Generator) -> float:
+    """Draw from Beta(a + 1, b + 1) above a level by the tangent of ln f that touches there, of slope ``-slope`` < 0.
+
+    A point drawn under its exponential counts if it lies under f. Mostly bounds of the logarithm, by its first three
+    terms, tell: ``x - x^2 / 2 + x^3 / 3`` is never less than ln(1 + x), and for x > -1/2 at most x^4 / 2 more.
+    """
+    left = 1.0 - touch
+    while True:
+        theta, u = level - log(1.0 - uniform(rng)) / slope, 1.0 - uniform(rng)
+        if theta < 1.0:
+            x, y = (theta - touch) / touch, (touch - theta) / left
+            ratio = exp(a * x * x * (x / 3.0 - 0.5) + b * y * y * (y / 3.0 - 0.5))
+            if u <= ratio:
+                if min(x, y) > -0.5 and u <= ratio * (1.0 - 0.5 * (a * x * x * x * x + b * y * y * y * y)):
+                    return theta
+                if log(u) <= a * log(theta / touch) + b * log((1.0 - theta) / left) + slope * (theta - touch):
+                    return theta
 
 
 @kernel

@@ -172,6 +172,27 @@ def test_merge_dts_joins_a_batch_with_the_next_and_the_last_with_the_one_before(
     assert joined == min(place, 2) and batches.arms.tolist() == list(range(7))
 
 
+def test_the_arms_of_a_batch_that_meets_sit_side_by_side_however_batches_changed():
+    _, policy, params = POLICIES.configure("merge_dts:batch=3,alpha=0.05,head_start=2")
+    state, rng, p = policy.init(11, 0, params), stream(1, "seats"), np.triu(np.full((11, 11), 0.9), 1)
+    select, update = plain_text(policy.select), plain_text(policy.update)
+    most_wins_among, seen = select.__globals__["most_wins_among"], set()
+
+    def checked(tournament, prefer, arms, *rest):
+        expected = (prefer[np.ix_(arms, arms)] * 65536).astype(int)
+        off = ~np.eye(arms.size, dtype=bool)
+        assert (np.abs(tournament.odds[arms, : arms.size] - expected)[off] == 0).all()
+        seen.add((state.batches.now[0].count, arms.size))
+        return most_wins_among(tournament, prefer, arms, *rest)
+
+    select.__globals__["most_wins_among"] = checked
+    for t in range(1, 400):
+        first, second = select(state, params, t, rng)
+        if first != second:
+            update(state, params, t, first, second, 1 if rng.random() < p[first, second] else -1, rng)
+    assert len(seen) > 5, seen
+
+
 def test_random_slates_count_each_pair_of_places_once():
     _, policy, params = POLICIES.configure("random_slate")
     state, won = policy.init(4, 0, params), np.zeros((4, 4), np.int8)

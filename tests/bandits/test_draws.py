@@ -6,6 +6,7 @@ from scipy import stats
 
 from ltr_duel.bandits.posterior import draw_above
 from ltr_duel.core.draws import beta_above, beta_draw, binomial_draw, normal_draw
+from ltr_duel.core.jit import kernel
 from ltr_duel.core.random import shuffle, stream
 
 N = 20_000
@@ -76,6 +77,20 @@ def test_draws_known_to_be_above_a_level_are_those_of_the_beta_distribution(a, b
     values = np.array([beta_above(level, a, b, rng) for _ in range(draws)])
     assert values.min() >= level and values.max() <= 1
     assert stats.kstest(law.sf(values) / mass, "uniform").pvalue > 1e-5
+
+
+@kernel
+def many_above(level, a, b, rng, values):
+    for k in range(values.size):
+        values[k] = beta_above(level, a, b, rng)
+
+
+@pytest.mark.parametrize("a, b, level", [(1, 1, 0.5), (3, 8, 0.2), (8, 3, 0.9), (40, 60, 0.42), (5000, 4400, 0.53)])
+def test_many_draws_known_to_be_above_a_level_are_those_of_the_beta_distribution(a, b, level):
+    """So many that a wrong term in the bounds by which most of them are decided is seen."""
+    law, values = stats.beta(a + 1, b + 1), np.empty(1_000_000)
+    many_above(level, a, b, stream(7, "many", a, b), values)
+    assert stats.kstest(law.sf(values) / law.sf(level), "uniform").pvalue > 1e-5
 
 
 def test_every_order_is_as_likely_as_any_other():

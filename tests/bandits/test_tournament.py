@@ -9,7 +9,15 @@ from scipy import stats
 from ltr_duel.bandits import POLICIES
 from ltr_duel.bandits.batches import largest_batch
 from ltr_duel.bandits.compiling import plain_text
-from ltr_duel.bandits.tournament import MOST, most_wins, most_wins_among, new_tournament, open_tournament, toss_arm
+from ltr_duel.bandits.tournament import (
+    MOST,
+    most_wins,
+    most_wins_among,
+    new_tournament,
+    open_tournament,
+    seat,
+    toss_arm,
+)
 from ltr_duel.bandits.words import fair_odds, gather, new_seed, odds_of, toss_block
 from ltr_duel.core import InputError, compare_words, kernel
 from ltr_duel.core.random import stream
@@ -56,6 +64,7 @@ def winners(made, p, rank, favourite, found, rng):
 @kernel
 def winners_among(made, p, arms, favourite, found, rng):
     for row in range(found.shape[0]):
+        seat(made, p, arms)
         found[row] = arms[most_wins_among(made, p, arms, favourite, rng)]
 
 

@@ -44,7 +44,7 @@ from ltr_duel.bandits.policy import NEVER, register
 from ltr_duel.bandits.posterior import posterior_rows, record_posterior
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import record_win
-from ltr_duel.bandits.tournament import Tournament, most_wins_among, new_tournament, set_odds
+from ltr_duel.bandits.tournament import Tournament, most_wins_among, new_tournament, seat, set_seated_odds
 from ltr_duel.bandits.words import gather
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, shuffle
 
@@ -75,7 +75,7 @@ class State(NamedTuple):
     batches: Batches
     tournament: Tournament
     last: IntVector  # (K,) the place in each batch of who last won its tournament
-    doubtful: IntVector  # (K,) 1 for batches in which an arm may be beaten: others need not be searched
+    doubtful: IntVector  # (K,) 1 for batches that changed or in which an arm may be beaten: others need not be searched
     turn: Registers[Turn]
 
 
@@ -85,7 +85,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     wins, doubts = np.ones((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
     levels, batches = new_levels(n_arms, n_arms), new_batches(n_arms, params.batch)
     levels.patience[:] = -1  # they are for whole batches
-    (last, doubtful), turn = np.zeros((2, n_arms), np.int64), registers(Turn)
+    last, doubtful, turn = np.zeros(n_arms, np.int64), np.ones(n_arms, np.int64), registers(Turn)
     return State(wins, doubts, *posterior_rows(n_arms), levels, batches, tournament, last, doubtful, turn)
 
 
@@ -98,10 +98,12 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     bonus = params.alpha * log(t - now.since + params.head_start)
     if state.doubtful[m] == 1:
         drop_beaten(batches, state.doubts, m, bonus)
+        seat(state.tournament, state.prefer, batches.arms[batches.ends[m] : batches.ends[m + 1]])
         state.doubtful[m] = 0
     if batch_size(batches, m) == 1 and now.count > 1:
         m = join_next(batches, m)
         look_again(state)
+        seat(state.tournament, state.prefer, batches.arms[batches.ends[m] : batches.ends[m + 1]])
     if arms_left(batches) == 1:
         return batches.arms[0], batches.arms[0]
     state.turn[0].batch, state.turn[0].bonus = m, bonus
@@ -158,7 +160,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
         if state.doubts[loser, winner] > state.turn[0].bonus:
             state.doubtful[state.turn[0].batch] = 1
         record_posterior(state.prefer, state.log_mass, winner, loser, won, won + lost)
-        set_odds(state.tournament.odds, state.prefer, winner, loser)
+        set_seated_odds(state.tournament, state.prefer, winner, loser)
         record_sample(state.levels, winner, loser, True, won, lost, state.log_mass[winner, loser])
         record_sample(state.levels, loser, winner, False, lost, won, state.log_mass[winner, loser])
     now = state.batches.now[0]

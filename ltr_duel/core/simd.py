@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import config, njit, types
 from numba.core.typing import templates
 from numpy.typing import NDArray
 
@@ -46,6 +46,8 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     numba would compile it anew for each number that a caller writes down, which LLVM sees in the caller anyway.
     """
     compiled: Any = njit(**INLINED)(function)
+    if config.DISABLE_JIT:
+        return compiled
     ask = compiled.get_call_template
     compiled.get_call_template = lambda args, kws: ask(
         tuple(map(_any_number, args)), {name: _any_number(kind) for name, kind in kws.items()}

@@ -56,7 +56,7 @@ def beat_the_mean_table_1():
     drawing="size",
     panel="family",
     titles=["each beats each later one by .1", "logistic preferences of normal utilities"],
-    seconds=(21, 86),
+    seconds=(21, 82),
     notes=[SIZES_NOT_PRINTED, *HOW_RUN],
 )
 def beat_the_mean_figure_1():
@@ -82,7 +82,7 @@ def beat_the_mean_figure_1():
     "Figure 2 (top)",
     drawing="size",
     titles=["gamma = 1.3"],
-    seconds=(8, 69),
+    seconds=(8, 67),
     notes=[SIZES_NOT_PRINTED, *HOW_RUN],
 )
 def beat_the_mean_figure_2_top():
@@ -104,7 +104,7 @@ def beat_the_mean_figure_2_top():
     drawing="gamma",
     panel="family",
     titles=["next neighbours .1 gamma apart"],
-    seconds=(4, 216),
+    seconds=(4, 206),
     notes=HOW_RUN,
 )
 def beat_the_mean_figure_2_bottom():

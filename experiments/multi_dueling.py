@@ -60,7 +60,7 @@ def multi_dueling_table_1():
     return [measured("properties", matrices=UTILITY_SETS, items=items, printed=printed)]
 
 
-@of_paper("Table 3", drawing="table", rows=["corpus", "rankers"], columns=["clicks"], seconds=(97, 570))
+@of_paper("Table 3", drawing="table", rows=["corpus", "rankers"], columns=["clicks"], seconds=(97, 391))
 def multi_dueling_table_3():
     """Distortion: who beats the Condorcet winner in large sets.
 
@@ -122,7 +122,7 @@ def multi_dueling_table_3():
     ]
 
 
-@of_paper("Figure 1", drawing="regret", columns=3, seconds=(31, 33))
+@of_paper("Figure 1", drawing="regret", columns=3, seconds=(31, 31))
 def multi_dueling_figure_1():
     """Regret on the fifteen sets of utilities.
 
@@ -137,7 +137,7 @@ def multi_dueling_figure_1():
     return [ten_runs(ALL, utilities(set=UTILITY_SETS), horizon=1_000_000, quick=quick)]
 
 
-@of_paper("Figure 2", drawing="regret", columns=3, seconds=(54, 511), notes=[REGRET_MATRIX, SURROGATE])
+@of_paper("Figure 2", drawing="regret", columns=3, seconds=(54, 393), notes=[REGRET_MATRIX, SURROGATE])
 def multi_dueling_figure_2():
     """Regret on MSLR, both sets of Yahoo, and Yandex.
 
@@ -155,7 +155,7 @@ def multi_dueling_figure_2():
     return [ten_runs(ALL, users(MSLR), users(YLR1), users(YLR2), yandex), ten_runs(PAIRWISE, MSLR_MATRIX)]
 
 
-@of_paper("Figure 3", drawing="size", panel="corpus", seconds=(18, 628), notes=[REGRET_MATRIX, SURROGATE])
+@of_paper("Figure 3", drawing="size", panel="corpus", seconds=(18, 581), notes=[REGRET_MATRIX, SURROGATE])
 def multi_dueling_figure_3():
     """Regret against the number of rankers, YLR1.
 
@@ -179,7 +179,7 @@ def multi_dueling_figure_3():
     return [one_run(ALL, ten), one_run(["random_slate"], three)]
 
 
-@of_paper("Figure 4", drawing="regret", columns=3, seconds=(18, 366), notes=[REGRET_MATRIX, SURROGATE])
+@of_paper("Figure 4", drawing="regret", columns=3, seconds=(18, 370), notes=[REGRET_MATRIX, SURROGATE])
 def multi_dueling_figure_4():
     """Regret under three click models, YLR1.
 
@@ -191,7 +191,7 @@ def multi_dueling_figure_4():
     return [ten_runs(ALL, users(YLR1, clicks=CLICKS, subsets={"size": 200}, quick_subsets={"size": 80}))]
 
 
-@of_paper("Figure 5", drawing="regret", column="regret_ndcg", seconds=(2, 48))
+@of_paper("Figure 5", drawing="regret", column="regret_ndcg", seconds=(2, 50))
 def multi_dueling_figure_5():
     """Regret in NDCG, all rankers of Yandex.
 

@@ -9,7 +9,7 @@ from .problems import NP2004, NP2004_FOR_MEASURES, NP2004_MATRIX
 of_paper = partial(figure, "rucb")
 
 
-@of_paper("Section 6, the matrix", drawing="table", seconds=(73, 346))
+@of_paper("Section 6, the matrix", drawing="table", seconds=(73, 323))
 def rucb_own_matrix():
     """How the preference matrix of NP2004 was made.
 
@@ -46,7 +46,7 @@ def rucb_own_matrix():
     ]
 
 
-@of_paper("Figure 4", drawing="regret_and_accuracy", seconds=(17, 58))
+@of_paper("Figure 4", drawing="regret_and_accuracy", seconds=(17, 57))
 def rucb_figure_4():
     """Regret and accuracy on subsets of the rankers of NP2004.
 
@@ -79,7 +79,7 @@ def rucb_figure_4():
     ]
 
 
-@of_paper("Figure 5", drawing="curves", seconds=(2, 15))
+@of_paper("Figure 5", drawing="curves", seconds=(2, 16))
 def rucb_figure_5():
     """How often a Condorcet winner or a total order exists.
 

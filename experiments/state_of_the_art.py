@@ -29,7 +29,7 @@ ARXIV = [
 ]
 
 
-@figure("state_of_the_art", "Comparison", drawing="frontier", seconds=(91, 155))
+@figure("state_of_the_art", "Comparison", drawing="frontier", seconds=(91, 171))
 def state_of_the_art():
     """The policies that came after the papers, on the same problems.
 
@@ -71,7 +71,7 @@ def state_of_the_art():
     ]
 
 
-@figure("state_of_the_art", "Real corpora", drawing="regret", column="regret_ndcg", columns=2, seconds=(120, 172))
+@figure("state_of_the_art", "Real corpora", drawing="regret", column="regret_ndcg", columns=2, seconds=(120, 202))
 def real_corpora():
     """Regret with simulated users, on every real corpus at hand.
 

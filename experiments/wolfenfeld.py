@@ -42,7 +42,7 @@ def by_preference(policies):
     return [runs(policies, MQ2007, SIXTY_FOUR_ARMS, regrets=["average", "copeland"])]
 
 
-@utility_figure("Figure 1", seconds=(23, 20))
+@utility_figure("Figure 1", seconds=(23, 22))
 def wolfenfeld_figure_1():
     """All algorithms, 7 arms.
 
@@ -119,7 +119,7 @@ def wolfenfeld_figure_7():
     return by_utility(["improved_doubler", "sparring"], [7, 16, 46])
 
 
-@preference_figure("Figure 8", seconds=(2, 1))
+@preference_figure("Figure 8", seconds=(2, 2))
 def wolfenfeld_figure_8():
     """Improved Doubler and Sparring, preference-based regret.
 
@@ -152,7 +152,7 @@ def wolfenfeld_figure_10():
     return by_utility(["thompson_doubler", "sparring"], [7, 16, 46])
 
 
-@preference_figure("Figure 11", seconds=(4, 2))
+@preference_figure("Figure 11", seconds=(4, 3))
 def wolfenfeld_figure_11():
     """Thompson Doubler and Sparring, preference-based regret.
 
@@ -163,7 +163,7 @@ def wolfenfeld_figure_11():
     return by_preference(["thompson_doubler", "sparring"])
 
 
-@utility_figure("Figure 12", seconds=(4, 2))
+@utility_figure("Figure 12", seconds=(4, 3))
 def wolfenfeld_figure_12():
     """Thompson Sparring and Sparring, 16 arms.
 

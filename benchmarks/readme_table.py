@@ -38,10 +38,9 @@ def lines(rows: Rows) -> Iterator[tuple[str, str]]:
         yield "interleaving two plain lists of ten ids, from Python", figure
     if rates := _rates(rows, [f"files:{shape}-ltr_duel" for shape in ("dense", "sparse")]):
         yield "reading feature text, dense / sparse", f"{rates} MB a second{_times_sklearn(rows)}"
-    if found := rows.get("matrices:519-4000"):
-        yield "all pairs of 519 rankers, 4,000 comparisons each (all cores)", seconds(found["wall"])
-    if found := rows.get("matrices:519-324-variance"):
-        yield "the same standard errors with less variance, 324 lists each (all cores)", seconds(found["wall"])
+    if (plain := rows.get("matrices:519-4000")) and (fewer := rows.get("matrices:519-324-variance")):
+        title = "all pairs of 519 rankers, 4,000 comparisons each / 324 of less variance, same errors (all cores)"
+        yield title, f"{seconds(plain['wall'])} / {seconds(fewer['wall'])}"
     if (first := rows.get("waiting:first-use")) and (later := rows.get("waiting:simulate")):
         figure = f"{seconds(first['wall'])}, then {seconds(later['wall'])}"
         yield "`ltr-duel simulate` on a small matrix: first use of a policy, then each time", figure

@@ -72,7 +72,7 @@ def make(name, trouble):
             time.sleep(params.seconds)
             if luck < params.share:
                 trouble()
-        return int(rng.random() * 3), int(rng.random() * 3)
+        return int(rng.random() * len(state.count)), int(rng.random() * len(state.count))
 
     def update(state, params, t, first, second, outcome, rng):
         state.count[first if outcome >= 0 else second] += 1

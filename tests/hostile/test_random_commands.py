@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import given as tried_with
 from hypothesis import strategies as st
 
+from ltr_duel.bandits import POLICIES
 from ltr_duel.cli.main import cli, main
 from ltr_duel.experiment import make_plan, run_experiment
 from ltr_duel.preferences import load_preferences, save_preferences
@@ -110,6 +111,14 @@ mutations = st.none() | st.tuples(
     st.integers(0, 30),
     st.binary(max_size=8) | st.sampled_from([b"1e999", b"\n\n"]),
 )
+
+
+@pytest.fixture(autouse=True)
+def no_policies_of_other_tests(monkeypatch):
+    """Tests of this process may have loaded policies that fail or never end, and `warm-up` would try all."""
+    POLICIES.names()
+    own = {name: item for name, item in POLICIES._items.items() if item.init.__module__.startswith("ltr_duel.")}
+    monkeypatch.setattr(POLICIES, "_items", own)
 
 
 @pytest.fixture(scope="module")

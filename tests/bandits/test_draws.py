@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from ltr_duel.bandits.posterior import draw_above
-from ltr_duel.core.draws import beta_above, beta_draw, binomial_draw, normal_draw
-from ltr_duel.core.jit import kernel
+from ltr_duel.core.draws import _draw_by_tangent, beta_above, beta_draw, binomial_draw, normal_draw
+from ltr_duel.core.jit import interpreted, kernel
 from ltr_duel.core.random import shuffle, stream
 
 N = 20_000
@@ -101,3 +101,41 @@ def test_every_order_is_as_likely_as_any_other():
         counts[tuple(values)] = counts.get(tuple(values), 0) + 1
     assert len(counts) == 6
     assert stats.chisquare(list(counts.values())).pvalue > 1e-4
+
+
+class TwoAlreadyError(Exception):
+    """Raised where a third number is asked for: the first point was refused."""
+
+
+class Scripted:
+    """Two given numbers, and no more."""
+
+    def __init__(self, *numbers):
+        self._numbers = list(numbers)
+
+    def random(self):
+        if not self._numbers:
+            raise TwoAlreadyError
+        return self._numbers.pop(0)
+
+
+@pytest.mark.parametrize(
+    "a, b, level, reach", [(1, 1, 0.3, 0.4), (3, 2, 0.5, 0.3), (40, 9, 0.8, 0.1), (2, 60, 0.04, 0.02)]
+)
+def test_a_point_counts_if_it_lies_under_the_density(a, b, level, reach):
+    """Whatever the bounds of the logarithm say first."""
+    touch = level + reach
+    left, slope = 1 - touch, b / (1 - touch) - a / touch
+    rng, accepted = np.random.default_rng(1), 0
+    for u, v in rng.random((4000, 2)):
+        theta = level - np.log(1 - u) / slope
+        under = theta < 1 and np.log(1 - v) <= (
+            a * np.log(theta / touch) + b * np.log((1 - theta) / left) + slope * (theta - touch)
+        )
+        try:
+            drawn = interpreted(_draw_by_tangent)(level, touch, slope, a, b, Scripted(u, v))
+        except TwoAlreadyError:
+            drawn = None
+        assert (drawn is not None) == under and (not under or drawn == pytest.approx(theta, rel=1e-12))
+        accepted += under
+    assert 100 < accepted < 3900

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.core.dispatcher import Dispatcher
 
 from ltr_duel.bandits.policy import Policy, PolicyError
-from ltr_duel.core import compile_error, interpreted, kernel_for, uncached_kernel
+from ltr_duel.core import Kernel, compile_error, interpreted, kernel_for, uncached_kernel
 
 
 def loop_for(
@@ -76,7 +75,7 @@ def plain_text(
     plain = known[text] = FunctionType(text.__code__, names, text.__name__, text.__defaults__, text.__closure__)
     for name in text.__code__.co_names:
         helper = names.get(name)
-        if isinstance(helper, Dispatcher):
+        if isinstance(helper, Kernel):
             names[name] = known.get(interpreted(helper)) or plain_text(helper, known=known)
     names.update(instead or {})
     return plain
@@ -93,7 +92,7 @@ def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) ->
     try:
         return loop(*args)
     except Exception:
-        if isinstance(loop, Dispatcher):  # no kernel raises: it could not be compiled
+        if isinstance(loop, Kernel):  # no kernel raises: it could not be compiled
             _blame(policy, args[0], args[1])
         raise
 
@@ -121,10 +120,10 @@ def _blame(policy: Policy, state: Any, params: Any) -> None:
         part: Any = uncached_kernel(interpreted(function))
         what = f"{name} of policy '{policy.name}'"
         try:
-            part.compile(tuple(map(part.typeof_pyval, (state, params, *rest))))
+            given = part.return_type(state, params, *rest)
         except Exception as error:
             raise PolicyError(f"{what} cannot be compiled: {compile_error(function, error)}") from error
-        given, pair = part.nopython_signatures[0].return_type, name == "select" and policy.feedback == "duel"
+        pair = name == "select" and policy.feedback == "duel"
         values = given if isinstance(given, types.BaseTuple) else [given]
         if name != "update" and [isinstance(one, types.Integer) for one in values] != [True] * (1 + pair):
             legal = "two whole numbers" if pair else "a whole number"

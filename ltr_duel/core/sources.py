@@ -31,8 +31,8 @@ def sources_digest() -> str:
 
 
 @functools.cache
-def kernel_digest(modules: frozenset[str]) -> str:
-    """Return the SHA-256 of every source file that kernels of these modules depend on.
+def kernel_digest(modules: frozenset[str], compiler: str) -> str:
+    """Return the SHA-256 of every source file that kernels of these modules depend on, and of how they are compiled.
 
     That is the modules with all that they import. Where a dispatched stub is among it, any module of the package that
     implements one may be compiled in; they are added, but for the pages of policies.
@@ -40,7 +40,7 @@ def kernel_digest(modules: frozenset[str]) -> str:
     files = _closure(filter(None, map(_file, modules)))
     if any(_STUB.search(_text(file)) for file in files):
         files |= _closure(file for file in _implementing() if not file.startswith(_PAGES))
-    return _digest(files)
+    return hashlib.sha256(f"{compiler}\0{_digest(files)}".encode()).hexdigest()
 
 
 def _digest(files: Iterable[str]) -> str:

@@ -39,7 +39,7 @@ def compile_plugin(method: Method, state: Any, lists: Lists, page: Shown, slate:
         if function is not None:
             try:
                 compiler: Any = uncached_kernel(function)
-                compiler.compile(tuple(map(numba.typeof, arguments)))
+                compiler.return_type(*arguments)
             except (NumbaError, ValueError) as error:
                 raise MethodError(f"method '{method.name}': {compile_error(function, error)}") from error
     _compiled.add(method.state)

@@ -179,7 +179,7 @@ def harmless_sweeps(state: State, radius_scale: float) -> int:
     n, fewest = now.sweeps, now.sweeps
     for place in range(now.n_rivals):
         wins = state.wins[state.rivals[place]]
-        fewest = min(fewest, wins, n - wins)
+        fewest = min(fewest, min(wins, n - wins))
     r = radius_scale * sqrt(now.log_delta)
     return max(0, int((r + sqrt(r * r + 2.0 * fewest)) ** 2) - 1 - n)
 

@@ -12,9 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import overload
 
-from ltr_duel.core import INLINED, inlined, kernel, load_word, space_mask, trailing_zeros
+from ltr_duel.core import compiled_as, inlined, kernel, load_word, space_mask, trailing_zeros
 
 TAB, LINE_FEED, RETURN, SPACE, HASH, PLUS, MINUS, POINT, ZERO, NINE, COLON = b"\t\n\r #+-.09:"
 _LOWER_E, _UPPER_E = b"eE"
@@ -217,17 +216,14 @@ def digits_of(word: int) -> tuple[int, int]:
     return number, count
 
 
-@overload(digits_of, jit_options=INLINED, strict=False)
+@compiled_as(digits_of)
 def _digits_of(word: Any) -> Any:
-    def compiled(word: Any) -> Any:
-        """Find the first byte that is no digit without a branch, and add pairs, then fours, then all eight."""
-        word = word ^ _ZEROS
-        others = ((word + _TEN_OR_MORE) | word) & _HIGH_BITS
-        bits = trailing_zeros(others) & ~np.uint64(7)  # eight for each digit; 64 if all are
-        unused = (np.uint64(64) - bits) >> np.uint64(1)
-        word = (word << unused) << unused  # in two steps: a shift by 64 is undefined
-        word = word * _TEN + (word >> _EIGHT)
-        word = ((word & _EVERY_FOURTH) * _FIRST_TWO + ((word >> _SIXTEEN) & _EVERY_FOURTH) * _SECOND_TWO) >> _HALF
-        return np.int64(word), np.int64(bits >> np.uint64(3))
-
-    return compiled
+    """Find the first byte that is no digit without a branch, and add pairs, then fours, then all eight."""
+    word = word ^ _ZEROS
+    others = ((word + _TEN_OR_MORE) | word) & _HIGH_BITS
+    bits = trailing_zeros(others) & ~np.uint64(7)  # eight for each digit; 64 if all are
+    unused = (np.uint64(64) - bits) >> np.uint64(1)
+    word = (word << unused) << unused  # in two steps: a shift by 64 is undefined
+    word = word * _TEN + (word >> _EIGHT)
+    word = ((word & _EVERY_FOURTH) * _FIRST_TWO + ((word >> _SIXTEEN) & _EVERY_FOURTH) * _SECOND_TWO) >> _HALF
+    return np.int64(word), np.int64(bits >> np.uint64(3))

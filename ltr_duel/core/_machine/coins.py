@@ -1,8 +1,6 @@
 """Thirty-two coins at once: random words, compared with the words of probabilities, and wins that are counted.
 
-The compiler does not find these instructions by itself; with them a sampled tournament takes a third of the time. As
-in `simd`, each is a plain Python function, in whose place LLVM instructions stand in compiled code; both give the same
-answer on every input.
+The compiler does not find these instructions by itself; with them a sampled tournament takes a third of the time.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from llvmlite import ir
 from numba import types
 from numpy.typing import NDArray
 
-from ltr_duel.core.simd import in_place_of, load, spread, store
+from ltr_duel.core._machine.instructions import in_place_of, load, spread, store
 
 COINS = 32  # are tossed at once, by words of 16 bits
 _LANES = COINS // 4  # numbers of 64 bits

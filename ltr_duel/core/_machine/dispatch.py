@@ -7,12 +7,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-import numba
-from numba.core import types
-from numba.core.typing import templates
 from numba.extending import overload
 
-from ltr_duel.core.jit import KERNEL_FLAGS, interpreted
+from ltr_duel.core._machine.instructions import compiled_text
+from ltr_duel.core._machine.kernels import interpreted
+from ltr_duel.core._machine.options import INLINED, KERNEL
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,9 +44,10 @@ class Dispatch:
                 f"{kind.__module__}: {self._stub.__name__} takes ({', '.join(self._parameters)}),"
                 f" not ({', '.join(given)})"
             )
-        # numba names compiled code by the names of classes, without their modules. Code from the disk cache could then
-        # be taken for that of another class with the same name and the same types of fields.
-        kind.__name__ = f"{kind.__module__}.{kind.__qualname__}"
+        if kind.__module__.startswith("ltr_duel."):
+            # numba names compiled code by the names of classes, without their modules. Code from the disk cache could
+            # then be mistaken for that of another class with the same name and the same types of fields.
+            kind.__name__ = f"{kind.__module__}.{kind.__qualname__}"
         self._table[kind] = text
 
     def find(self, kind: type | None) -> Callable[..., Any]:
@@ -65,9 +65,9 @@ def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
 
 
 def dispatched_call(stub: Callable[P, R]) -> Callable[P, R]:
-    """Like `dispatched`, for longer functions, with returns in several places: left to LLVM, which is told to inline.
+    """Like `dispatched`, for longer functions, with returns in several places; LLVM inlines them.
 
-    A call would hand over all arrays of all arguments, described one by one: 100 to 200 numbers.
+    A call would pass all arrays of all arguments, described one by one: 100 to 200 numbers.
     """
     return _dispatched(stub, "never")
 
@@ -80,34 +80,13 @@ def _dispatched(stub: Callable[P, R], inline: str) -> Callable[P, R]:
         return dispatch.find(type(args[0]))(*args, **kwargs)
 
     def resolve(*args: Any) -> Callable[..., Any]:
-        return dispatch.find(getattr(args[0], "instance_class", None))
+        return compiled_text(dispatch.find(getattr(args[0], "instance_class", None)))
 
     resolve.__signature__ = inspect.signature(stub)  # type: ignore[attr-defined]  # functions have it
-    if inline == "always":
-        overload_as_text(call, resolve)
-    else:
-        options = {**KERNEL_FLAGS, "forceinline": True}
-        overload(call, jit_options=options, inline=inline, strict=False)(resolve)
+    options = KERNEL if inline == "always" else INLINED
+    overload(call, jit_options=options, inline=inline, strict=False)(resolve)
     call.dispatch = dispatch  # type: ignore[attr-defined]  # where `implement` finds it
     return call
-
-
-def overload_as_text(name: Callable[..., Any], resolve: Callable[..., Any]) -> None:
-    """Let numba put the text of what ``resolve`` returns wherever a kernel calls ``name``.
-
-    That is numba's ``overload(inline="always")``, which compiles the function first, by itself, and throws that away.
-    """
-
-    def build(self: Any, key: Any, args: Any, kws: Any) -> Any:
-        text: Any = numba.njit(**KERNEL_FLAGS)(resolve(*args, **kws))
-        text.get_call_template = lambda args, kws: (None, *text._compiler.fold_argument_types(args, kws), {})
-        self._impl_cache[key] = text, args
-        return text, args
-
-    template = templates.make_overload_template(name, resolve, KERNEL_FLAGS, strict=False, inline="always")
-    template._build_impl = build
-    templates.infer(template)
-    templates.infer_global(name, types.Function(template))
 
 
 def implement(stub: Callable[..., Any], kind: type, function: Callable[..., Any]) -> None:

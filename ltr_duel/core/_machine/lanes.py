@@ -1,36 +1,31 @@
-"""The few machine instructions that numba does not offer; all LLVM code of the package is here and in `coins`.
+"""Many numbers compared at once, and the few other machine instructions that numba does not offer.
 
-Each is a plain Python function, which is what runs where kernels are interpreted. In compiled code an LLVM instruction
-stands in its place. Both give the same answer on every input; tests compare them.
+Each is a plain Python function, which runs where kernels are interpreted; in compiled code an LLVM instruction replaces
+it. Both return the same value for every input; tests compare them.
 
 `larger`
-    A maximum of floats written as a comparison is computed step by step: the compiler may not reorder it. This
-    instruction says that it may, and scanning a row gets six times faster.
+    A maximum of floats written as a comparison is computed step by step, because the compiler may not reorder it. This
+    instruction permits that, and a row is scanned six times faster.
 `lanes_up_to`, `lanes_at`, `count_bits`, `trailing_zeros`
-    Many numbers are compared at once, and the answer is their bits, in which the n-th number that fulfils a condition
-    is found without a branch for each. Where a loop leaves at that number the processor cannot guess.
+    The results of many comparisons are bits, in which the n-th number that fulfils a condition is found without a
+    branch for each. A processor cannot predict where a loop leaves at that number.
 `count_reaching`, `count_below`
-    The same for where a number falls among a few: only the count is wanted.
+    The same for the rank of a number among a few.
 `load_word`, `space_mask`, `trailing_zeros`
-    Feature files are read eight digits at a time, and the next token is found by comparing 32 bytes at once. Without
-    them scanning takes 1.8 times as long for dense text and 2.3 times as long for sparse text.
+    Feature files are read eight digits at a time, and 32 bytes are compared to find the next token. Without them
+    scanning takes 1.8 times as long for dense text and 2.3 times as long for sparse text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import config, njit, types
-from numba.core.typing import templates
+from numba import types
 from numpy.typing import NDArray
 
-from ltr_duel.core.jit import KERNEL_FLAGS
-
-# For kernels that cost less than a call with all that describes an array.
-INLINED: dict[str, Any] = {**KERNEL_FLAGS, "forceinline": True}
+from ltr_duel.core._machine.instructions import in_place_of, load, spread
 
 _BYTE = ir.IntType(8)
 LANES = 32  # numbers that `lanes_up_to` and `lanes_at` take
@@ -38,41 +33,6 @@ _DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
 _SPACE = ord(" ")
 AT_ONCE = 8  # floats that `count_reaching` takes
 SMALL_AT_ONCE = 16  # integers that `count_below` takes
-
-
-def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function like a kernel; its machine code becomes part of every kernel that calls it.
-
-    numba would compile it anew for each number that a caller writes down, which LLVM sees in the caller anyway.
-    """
-    compiled: Any = njit(**INLINED)(function)
-    if config.DISABLE_JIT:
-        return compiled
-    ask = compiled.get_call_template
-    compiled.get_call_template = lambda args, kws: ask(
-        tuple(map(_any_number, args)), {name: _any_number(kind) for name, kind in kws.items()}
-    )
-    return compiled
-
-
-def _any_number(kind: Any) -> Any:
-    return types.unliteral(kind) if isinstance(kind, types.IntegerLiteral | types.BooleanLiteral) else kind
-
-
-def in_place_of(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Let compiled code hold LLVM instructions in place of a function; they are defined as for numba's `intrinsic`.
-
-    By `intrinsic` and `overload`, numba would compile for each use a function that holds them, and then put that into
-    its callers.
-    """
-
-    def define(instructions: Callable[..., Any]) -> Callable[..., Any]:
-        template = templates.make_intrinsic_template(function, instructions, function.__name__)
-        templates.infer(template)
-        templates.infer_global(function, types.Function(template))
-        return instructions
-
-    return define
 
 
 def larger(a: float, b: float) -> float:
@@ -91,7 +51,7 @@ def _larger(typing: Any, a: Any, b: Any) -> Any:
 
 
 def lanes_up_to(values: NDArray[np.float64], at: int, level: float) -> int:
-    """Compare 32 values from ``values[at]`` on with a level; bit k says whether value k is at most that."""
+    """Compare 32 values from ``values[at]`` on with a level; bit k: whether value k is at most the level."""
     return sum(1 << k for k, value in enumerate(values[at : at + LANES].tolist()) if value <= level)
 
 
@@ -99,7 +59,7 @@ def lanes_up_to(values: NDArray[np.float64], at: int, level: float) -> int:
 def _lanes_up_to(typing: Any, values: Any, at: Any, level: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = load(context, builder, signature, args, _DOUBLES, 0, args[1])
-        return _mask(builder, builder.fcmp_ordered("<=", data, spread(builder, args[2])))
+        return _mask(builder, builder.fcmp_ordered("<=", data, spread(builder, args[2], _DOUBLES)))
 
     return types.int64(values, types.int64, types.float64), generate
 
@@ -115,8 +75,8 @@ def _lanes_at(typing: Any, base: Any, width: Any, at: Any, scale: Any, level: An
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         start = load(context, builder, signature, args, _DOUBLES, 0, args[2])
         wide = load(context, builder, signature, args, _DOUBLES, 1, args[2])
-        number = builder.fadd(start, builder.fmul(spread(builder, args[3]), wide))
-        return _mask(builder, builder.fcmp_ordered("==", number, spread(builder, args[4])))
+        number = builder.fadd(start, builder.fmul(spread(builder, args[3], _DOUBLES), wide))
+        return _mask(builder, builder.fcmp_ordered("==", number, spread(builder, args[4], _DOUBLES)))
 
     return types.int64(base, width, types.int64, types.float64, types.float64), generate
 
@@ -147,13 +107,6 @@ def _count_below(typing: Any, values: Any, at: Any, level: Any) -> Any:
         return builder.ctpop(_mask(builder, builder.icmp_signed("<", data, spread(builder, args[2], data.type))))
 
     return types.int64(values, types.int64, types.int16), generate
-
-
-def spread(builder: Any, number: Any, kind: ir.VectorType = _DOUBLES) -> Any:
-    """Put a number into all lanes of a vector."""
-    one = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
-    nowhere = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), [0] * kind.count)
-    return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), nowhere)
 
 
 def _mask(builder: Any, same: Any) -> Any:
@@ -214,23 +167,3 @@ def _trailing_zeros(typing: Any, word: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
 
     return types.uint64(types.uint64), generate
-
-
-def load(context: Any, builder: Any, signature: Any, args: Any, kind: ir.Type, array: int, at: Any) -> Any:
-    """Load a value of some type from place ``at`` on of the array that has that number in ``args``."""
-    value = builder.load(_place(context, builder, signature, args, kind, array, at))
-    value.align = signature.args[array].dtype.bitwidth // 8  # that of one number: any may be the first
-    return value
-
-
-def store(
-    context: Any, builder: Any, signature: Any, args: Any, kind: ir.Type, array: int, at: Any, value: Any
-) -> None:
-    """Store a value of some type where `load` finds it."""
-    place = _place(context, builder, signature, args, kind, array, at)
-    builder.store(value, place).align = signature.args[array].dtype.bitwidth // 8
-
-
-def _place(context: Any, builder: Any, signature: Any, args: Any, kind: ir.Type, array: int, at: Any) -> Any:
-    data = context.make_array(signature.args[array])(context, builder, args[array]).data
-    return builder.bitcast(builder.gep(data, [at]), kind.as_pointer())

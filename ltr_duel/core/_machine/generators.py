@@ -1,0 +1,150 @@
+"""Random numbers in compiled code: a numpy Generator as two addresses, and its next uniform number.
+
+Kernels are compiled without reference counts and cannot hold a Python object. So where Python calls a kernel, each
+Generator is replaced by the address of its state and that of its function (`Borrowed`); the caller keeps it alive.
+numpy documents both (``bit_generator.ctypes``). For numpy's PCG64 the state is stepped in place, in a third of the time
+of a call; the numbers and the state that is left are those of ``rng.random()``. That uses the layout of the state,
+which is looked at first: where it is another, or with another bit generator, numpy's function is called.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import NativeValue, models, overload_method, register_model, typeof_impl, unbox
+
+from ltr_duel.core._machine.instructions import in_place_of
+
+IN_PLACE = 0  # in place of the address of a function
+_FACTOR = 0x2360ED051FC65DA44385DF649FCCF645  # of PCG's generator of 128 bits (O'Neill, 2014)
+_WIDE, _HUGE, _DOUBLE = ir.IntType(64), ir.IntType(128), ir.DoubleType()
+
+
+class Borrowed(NamedTuple):
+    """A Generator as kernels see it: the addresses of the function for the next number and of the state."""
+
+    function: int
+    state: int
+
+
+def borrowed(rng: np.random.Generator) -> Borrowed:
+    """Return the addresses of a Generator, which must outlive their use."""
+    bits = rng.bit_generator
+    kind = type(bits)
+    function = _function(kind) if kind.__module__.startswith("numpy.") else _address(bits)
+    return Borrowed(function, bits.ctypes.state_address)
+
+
+@functools.cache
+def _function(kind: type) -> int:
+    bits = kind(1)
+    return IN_PLACE if kind is np.random.PCG64 and is_laid_out_as_expected(bits) else _address(bits)
+
+
+def _address(bits: Any) -> int:
+    return ctypes.cast(bits.ctypes.next_double, ctypes.c_void_p).value or 0
+
+
+def is_laid_out_as_expected(bits: Any) -> bool:
+    """Whether a PCG64 keeps state and increment as two numbers of 128 bits, lowest byte first."""
+    place = ctypes.c_void_p.from_address(bits.ctypes.state_address).value
+    kept = bits.state["state"]
+    return place is not None and ctypes.string_at(place, 32) == b"".join(
+        kept[name].to_bytes(16, "little") for name in ("state", "inc")
+    )
+
+
+class BorrowedType(types.Type):  # type: ignore[misc]  # numba has no types
+    """numba's type of `Borrowed`."""
+
+    def __init__(self) -> None:
+        super().__init__(name="ltr_duel.Borrowed")
+
+
+_TYPE = BorrowedType()
+_PAIR = types.UniTuple(types.uint64, 2)
+
+
+@typeof_impl.register(Borrowed)
+def _typeof(value: Any, context: Any) -> Any:
+    return _TYPE
+
+
+@register_model(BorrowedType)
+class _Model(models.StructModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, [("function", types.uint64), ("state", types.uint64)])
+
+
+@unbox(BorrowedType)
+def _unbox(kind: Any, value: Any, c: Any) -> Any:
+    pair = c.unbox(_PAIR, value)
+    native = cgutils.create_struct_proxy(kind)(c.context, c.builder)
+    native.function, native.state = (c.builder.extract_value(pair.value, k) for k in range(2))
+    return NativeValue(native._getvalue(), is_error=pair.is_error)
+
+
+def uniform(rng: np.random.Generator) -> float:
+    """Draw a number uniformly from [0, 1).
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    float
+        The value of ``rng.random()``, which leaves the same state.
+
+    Examples
+    --------
+    >>> uniform(np.random.default_rng(1)) == np.random.default_rng(1).random()
+    True
+    """
+    return rng.random()
+
+
+@in_place_of(uniform)
+def _uniform(typing: Any, rng: Any) -> Any:
+    if not isinstance(rng, BorrowedType):
+        return None
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        given = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=args[0])
+        drawn = cgutils.alloca_once(builder, _DOUBLE)
+        in_place = builder.icmp_unsigned("==", given.function, _WIDE(IN_PLACE))
+        with builder.if_else(in_place, likely=True) as (step, call):
+            with step:
+                builder.store(_step(builder, given.state), drawn)
+            with call:
+                pointer = builder.inttoptr(given.function, ir.FunctionType(_DOUBLE, [_WIDE]).as_pointer())
+                builder.store(builder.call(pointer, [given.state]), drawn)
+        return builder.load(drawn)
+
+    return types.float64(rng), generate
+
+
+def _step(builder: Any, address: Any) -> Any:
+    """Step the generator of 128 bits, and turn its halves into 64 bits (XSL RR) and the upper 53 into a float."""
+    place = builder.load(builder.inttoptr(address, _HUGE.as_pointer().as_pointer()))
+    before = builder.load(place)
+    increment = builder.load(builder.gep(place, [ir.IntType(32)(1)]))
+    after = builder.add(builder.mul(before, _HUGE(_FACTOR)), increment)
+    kept = builder.store(after, place)
+    before.align = increment.align = kept.align = 8
+    high, low = (builder.trunc(half, _WIDE) for half in (builder.lshr(after, _HUGE(64)), after))
+    turned = builder.module.declare_intrinsic("llvm.fshr", [_WIDE], ir.FunctionType(_WIDE, [_WIDE] * 3))
+    mixed = builder.xor(high, low)
+    word = builder.call(turned, [mixed, mixed, builder.lshr(high, _WIDE(58))])
+    return builder.fmul(builder.uitofp(builder.lshr(word, _WIDE(11)), _DOUBLE), _DOUBLE(2.0**-53))
+
+
+@overload_method(BorrowedType, "random")
+def _random(rng: Any) -> Any:
+    return lambda rng: uniform(rng)

@@ -1,0 +1,224 @@
+"""Compiled kernels: one decorator and one place for their cache.
+
+Kernels are plain Python functions over arrays and NamedTuples of arrays. They allocate nothing. With
+``NUMBA_DISABLE_JIT=1`` the same text runs interpreted and returns the same values.
+
+numba's disk cache does not notice an edit in another file, so the cache lies under a folder named by a digest of all
+source files that a kernel depends on (`ltr_duel.core.sources`).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Generic, ParamSpec, TypeVar, cast
+
+import numba
+import numpy as np
+from numba.extending import typeof_impl
+
+from ltr_duel.core._machine import numbers as numbers  # min, max and int of numbers in compiled text
+from ltr_duel.core._machine.generators import borrowed
+from ltr_duel.core._machine.instructions import compiled_as, compiled_text
+from ltr_duel.core._machine.options import CALLED, INLINED, KERNEL, compiler
+from ltr_duel.core.home import cache_home
+from ltr_duel.core.sources import kernel_digest
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_NUMBERS = re.compile(r"int|float|bool|np\.\w+int\d+|\w*Vector|\w*Matrix|NDArray\[.*")  # annotations of parameters
+_GENERATORS = re.compile(r"(np\.random\.)?Generator|Streams")
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function on first call; the result is cached on disk until a source file changes.
+
+    Parameters
+    ----------
+    function : callable
+        It may only read and write what it is given: no allocation, no defaults, no checks, no global state.
+
+    Returns
+    -------
+    callable
+        The plain Python text stays reachable as ``.py_func`` (see `interpreted`).
+
+    Examples
+    --------
+    >>> from ltr_duel.core import random_below, stream  # a kernel
+    >>> random_below(6, stream(0, "die")) == interpreted(random_below)(6, stream(0, "die"))
+    True
+    """
+    return kernel_for(function)
+
+
+def outlined(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile like `kernel`, but leave it to LLVM whether the function is inlined into its callers.
+
+    By default, callees of a `dispatched_call` are inlined. Inlining helps functions of nanoseconds, but hurts loops
+    over arrays, for example through register pressure.
+    """
+    return kernel_for(function, forceinline=False)
+
+
+def kernel_for(function: Callable[P, R], *modules: str, **flags: bool) -> Callable[P, R]:
+    """Compile like `kernel` a function whose `dispatched` calls are implemented in ``modules``.
+
+    The digest of their sources, and of the function's, decides whether code that was compiled before is still valid.
+    """
+    if numba.config.DISABLE_JIT:
+        return function
+    known = {name: value for name, value in flags.items() if name in INLINED}
+    return cast(Callable[P, R], Kernel(function, frozenset({function.__module__, *modules}), known))
+
+
+def uncached_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile like `kernel`, but never to disk: for code from outside this package."""
+    if numba.config.DISABLE_JIT:
+        return interpreted(function)
+    return cast(Callable[P, R], Kernel(interpreted(function), frozenset({""}), {}))
+
+
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile like `kernel`; the machine code becomes part of each caller: for functions that cost less than a call."""
+    if numba.config.DISABLE_JIT:
+        return function
+    compiled_as(function)(function)
+    return function
+
+
+def interpreted(function: Callable[P, R]) -> Callable[P, R]:
+    """Return the plain Python text of a kernel.
+
+    Parameters
+    ----------
+    function : callable
+        A kernel, or a function that is plain Python already.
+
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> from ltr_duel.core import coin
+    >>> interpreted(coin).__name__, interpreted(len) is len
+    ('coin', True)
+    """
+    return getattr(function, "py_func", function)
+
+
+class Kernel(Generic[P, R]):
+    """A compiled function: for Python, an object that can be called; for other kernels, code without an entrance.
+
+    Compiling without the entrance from Python takes four fifths of the time. Code that holds types from outside this
+    package is compiled for this process alone: such code may be edited, and other processes could not read the
+    index of a cache that names its classes.
+    """
+
+    def __init__(self, function: Callable[P, R], modules: frozenset[str], flags: dict[str, bool]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self._modules, self._flags = modules, flags
+        self._made: dict[tuple[bool, bool], Any] = {}
+        kinds = [str(function.__annotations__.get(name, "")) for name in inspect.signature(function).parameters]
+        self._unknown = [k for k, kind in enumerate(kinds) if not _NUMBERS.fullmatch(kind)]
+        self._open = not all(_NUMBERS.fullmatch(kind) or _GENERATORS.fullmatch(kind) for kind in kinds)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        given = self.given(*args, **kwargs)
+        if self._open and (self._from_outside or _has_outsiders(given)):
+            with _this_process_alone():
+                return cast(R, self.compiled()(*given))
+        return cast(R, self.compiled()(*given))
+
+    def __reduce__(self) -> str:
+        return self.__qualname__  # pickled as a function is, by name
+
+    def given(self, *args: Any, **kwargs: Any) -> list[Any]:
+        """Return the arguments as compiled code takes them: in order, Generators as addresses."""
+        given = list(inspect.signature(self.py_func).bind(*args, **kwargs).args if kwargs else args)
+        for k in self._unknown:
+            given[k] = _lent(given[k])
+        return given
+
+    def compiled(self, *, for_python: bool = True) -> Any:
+        """Return numba's dispatcher, which has an entrance from Python or serves other kernels."""
+        stored = not (self._from_outside or (self._open and getattr(_alone, "depth", 0)))
+        found = self._made.get((for_python, stored))
+        return found or self._make(for_python, stored)
+
+    def return_type(self, *args: Any) -> Any:
+        """Compile the function for arguments like these, and return numba's type of what it returns."""
+        dispatcher = self.compiled()
+        with _this_process_alone():
+            dispatcher.compile(tuple(map(numba.typeof, self.given(*args))))
+        return dispatcher.nopython_signatures[-1].return_type
+
+    def _make(self, for_python: bool, stored: bool) -> Any:
+        folder = _cache_folder(self._modules) if stored else ""
+        options = {**KERNEL, **self._flags}
+        if not for_python and CALLED:
+            options |= CALLED
+            folder = folder and f"{folder}/called"
+        with _one_at_a_time:
+            text = compiled_text(self.py_func, folder)
+            return self._made.setdefault((for_python, stored), numba.njit(**options, cache=bool(folder))(text))
+
+    @property
+    def _from_outside(self) -> bool:
+        return not all(module.startswith("ltr_duel.") for module in self._modules)
+
+
+@typeof_impl.register(Kernel)
+def _typeof(function: Kernel[Any, Any], context: Any) -> Any:
+    return numba.typeof(function.compiled(for_python=False))
+
+
+_one_at_a_time = threading.Lock()
+_alone = threading.local()
+
+
+@contextmanager
+def _this_process_alone() -> Iterator[None]:
+    """Store nothing that is compiled meanwhile, in this thread, for types that may come from outside."""
+    _alone.depth = getattr(_alone, "depth", 0) + 1
+    try:
+        yield
+    finally:
+        _alone.depth -= 1
+
+
+def _has_outsiders(values: Any) -> bool:
+    """Whether there are NamedTuples of classes from outside this package, at any depth."""
+    return any(isinstance(one, tuple) and (not _is_own(type(one)) or _has_outsiders(one)) for one in values)
+
+
+@functools.cache
+def _is_own(kind: type) -> bool:
+    return kind is tuple or kind.__module__.startswith("ltr_duel.")
+
+
+def _lent(value: Any) -> Any:
+    """Return what stands for an argument in compiled code: addresses for a Generator, and for those in a tuple."""
+    if isinstance(value, np.random.Generator):
+        return borrowed(value)
+    if isinstance(value, tuple) and any(isinstance(one, np.random.Generator) for one in value):
+        return type(value)(*map(_lent, value))
+    return value
+
+
+@functools.cache
+def _cache_folder(modules: frozenset[str]) -> str:
+    """Return the folder for compiled code of these modules as they are, or ``""`` where none can be written."""
+    directory = cache_home() / "kernels" / kernel_digest(modules, compiler())[:16]
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return ""
+    return str(directory)

@@ -36,28 +36,32 @@ def loop_for(
         return _plain_loop(policy, loop)
     if not (compiled and policy.compiled):
         return interpreted(loop)
-    parts = (policy.select, policy.update, policy.recommend, policy.idle_until, *(policy.sweeps or ()))
-    modules = {part.__module__ for part in (policy.state, *parts) if part is not None}
-    return _compiled(policy.state, tuple(sorted(modules)), interpreted(loop))
+    modules = {part.__module__ for part in (policy.state, *_parts(policy, loop).values())}
+    return _compiled(policy, tuple(sorted(modules)), interpreted(loop))
 
 
 @functools.cache
-def _compiled(state: type, modules: tuple[str, ...], loop: Callable[..., Any]) -> Callable[..., Any]:
-    return kernel_for(loop, *modules)
+def _compiled(policy: Policy, modules: tuple[str, ...], loop: Callable[..., Any]) -> Callable[..., Any]:
+    return kernel_for(loop, *modules, parts=_parts(policy, loop))
 
 
 @functools.cache
 def _plain_loop(policy: Policy, loop: Callable[..., Any]) -> Callable[..., Any]:
+    return plain_text(loop, {name: plain_text(part) for name, part in _parts(policy, loop).items()})
+
+
+def _parts(policy: Policy, loop: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    """Return the policy's functions by the names that a loop calls them."""
     slate = policy.feedback == "slate"
-    own = {
+    parts = {
         "select_slate" if slate else "select": policy.select,
         "update_slate" if slate else "update": policy.update,
         "recommend": policy.recommend,
         "idle_until": policy.idle_until,
     }
     if policy.sweeps is not None and "sweep" in interpreted(loop).__code__.co_names:
-        own |= {"sweep": policy.sweeps.sweep, "recommend": policy.sweeps.recommend}
-    return plain_text(loop, {name: plain_text(function) for name, function in own.items() if function is not None})
+        parts |= {"sweep": policy.sweeps.sweep, "recommend": policy.sweeps.recommend}
+    return {name: interpreted(part) for name, part in parts.items() if part is not None}
 
 
 def plain_text(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
@@ -50,19 +50,22 @@ def compiled_as(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], 
     return define
 
 
-def compiled_text(function: Callable[..., Any], folder: str = "") -> Callable[..., Any]:
+def compiled_text(
+    function: Callable[..., Any], folder: str = "", parts: Mapping[str, Any] | None = None
+) -> Callable[..., Any]:
     """Return the function as numba is to read it: instructions bound to their names, and a place for its disk cache.
 
     numba keeps compiled code beside the file of a function's text. With a ``folder``, that is a file there which only
-    marks the place: the folder's name says which sources the code was compiled from.
+    marks the place: the folder's name says which sources the code was compiled from. ``parts`` are bound to names too.
     """
     given, code = function.__globals__, function.__code__
     own = function.__module__.startswith("ltr_duel.")
-    names = {"__name__": given["__name__"]}
+    names: dict[str, Any] = {"__name__": given["__name__"]}
     for name in code.co_names:
         if name in given or (own and hasattr(builtins, name)):
             value = given[name] if name in given else getattr(builtins, name)
             names[name] = _PUT.get(value, value) if isinstance(value, _REPLACED) else value
+    names |= parts or {}
     if folder:
         mark = Path(folder, f"{function.__module__}.py")
         if not mark.exists():

@@ -13,7 +13,7 @@ import functools
 import inspect
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
@@ -66,22 +66,33 @@ def outlined(function: Callable[P, R]) -> Callable[P, R]:
     return kernel_for(function, forceinline=False)
 
 
-def kernel_for(function: Callable[P, R], *modules: str, **flags: bool) -> Callable[P, R]:
+def kernel_for(
+    function: Callable[P, R], *modules: str, parts: Mapping[str, Callable[..., Any]] | None = None, **flags: bool
+) -> Callable[P, R]:
     """Compile like `kernel` a function whose `dispatched` calls are implemented in ``modules``.
 
-    The digest of their sources, and of the function's, decides whether code that was compiled before is still valid.
+    Parameters
+    ----------
+    function : callable
+    *modules : str
+        The digest of their sources, and of the function's, decides whether code compiled before is still valid.
+    parts : mapping from str to callable
+        Functions that become part of the text, in place of its global names: numba compiles them with it, and not
+        once more by themselves, as it does with what a `dispatched` call is found to mean.
+    **flags : bool
+        Options of the compiler.
     """
     if numba.config.DISABLE_JIT:
         return function
     known = {name: value for name, value in flags.items() if name in INLINED}
-    return cast(Callable[P, R], Kernel(function, frozenset({function.__module__, *modules}), known))
+    return cast(Callable[P, R], Kernel(function, frozenset({function.__module__, *modules}), known, parts or {}))
 
 
 def uncached_kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile like `kernel`, but never to disk: for code from outside this package."""
     if numba.config.DISABLE_JIT:
         return interpreted(function)
-    return cast(Callable[P, R], Kernel(interpreted(function), frozenset({""}), {}))
+    return cast(Callable[P, R], Kernel(interpreted(function), frozenset({""}), {}, {}))
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
@@ -121,10 +132,16 @@ class Kernel(Generic[P, R]):
     index of a cache that names its classes.
     """
 
-    def __init__(self, function: Callable[P, R], modules: frozenset[str], flags: dict[str, bool]) -> None:
+    def __init__(
+        self,
+        function: Callable[P, R],
+        modules: frozenset[str],
+        flags: dict[str, bool],
+        parts: Mapping[str, Callable[..., Any]],
+    ) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
-        self._modules, self._flags = modules, flags
+        self._modules, self._flags, self._parts = modules, flags, parts
         self._made: dict[tuple[bool, bool], Any] = {}
         kinds = [str(function.__annotations__.get(name, "")) for name in inspect.signature(function).parameters]
         self._unknown = [k for k, kind in enumerate(kinds) if not _NUMBERS.fullmatch(kind)]
@@ -167,7 +184,8 @@ class Kernel(Generic[P, R]):
             options |= CALLED
             folder = folder and f"{folder}/called"
         with _one_at_a_time:
-            text = compiled_text(self.py_func, folder)
+            parts = {name: numba.njit(**KERNEL, inline="always")(compiled_text(f)) for name, f in self._parts.items()}
+            text = compiled_text(self.py_func, folder, parts)
             return self._made.setdefault((for_python, stored), numba.njit(**options, cache=bool(folder))(text))
 
     @property

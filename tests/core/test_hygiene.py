@@ -1,0 +1,65 @@
+"""Other packages of a process that uses ltr_duel keep the numba that they had: each look is a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+COMPILERS = ("", "plain")
+
+
+@pytest.fixture(scope="module")
+def user_cache(tmp_path_factory):
+    """Return the folder in which the process's user wants numba's cache."""
+    return tmp_path_factory.mktemp("user")
+
+
+@pytest.fixture(scope="module")
+def run(user_cache):
+    """Return a function that starts a script of this folder, and one for the JSON that the script prints."""
+
+    def start(compiler, *command):
+        settings = {"NUMBA_DISABLE_JIT": "0", "NUMBA_CACHE_DIR": str(user_cache), "PYTHONHASHSEED": "0"}
+        environment = {**os.environ, **settings, "LTR_DUEL_COMPILER": compiler}
+        return subprocess.Popen([sys.executable, *command], cwd=HERE, env=environment, stdout=subprocess.PIPE)
+
+    return start
+
+
+def printed(process):
+    """Return what a script prints."""
+    out, _ = process.communicate(timeout=600)
+    assert process.returncode == 0
+    return json.loads(out)
+
+
+@pytest.fixture(scope="module", params=COMPILERS)
+def found(request, run):
+    return printed(run(request.param, "hygiene.py"))
+
+
+def test_numba_holds_the_same_objects_and_settings_as_before(found):
+    assert found["changed"] == []
+
+
+def test_a_thread_that_decorates_meanwhile_keeps_its_cache_folder(found, user_cache):
+    assert found["decorated"] > 100
+    assert [folder for folder in found["folders"] if not folder.startswith(str(user_cache))] == []
+
+
+def test_the_state_class_of_a_policy_keeps_its_name(found):
+    assert found["name"] == "State"
+
+
+def test_functions_of_others_compile_to_the_same_text_with_and_without_ltr_duel(run):
+    processes = [run("", "foreign.py"), *(run(compiler, "foreign.py", "with") for compiler in COMPILERS)]
+    without, *used = map(printed, processes)
+    assert len(without) == 20
+    for texts in used:
+        assert [name for name, text in without.items() if texts[name] != text] == []

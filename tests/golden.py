@@ -1,0 +1,209 @@
+"""Digests of the numbers that every sampler makes, at sizes that plain Python manages too.
+
+A row is a name and a function that returns the arrays of a result. What is hashed is their bytes, no text of them.
+``python -m tests.golden`` renews ``tests/golden.toml``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+import tomllib
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import tomli_w
+
+from ltr_duel.bandits import POLICIES
+from ltr_duel.clicks import CLICK_MODELS, FORMS, ClickModel, Sessions, fit_clicks
+from ltr_duel.data import Dataset
+from ltr_duel.experiment import Backend, StudyResults, make_plan, run_experiment
+from ltr_duel.interleaving import METHODS
+from ltr_duel.logs import simulate_log
+from ltr_duel.preferences import PreferenceMatrix, estimate_preferences
+from ltr_duel.preferences.estimate.settings import REDUCTIONS
+from ltr_duel.rankers import Rankings, feature_rankers
+from ltr_duel.simulation import FromMatrix, FromUtilities, Live, NormalScores, simulate
+
+TABLE = Path(__file__).with_name("golden.toml")
+SMALL = {"comparisons": 120, "top": 5, "seed": 3, "jobs": 1}  # of an estimate
+
+STUDY = """
+policies = ["rucb", "mdb"]
+horizon = [40, 200]
+repetitions = 2
+seed = 7
+
+[[matrices]]
+name = "three arms"
+p = [[0.5, 0.6, 0.7], [0.4, 0.5, 0.6], [0.3, 0.4, 0.5]]
+
+[[corpora]]
+synthetic = { queries = 4, documents = 6, features = 4, grades = 2 }
+comparisons = 40
+clicks = "perfect"
+answers = ["matrix", "live"]
+"""
+
+Made = dict[str, Any]  # arrays, and words, by what they are
+
+
+def digest_of_arrays(made: Made) -> str:
+    """Return the SHA-256 of arrays with their names, types and shapes; on any machine the same."""
+    digest = hashlib.sha256()
+    for name, value in made.items():
+        if not isinstance(value, bytes):
+            array = np.asarray(value)
+            array = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+            value = f"{array.dtype.kind}{array.dtype.itemsize} {array.shape} ".encode() + array.tobytes()
+        digest.update(f"{name} {len(value)} ".encode() + value)
+    return digest.hexdigest()
+
+
+def seven_arms() -> PreferenceMatrix:
+    """Return a matrix with a Condorcet winner in the middle, and two arms that are alike."""
+    worth = np.array([3, 0, 5, 6, 1, 1, 4])
+    return PreferenceMatrix(0.5 + (worth[:, None] - worth) / 16)
+
+
+def corpus(grades: int) -> Dataset:
+    """Return 6 queries with 10 documents, whose five features order them without ties, but for the last."""
+    document, query = np.tile(np.arange(10), 6), np.repeat(np.arange(6), 10)
+    columns = [(document * (2 * k + 3) + 5 * query * (k + 1)) % 13 for k in range(4)]
+    features = np.asfortranarray(np.stack([*columns, document % 3], axis=1).astype(np.float32))
+    relevance = ((document * document + query) % grades).astype(np.int16)
+    names = tuple("abcde")
+    ids = np.array([str(q) for q in range(6)])
+    return Dataset(features, relevance, np.arange(7) * 10, ids, None, "toy", grades, "0" * 64, names)
+
+
+@cache
+def rankings(grades: int = 3, ties: Any = "fixed_random") -> Rankings:
+    """Return the rankers that the features of the corpus are."""
+    return feature_rankers(corpus(grades), ties=ties, seed=1, jobs=1)
+
+
+def users() -> ClickModel:
+    """Return users with all that a table fitted to a log may have."""
+    return ClickModel(
+        "fitted", (0.0625, 0.5, 0.875), (0.125, 0.25, 0.75), p_leave=(0.0625, 0.125, 0.25), p_notice=(1.0, 0.75, 0.5)
+    )
+
+
+def runs(source: Any, *policies: str, horizon: int = 2000, repetitions: int = 2) -> Made:
+    """Return what is left of runs, and the digests that name them."""
+    results = simulate(
+        source, policies, horizon=horizon, repetitions=repetitions, seed=5, jobs=1, preferences=_measured_by(source)
+    )
+    return {f"{run.label} {run.key.repetition} {part}": value for run in results.runs for part, value in _parts(run)}
+
+
+def _measured_by(source: Any) -> PreferenceMatrix:
+    if isinstance(source, PreferenceMatrix):
+        return source
+    size = len(source.names)
+    return PreferenceMatrix(0.5 + (np.arange(size) - np.arange(size)[:, None]) / 16, source.names)
+
+
+def _parts(run: Any) -> Iterator[tuple[str, Any]]:
+    yield "key", run.key.digest.encode()
+    yield "decisions", np.int64(run.decisions)
+    for part in ("checkpoints", "pulls", "exposure", "recommended", "best", "worst"):
+        if getattr(run, part) is not None:
+            yield part, getattr(run, part)
+
+
+def estimate(of: Rankings, **given: Any) -> Made:
+    """Return the counts of an estimate."""
+    matrix = estimate_preferences(of, **SMALL | given)
+    return {"p": matrix.p, "error": matrix.standard_error, **matrix.tally._asdict()}
+
+
+def fitted(form: str) -> Made:
+    """Return the parameters of a click model after ten steps, to nine digits: logarithms differ in the last ones."""
+    place = np.arange(600)
+    item, click = place * place % 7 % 3, (place * place + place // 5) % 11 < 4 - place % 5 // 2
+    found = fit_clicks(
+        Sessions(np.arange(0, 601, 5), item, click, np.zeros(120, np.int64), 3, True), form, iterations=10
+    )
+    return {name: np.round(block.values, 9) for name, block in found.blocks.items()}
+
+
+def log(policy: str, **given: Any) -> Made:
+    """Return the impressions of simulated users, but for the clock: it is a number that is no whole one."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.parquet"
+        simulate_log(path, rankings(), policy=policy, top=5, horizon=200, seed=2, **given)
+        columns = pq.read_table(path).drop_columns("time").to_pydict()
+        return {name: json.dumps(column).encode() for name, column in columns.items()}
+
+
+def study() -> Made:
+    """Return the runs of an experiment with two problems, by the digests that name them."""
+    with tempfile.TemporaryDirectory() as folder:
+        spec = Path(folder) / "study.toml"
+        spec.write_text(STUDY, encoding="utf-8")
+        run_experiment(make_plan(spec, jobs=1), Path(folder) / "store", backend=Backend(jobs=1))
+        made = {}
+        for study, results in StudyResults(Path(folder) / "store"):
+            for run in sorted(results.runs, key=lambda run: run.key.digest):
+                made |= {f"{study.problem} {run.key.digest} {part}": value for part, value in _parts(run)}
+        return made
+
+
+def rows() -> dict[str, Callable[[], Made]]:
+    """Return what makes the numbers of each row."""
+    matrix, toy = seven_arms(), rankings()
+    sweeping = [policy.name for policy in POLICIES if policy.sweeps is not None]
+    pairs = [(method.name, outcome) for method in METHODS if method.pairs for outcome in method.outcomes]
+    slates = [method.name for method in METHODS if method.slates]
+    alone = {"antithetic": ("integrated", "antithetic")}
+    families = [(family.name, grades) for family in CLICK_MODELS for grades in family.tables]
+    return {
+        **{f"policy {name}": partial(runs, matrix, name) for name in POLICIES.names()},
+        **{f"policy {name} in sweeps": partial(runs, FromMatrix(matrix, in_sweeps=True), name) for name in sweeping},
+        **{f"method {name} {outcome}": partial(estimate, toy, method=name, outcome=outcome) for name, outcome in pairs},
+        **{f"method {name} of sets": partial(_sets, name) for name in slates},
+        **{
+            f"reduction {name}": partial(estimate, toy, variance_reduction=alone.get(name, (name,)))
+            for name in REDUCTIONS
+        },
+        "reduction all": partial(
+            estimate, toy, variance_reduction=("stratified", "integrated", "antithetic", "control"), comparisons=240
+        ),
+        "blocks": partial(estimate, feature_rankers(corpus(3), features=["a", "b"], jobs=1), comparisons=4100),
+        **{f"ties {ties}": partial(estimate, rankings(3, ties)) for ties in ("resample", "redraw_at_inference")},
+        **{f"clicks {name} {n}": partial(estimate, rankings(n), clicks=name) for name, n in families},
+        "clicks fitted": partial(estimate, toy, clicks=users()),
+        **{f"fit {form}": partial(fitted, form) for form in FORMS},
+        "live coins": partial(runs, Live(toy, "navigational", top=5), "rucb", "mdb", horizon=300),
+        "live halves": partial(
+            runs, Live(toy, users(), pairs="team_draft", ties="half", weights=range(1, 7), top=5), "mdb", horizon=300
+        ),
+        **{
+            f"utilities {link}": partial(runs, FromUtilities([0.75, 0.5, 0.25], link=link), "rucb", "mdb", horizon=300)
+            for link in ("linear", "logistic", "natural")
+        },
+        "utilities normal": partial(runs, NormalScores([1.0, 0.5, 0.0]), "rucb", "mdb", horizon=300),
+        "log of pairs": partial(log, "rucb"),
+        "log of sets": partial(log, "mdb", users=9),
+        "study": study,
+    }
+
+
+def _sets(method: str) -> Made:
+    return runs(Live(rankings(), slates=method, top=5), "mdb", horizon=200, repetitions=1)
+
+
+def kept() -> dict[str, str]:
+    """Return the digests in the table."""
+    return tomllib.loads(TABLE.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    TABLE.write_text(tomli_w.dumps({name: digest_of_arrays(make()) for name, make in rows().items()}), encoding="utf-8")

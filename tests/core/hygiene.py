@@ -128,9 +128,11 @@ def _templates(function: Any) -> list[Any]:
 
 def _is_ours(entry: Any) -> bool:
     """Whether an entry of a table has a key that belongs to ltr_duel."""
-    if isinstance(entry, tuple):  # (function, its type), or (lowering, function, types of its arguments)
+    if isinstance(entry, tuple):  # (function, its type), or (lowering, function or (class, method), types of arguments)
         entry = entry[0] if isinstance(entry[1], numba.types.Type) else entry[1]
-    key = getattr(entry, "key", entry)
+        entry = entry[0] if isinstance(entry, tuple) else entry
+    is_type = isinstance(entry, type) and issubclass(entry, numba.types.Type)
+    key = entry if is_type else getattr(entry, "key", entry)
     return str(getattr(key, "__module__", key)).partition(".")[0] == "ltr_duel"
 
 
@@ -151,6 +153,7 @@ class OtherThread(threading.Thread):
 
 if __name__ == "__main__":
     llvm_texts()  # loads the parts of numba that numba loads when it needs them
+    numba.njit(lambda a, b: min(a, b))(1, 2)  # as the page below does: numba keeps a function for each pair of types
     _EVERYTHING = gc.get_objects()
     _MODULES = [sys.modules[name] for name in sorted(sys.modules) if name.partition(".")[0] in ("numba", "llvmlite")]
     before, other = Tables(), OtherThread()

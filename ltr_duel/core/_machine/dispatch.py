@@ -7,9 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from numba.extending import overload
-
-from ltr_duel.core._machine.instructions import compiled_text
+from ltr_duel.core._machine.instructions import compiled_text, resolved_as
 from ltr_duel.core._machine.kernels import interpreted
 from ltr_duel.core._machine.options import INLINED, KERNEL
 
@@ -82,9 +80,7 @@ def _dispatched(stub: Callable[P, R], inline: str) -> Callable[P, R]:
     def resolve(*args: Any) -> Callable[..., Any]:
         return compiled_text(dispatch.find(getattr(args[0], "instance_class", None)))
 
-    resolve.__signature__ = inspect.signature(stub)  # type: ignore[attr-defined]  # functions have it
-    options = KERNEL if inline == "always" else INLINED
-    overload(call, jit_options=options, inline=inline, strict=False)(resolve)
+    resolved_as(resolve, call, jit_options=KERNEL if inline == "always" else INLINED, inline=inline)
     call.dispatch = dispatch  # type: ignore[attr-defined]  # where `implement` finds it
     return call
 

@@ -31,7 +31,7 @@ def in_place_of(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], 
         put = _PUT[function] = intrinsic(instructions)
         if function.__module__ != "builtins":
             names = ", ".join(inspect.signature(function).parameters)
-            resolve = eval(f"lambda {names}: lambda {names}: put({names})", {"put": put})
+            resolve = eval(f"lambda {names}: lambda {names}: _put({names})", {"_put": put})
             overload(function, jit_options=INLINED, strict=False)(resolve)
         return instructions
 
@@ -42,12 +42,20 @@ def compiled_as(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], 
     """Let compiled code run another text in place of a function: a decorator for that text."""
 
     def define(text: Callable[..., Any]) -> Callable[..., Any]:
-        names = ", ".join(inspect.signature(function).parameters)
-        resolve = eval(f"lambda {names}: text()", {"text": lambda: compiled_text(text)})
-        overload(function, jit_options=INLINED, strict=False)(resolve)
+        resolved_as(lambda *args: compiled_text(text), function, jit_options=INLINED)
         return text
 
     return define
+
+
+def resolved_as(resolve: Callable[..., Any], function: Callable[..., Any], **options: Any) -> None:
+    """Let numba call ``resolve``, with the types of the arguments, for the text that a function has in compiled code."""
+
+    def typed(*args: Any) -> Callable[..., Any]:
+        return resolve(*args)
+
+    typed.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # functions have it
+    overload(function, strict=False, **options)(typed)
 
 
 def compiled_text(

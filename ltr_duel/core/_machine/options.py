@@ -1,8 +1,7 @@
-"""Which options numba compiles kernels with, and how they were chosen.
+"""Which options numba compiles kernels with.
 
 Three options are documented. The others are not, and each is used only if the installed numba accepts it and shows its
-effect; without them kernels return the same values, later. ``LTR_DUEL_COMPILER`` chooses: ``fast`` (the default; it is
-``plain`` with a version of numba that was not tested), ``plain``, or ``documented`` (no undocumented option).
+effect. Without them kernels return the same values, later; ``LTR_DUEL_COMPILER=plain`` leaves them all out.
 """
 
 from __future__ import annotations
@@ -13,14 +12,13 @@ from typing import Any
 
 import numba
 
-MODES = ("fast", "plain", "documented")
-TESTED = ((0, 62), (0, 68))  # the lowest and the highest version of numba that ``fast`` was tested with
+from ltr_duel.core.errors import InputError
 
 # No kernel makes a NaN or depends on the sign of a zero; with that promise LLVM vectorises a maximum.
 _DOCUMENTED: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"nnan", "nsz"}}
 
 # Each with the value that is wanted, and how the compiler's flags show it.
-_UNDOCUMENTED: dict[str, tuple[Any, Callable[[Any], bool]]] = {
+_UNDOCUMENTED: dict[str, tuple[bool, Callable[[Any], bool]]] = {
     "_nrt": (False, lambda flags: not flags.nrt),  # no reference counts: small steps are several times faster
     "no_cfunc_wrapper": (True, lambda flags: bool(flags.no_cfunc_wrapper)),  # no kernel is handed to C
     "no_cpython_wrapper": (True, lambda flags: bool(flags.no_cpython_wrapper)),
@@ -28,44 +26,41 @@ _UNDOCUMENTED: dict[str, tuple[Any, Callable[[Any], bool]]] = {
 }
 
 
-def effective(name: str) -> bool:
+def is_effective(name: str) -> bool:
     """Whether the installed numba has an undocumented option, and the option does what its name says."""
     value, shows = _UNDOCUMENTED[name]
     try:
         from numba.core.compiler import Flags
         from numba.core.cpu import CPUTargetOptions
 
-        flags = CPUTargetOptions.parse_as_flags(Flags(), {"nopython": True, name: value})
-        return shows(flags) and not shows(CPUTargetOptions.parse_as_flags(Flags(), {"nopython": True}))
+        with_it, without = (CPUTargetOptions.parse_as_flags(Flags(), options) for options in ({name: value}, {}))
+        return shows(with_it) and not shows(without)
     except Exception:  # whatever a private interface raises, it is not the one that was tested
         return False
 
 
-def _mode() -> str:
-    wanted = os.environ.get("LTR_DUEL_COMPILER", "fast")
-    if wanted not in MODES:
-        raise ValueError(f"LTR_DUEL_COMPILER is {', '.join(MODES[:-1])} or {MODES[-1]}, not {wanted!r}")
-    tested = TESTED[0] <= tuple(map(int, numba.__version__.split(".")[:2])) <= TESTED[1]
-    return wanted if tested or wanted != "fast" else "plain"
+def _used() -> dict[str, bool]:
+    wanted = os.environ.get("LTR_DUEL_COMPILER", "")
+    if wanted not in ("", "plain"):
+        raise InputError(f"LTR_DUEL_COMPILER is 'plain' or not set, not '{wanted}'")
+    return {} if wanted else {name: value for name, (value, _) in _UNDOCUMENTED.items() if is_effective(name)}
 
 
-MODE = _mode()
-_USED = {name: value for name, (value, _) in _UNDOCUMENTED.items() if MODE != "documented" and effective(name)}
-
-_ROLES = ("no_cpython_wrapper", "forceinline")  # of some kernels only
-KERNEL = _DOCUMENTED | {name: value for name, value in _USED.items() if name not in _ROLES}
-CALLED = {name: value for name, value in _USED.items() if name == "no_cpython_wrapper"}  # by other kernels only
-INLINED = KERNEL | {name: value for name, value in _USED.items() if name == "forceinline"}
+_USED = _used()
+_CALLED, _INLINED = "no_cpython_wrapper", "forceinline"  # not for all kernels
+KERNEL = _DOCUMENTED | {name: value for name, value in _USED.items() if name not in (_CALLED, _INLINED)}
+CALLED = {name: value for name, value in _USED.items() if name == _CALLED}  # by other kernels only
+INLINED = KERNEL | {name: value for name, value in _USED.items() if name == _INLINED}
 
 
 def compiler() -> str:
-    """Return how kernels are compiled: the mode, and the undocumented options that are in use.
+    """Return how kernels are compiled: the version of numba, and the undocumented options that are in use.
 
     Examples
     --------
-    >>> compiler().split()[0] in ("fast", "plain", "documented", "interpreted")
+    >>> compiler().startswith("numba ") or compiler() == "interpreted"
     True
     """
     if numba.config.DISABLE_JIT:
         return "interpreted"
-    return f"{MODE} ({', '.join(sorted(_USED)) or 'documented options only'})"
+    return f"numba {numba.__version__}, {', '.join(sorted(_USED)) or 'plain'}"

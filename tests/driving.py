@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ltr_duel.core.jit import interpreted, kernel
+from ltr_duel.core import interpreted, kernel
 from ltr_duel.core.random import random_below
 from ltr_duel.interleaving.comparison import compare_pair, compare_slate
 

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ltr_duel.core._machine.generators import uniform
+from ltr_duel.core._machine.kernels import kernel
 from ltr_duel.core.arrays import IntVector
 from ltr_duel.core.errors import require_whole
-from ltr_duel.core._machine.kernels import kernel
-from ltr_duel.core._machine.generators import uniform
 
 
 class Streams(NamedTuple):

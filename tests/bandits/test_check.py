@@ -10,8 +10,8 @@ import pytest
 
 from ltr_duel.bandits.check import check_policy
 from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
+from ltr_duel.core import interpreted, kernel
 from ltr_duel.core.errors import InputError
-from ltr_duel.core.jit import interpreted, kernel
 from ltr_duel.core.random import random_below
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.simulation.run import simulate

@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from ltr_duel.bandits.posterior import draw_above
+from ltr_duel.core import interpreted, kernel
 from ltr_duel.core.draws import _draw_by_tangent, beta_above, beta_draw, binomial_draw, normal_draw
-from ltr_duel.core.jit import interpreted, kernel
 from ltr_duel.core.random import shuffle, stream
 
 N = 20_000

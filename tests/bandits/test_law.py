@@ -9,7 +9,7 @@ from scipy import stats
 from ltr_duel.bandits.check import play
 from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.bandits.state import arrays_in, with_arrays
-from ltr_duel.core.jit import interpreted
+from ltr_duel.core import interpreted
 from ltr_duel.core.random import stream
 from tests.bandits.matrices import bradley_terry
 from tests.bandits.test_choices import STATES, state_after

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.bandits.state import Registers, arrays_in, registers, with_arrays
-from ltr_duel.core.jit import interpreted, kernel
+from ltr_duel.core import interpreted, kernel
 
 
 class Now:

@@ -18,8 +18,8 @@ from ltr_duel.clicks.fit.forms import FORMS, layout_of
 from ltr_duel.clicks.fit.sessions import Sessions
 from ltr_duel.clicks.fit.walk import session_entries, work_for
 from ltr_duel.clicks.model import CLICK_MODELS, click_model
+from ltr_duel.core import interpreted
 from ltr_duel.core.errors import InputError
-from ltr_duel.core.jit import interpreted
 from ltr_duel.core.random import stream
 from tests.reference.fitted_clicks import Truth, attention_key, drawn, em, made_log, worlds
 

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ltr_duel.core import kernel
-from ltr_duel.core.coins import compare_words, tally_bits, write_words
+from ltr_duel.core._machine.coins import compare_words, tally_bits, write_words
 
 
 @kernel

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ltr_duel.core.jit import interpreted, kernel
+from ltr_duel.core import interpreted, kernel
 from ltr_duel.data.text.tokens import leading_digits
 
 

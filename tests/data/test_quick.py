@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ltr_duel.core.jit import interpreted, kernel
+from ltr_duel.core import interpreted, kernel
 from ltr_duel.data.text.tokens import usual_token
 
 USUAL = re.compile(r"(\d{1,7}):([+-]?(?:\d{1,7}(?:\.\d{0,7})?|\.\d{1,7})) ")

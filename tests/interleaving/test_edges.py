@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.clicks.model import ClickModel
-from ltr_duel.core.jit import interpreted
+from ltr_duel.core import interpreted
 from ltr_duel.core.random import stream
 from ltr_duel.interleaving import comparison
 from ltr_duel.interleaving.comparison import Comparer, compare_pair, compare_slate, shuffle_ties

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.clicks.model import ClickModel, click_model
-from ltr_duel.core.jit import interpreted
+from ltr_duel.core import interpreted
 from ltr_duel.interleaving.comparison import Comparer
 from ltr_duel.interleaving.method import credit_pair, credit_slate, draw_pair, draw_slate
 from ltr_duel.interleaving.methods import balanced, document_constraints, pairwise_preference, sosm, team_draft

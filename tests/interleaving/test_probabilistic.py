@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.clicks.model import ClickModel, click_model
-from ltr_duel.core.jit import interpreted
+from ltr_duel.core import interpreted
 from ltr_duel.core.random import stream
 from ltr_duel.interleaving.comparison import Comparer, credit_pair, draw_pair
 from ltr_duel.interleaving.methods.probabilistic import first_left, lead_of_two, trace_clicks

@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from ltr_duel.core.jit import interpreted
+from ltr_duel.core import interpreted
 from ltr_duel.interleaving.methods import probabilistic
 
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from ltr_duel.clicks.model import ClickModel, click_model
+from ltr_duel.core import interpreted
 from ltr_duel.core.errors import InputError
-from ltr_duel.core.jit import interpreted
 from ltr_duel.core.random import Streams, stream
 from ltr_duel.interleaving.comparison import Comparer
 from ltr_duel.interleaving.method import METHODS

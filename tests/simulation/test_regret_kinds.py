@@ -7,8 +7,8 @@ import pytest
 
 from ltr_duel.bandits.oracle import duel, multiduel
 from ltr_duel.bandits.policy import POLICIES, select, select_slate, update, update_slate
+from ltr_duel.core import interpreted
 from ltr_duel.core.errors import InputError
-from ltr_duel.core.jit import interpreted
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.regret import REGRETS, loss_per_arm, places

@@ -145,6 +145,6 @@ def _step(builder: Any, address: Any) -> Any:
     return builder.fmul(builder.uitofp(builder.lshr(word, _WIDE(11)), _DOUBLE), _DOUBLE(2.0**-53))
 
 
-@overload_method(BorrowedType, "random")
+@overload_method(BorrowedType, "random", strict=False)
 def _random(rng: Any) -> Any:
     return lambda rng: uniform(rng)

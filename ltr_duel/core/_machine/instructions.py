@@ -49,7 +49,7 @@ def compiled_as(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], 
 
 
 def resolved_as(resolve: Callable[..., Any], function: Callable[..., Any], **options: Any) -> None:
-    """Let numba call ``resolve``, with the types of the arguments, for the text that a function has in compiled code."""
+    """Let numba call ``resolve`` with the types of the arguments: it returns the text of a function in compiled code."""
 
     def typed(*args: Any) -> Callable[..., Any]:
         return resolve(*args)
@@ -110,5 +110,3 @@ def store(
 def _address(context: Any, builder: Any, signature: Any, args: Any, kind: ir.Type, array: int, at: Any) -> Any:
     data = cgutils.create_struct_proxy(signature.args[array])(context, builder, value=args[array]).data
     return builder.bitcast(builder.gep(data, [at]), kind.as_pointer())
-
-

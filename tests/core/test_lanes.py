@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ltr_duel.core import kernel
-from ltr_duel.core.simd import (
+from ltr_duel.core._machine.lanes import (
     AT_ONCE,
     LANES,
     SMALL_AT_ONCE,

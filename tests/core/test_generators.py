@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from llvmlite import binding
 
-from ltr_duel.core import kernel, pcg64, uniform
-from ltr_duel.core.pcg64 import is_laid_out_as_expected
+from ltr_duel.core import Streams, kernel, stream, uniform
+from ltr_duel.core._machine import generators
+from ltr_duel.core._machine.generators import IN_PLACE, borrowed, is_laid_out_as_expected
 
 
 @kernel
@@ -44,12 +45,39 @@ def test_another_layout_is_noticed() -> None:
     assert not is_laid_out_as_expected(other)
 
 
-def test_compiled_code_knows_the_function_of_pcg64_that_it_steps_itself(monkeypatch) -> None:
-    function = ctypes.cast(np.random.PCG64(5).ctypes.next_double, ctypes.c_void_p).value
-    assert function is not None
-    assert pcg64._next_double() == binding.address_of_symbol(pcg64._SYMBOL) == function
-    monkeypatch.setattr(pcg64, "is_laid_out_as_expected", lambda bits: False)
-    assert pcg64._next_double() not in (0, function)  # of no generator, so numpy is called
+def test_another_layout_is_left_to_numpy(monkeypatch) -> None:
+    rng = np.random.Generator(np.random.PCG64(5))
+    assert borrowed(rng).function == IN_PLACE
+    generators._function.cache_clear()
+    monkeypatch.setattr(generators, "is_laid_out_as_expected", lambda bits: False)
+    try:
+        function = ctypes.cast(rng.bit_generator.ctypes.next_double, ctypes.c_void_p).value
+        assert borrowed(rng).function == function != IN_PLACE
+        drawn = np.zeros(3)
+        draw(rng, drawn)
+        assert drawn.tolist() == np.random.Generator(np.random.PCG64(5)).random(3).tolist()
+    finally:
+        generators._function.cache_clear()
+
+
+@kernel
+def method(rng, streams):  # type: ignore[no-untyped-def]
+    return rng.random(), streams.policy.random(), uniform(streams.clicks)
+
+
+def test_generators_are_lent_whatever_the_parameters_are_called_and_within_a_tuple() -> None:
+    one, all_of_them = stream(1, "one"), Streams(*(stream(1, name) for name in Streams._fields))
+    expected = stream(1, "one").random(), stream(1, "policy").random(), stream(1, "clicks").random()
+    assert method(one, all_of_them) == expected
+
+
+def test_no_call_of_a_kernel_keeps_a_generator() -> None:
+    rng, drawn = stream(0, "kept"), np.zeros(1)
+    draw(rng, drawn)
+    before = sys.getrefcount(rng), sys.getrefcount(rng.bit_generator)
+    for _ in range(1000):
+        draw(rng, drawn)
+    assert (sys.getrefcount(rng), sys.getrefcount(rng.bit_generator)) == before
 
 
 def _numbers(bits: np.random.PCG64) -> bytes:

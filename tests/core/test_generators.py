@@ -48,7 +48,7 @@ def test_another_layout_is_noticed() -> None:
 def test_another_layout_is_left_to_numpy(monkeypatch) -> None:
     rng = np.random.Generator(np.random.PCG64(5))
     assert borrowed(rng).function == IN_PLACE
-    generators._function.cache_clear()
+    generators._in_place.cache_clear()
     monkeypatch.setattr(generators, "is_laid_out_as_expected", lambda bits: False)
     try:
         function = ctypes.cast(rng.bit_generator.ctypes.next_double, ctypes.c_void_p).value
@@ -57,7 +57,7 @@ def test_another_layout_is_left_to_numpy(monkeypatch) -> None:
         draw(rng, drawn)
         assert drawn.tolist() == np.random.Generator(np.random.PCG64(5)).random(3).tolist()
     finally:
-        generators._function.cache_clear()
+        generators._in_place.cache_clear()
 
 
 @kernel

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from ltr_duel.core._machine.instructions import compiled_text, resolved_as
-from ltr_duel.core._machine.kernels import interpreted
+from ltr_duel.core._machine.kernels import Kernel, interpreted
 from ltr_duel.core._machine.options import INLINED, KERNEL
 
 P = ParamSpec("P")
@@ -46,6 +46,8 @@ class Dispatch:
             # numba names compiled code by the names of classes, without their modules. Code from the disk cache could
             # then be mistaken for that of another class with the same name and the same types of fields.
             kind.__name__ = f"{kind.__module__}.{kind.__qualname__}"
+        else:
+            Kernel.outsiders = True
         self._table[kind] = text
 
     def find(self, kind: type | None) -> Callable[..., Any]:

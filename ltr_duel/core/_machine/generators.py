@@ -36,15 +36,14 @@ class Borrowed(NamedTuple):
 def borrowed(rng: np.random.Generator) -> Borrowed:
     """Return the addresses of a Generator, which must outlive their use."""
     bits = rng.bit_generator
-    kind = type(bits)
-    function = _function(kind) if kind.__module__.startswith("numpy.") else _address(bits)
+    function = _in_place() if type(bits) is np.random.PCG64 else _address(bits)
     return Borrowed(function, bits.ctypes.state_address)
 
 
 @functools.cache
-def _function(kind: type) -> int:
-    bits = kind(1)
-    return IN_PLACE if kind is np.random.PCG64 and is_laid_out_as_expected(bits) else _address(bits)
+def _in_place() -> int:
+    bits = np.random.PCG64(1)
+    return IN_PLACE if is_laid_out_as_expected(bits) else _address(bits)
 
 
 def _address(bits: Any) -> int:

@@ -13,7 +13,7 @@ import functools
 import inspect
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
@@ -31,8 +31,7 @@ from ltr_duel.core.sources import kernel_digest
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_NUMBERS = re.compile(r"int|float|bool|np\.\w+int\d+|\w*Vector|\w*Matrix|NDArray\[.*")  # annotations of parameters
-_GENERATORS = re.compile(r"(np\.random\.)?Generator|Streams")
+_FROM_HERE = re.compile(r"int|float|bool|np\.\w+int\d+|\w*(Vector|Matrix|Generator)|NDArray\[.*|Streams")  # annotations
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -132,6 +131,8 @@ class Kernel(Generic[P, R]):
     index of a cache that names its classes.
     """
 
+    outsiders = False  # whether a class from outside has an implementation of what kernels call
+
     def __init__(
         self,
         function: Callable[P, R],
@@ -143,32 +144,43 @@ class Kernel(Generic[P, R]):
         self.py_func = function
         self._modules, self._flags, self._parts = modules, flags, parts
         self._made: dict[tuple[bool, bool], Any] = {}
-        kinds = [str(function.__annotations__.get(name, "")) for name in inspect.signature(function).parameters]
-        self._unknown = [k for k, kind in enumerate(kinds) if not _NUMBERS.fullmatch(kind)]
-        self._open = not all(_NUMBERS.fullmatch(kind) or _GENERATORS.fullmatch(kind) for kind in kinds)
+        self._ready: Any = None  # numba's dispatcher, where it takes the arguments as they are
+        self._lending: tuple[int, ...] | None = None  # the arguments that hold Generators: known at the first call
+        self._alone = not all(module.startswith("ltr_duel.") for module in modules)
+        kinds = (str(function.__annotations__.get(name, "")) for name in inspect.signature(function).parameters)
+        self._open = not all(map(_FROM_HERE.fullmatch, kinds))  # whether it may be given types from outside
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        if self._ready is not None and not (kwargs or (self._open and Kernel.outsiders)):
+            return cast(R, self._ready(*args))
         given = self.given(*args, **kwargs)
-        if self._open and (self._from_outside or _has_outsiders(given)):
+        if self._open and (self._alone or _has_outsiders(given)):
             with _this_process_alone():
                 return cast(R, self.compiled()(*given))
+        if not (self._lending or self._alone):
+            self._ready = self.compiled()
         return cast(R, self.compiled()(*given))
 
     def __reduce__(self) -> str:
         return self.__qualname__  # pickled as a function is, by name
 
-    def given(self, *args: Any, **kwargs: Any) -> list[Any]:
+    def given(self, *args: Any, **kwargs: Any) -> Sequence[Any]:
         """Return the arguments as compiled code takes them: in order, Generators as addresses."""
-        given = list(inspect.signature(self.py_func).bind(*args, **kwargs).args if kwargs else args)
-        for k in self._unknown:
+        if kwargs:
+            args = inspect.signature(self.py_func).bind(*args, **kwargs).args
+        if self._lending is None:
+            self._lending = tuple(k for k, value in enumerate(args) if _lent(value) is not value)
+        if not self._lending:
+            return args
+        given = list(args)
+        for k in self._lending:
             given[k] = _lent(given[k])
         return given
 
     def compiled(self, *, for_python: bool = True) -> Any:
         """Return numba's dispatcher, which has an entrance from Python or serves other kernels."""
-        stored = not (self._from_outside or (self._open and getattr(_alone, "depth", 0)))
-        found = self._made.get((for_python, stored))
-        return found or self._make(for_python, stored)
+        stored = not (self._alone or (self._open and getattr(_alone, "depth", 0)))
+        return self._made.get((for_python, stored)) or self._make(for_python, stored)
 
     def return_type(self, *args: Any) -> Any:
         """Compile the function for arguments like these, and return numba's type of what it returns."""
@@ -187,10 +199,6 @@ class Kernel(Generic[P, R]):
             parts = {name: numba.njit(**KERNEL, inline="always")(compiled_text(f)) for name, f in self._parts.items()}
             text = compiled_text(self.py_func, folder, parts)
             return self._made.setdefault((for_python, stored), numba.njit(**options, cache=bool(folder))(text))
-
-    @property
-    def _from_outside(self) -> bool:
-        return not all(module.startswith("ltr_duel.") for module in self._modules)
 
 
 @typeof_impl.register(Kernel)

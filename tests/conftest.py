@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import gc
 import hashlib
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from filelock import FileLock
 from numba.core.dispatcher import Dispatcher
 
 from ltr_duel.core._machine import kernels
@@ -33,8 +33,9 @@ def one_process_compiles(compile_kernel):
         what = f"{self.py_func.__module__}.{self.py_func.__qualname__}{signature}{inner}"
         folder = HOME / "compiling"
         folder.mkdir(parents=True, exist_ok=True)
-        with (folder / hashlib.sha256(what.encode()).hexdigest()[:24]).open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # kernels call each other without cycles, so nobody waits for ever
+        with FileLock(
+            folder / hashlib.sha256(what.encode()).hexdigest()[:24]
+        ):  # kernels call each other without cycles
             collecting = gc.isenabled()
             gc.disable()  # a tenth of the time of compiling, and hardly anything would go
             try:

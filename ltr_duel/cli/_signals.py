@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import _thread
 import signal
 import sys
 import threading
@@ -32,7 +32,7 @@ def interrupts_heard() -> Iterator[None]:
 
     def swallowed(about: sys.UnraisableHookArgs) -> None:
         if isinstance(about.exc_value, KeyboardInterrupt):
-            again.append(threading.Timer(_AGAIN, os.kill, (os.getpid(), _heard[-1] if _heard else signal.SIGINT)))
+            again.append(threading.Timer(_AGAIN, _send, (_heard[-1] if _heard else signal.SIGINT,)))
             again[-1].start()
         else:
             hook(about)
@@ -63,3 +63,11 @@ def interrupted() -> tuple[int, str]:
 def _hear(number: int, frame: FrameType | None) -> None:
     _heard.append(number)
     raise KeyboardInterrupt
+
+
+def _send(number: int) -> None:
+    """Send a signal to the main thread."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+    else:  # Windows, where a signal sent by number ends the process at once
+        _thread.interrupt_main(signal.Signals(number))

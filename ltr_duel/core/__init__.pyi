@@ -99,10 +99,13 @@ from .files import replacing as replacing
 from .files import replacing_files as replacing_files
 from .files import replacing_folder as replacing_folder
 from .home import cache_home as cache_home
+from .host import process_identity as process_identity
+from .host import processor as processor
+from .host import still_runs as still_runs
+from .host import system as system
+from .host import total_memory as total_memory
 from .loopback import is_loopback as is_loopback
 from .machine import own_version as own_version
-from .machine import processor as processor
-from .machine import system as system
 from .machine import versions_of as versions_of
 from .memory import require_memory as require_memory
 from .multiple_tests import holm as holm

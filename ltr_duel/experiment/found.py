@@ -88,7 +88,12 @@ class Found:
         size = self._store.size(path)
         if size > end:
             with open(path, "rb", buffering=0) as file:
-                for one in find_records(lambda count, start: os.pread(file.fileno(), count, start), size, end):
+
+                def read(count: int, start: int) -> bytes:
+                    file.seek(start)
+                    return file.read(count)
+
+                for one in find_records(read, size, end):
                     if isinstance(one, Head):
                         self._add(one, name)
                         end = one.offset + one.size

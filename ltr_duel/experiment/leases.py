@@ -1,32 +1,34 @@
 """Leases on the runs of a store, so that several processes can share it.
 
 A driver is a live ``ltr-duel run``. Its file under ``drivers`` says where it runs, and is touched every few seconds. A
-claim is a symbolic link, named by the run, to the driver's id: creating it succeeds for one process and fails for all
-others. The claims of a dead driver are void; on the same machine its death is known at once, on others after a minute.
+claim is the same file (a hard link, or a copy) under the name of the run: making it succeeds for one process and fails
+for all others. The claims of a dead driver are void; on the same machine its death is known at once, on others after a
+minute.
 """
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import json
 import os
-import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from types import NoneType, TracebackType
 from typing import Any, Self
 
-from ltr_duel.core import InputError
-from ltr_duel.experiment.record import NUMBER, Fields, read_record
+import psutil
+from filelock import FileLock
+
+from ltr_duel.core import InputError, process_identity, still_runs
+from ltr_duel.experiment.record import NUMBER, Fields, parsed_record, read_record
 from ltr_duel.experiment.store import Store, StoreFullError
 
 _BEAT = 5.0
 _ABOUT: Fields = {
+    "id": str,
     "machine": str,
     "host": str,
     "pid": int,
@@ -50,11 +52,13 @@ class Driver:
 
     def __init__(self, store: Store, about: dict[str, Any]) -> None:
         self.store, self.id = store, uuid.uuid4().hex
+        self._file = store.place("drivers", self.id)
         self._about, self._stop, self._claiming = about, threading.Event(), threading.Lock()
 
     def __enter__(self) -> Self:
-        content = {**self._about, **process_identity(os.getpid()), "began": time.time()}
-        self.store.write(self.store.drivers / self.id, json.dumps(content).encode())
+        content = {**self._about, **process_identity(os.getpid()), "id": self.id, "began": time.time()}
+        self._content = json.dumps(content).encode()
+        self.store.write(self._file, self._content)
         threading.Thread(target=self._beat, daemon=True).start()
         self._sweep()
         return self
@@ -65,7 +69,7 @@ class Driver:
         for claim in self.store.claims.iterdir():
             if _owner(claim) == self.id:
                 claim.unlink(missing_ok=True)
-        (self.store.drivers / self.id).unlink(missing_ok=True)
+        self.store.remove(self._file)
 
     def claim(self, digest: str) -> bool:
         """Claim a run; False if a live driver holds a claim on it, or this one has ended.
@@ -76,21 +80,27 @@ class Driver:
             return not self._stop.is_set() and self._claim(digest)
 
     def _claim(self, digest: str) -> bool:
+        path = self.store.place("claims", digest)
         try:
-            os.symlink(self.id, self.store.place("claims", digest))
+            os.link(self._file, path)
             return True
-        except FileExistsError:
-            pass
-        except OSError as error:
-            raise StoreFullError(self.store.folder) from error
-        path = self.store.claims / digest
+        except OSError:
+            pass  # claimed; or the file system has no hard links, or allows this file no more of them
         if live_driver(self.store, _owner(path)):
             return False
-        with locked(self.store):
-            if live_driver(self.store, _owner(path)):
+        with locked(self.store):  # so a claim that is still being written is not mistaken for a void one
+            owner = _owner(path)
+            if live_driver(self.store, owner):
                 return False
-            path.unlink(missing_ok=True)
-            path.symlink_to(self.id)
+            try:
+                if owner is not None and _owner(path) == owner:  # a claim made since has another owner
+                    self.store.remove(path)
+                with open(path, "xb") as file:
+                    file.write(self._content)
+            except FileExistsError:
+                return False
+            except OSError as error:
+                raise StoreFullError(self.store.folder) from error
         return True
 
     def release(self, digest: str) -> None:
@@ -100,7 +110,7 @@ class Driver:
     def _beat(self) -> None:
         while not self._stop.wait(_BEAT):
             with suppress(OSError):
-                os.utime(self.store.drivers / self.id)
+                os.utime(self._file)
 
     def _sweep(self) -> None:
         """Remove what dead drivers left behind: their files, and what they were writing."""
@@ -108,11 +118,14 @@ class Driver:
             for path in self.store.drivers.iterdir():
                 if not live_driver(self.store, path.name):
                     path.unlink(missing_ok=True)
-            hour_ago = time.time() - 3600
+            for path in self.store.claims.iterdir():
+                if path.is_symlink():  # as earlier versions claimed
+                    path.unlink(missing_ok=True)
+            hour_ago, running = time.time() - 3600, set(map(str, psutil.pids()))
             for path in self.store.tmp.iterdir():
                 pid = path.name.partition("-")[0]
                 with suppress(FileNotFoundError):  # another driver has finished writing it
-                    if path.stat().st_mtime < hour_ago or not Path("/proc", pid).exists():
+                    if path.stat().st_mtime < hour_ago or pid not in running:
                         path.unlink()
 
 
@@ -125,10 +138,8 @@ def live_driver(store: Store, driver: str | None) -> dict[str, Any] | None:
         about, beat = read_record(path, "a driver", _ABOUT), path.stat().st_mtime
     except (OSError, InputError):
         return None
-    mine = process_identity(about["pid"])
-    if about["machine"] == mine["machine"]:
-        return about if about["start"] == mine["start"] and mine["start"] is not None else None
-    return about if time.time() - beat < SILENT else None
+    runs = still_runs(about)
+    return about if (time.time() - beat < SILENT if runs is None else runs) else None
 
 
 def live_drivers(store: Store) -> list[dict[str, Any]]:
@@ -143,48 +154,20 @@ def claimed(store: Store) -> set[str]:
     return {name for name in _names(store.claims) if alive(_owner(store.claims / name))}
 
 
-def process_identity(pid: int) -> dict[str, Any]:
-    """Return what identifies a process: the machine, the number, and when it started (None if it has ended)."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        space = str(Path("/proc/self/ns/pid").readlink())
-        machine = f"{socket.gethostname()} {boot} {space}"
-    except OSError:
-        machine = f"{socket.gethostname()} {uuid.getnode()}"
-    return {"machine": machine, "host": socket.gethostname(), "pid": pid, "start": _start(pid)}
-
-
-def _start(pid: int) -> str | None:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    except OSError:
-        if Path("/proc/self/stat").exists():
-            return None
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return None
-        except PermissionError:
-            pass
-        return "unknown"
-    fields = stat.rpartition(")")[2].split()
-    return None if fields[0] == "Z" else fields[19]
-
-
 def _names(folder: Path) -> list[str]:
     return sorted(os.listdir(folder)) if folder.is_dir() else []
 
 
-def _owner(claim: Path) -> str | None:
+def _owner(claim: str | Path) -> str | None:
+    """Return the id of the driver that made a claim; nothing if it is damaged, None if there is none."""
     try:
-        return str(claim.readlink())
-    except OSError:
+        return str(parsed_record(Path(claim).read_bytes(), _ABOUT)["id"])
+    except FileNotFoundError:
         return None
+    except (OSError, InputError):
+        return ""
 
 
-@contextmanager
-def locked(store: Store) -> Iterator[None]:
-    """Hold the store's lock; the system releases it when the process dies."""
-    with (store.folder / "drivers.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+def locked(store: Store) -> FileLock:
+    """Return the store's lock, to be held by ``with``; the system releases it when the process dies."""
+    return FileLock(store.folder / "drivers.lock")

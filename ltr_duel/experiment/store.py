@@ -15,10 +15,12 @@ experiment names files by text (`Store.place`): some versions of Python keep the
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -143,18 +145,14 @@ class Store:
         The file is closed again each time, so that on a network file system other machines see it. Raises what
         `writing` does.
         """
-        with self._said(path := self.place("runs", segment)):
-            file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        with self._said(path := self.place("runs", segment)), open(path, "ab", buffering=0) as file:
+            before, left = file.seek(0, os.SEEK_END), memoryview(data)
             try:
-                before, left = os.fstat(file).st_size, memoryview(data)
-                try:
-                    while left:
-                        left = left[os.write(file, left) :]
-                except OSError:
-                    os.ftruncate(file, before)
-                    raise
-            finally:
-                os.close(file)
+                while left:
+                    left = left[file.write(left) :]
+            except OSError:
+                file.truncate(before)
+                raise
 
     def scan(self) -> Found:
         """Find all records under ``runs`` by their heads; their bodies are not looked at.
@@ -184,20 +182,15 @@ class Store:
         InputError
             If a file cannot be read.
         """
-        name, file = "", -1
+        name = ""
         try:
-            for place in places:
-                if place.segment != name:
-                    if file >= 0:
-                        os.close(file)
-                    name, file = place.segment, -1
-                    file = os.open(self.place("runs", name), os.O_RDONLY)
-                yield os.pread(file, place.size, place.offset)
+            for name, together in itertools.groupby(places, key=attrgetter("segment")):
+                with open(self.place("runs", name), "rb", buffering=0) as file:
+                    for place in together:
+                        file.seek(place.offset)
+                        yield file.read(place.size)
         except OSError as error:
             raise InputError(f"{self.runs / name}: cannot be read: {error.strerror}") from None
-        finally:
-            if file >= 0:
-                os.close(file)
 
     def files(self, folder: Path) -> list[Path]:
         """Return the files of a folder that are named by a digest, sorted; other files are not of this store."""

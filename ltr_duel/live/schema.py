@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,11 +53,12 @@ def make_store(path: Path, about: dict[str, Any]) -> None:
             raise InputError(f"{path}: cannot be written: {error}") from None
         finally:
             connection.close()
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)  # or a power cut might take the whole file back
-    finally:
-        os.close(folder)
+    with suppress(PermissionError):  # of Windows, which opens no folders
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)  # or a power cut might take the whole file back
+        finally:
+            os.close(folder)
 
 
 @contextmanager
@@ -99,7 +100,8 @@ def connected(path: Path, *, writes: bool) -> sqlite3.Connection:
                 if not writes:
                     raise InputError(f"{path}: is of an earlier version; open it once with 'ltr-duel serve'")
                 _migrate(connection, version)
-            connection.execute("PRAGMA synchronous = FULL")
+            for pragma in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
+                connection.execute(f"PRAGMA {pragma}")  # the last two matter on macOS, whose fsync leaves disks' caches
             connection.execute("PRAGMA cache_size = -16000")
             connection.execute("SELECT count(*) FROM about").fetchone()
         except BaseException:

@@ -1,15 +1,18 @@
-"""What is free is read from what the system says; more is refused in a sentence, before it is taken."""
+"""What is free is read from the system; a larger request is refused in a sentence, before anything is allocated."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-import ltr_duel.core.memory as memory
+import ltr_duel.core.host as host
 from ltr_duel.bandits import POLICIES, LivePolicy, Run
 from ltr_duel.bandits.room import run_bytes
 from ltr_duel.bandits.state import arrays_in
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, require_memory
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.preferences.synthetic import equal_gaps, from_utilities
 from ltr_duel.simulation import FromMatrix, simulate
@@ -19,23 +22,24 @@ GIGA = 10**9
 
 
 def free(monkeypatch, size):
-    monkeypatch.setattr(memory, "free_memory", lambda: size)
+    monkeypatch.setattr(host, "free_memory", lambda: size)
 
 
-def system(folder, monkeypatch, groups, files):
-    (folder / "cgroup").write_text(groups)
-    (folder / "meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:    4000 kB\n")
+def machine(folder, monkeypatch, groups, files):
+    (folder / "self").mkdir(parents=True)
+    (folder / "self" / "cgroup").write_text(groups)
     for name, text in files.items():
         (folder / "groups" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "groups" / name).write_text(text)
-    for name, place in {"PROCESS": "cgroup", "GROUPS": "groups", "SYSTEM": "meminfo"}.items():
-        monkeypatch.setattr(memory, name, folder / place)
-    return memory.free_memory()
+    monkeypatch.setattr(host, "PROC", folder)
+    monkeypatch.setattr(host, "GROUPS", folder / "groups")
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(total=9000, available=4000))
+    return host.free_memory(), host.total_memory()
 
 
 def test_without_control_groups_the_machine_decides(tmp_path, monkeypatch):
-    assert system(tmp_path, monkeypatch, "0::/\n", {}) == 4000 * 1024
-    assert system(tmp_path, monkeypatch, "0::/mine\n", {"mine/memory.max": "max\n"}) == 4000 * 1024
+    assert machine(tmp_path / "one", monkeypatch, "0::/\n", {}) == (4000, 9000)
+    assert machine(tmp_path / "two", monkeypatch, "0::/mine\n", {"mine/memory.max": "max\n"}) == (4000, 9000)
 
 
 @pytest.mark.parametrize("old", [False, True])
@@ -48,17 +52,20 @@ def test_the_tightest_control_group_counts_and_cached_files_give_way(tmp_path, m
         f"{top}slice/mine/{limit}": "9000\n", f"{top}slice/mine/{used}": "1\n", f"{top}slice/mine/memory.stat": "a 1\n",
     }  # fmt: skip
     groups = "7:cpu,memory:/slice/mine\n1:cpuset:/\n" if old else "0::/slice/mine\n"
-    assert system(tmp_path, monkeypatch, groups, files) == 2500
+    assert machine(tmp_path, monkeypatch, groups, files) == (3000 - (1000 - 500), 3000)
 
 
 def test_where_nothing_is_known_nothing_is_refused(monkeypatch):
-    free(monkeypatch, None)
-    memory.require_memory("a lot", 10**30)
-    assert memory.free_memory() is None
+    def refused():
+        raise PermissionError
+
+    monkeypatch.setattr("psutil.virtual_memory", refused)
+    monkeypatch.setattr(host, "PROC", Path("nowhere"))
+    require_memory("a lot", 10**18)
 
 
-def test_this_system_says_what_is_free():
-    assert memory.free_memory() > 2**20
+def test_this_system_reports_what_is_free():
+    assert 2**20 < host.free_memory() < host.total_memory() < 2**60
 
 
 @pytest.mark.parametrize("name", POLICIES.names())

@@ -22,6 +22,7 @@ from ltr_duel.data.store import cache
 from ltr_duel.data.store.convert import convert
 from ltr_duel.data.store.converted import open_converted
 from ltr_duel.data.synthetic import make_corpus
+from ltr_duel.data.text.feature_buffers import FileBuffer
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.reading import Naming
 from ltr_duel.data.text.write import write_svmlight
@@ -146,7 +147,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, own_home: Path, monkeypatch:
         raise OSError(28, "No space left on device")
 
     file = text_file(tmp_path)
-    monkeypatch.setattr(os, "pwrite", full)
+    monkeypatch.setattr(FileBuffer, "_write", full)
     with pytest.raises(InputError, match="No space left on device"):
         convert(file)
     assert list((own_home / "corpora").glob("*")) == []

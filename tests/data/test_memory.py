@@ -17,7 +17,8 @@ ROWS, COLUMNS = 40_000, 700  # 112 MB of numbers from 1 MB of text
 
 SCRIPT = """
 import sys
-from ltr_duel.data.store.convert import _resident_bytes, convert
+import psutil
+from ltr_duel.data.store.convert import convert
 from ltr_duel.data.text.options import ReadOptions
 
 def peak():
@@ -26,7 +27,7 @@ def peak():
 small, large, fill = sys.argv[1:]
 convert(small, ReadOptions(fill=fill))  # compile, load libraries
 open("/proc/self/clear_refs", "w").write("5")  # the peak so far does not count
-cap = _resident_bytes() + 40 * 2**20
+cap = psutil.Process().memory_info().rss + 40 * 2**20
 print(cap, convert(large, ReadOptions(fill=fill), memory=cap, jobs=2), peak(), sep="\\n")
 """
 

@@ -8,9 +8,9 @@ import shutil
 
 import pytest
 
+from ltr_duel.core import process_identity
 from ltr_duel.experiment.backends.backend import Backend
 from ltr_duel.experiment.joining import MANY, join, join_if_many
-from ltr_duel.experiment.leases import process_identity
 from ltr_duel.experiment.plan import Shard
 from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import run_experiment
@@ -68,7 +68,7 @@ def test_a_damaged_run_stays_damaged_and_is_not_lost(store):
 
 def test_the_file_of_a_living_process_is_left_alone(store):
     name = sorted(files(store))[0]
-    about = process_identity(os.getpid()) | {"jobs": 1, "backend": "threads", "began": 0}
+    about = process_identity(os.getpid()) | {"id": "one", "jobs": 1, "backend": "threads", "began": 0}
     (store.drivers / name.removesuffix(".runs")).write_text(json.dumps(about))
     join(store, files(store))
     assert name in files(store) and len(files(store)) == 2

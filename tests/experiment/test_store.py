@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import errno
+import io
+import itertools
 import json
 import os
 import tracemalloc
 import zlib
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
+from itertools import chain
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +24,7 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.experiment.about import Writer
 from ltr_duel.experiment.backends.backend import Backend
 from ltr_duel.experiment.examine import wrong_with_runs
+from ltr_duel.experiment.leases import Driver, claimed, live_driver
 from ltr_duel.experiment.merge import merge_stores
 from ltr_duel.experiment.plan_file import read_plan, write_plan
 from ltr_duel.experiment.problem import open_problem
@@ -33,6 +39,8 @@ from ltr_duel.experiment.verify import verify_store
 from tests.experiment.conftest import damage, matrix_spec, plan_of, results_of, runs_in, stored_runs
 
 ONE = Backend(jobs=1)
+ABOUT = {"jobs": 1, "backend": "threads"}
+FAR = {"id": "far", "machine": "elsewhere", "host": "x", "pid": 1, "start": "1", "began": 0} | ABOUT
 
 
 @pytest.fixture
@@ -215,11 +223,11 @@ def test_a_merge_refuses_two_results_of_one_run_that_differ(store, plan, tmp_pat
 
 def test_what_writers_that_died_have_left_is_swept_up(store, plan):
     (store.folder / "tmp" / "999999999-abc").write_bytes(b"half a run")
-    (store.folder / "drivers" / "dead").write_text(json.dumps({"machine": "elsewhere", "pid": 1, "start": "1"}))
+    (store.folder / "drivers" / "dead").write_text(json.dumps(FAR))
     os.utime(store.folder / "drivers" / "dead", (1, 1))
     path, digest = segment(store), runs_in(store.folder)[-1]
     path.write_bytes(path.read_bytes()[:-1])
-    (store.folder / "claims" / digest).symlink_to("dead")
+    os.link(store.folder / "drivers" / "dead", store.folder / "claims" / digest)
     assert read_status(store.folder).running == 0
     assert run_experiment(plan, store.folder, backend=ONE).done == 1
     assert not any((store.folder / "tmp").iterdir()) and not any((store.folder / "drivers").iterdir())
@@ -227,16 +235,47 @@ def test_what_writers_that_died_have_left_is_swept_up(store, plan):
 
 
 def test_a_driver_on_another_machine_is_believed_while_its_heart_beats(store, plan):
-    from ltr_duel.experiment.leases import Driver, live_driver
-
-    about = {"machine": "elsewhere", "host": "x", "pid": 1, "start": "1", "jobs": 1, "backend": "threads", "began": 0}
-    (store.folder / "drivers" / "far").write_text(json.dumps(about))
+    (store.folder / "drivers" / "far").write_text(json.dumps(FAR))
     digest = "0" * 64
-    (store.folder / "claims" / digest).symlink_to("far")
+    os.link(store.folder / "drivers" / "far", store.folder / "claims" / digest)
     assert live_driver(store, "far")
-    with Driver(store, {"jobs": 1, "backend": "threads"}) as driver:
+    with Driver(store, ABOUT) as driver:
         assert not driver.claim(digest)
         assert driver.claim("1" * 64) and not driver.claim("1" * 64)
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_claim_can_be_made_once_and_again_when_it_is_void_with_hard_links_and_without(store, monkeypatch, links):
+    if not links:
+        monkeypatch.setattr(os, "link", refuse_links)
+    (store.folder / "claims" / ("2" * 64)).write_bytes(b"")  # of a driver that died before it was written
+    with suppress(OSError):
+        (store.folder / "claims" / ("3" * 64)).symlink_to("one")  # of an earlier version
+    with Driver(store, ABOUT) as one, Driver(store, ABOUT) as two:
+        assert one.claim("1" * 64) and not one.claim("1" * 64) and not two.claim("1" * 64)
+        assert two.claim("2" * 64) and not one.claim("2" * 64) and two.claim("3" * 64)
+        assert claimed(store) == {"1" * 64, "2" * 64, "3" * 64}
+        one.release("1" * 64)
+        assert two.claim("1" * 64)
+    assert not any((store.folder / "claims").iterdir()) and not any((store.folder / "drivers").iterdir())
+
+
+def refuse_links(*_):
+    raise OSError(errno.EMLINK, "too many links")
+
+
+def test_many_drivers_never_hold_one_claim_together(store, monkeypatch):
+    """Half of their claims are links, half are copies, as where a file system allows few links to a file."""
+    link, turns = os.link, itertools.count()
+    monkeypatch.setattr(os, "link", lambda *paths: (refuse_links if next(turns) % 2 else link)(*paths))
+    digests = [f"{number:064x}" for number in range(60)]
+
+    def work(driver):
+        return [digest for digest in digests if driver.claim(digest)]
+
+    with ExitStack() as drivers, ThreadPool(4) as pool:
+        made = pool.map(work, [drivers.enter_context(Driver(store, ABOUT)) for _ in range(4)])
+    assert sorted(chain.from_iterable(made)) == digests
 
 
 def test_a_driver_knows_a_planned_run_by_a_few_bytes(spec_file, tmp_path):
@@ -295,15 +334,15 @@ def test_reading_a_store_unpickles_nothing(store, monkeypatch):
 
 
 def test_what_cannot_be_appended_to_the_end_is_taken_back(store, monkeypatch):
-    path, write = segment(store), os.write
+    class Full(io.FileIO):
+        def write(self, data):
+            if len(data) > 30:
+                return super().write(data[:30])
+            raise OSError(errno.ENOSPC, "full")
+
+    path = segment(store)
     before = path.read_bytes()
-
-    def fill(file, data):
-        if len(data) > 30:
-            return write(file, data[:30])
-        raise OSError(errno.ENOSPC, "full")
-
-    monkeypatch.setattr(os, "write", fill)
+    monkeypatch.setattr("ltr_duel.experiment.store.open", lambda *args, **kw: Full(*args), raising=False)
     with pytest.raises(StoreFullError, match="no space left"):
         store.append(path.name, b"x" * 50)
     assert path.read_bytes() == before

@@ -32,6 +32,8 @@ def test_every_transaction_waits_for_the_disk(tmp_path):
         db = experiment._store._db
         assert db.execute("PRAGMA synchronous").fetchone() == (2,)
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert db.execute("PRAGMA fullfsync").fetchone() == (1,)  # macOS syncs no further than the disk's cache without
+        assert db.execute("PRAGMA checkpoint_fullfsync").fetchone() == (1,)
 
 
 def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path):

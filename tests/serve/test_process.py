@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import urllib.request
 from contextlib import contextmanager, suppress
 
 import numpy as np
+import psutil
 import pytest
 
 from ltr_duel import serve
@@ -124,11 +124,13 @@ def test_a_full_disk_is_refused_and_nothing_acknowledged_is_lost(tmp_path, monke
     monkeypatch.setattr("ltr_duel.replay.replaying._TRIES", 1)
     (tmp_path / "live.toml").write_text(CONFIG)
     with process(tmp_path, ends_with=128 + signal.SIGTERM) as (url, running):
-        before = resource.prlimit(running.pid, resource.RLIMIT_FSIZE, (2_000_000, resource.RLIM_INFINITY))
+        limited, limit = psutil.Process(running.pid), psutil.RLIMIT_FSIZE
+        before = limited.rlimit(limit)
+        limited.rlimit(limit, (2_000_000, psutil.RLIM_INFINITY))
         acknowledged = counted(url, 10**6, 4)  # until it is refused
         with pytest.raises(InputError, match="503"):
             replay(users(3), url, steps=1)
-        resource.prlimit(running.pid, resource.RLIMIT_FSIZE, before)
+        limited.rlimit(limit, before)
         monkeypatch.setattr("ltr_duel.replay.replaying._TRIES", 8)
         assert replay(users(4), url, steps=20).pages == 20
         state = state_of(url)

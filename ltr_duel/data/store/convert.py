@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import resource
 from collections.abc import Sequence
 from pathlib import Path
+
+import psutil
 
 from ltr_duel.core import InputError, as_path, checked_jobs, progress_bar, replacing_folder
 from ltr_duel.data.store.cache import corpus_folder, known_digest, remember_digest
@@ -155,17 +156,9 @@ def _chunk_bytes(workers: int, memory: int | None) -> int:
     """Return how much text to take at a time, so that text and numbers of all chunks on the way fit."""
     if memory is None:
         return chunks.CHUNK_BYTES
-    used = _resident_bytes()
+    used = psutil.Process().memory_info().rss
     room = memory - used
     if room < _LEAST_BUFFERS:
         least = (used + _LEAST_BUFFERS) // 2**20 + 1
         raise InputError(f"--memory {memory / 2**20:.0f} MB is too little; the least that works here is {least} MB")
     return int(min(chunks.CHUNK_BYTES, room / (6 * (workers + 3))))
-
-
-def _resident_bytes() -> int:
-    """Return how much memory the process has now; where the system does not say, the most it ever had."""
-    status = Path("/proc/self/statm")
-    if status.is_file():
-        return int(status.read_text().split()[1]) * resource.getpagesize()
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

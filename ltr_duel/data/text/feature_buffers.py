@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import mmap
-import os
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, kernel
+from ltr_duel.core import InputError, kernel, total_memory
 from ltr_duel.data.text.chunks import gigabytes
 
 Copy = Callable[[], None]
@@ -63,7 +63,7 @@ class MemoryBuffer:
     text_bytes : int
         About how much text will come.
     most : int, optional
-        Bytes that the matrix may have; by default three quarters of the memory of the machine.
+        Bytes that the matrix may have; by default three quarters of `total_memory`.
     """
 
     _LOOK_AT = 2**20  # bytes of text before the estimate
@@ -72,7 +72,7 @@ class MemoryBuffer:
 
     def __init__(self, text_bytes: int, most: int | None = None) -> None:
         self._expected = text_bytes
-        self._most = _memory() * 3 // 4 if most is None else most
+        self._most = total_memory() * 3 // 4 if most is None else most
         self._seen = 0
         self._rows = 0
         self._waiting: list[tuple[NDArray[np.float32], int]] = []  # blocks without a place yet, and their first rows
@@ -152,7 +152,7 @@ class FileBuffer:
         self._path = path
         self._rows = rows
         self._written = 0
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
+        self._file, self._writing = path.open("wb", buffering=0), threading.Lock()
 
     def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
         """Give the rows their place in the file; the part of each column is contiguous."""
@@ -163,8 +163,9 @@ class FileBuffer:
         def copy() -> None:
             columns = np.empty(block.shape[::-1], dtype=np.float32)
             transpose(block, columns, 0)
-            for number, column in enumerate(columns):
-                _write_all(self._file, column.data.cast("B"), self._HEADER + 4 * (number * self._rows + first))
+            with self._writing:  # systems let one thread at a time write to a file anyway
+                for number, column in enumerate(columns):
+                    self._write(column.data.cast("B"), self._HEADER + 4 * (number * self._rows + first))
 
         return copy
 
@@ -174,16 +175,19 @@ class FileBuffer:
         header = io.BytesIO()
         layout = {"descr": "<f4", "fortran_order": True, "shape": (int(self._rows), int(columns))}
         np.lib.format.write_array_header_1_0(header, layout)
-        os.ftruncate(self._file, self._HEADER + 4 * columns * self._rows)
-        _write_all(self._file, header.getbuffer(), 0)
+        self._file.truncate(self._HEADER + 4 * columns * self._rows)
+        self._write(header.getbuffer(), 0)
         self.close()
         return np.asarray(np.load(self._path, mmap_mode="r+", allow_pickle=False))
 
     def close(self) -> None:
         """Close the file."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        self._file.close()
+
+    def _write(self, data: memoryview, offset: int) -> None:
+        self._file.seek(offset)
+        while data:
+            data = data[self._file.write(data) :]
 
 
 @kernel
@@ -212,15 +216,3 @@ def release_pages(array: NDArray[np.float32]) -> None:
         base = base.base
     if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         base.madvise(mmap.MADV_DONTNEED)
-
-
-def _memory() -> int:
-    """Return the bytes of memory of this machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def _write_all(file: int, data: memoryview, offset: int) -> None:
-    while data:
-        written = os.pwrite(file, data, offset)
-        data = data[written:]
-        offset += written

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import queue
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import joblib
+import psutil
 
 from ltr_duel.core import InputError, abandon, checked_jobs, require_one_of
 from ltr_duel.experiment.backends.dask import SchedulerGoneError, connected, joblib_backend, lost_since
@@ -162,5 +161,5 @@ def _kill_processes() -> None:
         workers = list(executor._processes.values())
         executor.shutdown(wait=False, kill_workers=True)
         for worker in workers:  # the executor would kill them in a thread that may not live to do it
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(worker.pid, signal.SIGKILL)
+            with contextlib.suppress(psutil.NoSuchProcess):
+                psutil.Process(worker.pid).kill()

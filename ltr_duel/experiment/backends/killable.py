@@ -1,23 +1,25 @@
 """Runs that may hang: in a process of their own, which is killed when the time is up.
 
 Each worker thread keeps one such process and uses it for task after task; a new one is started after a kill. It is
-``python -m ltr_duel.experiment.backends.killable FD``, with one end of a pipe as the file descriptor FD. (Processes and
-pools of multiprocessing would run the user's script again, and cannot be started by a worker of dask.)
+``python -m ltr_duel.experiment.backends.killable``, which reads tasks from its standard input and writes answers to its
+standard output, pickled. (Processes and pools of multiprocessing would run the user's script again, and cannot be
+started by a worker of dask.)
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import os
+import pickle
 import queue
 import subprocess
 import sys
 import threading
 import time
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection
-from typing import Any
+from collections.abc import Callable
+from typing import IO, Any
 
 from ltr_duel.core import InputError
 from ltr_duel.experiment.plan import Task
@@ -40,22 +42,23 @@ class KillableWorker:
     """A process that runs one task after the other."""
 
     def __init__(self) -> None:
-        self._pipe, theirs = Pipe()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "ltr_duel.experiment.backends.killable", str(theirs.fileno())],
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=2,  # what a policy prints is no output of the command
+            [sys.executable, "-m", "ltr_duel.experiment.backends.killable"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             process_group=0,  # Ctrl-C is for the driver
         )
-        theirs.close()
+        assert self.process.stdin and self.process.stdout
+        self._tasks, self._answers = self.process.stdin, queue.SimpleQueue[Any]()
+        ended = functools.partial(self._answers.put, EOFError())
+        threading.Thread(target=_receive, args=(self.process.stdout, self._answers.put, ended), daemon=True).start()
         atexit.register(self.close)
 
     def run(self, task: Task, limit: float) -> Outcome:
         """Run one task."""
         began = time.perf_counter()
         try:
-            self._pipe.send(task)
+            _send(task, self._tasks)
             refused = self._answer(_START)
             if refused:
                 raise InputError(refused)
@@ -74,26 +77,40 @@ class KillableWorker:
         """Kill the process."""
         self.process.kill()
         self.process.wait()
-        self._pipe.close()
+        with contextlib.suppress(OSError):  # what the process did not read is lost
+            self._tasks.close()
         atexit.unregister(self.close)
 
     def _answer(self, seconds: float) -> Any:
-        if not self._pipe.poll(seconds):
-            raise TimeoutError
-        return self._pipe.recv()
+        try:
+            answer = self._answers.get(timeout=seconds)
+        except queue.Empty:
+            raise TimeoutError from None
+        if isinstance(answer, EOFError):
+            raise answer
+        return answer
+
+
+def _send(what: Any, pipe: IO[bytes]) -> None:
+    pickle.dump(what, pipe)
+    pipe.flush()
+
+
+def _receive(pipe: IO[bytes], take: Callable[[Any], object], ended: Callable[[], object]) -> None:
+    """Take what comes through a pipe, until the process at its other end has died."""
+    with pipe, contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
+        while True:
+            take(pickle.load(pipe))
+    ended()
 
 
 def main() -> None:
     """Answer each task twice: nothing (or why it is refused) when all is loaded and compiled, then its outcome."""
-    pipe, tasks = Connection(int(sys.argv[1])), queue.SimpleQueue[Task]()
-
-    def listen() -> None:
-        with contextlib.suppress(EOFError, OSError):
-            while True:
-                tasks.put(pipe.recv())
-        os._exit(0)  # also in the middle of a run: the driver is dead
-
-    threading.Thread(target=listen, daemon=True).start()
+    answers, pipe, tasks = os.fdopen(os.dup(1), "wb"), os.fdopen(os.dup(0), "rb"), queue.SimpleQueue[Task]()
+    os.dup2(2, 1)  # what a policy prints is no output of the command
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # and what it reads is no task
+    dead = functools.partial(os._exit, 0)  # with the driver, also in the middle of a run
+    threading.Thread(target=_receive, args=(pipe, tasks.put, dead), daemon=True).start()
     while True:
         task = tasks.get()
         try:
@@ -101,10 +118,10 @@ def main() -> None:
             run.compile()
             environment()  # known from here on: looking at sources and git is no part of a run's time
         except InputError as error:
-            pipe.send(str(error))
+            _send(str(error), answers)
             continue
-        pipe.send(None)
-        pipe.send(run.run())
+        _send(None, answers)
+        _send(run.run(), answers)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,119 @@
+"""What differs between operating systems: the processor, memory, processes.
+
+psutil covers Linux, macOS and Windows. What only Linux has (files under ``/proc``, control groups) is read in this
+module alone, and may be missing. The rest of the package uses what Python offers on every system.
+"""
+
+from __future__ import annotations
+
+import functools
+import platform
+import socket
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+PROC, GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+_NAMES_OF_OLD = "memory.limit_in_bytes", "memory.usage_in_bytes"
+
+
+def system() -> str:
+    """Return the operating system, its release and the kind of machine."""
+    return f"{platform.system()} {platform.release()} {platform.machine()}"
+
+
+def processor() -> str:
+    """Return the name of the processor, as exactly as the system reports it."""
+    with suppress(OSError):
+        for line in (PROC / "cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def free_memory() -> int:
+    """Return the bytes that this process may still allocate: of the machine, and of its control groups.
+
+    Where the system does not report them, the number is larger than any request.
+    """
+    return min([_reported("available"), *(max(0, limit - used) for limit, used in _groups())])
+
+
+def total_memory() -> int:
+    """Return the bytes of memory of the machine, or of the tightest control group around this process."""
+    return min([_reported("total"), *(limit for limit, _ in _groups())])
+
+
+def process_identity(pid: int) -> dict[str, Any]:
+    """Return what identifies a process, for `still_runs`.
+
+    Returns
+    -------
+    dict
+        ``machine`` (text; differs between containers that do not see each other's processes), ``host``, ``pid``, and
+        ``start``: text, None if the process has ended or the system does not tell.
+    """
+    return {"machine": _machine(), "host": socket.gethostname(), "pid": pid, "start": _start(pid)}
+
+
+def still_runs(identity: dict[str, Any]) -> bool | None:
+    """Return whether the process that `process_identity` described still runs; None if it was on another machine."""
+    now = process_identity(identity["pid"])
+    if identity["machine"] != now["machine"]:
+        return None
+    return now["start"] is not None and identity["start"] == now["start"]
+
+
+def _start(pid: int) -> str | None:
+    try:  # in ticks since the machine started: psutil's time on Linux moves when the clock is set
+        fields = (PROC / str(pid) / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return None if fields[0] == "Z" else fields[19]
+    except OSError:
+        with suppress(psutil.Error, ValueError):  # a record may hold any number
+            process = psutil.Process(pid)
+            return None if process.status() == psutil.STATUS_ZOMBIE else f"{process.create_time():.2f}"
+    return None
+
+
+@functools.cache
+def _machine() -> str:
+    host = socket.gethostname()
+    try:
+        boot = (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{host} {boot} {(PROC / 'self/ns/pid').stat().st_ino}"
+    except OSError:
+        return f"{host} {uuid.getnode()}"
+
+
+def _reported(name: str) -> int:
+    with suppress(OSError):
+        return int(getattr(psutil.virtual_memory(), name))
+    return sys.maxsize
+
+
+def _groups() -> Iterator[tuple[int, int]]:
+    """Yield the limits of the control groups of this process and those around them, and the bytes in use.
+
+    Groups without a limit are left out. Cached files give way, and are not in use.
+    """
+    try:
+        lines = (PROC / "self/cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return
+    for number, kinds, path in (line.split(":", 2) for line in lines):
+        if number != "0" and "memory" not in kinds.split(","):  # neither of version 2, nor of memory in version 1
+            continue
+        top = GROUPS if number == "0" else GROUPS / "memory"
+        names = ("memory.max", "memory.current") if number == "0" else _NAMES_OF_OLD
+        folder = top / path.lstrip("/")
+        for group in (one for one in (folder, *folder.parents) if one == top or top in one.parents):
+            with suppress(OSError, ValueError):  # there is no such group here, or it has no limit: "max"
+                limit, used = (int((group / name).read_text(encoding="ascii")) for name in names)
+                stat = (group / "memory.stat").read_text(encoding="ascii").splitlines()
+                kept = dict(line.split() for line in stat)
+                yield limit, used - int(kept.get("total_inactive_file", kept.get("inactive_file", 0)))

@@ -15,6 +15,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ltr_duel.analysis.powers import write_powers_as_text
 from ltr_duel.bandits import POLICIES
 from ltr_duel.core import InputError, as_path, replacing, require_type, shown
 from ltr_duel.interleaving import METHODS
@@ -195,15 +196,21 @@ def save_figure(figure: Axes | Figure, path: str | Path) -> Path:
     if suffix not in _METADATA:
         raise InputError(f"{path}: a figure ends in .png, .pdf or .svg")
     with replacing(path) as temporary, rc_context({"svg.hashsalt": "ltr_duel", "svg.fonttype": "path"}):
-        whole_figure(figure).savefig(temporary, format=suffix[1:], metadata=_METADATA[suffix])
+        _with_plain_labels(figure).savefig(temporary, format=suffix[1:], metadata=_METADATA[suffix])
     return path
 
 
 def png_bytes(figure: Axes | Figure) -> bytes:
     """Return a figure as PNG."""
     data = io.BytesIO()
-    whole_figure(figure).savefig(data, format="png", metadata=_METADATA[".png"])
+    _with_plain_labels(figure).savefig(data, format="png", metadata=_METADATA[".png"])
     return data.getvalue()
+
+
+def _with_plain_labels(drawn: Axes | Figure) -> Figure:
+    figure = whole_figure(drawn)
+    write_powers_as_text(figure)
+    return figure
 
 
 def whole_figure(drawn: Axes | Figure) -> Figure:

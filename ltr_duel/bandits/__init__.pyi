@@ -1,5 +1,6 @@
 from .check import check_policy as check_policy
 from .live import LivePolicy as LivePolicy
+from .loop import LOOP_NUMBERS as LOOP_NUMBERS
 from .loop import Run as Run
 from .oracle import MatrixOracle as MatrixOracle
 from .oracle import duel as duel

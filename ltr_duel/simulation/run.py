@@ -25,7 +25,7 @@ from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import FromMatrix, OracleSource
 from ltr_duel.simulation.regret import places
 from ltr_duel.simulation.results import Results
-from ltr_duel.simulation.run_result import RunKey, RunResult
+from ltr_duel.simulation.run_result import RunKey, RunResult, source_of
 
 _LONGEST = 10**15  # pulls of 2 T must fit in 64 bits with room to spare
 _DENSEST = 10_000  # checkpoints per decade
@@ -130,6 +130,7 @@ def simulate(
                 seed,
                 checkpoints_per_decade,
                 "" if isinstance(source, PreferenceMatrix) else matrix.digest,
+                source_of(one.component),
             ),
         )
         for one in wanted

@@ -232,7 +232,7 @@ def bind(policy: Policy) -> None:
 
 _bound: dict[type, tuple[Callable[..., Any], ...]] = {}
 POLICIES: Registry[Policy] = Registry(
-    "policy", "ltr_duel.bandits.policies", bind, "ltr_duel.bandits.check:check_policy"
+    "policy", "ltr_duel.bandits.policies", bind, check="ltr_duel.bandits.check:check_policy"
 )
 
 

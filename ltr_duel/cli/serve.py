@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ltr_duel.cli._options import COUNT, plugin_option
+from ltr_duel.cli._options import COUNT, checked_plugin_option
 
 
 @click.command()
@@ -14,7 +14,7 @@ from ltr_duel.cli._options import COUNT, plugin_option
 @click.option("--host", default="", help="Address to listen on.  [default: that of CONFIG, or 127.0.0.1]")
 @click.option("--port", type=COUNT, help="0 for any free one.  [default: that of CONFIG, or 8080]")
 @click.option("--accept-new-code", is_flag=True, help="Go on with another policy than the store has.")
-@plugin_option
+@checked_plugin_option
 def command(config: Path, host: str, port: int | None, accept_new_code: bool) -> None:
     """Serve the live experiment of CONFIG, a TOML file, until it is told to stop (SIGTERM, Ctrl-C).
 

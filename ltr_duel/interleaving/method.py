@@ -222,5 +222,5 @@ def bind(method: Method) -> None:
 
 
 METHODS: Registry[Method] = Registry(
-    "comparison method", "ltr_duel.interleaving.methods", bind, "ltr_duel.interleaving.check:check_method"
+    "comparison method", "ltr_duel.interleaving.methods", bind, check="ltr_duel.interleaving.check:check_method"
 )

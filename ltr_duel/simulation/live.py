@@ -27,6 +27,7 @@ from ltr_duel.core import (
 )
 from ltr_duel.interleaving import METHODS, Comparer, Comparison, Method, compare_pair, compare_slate
 from ltr_duel.rankers import Rankings, require_rankings
+from ltr_duel.simulation.oracle import OracleSource
 
 TIE_RULES = ("coin", "half")
 LIVE_NUMBERS = 1  # version of the queries and coins of one seed (`ltr_duel.core.numbered`)
@@ -79,7 +80,7 @@ implement(duel, LiveOracle, _duel)
 implement(multiduel, LiveOracle, _multiduel)
 
 
-class Live:
+class Live(OracleSource):
     """Simulated users as an oracle: pass it to `simulate` instead of a matrix, or ask it yourself.
 
     Queries are drawn with replacement. There is one random stream for queries, one for lists, one for clicks and

@@ -45,6 +45,7 @@ from ltr_duel.core import (
     uniform,
 )
 from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.simulation.oracle import OracleSource
 
 LINKS = ("linear", "logistic", "natural")
 UTILITY_NUMBERS = 1  # version of what one seed makes of utilities (`ltr_duel.core.numbered`)
@@ -157,7 +158,7 @@ implement(duel, BernoulliOracle, _bernoulli_duel)
 implement(multiduel, BernoulliOracle, _bernoulli_multiduel)
 
 
-class FromUtilities:
+class FromUtilities(OracleSource):
     """An oracle of random utilities and a link: pass it to `simulate`, with ``preferences=oracle.preferences()``.
 
     Parameters
@@ -238,7 +239,7 @@ class FromUtilities:
         return float(_link(u[:, None], v[None, :], self._link).mean())
 
 
-class NormalScores:
+class NormalScores(OracleSource):
     """The oracle of the multi-dueling paper: a normal score for each arm of the slate, and the higher one wins.
 
     Parameters

@@ -43,9 +43,7 @@ class PolicyPage(_Page, Protocol):
     def select(self, state: Any, params: Any, t: int, rng: Generator, /) -> tuple[int, int]:
         """Choose the two arms to compare in step t."""
 
-    def update(
-        self, state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator, /
-    ) -> None:
+    def update(self, state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator, /) -> None:
         """Learn who won."""
 
 

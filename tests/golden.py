@@ -1,16 +1,19 @@
 """Digests of the numbers that every sampler makes, at sizes that plain Python manages too.
 
 A row is a name and a function that returns the arrays of a result. What is hashed is their bytes, no text of them.
-``python -m tests.golden`` renews ``tests/golden.toml``.
+Beside the digest stand the numbers versions above 1 that the provenance of the result names.
+``python -m tests.golden`` renews ``tests/golden.toml``, and refuses a row whose digest changed while its versions did
+not.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -28,10 +31,13 @@ from ltr_duel.logs import simulate_log
 from ltr_duel.preferences import PreferenceMatrix, estimate_preferences
 from ltr_duel.preferences.estimate.settings import REDUCTIONS
 from ltr_duel.rankers import Rankings, feature_rankers
-from ltr_duel.simulation import FromMatrix, FromUtilities, Live, NormalScores, simulate
+from ltr_duel.rankers.ties import TIE_RULES
+from ltr_duel.simulation import FromMatrix, FromUtilities, Live, NormalScores, RunKey, simulate
 
 TABLE = Path(__file__).with_name("golden.toml")
 SMALL = {"comparisons": 120, "top": 5, "seed": 3, "jobs": 1}  # of an estimate
+
+FREE = ("fit", "log")  # rows of what is not continued, and has no version
 
 STUDY = """
 policies = ["rucb", "mdb"]
@@ -51,18 +57,19 @@ answers = ["matrix", "live"]
 """
 
 Made = dict[str, Any]  # arrays, and words, by what they are
+VERSIONS = "numbers"  # the name of what is not hashed
 
 
-def digest_of_arrays(made: Made) -> str:
-    """Return the SHA-256 of arrays with their names, types and shapes; on any machine the same."""
-    digest = hashlib.sha256()
+def line_of(made: Made) -> str:
+    """Return the SHA-256 of arrays with their names, types and shapes, on any machine the same, and the versions."""
+    digest, versions = hashlib.sha256(), made.pop(VERSIONS, "")
     for name, value in made.items():
         if not isinstance(value, bytes):
             array = np.asarray(value)
             array = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
             value = f"{array.dtype.kind}{array.dtype.itemsize} {array.shape} ".encode() + array.tobytes()
         digest.update(f"{name} {len(value)} ".encode() + value)
-    return digest.hexdigest()
+    return f"{digest.hexdigest()} {versions}".strip()
 
 
 def seven_arms() -> PreferenceMatrix:
@@ -88,6 +95,12 @@ def rankings(grades: int = 3, ties: Any = "fixed_random") -> Rankings:
     return feature_rankers(corpus(grades), ties=ties, seed=1, jobs=1)
 
 
+def ranked(ties: Any) -> Made:
+    """Return the orders that a tie rule gives."""
+    made = rankings(3, ties)
+    return {"order": made.order, "tied": made.tied, VERSIONS: " ".join(_words(made.provenance))}
+
+
 def users() -> ClickModel:
     """Return users with all that a table fitted to a log may have."""
     return ClickModel(
@@ -100,7 +113,17 @@ def runs(source: Any, *policies: str, horizon: int = 2000, repetitions: int = 2)
     results = simulate(
         source, policies, horizon=horizon, repetitions=repetitions, seed=5, jobs=1, preferences=_measured_by(source)
     )
-    return {f"{run.label} {run.key.repetition} {part}": value for run in results.runs for part, value in _parts(run)}
+    made = {f"{run.label} {run.key.repetition} {part}": value for run in results.runs for part, value in _parts(run)}
+    return made | {VERSIONS: _versions(run.key for run in results.runs)}
+
+
+def _versions(keys: Iterable[RunKey]) -> str:
+    said = [" ".join([key.source, *_words(key.oracle)]) for key in keys]
+    return " ".join(dict.fromkeys(" ".join(said).split()))
+
+
+def _words(provenance: dict[str, Any]) -> list[str]:
+    return [f"{name}:{version}" for name, version in provenance.get("numbers", {}).items()]
 
 
 def _measured_by(source: Any) -> PreferenceMatrix:
@@ -121,7 +144,8 @@ def _parts(run: Any) -> Iterator[tuple[str, Any]]:
 def estimate(of: Rankings, **given: Any) -> Made:
     """Return the counts of an estimate."""
     matrix = estimate_preferences(of, **SMALL | given)
-    return {"p": matrix.p, "error": matrix.standard_error, **matrix.tally._asdict()}
+    counts = {"p": matrix.p, "error": matrix.standard_error, **matrix.tally._asdict()}
+    return counts | {VERSIONS: " ".join(_words(matrix.provenance))}
 
 
 def fitted(form: str) -> Made:
@@ -149,23 +173,26 @@ def study() -> Made:
         spec = Path(folder) / "study.toml"
         spec.write_text(STUDY, encoding="utf-8")
         run_experiment(make_plan(spec, jobs=1), Path(folder) / "store", backend=Backend(jobs=1))
-        made = {}
+        made, keys = {}, []
         for study, results in StudyResults(Path(folder) / "store"):
             for run in sorted(results.runs, key=lambda run: run.key.digest):
                 made |= {f"{study.problem} {run.key.digest} {part}": value for part, value in _parts(run)}
-        return made
+                keys.append(run.key)
+        return made | {VERSIONS: _versions(keys)}
 
 
 def rows() -> dict[str, Callable[[], Made]]:
     """Return what makes the numbers of each row."""
     matrix, toy = seven_arms(), rankings()
-    sweeping = [policy.name for policy in POLICIES if policy.sweeps is not None]
-    pairs = [(method.name, outcome) for method in METHODS if method.pairs for outcome in method.outcomes]
-    slates = [method.name for method in METHODS if method.slates]
+    policies = [policy for policy in POLICIES if policy.select.__module__.startswith("ltr_duel.")]  # no test's
+    methods = [method for method in METHODS if method.init.__module__.startswith("ltr_duel.interleaving.methods.")]
+    sweeping = [policy.name for policy in policies if policy.sweeps is not None]
+    pairs = [(method.name, outcome) for method in methods if method.pairs for outcome in method.outcomes]
+    slates = [method.name for method in methods if method.slates]
     alone = {"antithetic": ("integrated", "antithetic")}
     families = [(family.name, grades) for family in CLICK_MODELS for grades in family.tables]
     return {
-        **{f"policy {name}": partial(runs, matrix, name) for name in POLICIES.names()},
+        **{f"policy {policy.name}": partial(runs, matrix, policy.name) for policy in policies},
         **{f"policy {name} in sweeps": partial(runs, FromMatrix(matrix, in_sweeps=True), name) for name in sweeping},
         **{f"method {name} {outcome}": partial(estimate, toy, method=name, outcome=outcome) for name, outcome in pairs},
         **{f"method {name} of sets": partial(_sets, name) for name in slates},
@@ -177,6 +204,7 @@ def rows() -> dict[str, Callable[[], Made]]:
             estimate, toy, variance_reduction=("stratified", "integrated", "antithetic", "control"), comparisons=240
         ),
         "blocks": partial(estimate, feature_rankers(corpus(3), features=["a", "b"], jobs=1), comparisons=4100),
+        **{f"rankings {ties}": partial(ranked, ties) for ties in TIE_RULES},
         **{f"ties {ties}": partial(estimate, rankings(3, ties)) for ties in ("resample", "redraw_at_inference")},
         **{f"clicks {name} {n}": partial(estimate, rankings(n), clicks=name) for name, n in families},
         "clicks fitted": partial(estimate, toy, clicks=users()),
@@ -205,5 +233,14 @@ def kept() -> dict[str, str]:
     return tomllib.loads(TABLE.read_text(encoding="utf-8"))
 
 
+def renew() -> None:
+    """Write the table anew, unless the numbers of a row changed under the same versions."""
+    before, now = kept(), {name: line_of(make()) for name, make in rows().items()}
+    same = [name for name, line in now.items() if name in before and line[64:] == before[name][64:]]
+    if changed := [name for name in same if now[name] != before[name] and not name.startswith(FREE)]:
+        sys.exit(f"nothing was written: raise the numbers versions of {', '.join(changed)} first")
+    TABLE.write_text(tomli_w.dumps(now), encoding="utf-8")
+
+
 if __name__ == "__main__":
-    TABLE.write_text(tomli_w.dumps({name: digest_of_arrays(make()) for name, make in rows().items()}), encoding="utf-8")
+    renew()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.golden import digest_of_arrays, kept, rows
+from tests.golden import kept, line_of, rows
 
 ROWS = rows()
 
 
 @pytest.mark.parametrize("name", ROWS)
 def test_the_numbers_are_the_ones_that_were_kept(name):
-    found = digest_of_arrays(ROWS[name]())
+    found = line_of(ROWS[name]())
     assert found == kept().get(name), (
         f"numbers of {name} changed: raise its numbers version and renew with `python -m tests.golden`"
     )

@@ -1,9 +1,13 @@
+from .check import check_compiled as check_compiled
 from .check import check_policy as check_policy
 from .live import LivePolicy as LivePolicy
+from .loop import LOOP_NUMBERS as LOOP_NUMBERS
 from .loop import Run as Run
 from .oracle import MatrixOracle as MatrixOracle
 from .oracle import duel as duel
 from .oracle import multiduel as multiduel
+from .pages import PolicyPage as PolicyPage
+from .pages import SlatePolicyPage as SlatePolicyPage
 from .policy import NEVER as NEVER
 from .policy import POLICIES as POLICIES
 from .policy import Policy as Policy

@@ -141,12 +141,24 @@ class LivePolicy:
             "n_arms": np.array([self._n_arms]),
             "t": np.array([self._t]),
             "asked": np.array(self._asked, dtype=np.int64),
+            "policy": np.array([self._policy.name]),
+            "numbers": np.array([self._policy.numbers]),
             "rng": np.array(words, dtype=np.uint64),
         }
 
     @classmethod
-    def restore(cls, policy: str | Policy, arrays: Mapping[str, NDArray[Any]]) -> LivePolicy:
+    def restore(
+        cls, policy: str | Policy, arrays: Mapping[str, NDArray[Any]], *, accept_new_code: bool = False
+    ) -> LivePolicy:
         """Make a policy that resumes where another of the same name and parameters was at its `snapshot`.
+
+        Parameters
+        ----------
+        policy : str or Policy
+        arrays : mapping of str to ndarray
+            From `snapshot`. One of an earlier version of this package does not say its policy, and is taken as it is.
+        accept_new_code : bool
+            Resume although the policy has another numbers version (`ltr_duel.core.numbered`) than it had then.
 
         Raises
         ------
@@ -155,6 +167,7 @@ class LivePolicy:
         """
         self = cls.__new__(cls)
         self._label, self._policy, self._params = POLICIES.configure(policy)
+        self._require_own(arrays, accept_new_code)
         empty = self._policy.init(1, 1, self._params)
         needed = [*(f"state.{name}" for name, _ in arrays_in(empty)), "n_arms", "t", "asked", "rng"]
         missing = [name for name in needed if name not in arrays]
@@ -170,3 +183,17 @@ class LivePolicy:
         self._rng.bit_generator.state = generator
         self._n_arms = int(arrays["n_arms"][0])
         return self
+
+    def _require_own(self, arrays: Mapping[str, NDArray[Any]], accept_new_code: bool) -> None:
+        """Refuse the snapshot of another policy, or of the same with other numbers."""
+        if "policy" not in arrays:
+            return
+        name, numbers = str(arrays["policy"][0]), int(arrays["numbers"][0])
+        own = self._policy
+        if name != own.name:
+            raise InputError(f"this is a snapshot of policy '{name}', not of '{own.name}'")
+        if numbers != own.numbers and not accept_new_code:
+            raise InputError(
+                f"this snapshot of policy '{name}' has numbers version {numbers}, not {own.numbers};"
+                " accept_new_code=True goes on with it"
+            )

@@ -28,6 +28,8 @@ from ltr_duel.bandits.recorder import (
 from ltr_duel.bandits.room import require_room
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, kernel, stream
 
+LOOP_NUMBERS = 1  # version of what the loop and the coins of a matrix make of one seed (`ltr_duel.core.numbered`)
+
 
 @kernel
 def run_pairs(

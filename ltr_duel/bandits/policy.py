@@ -159,6 +159,8 @@ class Policy(Component):
         Whether the outcomes alone decide what is chosen, and no random number of the policy's own.
     compiled : bool
         False for functions that numba cannot compile; the loop then runs as plain Python, a thousand times slower.
+    numbers : int
+        Version of what it chooses, given the seed and the outcomes (`ltr_duel.core.numbered`).
 
     Examples
     --------
@@ -182,6 +184,7 @@ class Policy(Component):
     counts_ties: bool = False
     deterministic: bool = False
     compiled: bool = True
+    numbers: int = 1
 
     @functools.cached_property
     def feedback(self) -> Literal["duel", "slate"]:
@@ -229,7 +232,7 @@ def bind(policy: Policy) -> None:
 
 _bound: dict[type, tuple[Callable[..., Any], ...]] = {}
 POLICIES: Registry[Policy] = Registry(
-    "policy", "ltr_duel.bandits.policies", bind, "ltr_duel.bandits.check:check_policy"
+    "policy", "ltr_duel.bandits.policies", bind, check="ltr_duel.bandits.check:check_policy"
 )
 
 

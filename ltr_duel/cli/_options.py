@@ -6,7 +6,8 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -104,6 +105,40 @@ def _load(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -
     return tuple(map(load_plugin, paths))
 
 
+def check_once(plugins: Iterable[Plugin]) -> None:
+    """Refuse a policy of a plug-in that does not do compiled what its text says; a file that passed is not run again.
+
+    A policy that is not compiled has nothing to lose. The pass is kept under the cache, by the digests of the file and
+    of this package.
+    """
+    for plugin in plugins:
+        names = [name for kind, name in plugin.components if kind == "policy"]
+        if not names:
+            continue
+        import numba
+
+        from ltr_duel.bandits import POLICIES, check_compiled
+        from ltr_duel.core import cache_home, sources_digest
+
+        if numba.config.DISABLE_JIT:
+            return
+        passed = cache_home() / "checked" / f"{plugin.sha256}-{sources_digest()[:16]}"
+        if passed.is_file():
+            continue
+        for name in names:
+            if POLICIES[name].compiled:
+                check_compiled(name)
+        with suppress(OSError):  # then it is checked again
+            passed.parent.mkdir(parents=True, exist_ok=True)
+            passed.touch()
+
+
+def _load_checked(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[Plugin, ...]:
+    plugins = _load(ctx, param, paths)
+    check_once(plugins)
+    return plugins
+
+
 _PLUGIN: dict[str, Any] = {
     "multiple": True,
     "type": click.Path(path_type=Path),
@@ -112,6 +147,7 @@ _PLUGIN: dict[str, Any] = {
     "help": "A Python file with policies, comparison methods, click models or corpora of yours; may be repeated.",
 }
 plugin_option = click.option("--plugin", expose_value=False, **_PLUGIN)
+checked_plugin_option = click.option("--plugin", expose_value=False, **_PLUGIN | {"callback": _load_checked})
 plugins_option = click.option("--plugin", "plugins", **_PLUGIN)  # for commands that keep what was loaded
 
 

@@ -9,10 +9,10 @@ import click
 from ltr_duel.cli._options import (
     COUNT,
     OUT_FOLDER,
+    checked_plugin_option,
     corpus_at,
     jobs_option,
     only_writer,
-    plugin_option,
     print_table,
     rankers_option,
     rankings_of,
@@ -54,7 +54,7 @@ from ltr_duel.cli._words import click_model_names
     show_default=True,
     help="Runs behind each claim, for each click model; time is in proportion.",
 )
-@plugin_option
+@checked_plugin_option
 @seed_option
 @jobs_option
 @click.option("--out", type=OUT_FOLDER, help="A folder for advice.html, advice.json, advice.png and live.toml.")

@@ -11,7 +11,7 @@ import click
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 def command(file: Path) -> None:
-    """Check all policies, comparison methods, click models and corpora that the plug-in FILE registers.
+    """Check all components that the plug-in FILE registers: policies, methods, click models, corpora, kinds of rankers.
 
     Exit code: 0 all keep the contract of their kind; 1 some do not; 2 the file cannot be loaded.
     """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import OUT_FOLDER, end, jobs_option, plugins_option
+from ltr_duel.cli._options import OUT_FOLDER, check_once, end, jobs_option, plugins_option
 from ltr_duel.cli._signals import interrupted
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def command(
         for line in print_estimate(plan, part, out, where):
             click.echo(line)
         return
+    check_once(plan.plugins)
     at_once = backend == "dask"  # without waiting for the threads of its client
     try:
         report = run_experiment(plan, str(out), backend=where, shard=part, on_existing=on_existing, retry=retry)

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import click
 
-from ltr_duel.cli._options import COUNT, plugin_option
+from ltr_duel.cli._options import COUNT, checked_plugin_option
 
 
 @click.command()
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option("--host", default="", help="Address to listen on.  [default: that of CONFIG, or 127.0.0.1]")
 @click.option("--port", type=COUNT, help="0 for any free one.  [default: that of CONFIG, or 8080]")
-@plugin_option
-def command(config: Path, host: str, port: int | None) -> None:
+@click.option("--accept-new-code", is_flag=True, help="Go on with another policy than the store has.")
+@checked_plugin_option
+def command(config: Path, host: str, port: int | None, accept_new_code: bool) -> None:
     """Serve the live experiment of CONFIG, a TOML file, until it is told to stop (SIGTERM, Ctrl-C).
 
     POST /decide gives a page for a query, POST /clicks takes what was clicked; / shows where the experiment stands,
@@ -27,4 +28,10 @@ def command(config: Path, host: str, port: int | None) -> None:
         from ltr_duel.serve import run_service
     except ImportError as error:
         raise InputError(f"serving needs {error.name}: pip install 'ltr-duel[serve]'") from None
-    run_service(config, host=host, port=port, ready=lambda url: click.echo(f"listening on {url}"))
+    run_service(
+        config,
+        host=host,
+        port=port,
+        accept_new_code=accept_new_code,
+        ready=lambda url: click.echo(f"listening on {url}"),
+    )

@@ -11,11 +11,11 @@ from ltr_duel.cli._options import (
     OUT_FILE,
     OUT_FOLDER,
     ROWS,
+    checked_plugin_option,
     corpus_at,
     jobs_option,
     most_rankers_option,
     only_writer,
-    plugin_option,
     print_table,
     rankers_option,
     rankings_of,
@@ -57,7 +57,7 @@ from ltr_duel.cli._words import click_model_names, method_names, policy_names
     required=True,
     help="A policy, with parameters if wanted (rucb:alpha=0.51); may be given several times. 'all' for all.",
 )
-@plugin_option
+@checked_plugin_option
 @click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
 @click.option("--repetitions", type=COUNT, default=10, show_default=True, help="Runs of each policy.")
 @seed_option

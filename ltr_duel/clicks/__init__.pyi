@@ -13,6 +13,7 @@ from .fit.file import save_clicks as save_clicks
 from .fit.forms import FORMS as FORMS
 from .fit.sessions import Sessions as Sessions
 from .model import CLICK_MODELS as CLICK_MODELS
+from .model import CLICK_NUMBERS as CLICK_NUMBERS
 from .model import ClickFamily as ClickFamily
 from .model import ClickModel as ClickModel
 from .model import Users as Users

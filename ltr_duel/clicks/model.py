@@ -32,6 +32,7 @@ from ltr_duel.core import (
 )
 
 STOP_RULES = ("click", "examine")
+CLICK_NUMBERS = 1  # version of what `simulate_clicks` makes of one seed (`ltr_duel.core.numbered`)
 
 
 @dataclass(frozen=True)

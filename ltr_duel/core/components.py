@@ -142,7 +142,8 @@ class Registry(Generic[Item]):
         kind: str,
         package: str,
         bind: Callable[[Item], None] | None = None,
-        check: str = "",
+        *,
+        check: str,
         files: tuple[str, str] | None = None,
     ) -> None:
         self.kind = kind
@@ -180,8 +181,7 @@ class Registry(Generic[Item]):
         InputError
             If it does not; the message names the component and what is wrong.
         """
-        if self._check:
-            pkgutil.resolve_name(self._check)(item)
+        pkgutil.resolve_name(self._check)(item)
 
     def names(self) -> list[str]:
         """All names, sorted."""

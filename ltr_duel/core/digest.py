@@ -32,7 +32,12 @@ def digest_of(value: object) -> str:
     Parameters
     ----------
     value : object
-        Numbers, words, lists and mappings with words as keys; anything else counts as its ``str``.
+        Numbers, words, lists and mappings with words as keys.
+
+    Raises
+    ------
+    TypeError
+        For anything else: its text might hold an address in memory, and name nothing.
 
     Examples
     --------
@@ -41,4 +46,4 @@ def digest_of(value: object) -> str:
     >>> digest_of([1, 2])[:8]
     '3a316d6d'
     """
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -13,7 +13,7 @@ from ltr_duel.bandits import POLICIES, Policy
 from ltr_duel.core import Configured, InputError, Plugin
 from ltr_duel.experiment.problem import Problem
 from ltr_duel.experiment.spec import SpecFile
-from ltr_duel.simulation import RunKey
+from ltr_duel.simulation import RunKey, source_of
 
 
 class Task(NamedTuple):
@@ -116,16 +116,18 @@ class Plan:
     def run(self, group: Group, repetition: int) -> PlannedRun:
         """Return one repetition."""
         spec, problem, policy = self.file.spec, self.problems[group.problem], group.policy
+        name = policy.component.name
+        defined = next((one.sha256 for one in self.plugins if one.defines("policy", name)), "")
         key = RunKey(
             problem.oracle.provenance,
-            policy.component.name,
+            name,
             policy.params._asdict(),
             group.horizon,
             repetition,
             spec.seed,
             spec.checkpoints_per_decade,
             problem.measured_by,
-            next((one.sha256 for one in self.plugins if one.defines("policy", policy.component.name)), ""),
+            source_of(policy.component, defined),
         )
         number = group.start + repetition
         return PlannedRun(number, key.digest, policy.label, group.problem, group.horizon, repetition, key)

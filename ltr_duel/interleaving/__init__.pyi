@@ -24,6 +24,9 @@ from .page_scan import Scanned as Scanned
 from .page_scan import head_ends as head_ends
 from .page_scan import read_head as read_head
 from .page_scan import scan_pages as scan_pages
+from .pages import PairMethodPage as PairMethodPage
+from .pages import PlainMethodPage as PlainMethodPage
+from .pages import SlateMethodPage as SlateMethodPage
 from .plain import Page as Page
 from .plain import interleave as interleave
 from .registration import method_from_functions as method_from_functions

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.clicks import ClickModel, Users, simulate_clicks, users_of
+from ltr_duel.clicks import CLICK_NUMBERS, ClickModel, Users, simulate_clicks, users_of
 from ltr_duel.core import (
     Configured,
     InputError,
@@ -26,6 +26,7 @@ from ltr_duel.core import (
     dispatched_call,
     implement,
     kernel,
+    numbered,
     random_below,
     require_whole,
     shown,
@@ -46,6 +47,7 @@ from ltr_duel.interleaving.method import (
 from ltr_duel.rankers import REDRAWING, Rankings, require_rankings
 
 FIXED, RESAMPLED, REDRAWN = range(3)  # what happens to ties
+COMPARISON_NUMBERS = 1  # version of what a comparison makes of one seed, beside its method's and its users'
 
 
 class Comparison(NamedTuple):
@@ -141,7 +143,7 @@ class Comparer:
     def provenance(self) -> dict[str, Any]:
         """Everything that determines the law of an outcome, as JSON."""
         _, method, params = self.configured
-        return {
+        about = {
             **self.rankings.provenance,
             "clicks": self.clicks.name,
             "p_click": list(self.clicks.p_click),
@@ -160,6 +162,8 @@ class Comparer:
             "queries": self.rankings.n_queries,
             "documents": len(self.rankings.relevance),
         }
+        versions = {"method": method.numbers, "comparison": COMPARISON_NUMBERS, "clicks": CLICK_NUMBERS}
+        return numbered(about, **versions)
 
     def open(self) -> Comparison:
         """Return what kernels need, with scratch of its own."""

@@ -148,6 +148,8 @@ class Method(Component):
         For people: how the list is made, who wins, what the method relies on, and what a comparison costs.
     compiled : bool
         False for functions that numba cannot compile; they run as plain Python.
+    numbers : int
+        Version of the lists and credits that it makes of one seed (`ltr_duel.core.numbered`).
 
     Examples
     --------
@@ -169,6 +171,7 @@ class Method(Component):
     needs: str = field(default="nothing", repr=False)
     cost: str = field(default="not stated", repr=False)
     compiled: bool = True
+    numbers: int = 1
 
     @property
     def pairs(self) -> bool:
@@ -219,5 +222,5 @@ def bind(method: Method) -> None:
 
 
 METHODS: Registry[Method] = Registry(
-    "comparison method", "ltr_duel.interleaving.methods", bind, "ltr_duel.interleaving.check:check_method"
+    "comparison method", "ltr_duel.interleaving.methods", bind, check="ltr_duel.interleaving.check:check_method"
 )

@@ -14,6 +14,7 @@ from typing import Any
 from ltr_duel.core import InputError, as_path, require_type
 from ltr_duel.live.actions import Actions
 from ltr_duel.live.calls import Decide, Decision, Record, Recorded
+from ltr_duel.live.code import go_on_with_code
 from ltr_duel.live.complaints import StoreError
 from ltr_duel.live.settings import Settings, kept_settings, require_same_law, settings_text
 from ltr_duel.live.state import State, known_of, state_of
@@ -39,6 +40,11 @@ class Experiment:
     clock : callable
         Returns the time, in seconds.
 
+    Attributes
+    ----------
+    accepted : dict or None
+        The change of code that was accepted when it was opened: ``at``, ``before`` and ``now``.
+
     Examples
     --------
     >>> import tempfile
@@ -56,6 +62,7 @@ class Experiment:
         self.settings, self._store, self._keys, self._clock = settings, store, keys, clock
         self._lock, self._closed, self._retry = threading.RLock(), False, -math.inf
         self._actions: Actions | None = None
+        self.accepted: dict[str, Any] | None = None
         self._ready()
 
     @classmethod
@@ -66,6 +73,7 @@ class Experiment:
         *,
         keys: Keys | None = None,
         clock: Callable[[], float] = time.time,
+        accept_new_code: bool = False,
     ) -> Experiment:
         """Open the store of an experiment, or make one.
 
@@ -80,11 +88,15 @@ class Experiment:
             pages that are open.
         clock : callable
             Returns the time, in seconds.
+        accept_new_code : bool
+            Go on although the policy has another numbers version, or another plug-in file, than when the store was
+            made; the store keeps that as an event.
 
         Raises
         ------
         InputError
-            If the file is no store, another process writes to it, or the settings are those of another experiment.
+            If the file is no store, another process writes to it, the settings are those of another experiment, or the
+            policy is another one.
         """
         path = as_path("a store", path)
         about = {}
@@ -100,7 +112,10 @@ class Experiment:
                     require_same_law(settings, kept, path)
                     with store.transaction():
                         store.say("settings", text)
-            return cls(store, settings or kept, keys or Keys.random(), clock)
+                accepted = go_on_with_code(store, settings or kept, path, clock(), accept=accept_new_code)
+            experiment = cls(store, settings or kept, keys or Keys.random(), clock)
+            experiment.accepted = accepted
+            return experiment
         except BaseException as error:
             store.close()
             if isinstance(error, StoreError):

@@ -31,7 +31,9 @@ class Memory:
         if chance is not None:
             self.lists.bit_generator.state, self.coins.bit_generator.state = json.loads(chance)
         found = store.snapshot() or Snapshot(0, 0, {}, "[]")
-        policy = LivePolicy.restore(settings.policy, found.arrays) if found.arrays else live_policy(settings)
+        policy = live_policy(settings)
+        if found.arrays:
+            policy = LivePolicy.restore(settings.policy, found.arrays, accept_new_code=True)  # `code` was asked
         slates = settings.policy_component.feedback == "slate"
         self.turns = Turns(policy, n_arms, slates=slates, in_order=settings.order == "shown")
         self.tally = Tally(n_arms)

@@ -14,6 +14,7 @@ __all__ = [
     "RankerKind",
     "Rankings",
     "Run",
+    "check_ranker_kind",
     "column_means",
     "constant_features",
     "evaluate_rankers",

@@ -1,3 +1,4 @@
+from .check import check_ranker_kind as check_ranker_kind
 from .evaluate import evaluate_rankers as evaluate_rankers
 from .features import column_means as column_means
 from .features import constant_features as constant_features

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, checked_seed, handed_over, run_tasks, unknown_name
+from ltr_duel.core import InputError, checked_seed, handed_over, numbered, run_tasks, unknown_name
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings, inverse
-from ltr_duel.rankers.ties import REDRAWING, TIE_RULES, TieRule, document_keys, tie_breakers
+from ltr_duel.rankers.ties import REDRAWING, TIE_NUMBERS, TIE_RULES, TieRule, document_keys, tie_breakers
 
 Make = Callable[[str, tuple[int, ...], Any, Callable[[NDArray[Any]], None]], NDArray[Any]]
 
@@ -107,13 +107,14 @@ def rankings_from_scores(
     tied = np.zeros((0, 0), np.uint8)
     if ties in REDRAWING:
         tied = make("ties", square, np.uint8, lambda array: each(find_ties, array, "ties"))
-    provenance = {
+    about = {
         "corpus": dataset.name,
         "corpus_sha256": dataset.sha256,
         "ties": ties,
         "tie_seed": seed,
         "direction": "descending",
     }
+    provenance = numbered(about, ties=TIE_NUMBERS)
     return Rankings(names, order, rank, dataset.relevance, dataset.query_ptr, dataset.grades, provenance, tied)
 
 

@@ -58,6 +58,9 @@ class RankerKind(Component):
         What stands after the colon. ``"FILE"`` is a path, relative to the folder of a spec.
     means : str
         What that is, for people.
+    example : callable, optional
+        ``example(dataset, folder)`` writes something to open into a folder, and returns what stands after the colon.
+        `ltr_duel.rankers.check_ranker_kind` opens it.
 
     Examples
     --------
@@ -69,13 +72,16 @@ class RankerKind(Component):
     open: Callable[[Dataset, str], list[Ranker]] = field(repr=False)
     takes: str = field(default="FILE", repr=False)
     means: str = field(default="", repr=False)
+    example: Callable[[Dataset, Path], str] | None = field(default=None, repr=False)
 
     def facts(self) -> dict[str, str]:
         """Return what a reader wants to know, by the words of a table's head."""
         return {"written": f"{self.name}:{self.takes}" if self.takes else self.name, "what it is": self.means}
 
 
-RANKER_KINDS: Registry[RankerKind] = Registry("kind of ranker", "ltr_duel.rankers.kinds")
+RANKER_KINDS: Registry[RankerKind] = Registry(
+    "kind of ranker", "ltr_duel.rankers.kinds", check="ltr_duel.rankers.check:check_ranker_kind"
+)
 
 
 def rankers_named(

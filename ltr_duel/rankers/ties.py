@@ -23,6 +23,7 @@ TieRule = Literal["fixed_random", "shared", "file", "resample", "redraw_at_infer
 TIE_RULES: tuple[TieRule, ...] = ("fixed_random", "shared", "file", "resample", "redraw_at_inference")
 REDRAWING: tuple[TieRule, ...] = ("resample", "redraw_at_inference")
 
+TIE_NUMBERS = 1  # version of the orders that one seed gives (`ltr_duel.core.numbered`)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 

@@ -27,6 +27,7 @@ def run_service(
     *,
     host: str = "",
     port: int | None = None,
+    accept_new_code: bool = False,
     ready: Callable[[str], None] = print,
 ) -> None:
     """Serve the experiment of a file until SIGTERM or SIGINT comes, which is raised again after a tidy end.
@@ -39,6 +40,8 @@ def run_service(
         In place of the one in the file.
     port : int, optional
         In place of the one in the file; 0 for any free one.
+    accept_new_code : bool
+        Go on although the policy is another one than the store began with; see `ltr_duel.live.Experiment.open`.
     ready : function
         Called with the address once the service listens.
 
@@ -63,7 +66,10 @@ def run_service(
     keys = signing_keys(path.parent / service.key_file if service.key_file else None)
     log = EventLog()
     _compile(settings)
-    with Experiment.open(path.parent / service.store, settings, keys=keys) as experiment:
+    store = path.parent / service.store
+    with Experiment.open(store, settings, keys=keys, accept_new_code=accept_new_code) as experiment:
+        if experiment.accepted:
+            log.write("new code", **experiment.accepted)
         app = make_app(experiment, service, api_keys, log)
         with _listening(service) as listener:
             forward_logging("uvicorn.error", log)

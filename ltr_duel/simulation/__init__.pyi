@@ -15,6 +15,7 @@ from .run import run_streams as run_streams
 from .run import simulate as simulate
 from .run_result import RunKey as RunKey
 from .run_result import RunResult as RunResult
+from .run_result import source_of as source_of
 from .sensitivity import measure_sensitivity as measure_sensitivity
 from .sensitivity import sensitivity_table as sensitivity_table
 from .statistics import SPREADS as SPREADS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,7 @@ from ltr_duel.core import (
     coin,
     implement,
     kernel,
+    numbered,
     random_below,
     require_one_of,
     sign,
@@ -26,8 +27,10 @@ from ltr_duel.core import (
 )
 from ltr_duel.interleaving import METHODS, Comparer, Comparison, Method, compare_pair, compare_slate
 from ltr_duel.rankers import Rankings, require_rankings
+from ltr_duel.simulation.oracle import OracleSource
 
 TIE_RULES = ("coin", "half")
+LIVE_NUMBERS = 1  # version of the queries and coins of one seed (`ltr_duel.core.numbered`)
 
 
 class LiveOracle(NamedTuple):
@@ -77,7 +80,7 @@ implement(duel, LiveOracle, _duel)
 implement(multiduel, LiveOracle, _multiduel)
 
 
-class Live:
+class Live(OracleSource):
     """Simulated users as an oracle: pass it to `simulate` instead of a matrix, or ask it yourself.
 
     Queries are drawn with replacement. There is one random stream for queries, one for lists, one for clicks and
@@ -144,7 +147,7 @@ class Live:
         self.names = rankings.names
         self.leaves_ties = ties == "half"
         self.compiled = self._pairs.compiled and self._slates.compiled
-        self.provenance: dict[str, Any] = {
+        about = {
             "oracle": "live",
             **self._pairs.provenance,
             "slates": self._slates.provenance["method"],
@@ -153,6 +156,8 @@ class Live:
             "weights": None if weights is None else self._cumulative.tolist(),
             "names": list(rankings.names),
         }
+        shown = self._slates.configured.component.numbers
+        self.provenance = numbered(about, slates=shown, live=LIVE_NUMBERS)
 
     def open(self) -> LiveOracle:
         """Return what kernels need, with scratch of its own."""

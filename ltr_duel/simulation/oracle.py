@@ -6,15 +6,29 @@ is not shared between threads.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from ltr_duel.bandits import MatrixOracle
 from ltr_duel.core import InputError, as_writable, shown
 from ltr_duel.preferences import PreferenceMatrix
 
 
+@runtime_checkable
 class OracleSource(Protocol):
-    """What a simulation needs to know of an oracle.
+    """What a simulation needs to know of an oracle. A class that inherits from it has the defaults.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the arms.
+    provenance : dict
+        Everything that determines the law of the answers, as JSON.
+    in_sweeps : bool
+        Whether policies take whole sweeps at once; then ``open`` returns a `MatrixOracle`. False by default.
+    leaves_ties : bool
+        Whether a pair of a slate may be left tied, 0, instead of a coin's +1 or -1. False by default.
+    compiled : bool
+        Whether kernels can use what ``open`` returns; if not, runs are plain Python. True by default.
 
     Examples
     --------
@@ -24,19 +38,17 @@ class OracleSource(Protocol):
     ('0', '1')
     """
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the arms."""
-
-    @property
-    def provenance(self) -> dict[str, Any]:
-        """Everything that determines the law of the answers, as JSON."""
+    names: tuple[str, ...]
+    provenance: dict[str, Any]
+    in_sweeps: bool = False
+    leaves_ties: bool = False
+    compiled: bool = True
 
     def open(self) -> Any:
         """Return a NamedTuple for the kernels, with scratch of its own."""
 
 
-class FromMatrix:
+class FromMatrix(OracleSource):
     """The oracle that tosses the coins of a preference matrix.
 
     Parameters

@@ -25,7 +25,7 @@ from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import FromMatrix, OracleSource
 from ltr_duel.simulation.regret import places
 from ltr_duel.simulation.results import Results
-from ltr_duel.simulation.run_result import RunKey, RunResult
+from ltr_duel.simulation.run_result import RunKey, RunResult, source_of
 
 _LONGEST = 10**15  # pulls of 2 T must fit in 64 bits with room to spare
 _DENSEST = 10_000  # checkpoints per decade
@@ -88,8 +88,11 @@ def simulate(
     >>> run.checkpoints[-1], run.recommended[-1], run.exposure[-1].sum()
     (np.int64(1000), np.int64(0), np.float64(1000.0))
     """
-    if not isinstance(source, PreferenceMatrix) and not hasattr(source, "open"):
-        raise InputError(f"a PreferenceMatrix or an oracle answers comparisons, not {shown(source)}")
+    if not isinstance(source, PreferenceMatrix | OracleSource):
+        raise InputError(
+            f"a PreferenceMatrix or an oracle answers comparisons, not {shown(source)}; an oracle of yours inherits"
+            " from OracleSource"
+        )
     matrix = source if isinstance(source, PreferenceMatrix) else preferences
     if matrix is None:
         raise InputError("regret of a live simulation is measured by a preference matrix: give preferences=")
@@ -114,9 +117,8 @@ def simulate(
     seed, jobs = checked_seed(seed), checked_jobs(jobs)
 
     at_once = min(jobs, repetitions * len(wanted))
-    in_sweeps = bool(getattr(oracle, "in_sweeps", False))
     for one in wanted:
-        require_room(one.component, one.params, len(matrix), horizon=horizon, in_sweeps=in_sweeps, runs=at_once)
+        require_room(one.component, one.params, len(matrix), horizon=horizon, in_sweeps=oracle.in_sweeps, runs=at_once)
     place = places(matrix)
     tasks = [
         _Task(
@@ -130,6 +132,7 @@ def simulate(
                 seed,
                 checkpoints_per_decade,
                 "" if isinstance(source, PreferenceMatrix) else matrix.digest,
+                source_of(one.component),
             ),
         )
         for one in wanted
@@ -157,9 +160,9 @@ def check_fits(configured: Configured[Policy], oracle: OracleSource) -> None:
     InputError
     """
     policy, label = configured.component, configured.label
-    if getattr(oracle, "leaves_ties", False) and policy.feedback == "slate" and not policy.counts_ties:
+    if oracle.leaves_ties and policy.feedback == "slate" and not policy.counts_ties:
         raise InputError(f"policy '{label}' cannot count ties as half a win: let the oracle toss coins (ties='coin')")
-    if getattr(oracle, "in_sweeps", False) and policy.sweeps is None:
+    if oracle.in_sweeps and policy.sweeps is None:
         able = ", ".join(name for name in POLICIES.names() if POLICIES[name].sweeps is not None)
         raise InputError(f"policy '{label}' cannot take whole sweeps at once; those that can are {able}")
 
@@ -224,9 +227,9 @@ def run_once(
         run_streams(key),
         counts,
         horizon=key.horizon,
-        compiled=getattr(oracle, "compiled", True),
+        compiled=oracle.compiled,
         plain=not compiled,
-        in_sweeps=getattr(oracle, "in_sweeps", False),
+        in_sweeps=oracle.in_sweeps,
     )
     run.advance(int(times[-1]))
     return RunResult(

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, frozen, require_one_of
+from ltr_duel.bandits import LOOP_NUMBERS, Policy
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, frozen, numbered, require_one_of
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.regret import REGRETS, cumulative_regret, loss_per_arm
 
@@ -30,7 +31,8 @@ class RunKey:
         Digest of the preference matrix that says which arm of a slate is the better one, where that is not the
         oracle's own.
     source : str
-        SHA-256 of the file that defines the policy, where that is not this package.
+        SHA-256 of the file that defines the policy, where that is not this package; and the numbers versions of policy
+        and loop that are above 1, see `source_of`.
 
     Examples
     --------
@@ -58,6 +60,26 @@ class RunKey:
     def configuration(self) -> str:
         """The policy with all its parameters, in one canonical form however the user wrote it."""
         return f"{self.policy}:{json.dumps(self.params, sort_keys=True)}"
+
+
+def source_of(policy: Policy, sha256: str = "") -> str:
+    """Return what a run's key says of the code that makes its numbers.
+
+    Parameters
+    ----------
+    policy : Policy
+    sha256 : str
+        Of the plug-in file that defines it.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from ltr_duel.bandits import POLICIES
+    >>> source_of(POLICIES["rucb"]), source_of(replace(POLICIES["rucb"], numbers=2))
+    ('', 'policy 2')
+    """
+    raised = numbered({}, policy=policy.numbers, loop=LOOP_NUMBERS).get("numbers", {})
+    return " ".join([*filter(None, [sha256]), *(f"{name} {version}" for name, version in raised.items())])
 
 
 @dataclass(frozen=True, eq=False)

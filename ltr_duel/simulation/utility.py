@@ -39,13 +39,16 @@ from ltr_duel.core import (
     implement,
     kernel,
     normal_draw,
+    numbered,
     random_below,
     require_one_of,
     uniform,
 )
 from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.simulation.oracle import OracleSource
 
 LINKS = ("linear", "logistic", "natural")
+UTILITY_NUMBERS = 1  # version of what one seed makes of utilities (`ltr_duel.core.numbered`)
 
 
 class SampleOracle(NamedTuple):
@@ -155,7 +158,7 @@ implement(duel, BernoulliOracle, _bernoulli_duel)
 implement(multiduel, BernoulliOracle, _bernoulli_multiduel)
 
 
-class FromUtilities:
+class FromUtilities(OracleSource):
     """An oracle of random utilities and a link: pass it to `simulate`, with ``preferences=oracle.preferences()``.
 
     Parameters
@@ -202,13 +205,14 @@ class FromUtilities:
         self._bernoulli, self._link, self._common = means is not None, link, common and means is None
         self.names = _names(names, len(table))
         digest = hashlib.sha256(self._table.tobytes() + str(self._table.shape).encode()).hexdigest()
-        self.provenance: dict[str, Any] = {
+        about = {
             "oracle": "utilities",
             "distribution": "bernoulli" if self._bernoulli else "samples",
             "utilities": digest,
             "link": link,
             "common": self._common,
         }
+        self.provenance = numbered(about, utilities=UTILITY_NUMBERS)
 
     def open(self) -> Any:
         """Return the oracle of one run, with scratch of its own."""
@@ -235,7 +239,7 @@ class FromUtilities:
         return float(_link(u[:, None], v[None, :], self._link).mean())
 
 
-class NormalScores:
+class NormalScores(OracleSource):
     """The oracle of the multi-dueling paper: a normal score for each arm of the slate, and the higher one wins.
 
     Parameters
@@ -260,7 +264,8 @@ class NormalScores:
         self._means = _checked(as_numbers("means", means), "a mean", -np.inf, np.inf)
         self.names = _names(names, len(self._means))
         digest = hashlib.sha256(self._means.tobytes()).hexdigest()
-        self.provenance: dict[str, Any] = {"oracle": "normal scores", "utilities": digest}
+        about = {"oracle": "normal scores", "utilities": digest}
+        self.provenance = numbered(about, utilities=UTILITY_NUMBERS)
 
     def open(self) -> NormalOracle:
         """Return the oracle of one run, with scratch of its own."""

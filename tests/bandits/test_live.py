@@ -1,6 +1,7 @@
 """A live policy makes the choices of the simulated one, and goes on from a snapshot as if nothing had happened."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -83,3 +84,17 @@ def test_an_outcome_that_is_none_is_refused():
     slate.ask()
     with pytest.raises(InputError, match="table of"):
         slate.tell(np.zeros((3, 3)))
+
+
+def test_a_snapshot_names_its_policy_and_its_numbers():
+    arrays = LivePolicy("rucb", 4).snapshot()
+    assert (arrays["policy"].tolist(), arrays["numbers"].tolist()) == (["rucb"], [1])
+    with pytest.raises(InputError, match="this is a snapshot of policy 'rucb', not of 'rucb_icml'"):
+        LivePolicy.restore("rucb_icml", arrays)
+    later = replace(POLICIES["rucb"], numbers=2)
+    with pytest.raises(InputError, match="policy 'rucb' has numbers version 1, not 2"):
+        LivePolicy.restore(later, arrays)
+    assert LivePolicy.restore(later, arrays, accept_new_code=True).steps == 0
+    for name in ("policy", "numbers"):  # an earlier version did not say them
+        del arrays[name]
+    assert LivePolicy.restore(later, arrays).steps == 0

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import numba
 import pytest
 
+from ltr_duel import bandits
 from ltr_duel.bandits import POLICIES
 from ltr_duel.clicks import CLICK_MODELS
 from ltr_duel.core import InputError, load_plugin, plugins, reload_plugin
 from ltr_duel.data import CORPORA
 from ltr_duel.interleaving import METHODS
+from ltr_duel.rankers import RANKER_KINDS
 
-KINDS: tuple[Any, ...] = (POLICIES, METHODS, CLICK_MODELS, CORPORA)
+KINDS: tuple[Any, ...] = (POLICIES, METHODS, CLICK_MODELS, CORPORA, RANKER_KINDS)
+COMPILED = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="what is not compiled loses no writes")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 CLICKS = """
 from ltr_duel.clicks import CLICK_MODELS, ClickFamily
@@ -183,3 +188,86 @@ def test_check_is_the_first_command_of_a_process(write):
     file = write("first", CLICKS.format(name="alone_first"))
     command = [sys.executable, "-m", "ltr_duel.cli.main", "check", str(file)]
     assert "keeps the contract" in subprocess.check_output(command, text=True)
+
+
+KIND = """
+import numpy as np
+
+from ltr_duel.rankers import RANKER_KINDS, Ranker, RankerKind
+
+
+def open_mine(dataset, what):
+    size = len(dataset.relevance)
+    return [Ranker(name, lambda: SCORES, {"kind": "mine"}) for name in NAMES]
+
+
+RANKER_KINDS.add(RankerKind(name="mine", open=open_mine, takes=TAKES))
+"""
+
+
+@pytest.mark.parametrize(
+    ("scores", "names", "takes", "said"),
+    [
+        ("np.zeros(size)", "('a', 'b')", "''", "kind of ranker 'mine' keeps the contract"),
+        ("np.zeros(size)", "('a', 'a')", "''", "two rankers have one name: ['a', 'a']"),
+        ("np.zeros(size)", "()", "''", "open returns no list of Ranker"),
+        ("np.zeros(size - 1)", "('a',)", "''", "not one a document"),
+        ("np.zeros(size, int)", "('a',)", "''", "scores of 'a' are int64, not floats"),
+        ("np.full(size, np.inf)", "('a',)", "''", "'a' retrieves no document"),
+        ("np.append(np.zeros(size - 1), np.inf)", "('a',)", "''", "a score of 'a' is infinite"),
+        ("np.random.default_rng().random(size)", "('a',)", "''", "opened again, 'a' has other scores"),
+        ("np.zeros(size)", "('a',)", "'FILE'", "cannot be checked without something to open"),
+    ],
+)
+def test_a_kind_of_ranker_is_opened_by_its_check(write, ltr_duel, scores, names, takes, said):
+    text = KIND.replace("SCORES", scores).replace("NAMES", names).replace("TAKES", takes)
+    answer = ltr_duel("check", write("kinds", text))
+    assert said in answer.out and answer.code == ("keeps" not in said), answer.out
+
+
+def test_a_kind_of_this_package_with_an_example_keeps_the_contract():
+    RANKER_KINDS.check("run")
+
+
+DROPS = "        wins, plays = state\n        wins[first if outcome > 0 else second] += 1\n        plays[first] += 1\n"
+
+
+@COMPILED
+def test_a_policy_whose_writes_the_compiler_drops_is_not_simulated(write, ltr_duel, tmp_path):
+    text = examples("policies.md")[0]
+    kept = "        state.wins[first if outcome > 0 else second] += 1\n        state.plays[first] += 1\n"
+    assert kept in text
+    (tmp_path / "p.csv").write_text("0.5,0.7\n0.3,0.5\n")
+    words = ("--policy", "drops", "--horizon", "20", "--repetitions", "1", "--out", tmp_path / "out")
+    answer = ltr_duel("simulate", tmp_path / "p.csv", "--plugin", write("drops", text.replace(kept, DROPS)), *words)
+    assert answer.code == 2 and not (tmp_path / "out").exists()
+    assert "policy 'drops' ends in another state as plain Python than compiled" in answer.err
+
+
+@COMPILED
+def test_a_file_that_passed_is_not_checked_again(write, ltr_duel, tmp_path, monkeypatch):
+    monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
+    checked = []
+    monkeypatch.setattr(bandits, "check_compiled", checked.append, raising=False)
+    (tmp_path / "p.csv").write_text("0.5,0.7\n0.3,0.5\n")
+    words = ("--policy", "steady", "--horizon", "20", "--repetitions", "1", "--out", tmp_path / "out")
+    file = write("steady", examples("policies.md")[0])
+    for _ in range(2):
+        answer = ltr_duel("simulate", tmp_path / "p.csv", "--plugin", file, *words)
+        assert answer.code == 0, answer.err
+    assert checked == ["steady"]
+
+
+@pytest.mark.long
+def test_mypy_names_the_function_that_a_page_lacks(tmp_path):
+    text = examples("policies.md")[0].replace("def recommend(", "def recomend(")
+    page = "\n\nimport lacking\nfrom ltr_duel.bandits import PolicyPage\n\npage: PolicyPage = lacking\n"
+    (tmp_path / "lacking.py").write_text(text + page)
+    words = ["--config-file=", "--ignore-missing-imports", "--follow-imports=silent", "lacking.py"]
+    environment = os.environ | {"MYPYPATH": str(DOCS.parent)}
+    found = subprocess.run(
+        [sys.executable, "-m", "mypy", *words], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert found.returncode == 1 and re.search(
+        r'variable has type "PolicyPage".*\n.*\n.*recommend$', found.stdout, re.M
+    )

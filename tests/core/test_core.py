@@ -267,7 +267,7 @@ def test_a_task_that_ends_last_keeps_its_place():
 
 
 def test_registries_name_the_legal_names():
-    registry: Registry[Component] = Registry("thing", "ltr_duel.clicks.models")
+    registry: Registry[Component] = Registry("thing", "ltr_duel.clicks.models", check="")
     one = registry.add(Component(name="one"))
     REGISTRIES.remove(registry)
     assert registry["one"] is one and "two" not in registry and list(registry) == [one]

@@ -33,7 +33,7 @@ def things(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [Announced()])
     monkeypatch.setattr("ltr_duel.core.components._installed", set())
-    registry: Registry[Component] = Registry("thing", "rooms")
+    registry: Registry[Component] = Registry("thing", "rooms", check="")
     REGISTRIES.remove(registry)
     import rooms
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ltr_duel.clicks.model import click_model
 from ltr_duel.core.errors import InputError
-from ltr_duel.preferences.estimate.api import estimate_preferences
+from ltr_duel.interleaving import METHODS
+from ltr_duel.preferences.compare import pool
+from ltr_duel.preferences.estimate import sampling, settings
+from ltr_duel.preferences.estimate.api import estimate_preferences, extend_preferences
 from tests.conftest import make_rankings, random_rankings
 from tests.reference.interleaving import expected_outcome
 
@@ -79,3 +84,49 @@ def test_input_that_cannot_be_compared_is_refused():
         estimate_preferences(make_rankings(ORDERS, 3, [0, 0, 0, 0]))
     with pytest.raises(InputError, match=r"'navigational' is defined for 2, 3, 5 grades; this corpus has 8 \(0..7\)"):
         estimate_preferences(make_rankings(ORDERS, 8, RELEVANCE))
+
+
+@pytest.fixture
+def earlier(monkeypatch):
+    """Make an estimate with other versions of the libraries, then go on with those that are here."""
+
+    def estimate(rankings, **given):
+        with monkeypatch.context() as patch:
+            patch.setattr(settings, "versions_of", lambda libraries: dict.fromkeys(libraries, "0.0.1"))
+            return estimate_preferences(rankings, **given)
+
+    return estimate
+
+
+def test_an_upgrade_of_the_libraries_keeps_what_was_counted(earlier, tmp_path, monkeypatch):
+    rankings = random_rankings(3, 5, 8)
+    before = earlier(rankings, comparisons=100, store=tmp_path)
+    assert before.provenance["versions"]["numpy"] == "0.0.1"
+    extended = extend_preferences(before, rankings, comparisons=300)
+    at_once = estimate_preferences(rankings, comparisons=300)
+    assert extended.p.tobytes() == at_once.p.tobytes() and extended.provenance == at_once.provenance
+    other = estimate_preferences(rankings, comparisons=100, seed=1)
+    assert pool(before, other).comparisons[0, 1] == 200
+    monkeypatch.setattr(sampling, "count_piece", None)  # would fail if called
+    assert estimate_preferences(rankings, comparisons=100, store=tmp_path).p.tobytes() == before.p.tobytes()
+
+
+@pytest.mark.parametrize("name", ["blocks", "common"])
+def test_comparisons_of_another_numbers_version_are_not_mixed(name, tmp_path, monkeypatch):
+    rankings, how = random_rankings(3, 5, 8), {"comparisons": 100, "variance_reduction": ["common"]}
+    before = estimate_preferences(rankings, store=tmp_path, **how)
+    assert "numbers" not in before.provenance
+    with monkeypatch.context() as patch:
+        patch.setitem(settings.NUMBERS, name, 2)
+        with pytest.raises(InputError, match=rf"with numbers = {{}}, not {{'{name}': 2}}; they must not be mixed"):
+            extend_preferences(before, rankings, comparisons=200)
+        later = estimate_preferences(rankings, store=tmp_path, **how)
+    assert later.provenance["numbers"] == {name: 2} and len(list(tmp_path.iterdir())) == 2
+    with pytest.raises(InputError, match=rf"with numbers = {{'{name}': 2}}, not {{}}"):
+        extend_preferences(later, rankings, comparisons=200)
+
+
+def test_a_raised_version_of_a_method_is_in_the_provenance():
+    method = replace(METHODS["team_draft"], numbers=3)
+    about = estimate_preferences(random_rankings(2, 3, 5), method=method, comparisons=10).provenance
+    assert about["numbers"] == {"method": 3}

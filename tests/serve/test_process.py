@@ -6,12 +6,13 @@ import asyncio
 import json
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 import urllib.request
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 
 import numpy as np
 import psutil
@@ -39,9 +40,9 @@ port = 0
 
 
 @contextmanager
-def process(folder, *, ends_with):
+def process(folder, *options, ends_with):
     """Serve the experiment in the folder; yield the address and the process."""
-    words = [sys.executable, "-m", "ltr_duel.cli.main", "serve", str(folder / "live.toml")]
+    words = [sys.executable, "-m", "ltr_duel.cli.main", "serve", str(folder / "live.toml"), *options]
     with (folder / "log").open("ab") as log:
         running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True, preexec_fn=hear_interrupts)
     try:
@@ -147,6 +148,23 @@ def test_a_service_that_is_killed_fifty_times_forgets_nothing(tmp_path, monkeypa
     (tmp_path / "live.toml").write_text(CONFIG)
     rng = np.random.default_rng(5)
     assert max(killed_under_load(tmp_path, float(rng.uniform(0.05, 1.5))) for _ in range(50)) < 10
+
+
+def test_another_law_is_served_only_if_it_is_accepted(tmp_path, capfd):
+    (tmp_path / "live.toml").write_text(CONFIG)
+    with process(tmp_path, ends_with=128 + signal.SIGTERM) as (_, running):
+        running.terminate()
+    with closing(sqlite3.connect(tmp_path / "live.db")) as db, db:
+        db.execute("UPDATE about SET value = replace(value, '\"numbers\": 1', '\"numbers\": 2') WHERE key = 'code'")
+    with pytest.raises(SystemExit) as ended:
+        main("serve", str(tmp_path / "live.toml"))
+    assert ended.value.code == 2
+    assert "another 'rucb' (numbers version 2, now 1); go on with it by --accept-new-code" in capfd.readouterr().err
+    with process(tmp_path, "--accept-new-code", ends_with=128 + signal.SIGTERM) as (_, running):
+        running.terminate()
+    (line,) = [line for line in (tmp_path / "log").read_text().splitlines() if '"new code"' in line]
+    event = json.loads(line)
+    assert (event["before"]["numbers"], event["now"]["numbers"]) == (2, 1)
 
 
 def test_serving_without_its_packages_is_one_sentence(tmp_path, monkeypatch, capfd):

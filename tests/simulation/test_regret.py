@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from ltr_duel.bandits import POLICIES
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.simulation.regret import cumulative_regret, loss_per_arm
 from ltr_duel.simulation.results import Results
-from ltr_duel.simulation.run_result import RunKey, RunResult
+from ltr_duel.simulation.run import simulate
+from ltr_duel.simulation.run_result import RunKey, RunResult, source_of
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
 P = PreferenceMatrix(np.array([[0.5, 0.6, 0.8], [0.4, 0.5, 0.7], [0.2, 0.3, 0.5]]), ("a", "b", "c"))
@@ -77,3 +81,13 @@ def test_the_digest_of_a_run_knows_everything_that_determines_it():
         {"seed": 1},
     ]
     assert len({RunKey(**{**base, **change}).digest for change in [{}, *changes]}) == len(changes) + 1
+
+
+def test_a_raised_version_of_a_policy_gives_its_runs_other_names_and_the_same_numbers():
+    first, other = (
+        simulate(bradley_terry(3), policy, horizon=50, repetitions=1, jobs=1).runs[0]
+        for policy in ("rucb", replace(POLICIES["rucb"], numbers=2))
+    )
+    assert (first.key.source, other.key.source) == ("", "policy 2") and first.key.digest != other.key.digest
+    assert first.pulls.tobytes() == other.pulls.tobytes()
+    assert source_of(replace(POLICIES["rucb"], numbers=2), "ab12") == "ab12 policy 2"

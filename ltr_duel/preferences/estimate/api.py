@@ -145,7 +145,8 @@ def extend_preferences(
     Raises
     ------
     InputError
-        If the matrix has no counts, or the corpus, the rankers or the tie rule are not the same.
+        If the matrix has no counts, if the corpus, the rankers or the tie rule are not the same, or if what makes
+        the comparisons has another numbers version (`ltr_duel.core.numbered`). Package versions do not matter.
 
     Examples
     --------
@@ -167,11 +168,10 @@ def extend_preferences(
             "a pooled matrix has no random stream of its own to continue; extend its parts, then pool them"
         )
     settings = _settings_of(matrix, rankings, clicks)
-    for key, value in settings.provenance.items():
-        if about.get(key) != value:
-            raise InputError(
-                f"the matrix was estimated with {key} = {about.get(key)}, not {value}; they must not be mixed"
-            )
+    for key, value in {"numbers": {}, **settings.provenance}.items():
+        before = about.get(key, {} if key == "numbers" else None)
+        if before != value:
+            raise InputError(f"the matrix was estimated with {key} = {before}, not {value}; they must not be mixed")
     if comparisons:
         comparisons = settings.checked_count(comparisons)
     sampler = _sampler(settings, jobs, store, None)

@@ -11,7 +11,16 @@ from typing import Any, Literal
 import numpy as np
 
 from ltr_duel.clicks import ClickModel, click_model
-from ltr_duel.core import InputError, checked_seed, require_between, require_one_of, require_whole, shown, versions_of
+from ltr_duel.core import (
+    InputError,
+    checked_seed,
+    numbered,
+    require_between,
+    require_one_of,
+    require_whole,
+    shown,
+    versions_of,
+)
 from ltr_duel.interleaving import METHODS, Comparer
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.tally import MOST_COMPARISONS, Tally, errors_of, preferences_of
@@ -25,6 +34,8 @@ REDUCTIONS: dict[str, str] = {
     "antithetic": "lists in mirrored pairs; for probabilistic interleave, with 'integrated'",
     "control": "what the query alone says about the outcome is taken off, and its mean over all queries given back",
 }
+# Versions of the numbers (`ltr_duel.core.numbered`) of the blocks, and of each reduction.
+NUMBERS = {"blocks": 1, "common": 1, "stratified": 1, "integrated": 1, "antithetic": 1, "control": 1}
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,12 +111,8 @@ class Settings:
     def provenance(self) -> dict[str, Any]:
         """Everything that determines the law and the numbers of an estimate but its size, as JSON."""
         reduced = {"variance_reduction": sorted(self.reductions)} if self.reductions else {}
-        return {
-            **self.comparer.provenance,
-            **reduced,
-            "seed": self.seed,
-            "versions": versions_of(("ltr-duel", "numba", "numpy")),
-        }
+        about = {**self.comparer.provenance, **reduced, "seed": self.seed}
+        return numbered(about, **{name: NUMBERS[name] for name in ("blocks", *self.reductions)})
 
     @property
     def digest(self) -> str:
@@ -136,7 +143,8 @@ class Settings:
         queries = self.rankings.n_queries if self.queries == "stratified" else 0
         error = errors_of(tally, self.lists_of_a_unit, queries)
         counts = tally.lists + tally.lists.T
-        provenance = {**self.provenance, **comparisons}
+        versions = versions_of(("ltr-duel", "numba", "numpy"))  # for people: an upgrade changes no numbers
+        provenance = {**self.provenance, "versions": versions, **comparisons}
         return PreferenceMatrix(preferences_of(tally), self.rankings.names, error, counts, provenance, tally)
 
 

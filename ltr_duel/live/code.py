@@ -1,0 +1,73 @@
+"""Which code chose the pages of a store, so that other code does not go on with it unnoticed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ltr_duel.core import ROOT, InputError, interpreted, is_file, own_version, sha256_file
+from ltr_duel.live.settings import Settings
+from ltr_duel.live.store import Store
+
+CODE, ACCEPTED = "code", "accepted code"  # what a store calls them
+
+
+def code_of(settings: Settings) -> dict[str, Any]:
+    """Return what code is here: this package's version, the policy, its numbers version, and its file's SHA-256.
+
+    The SHA-256 is empty for a policy of this package, and for one that stands in no file.
+    """
+    policy = settings.policy_component
+    file = Path(interpreted(policy.select).__code__.co_filename)
+    own = file.is_relative_to(ROOT) or not is_file(file)
+    return {
+        "ltr_duel": own_version(),
+        "policy": policy.name,
+        "numbers": policy.numbers,
+        "file_sha256": "" if own else sha256_file(file),
+    }
+
+
+def go_on_with_code(store: Store, settings: Settings, place: Path, at: float, *, accept: bool) -> dict[str, Any] | None:
+    """Compare the code of a store with what is here, and note what is here.
+
+    Parameters
+    ----------
+    store : Store
+        One that does not say its code, as of an earlier version, gets it.
+    settings : Settings
+    place : Path
+        Of the store.
+    at : float
+        The time.
+    accept : bool
+        Whether another law may go on; that is added to what the store says under ``accepted code``.
+
+    Returns
+    -------
+    dict or None
+        The event, if another law was accepted: ``at``, ``before`` and ``now``.
+
+    Raises
+    ------
+    InputError
+        If the policy has another numbers version or another file, and that is not accepted.
+    """
+    said, now = store.about(CODE), code_of(settings)
+    before = json.loads(said) if said else now
+    changed = [name for name in ("numbers", "file_sha256") if before[name] != now[name]]
+    if changed and not accept:
+        words = {"numbers": "numbers version", "file_sha256": "plug-in file"}
+        wrong = ", ".join(f"{words[one]} {before[one] or 'none'}, now {now[one] or 'none'}" for one in changed)
+        raise InputError(
+            f"{place}: the experiment in this store began with another '{now['policy']}' ({wrong});"
+            " go on with it by --accept-new-code (accept_new_code=True), or give it a store of its own"
+        )
+    event = {"at": at, "before": before, "now": now} if changed else None
+    if said is None or before != now:
+        with store.transaction():
+            store.say(CODE, json.dumps(now))
+            if event:
+                store.say(ACCEPTED, json.dumps([*json.loads(store.about(ACCEPTED) or "[]"), event]))
+    return event

@@ -26,11 +26,13 @@ bench: $(READY)  ## Measure speed and memory in a quarter of an hour (or some ro
 docs: $(READY)  ## Build the site: docs/_build/html/index.html
 	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
 
-check: $(READY)  ## Style, types and layers
+check: $(READY)  ## Style, types, layers and dependencies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/deptry ltr_duel
+	$(BIN)/deptry tests benchmarks data_scripts examples tools --ignore DEP002,DEP004
 
 tables: $(READY)  ## Renew the tables of docs/ that list policies, methods, click models and corpora
 	$(BIN)/python -m ltr_duel.cli._tables docs

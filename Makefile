@@ -4,8 +4,10 @@ OLDEST ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Other versions warn of other things.
+ELSEWHERE := -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder -o filterwarnings=default
 
-.PHONY: demo test test-long mutants bench docs check tables release-check lowest clean
+.PHONY: demo test test-long mutants bench docs check tables release-check lowest newest clean
 
 demo: $(READY)  ## Run the main job on a synthetic corpus; results in demo/
 	$(BIN)/ltr-duel demo --out demo
@@ -26,11 +28,13 @@ bench: $(READY)  ## Measure speed and memory in a quarter of an hour (or some ro
 docs: $(READY)  ## Build the site: docs/_build/html/index.html
 	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
 
-check: $(READY)  ## Style, types and layers
+check: $(READY)  ## Style, types, layers and dependencies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/deptry ltr_duel
+	$(BIN)/deptry tests benchmarks data_scripts examples tools --ignore DEP002,DEP004
 
 tables: $(READY)  ## Renew the tables of docs/ that list policies, methods, click models and corpora
 	$(BIN)/python -m ltr_duel.cli._tables docs
@@ -39,10 +43,15 @@ release-check:  ## Build sdist and wheel, and try the wheel alone on each suppor
 	$(PYTHON) tools/release_check.py $(if $(REQUIRE),--require) $(if $(QUICK),--quick)
 
 lowest: .lowest/.ready  ## Run the tests with the oldest versions of everything that pyproject.toml allows
-	.lowest/bin/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder -o filterwarnings=default $(TESTS)
+	.lowest/bin/python -m pytest $(ELSEWHERE) $(TESTS)
+
+newest: .newest/bin/uv  ## Run the tests with the newest versions of everything, pre-releases too, under both compilers
+	.newest/bin/uv pip install --quiet --python .newest/bin/python --upgrade --prerelease allow --resolution highest --editable '.[dev]'
+	.newest/bin/python -m pytest $(ELSEWHERE) $(TESTS)
+	LTR_DUEL_COMPILER=plain .newest/bin/python -m pytest $(ELSEWHERE) $(TESTS)
 
 clean:
-	rm -rf $(VENV) .lowest .release demo docs/_build docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .lowest .newest .release demo docs/_build docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -56,3 +65,7 @@ $(READY): pyproject.toml
 	.lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
 	.lowest/bin/uv pip install --quiet --python .lowest/bin/python --resolution lowest-direct --editable '.[dev]'
 	@touch $@
+
+.newest/bin/uv:
+	$(PYTHON) -m venv --clear .newest
+	.newest/bin/python -m pip install --quiet --disable-pip-version-check uv

@@ -14,13 +14,13 @@ import pytest
 from filelock import FileLock
 from numba.core.dispatcher import Dispatcher
 
-from ltr_duel.core._machine import kernels
+from ltr_duel.core import kernel_cache
 from ltr_duel.core.home import cache_home
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.rankers.rankings import Rankings, inverse
 
 HOME = cache_home()
-kernels.cache_home = lambda: HOME  # a test may have a home of its own; what is compiled in it serves the others too
+kernel_cache.cache_home = lambda: HOME  # a test may have its own home; compiled code serves all of them
 gc.set_threshold(50_000, 20, 20)  # a tenth of the time went into looking at a million objects of libraries, which stay
 
 

@@ -8,9 +8,10 @@ import importlib
 import os
 import pkgutil
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -57,7 +58,7 @@ def main(*words: str) -> None:
     """Run a command, by default that of the process; exit code 2 and one sentence on stderr for bad input."""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="surrogateescape")  # names of files need not be UTF-8
-    with interrupts_heard(), _few_collections():
+    with interrupts_heard(), _few_collections(), _own_warnings_as_sentences():
         _run(words)
 
 
@@ -71,6 +72,24 @@ def _few_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+@contextmanager
+def _own_warnings_as_sentences() -> Iterator[None]:
+    """Print the package's own kinds of warnings as sentences; others keep the form that Python gives them."""
+    default = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **options: Any) -> None:
+        if category.__module__.startswith("ltr_duel."):
+            _say(str(message))
+        else:
+            default(message, category, *where, **options)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = default
 
 
 def _run(words: tuple[str, ...]) -> None:

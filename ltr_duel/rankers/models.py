@@ -6,8 +6,8 @@ predicts is taken as it is.
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -107,8 +107,9 @@ def model_file(what: str, kind: str) -> Path:
     return path
 
 
-def library(name: str, extra: str) -> Any:
-    """Import a library that only some rankers need.
+@contextmanager
+def needed_library(name: str, extra: str) -> Iterator[None]:
+    """Name the extra to install if the import of a library in this context fails.
 
     Raises
     ------
@@ -116,7 +117,7 @@ def library(name: str, extra: str) -> Any:
         If it is not installed; the sentence says how to.
     """
     try:
-        return importlib.import_module(name)
+        yield
     except ImportError:
         raise InputError(f"{name} is not installed; install it with: pip install 'ltr-duel[{extra}]'") from None
 

@@ -1,35 +1,65 @@
-"""HTTP connections that cannot be held open for nothing: those of uvicorn, with limits on their heads and number."""
+"""HTTP connections that cannot be held open for nothing: those of uvicorn, with limits on their heads and number.
+
+uvicorn documents that a class of connections can be given to it, but not the class that it uses itself, from which the
+limited one is derived. A version whose class has not the methods that are extended here serves with uvicorn's options.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from http import HTTPStatus
 from typing import Any
-
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from ltr_duel.serve.settings import ServiceSettings
 
 _LARGEST_HEAD = 16_384  # bytes
+_CALLBACKS = ("on_message_begin", "on_url", "on_header", "on_headers_complete", "send_400_response")
+PLAIN = "h11"  # uvicorn's connections as they are, of the implementation that limits the size of heads
+NOT_LIMITED = "this version of uvicorn does not limit how long the head of a request, or reading an answer, may take"
 
 
-def limited_protocol(settings: ServiceSettings) -> type[asyncio.Protocol]:
+def http_options(settings: ServiceSettings) -> dict[str, Any]:
+    """Return what `uvicorn.Config` is given, beside the application, to keep the limits of the settings."""
+    uvicorns = _uvicorns_protocol()
+    if uvicorns is not None:
+        return {"http": _limited(uvicorns, settings)}
+    return {
+        "http": PLAIN,
+        "limit_concurrency": settings.connections,
+        "h11_max_incomplete_event_size": _LARGEST_HEAD,
+    }
+
+
+def _uvicorns_protocol() -> Any:
+    try:
+        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+    except ImportError:
+        return None
+    return HttpToolsProtocol if all(hasattr(HttpToolsProtocol, name) for name in _CALLBACKS) else None
+
+
+def _limited(uvicorns: Any, settings: ServiceSettings) -> type[asyncio.Protocol]:
     """Return the class of connections, with the limits of the settings."""
+    there: set[Any] = set()
 
-    class Limited(HttpToolsProtocol):
-        """One connection. It waits for a head since `_head_begins`, and for who does not read since `pause_writing`."""
+    class Limited(uvicorns):  # type: ignore[misc]  # known when the service starts
+        """One connection. It waits for a head since `_head_begins`, and for a slow reader since `pause_writing`."""
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self._head = 0
+            there.add(self)
+            self._wire, self._clock = transport, asyncio.get_running_loop()
+            self._bytes = self._head = 0
             self._late: asyncio.TimerHandle | None = None
             self._unread: asyncio.TimerHandle | None = None
-            if len(self.connections) > settings.connections:
+            if len(there) > settings.connections:
                 self._refuse(503, "too many connections are open")
             else:
                 self._head_begins()
 
         def connection_lost(self, exc: Exception | None) -> None:
+            there.discard(self)
             self._head_ends()
             self._is_read()
             super().connection_lost(exc)
@@ -38,25 +68,33 @@ def limited_protocol(settings: ServiceSettings) -> type[asyncio.Protocol]:
             super().on_message_begin()
             self._head_begins()
 
+        def on_url(self, url: bytes) -> None:
+            super().on_url(url)
+            self._head += len(url)
+
+        def on_header(self, name: bytes, value: bytes) -> None:
+            super().on_header(name, value)
+            self._head += len(name) + len(value)
+
         def on_headers_complete(self) -> None:
             self._head_ends()
-            if sum(len(name) + len(value) for name, value in self.headers) + len(self.url) > _LARGEST_HEAD:
+            if self._head > _LARGEST_HEAD:
                 self._refuse_head()
             else:
                 super().on_headers_complete()
 
         def data_received(self, data: bytes) -> None:
-            if self.transport.is_closing():
+            if self._wire.is_closing():
                 return
             super().data_received(data)
-            if self._late is not None and not self.transport.is_closing():
-                self._head += len(data)
-                if self._head > _LARGEST_HEAD:
+            if self._late is not None and not self._wire.is_closing():
+                self._bytes += len(data)
+                if self._bytes > _LARGEST_HEAD:
                     self._refuse_head()
 
         def pause_writing(self) -> None:
             super().pause_writing()
-            self._unread = self.loop.call_later(settings.answer_seconds, self.transport.abort)
+            self._unread = self._clock.call_later(settings.answer_seconds, self._wire.abort)
 
         def resume_writing(self) -> None:
             self._is_read()
@@ -68,13 +106,13 @@ def limited_protocol(settings: ServiceSettings) -> type[asyncio.Protocol]:
                 self._unread = None
 
         def send_400_response(self, msg: str) -> None:
-            if not self.transport.is_closing():
+            if not self._wire.is_closing():
                 self._refuse(400, "this is no request of HTTP/1.1")
 
         def _head_begins(self) -> None:
             self._head_ends()
-            self._head = 0
-            self._late = self.loop.call_later(settings.header_seconds, self._too_late)
+            self._bytes = self._head = 0
+            self._late = self._clock.call_later(settings.header_seconds, self._too_late)
 
         def _head_ends(self) -> None:
             if self._late is not None:
@@ -83,7 +121,7 @@ def limited_protocol(settings: ServiceSettings) -> type[asyncio.Protocol]:
 
         def _too_late(self) -> None:
             self._late = None
-            if not self.transport.is_closing():
+            if not self._wire.is_closing():
                 self._refuse(408, f"the head of a request must come within {settings.header_seconds:g} seconds")
 
         def _refuse_head(self) -> None:
@@ -92,8 +130,8 @@ def limited_protocol(settings: ServiceSettings) -> type[asyncio.Protocol]:
         def _refuse(self, status: int, sentence: str) -> None:
             body = json.dumps({"error": sentence}).encode()
             head = f"content-type: application/json\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
-            self.transport.write(STATUS_LINE[status] + head.encode() + body)
-            self.transport.close()
+            self._wire.write(f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{head}".encode() + body)
+            self._wire.close()
             self._head_ends()
 
     return Limited

@@ -15,7 +15,7 @@ from ltr_duel.live import Experiment, Settings, read_settings
 from ltr_duel.serve.app import make_app
 from ltr_duel.serve.events import EventLog, forward_logging
 from ltr_duel.serve.keys import ApiKeys, read_api_keys, signing_keys
-from ltr_duel.serve.protocol import limited_protocol
+from ltr_duel.serve.protocol import NOT_LIMITED, PLAIN, http_options
 from ltr_duel.serve.settings import ServiceSettings, service_settings
 
 _GRACE = 10  # seconds that open requests get
@@ -76,7 +76,10 @@ def run_service(
             address = listener.getsockname()
             log.write("start", experiment=settings.name, host=address[0], port=address[1], pages=experiment.pages)
             url = f"http://{f'[{address[0]}]' if ':' in address[0] else address[0]}:{address[1]}"
-            server = _Server(_config(app, service), ready=lambda: ready(url))
+            config = _config(app, service)
+            if config.http == PLAIN:
+                log.write("limits", message=NOT_LIMITED)
+            server = _Server(config, ready=lambda: ready(url))
             try:
                 server.run([listener])
             finally:
@@ -107,7 +110,7 @@ class _Server(uvicorn.Server):
 def _config(app: object, settings: ServiceSettings) -> uvicorn.Config:
     return uvicorn.Config(
         app,  # type: ignore[arg-type]  # an ASGI application
-        http=limited_protocol(settings),
+        **http_options(settings),
         ws="none",
         lifespan="on",
         log_config=None,

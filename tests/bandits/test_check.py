@@ -228,6 +228,16 @@ def test_what_cannot_be_compiled_is_said_in_one_sentence(mistake):
     assert isinstance(caught.value, InputError) and "\n" not in str(caught.value)
 
 
+def test_errors_of_a_compiler_whose_texts_are_not_understood_are_one_sentence_too(monkeypatch):
+    for pattern in ("_PLACE", "_NOISE", "_PLAIN", "_QUALIFIED", "_MISSING"):
+        monkeypatch.setattr(f"ltr_duel.core.compile_errors.{pattern}", re.compile("(?!)"))
+    part, function, _ = UNCOMPILED["uses what numba does not know"]
+    line = function.__code__.co_firstlineno
+    with pytest.raises(PolicyError, match=f"^select of policy 'mine' cannot be compiled: .*:{line}: [A-Z].*") as caught:
+        simulate(PreferenceMatrix(bradley_terry(3)), broken(compiled=True, **{part: function}), horizon=10)
+    assert "\n" not in str(caught.value)
+
+
 def test_an_error_of_plain_python_names_the_line():
     def recommend(state, params):
         return state.losses.argmax()

@@ -17,7 +17,7 @@ import pytest
 
 import ltr_duel
 from ltr_duel.bandits.compiling import plain_text
-from ltr_duel.core import dispatched, implement, interpreted, kernel, threads, uncached_kernel
+from ltr_duel.core import dispatched, implement, interpreted, kernel, kernel_cache, threads, uncached_kernel
 from ltr_duel.core._machine import kernels
 from ltr_duel.core.components import REGISTRIES, Component, Registry
 from ltr_duel.core.errors import InputError, require_between, unknown_name
@@ -161,9 +161,9 @@ first, passed_on = kernel(_first), kernel(_passed_on)
 
 
 def test_code_for_classes_from_outside_the_package_is_not_stored(tmp_path, monkeypatch):
-    monkeypatch.setattr(kernels, "cache_home", lambda: tmp_path)
+    monkeypatch.setattr(kernel_cache, "cache_home", lambda: tmp_path)
     monkeypatch.setattr(Outer, "__module__", "ltr_duel.test")
-    forgotten = kernels._cache_folder, kernels._is_own
+    forgotten = kernels._cache_folder, kernel_cache.kernel_folder, kernels._is_own
     for function in forgotten:
         function.cache_clear()
     try:

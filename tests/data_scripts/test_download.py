@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from urllib3 import HTTPResponse
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.data.corpora.corpus import Archive
@@ -47,6 +48,22 @@ def test_a_cut_transfer_is_resumed_where_it_broke(server: Server, tmp_path: Path
     assert download(archive, tmp_path, pause=0.001).read_bytes() == DATA[:30_000]
     ranges = [wanted for _, wanted in server.requests]
     assert ranges[0] is None and ranges[1] == "bytes=15000-" and ranges[first_run] != "bytes=0-"
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_a_cut_transfer_is_resumed_at_a_whole_piece_where_urllib3_drops_the_cut_one(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refuses: bool
+) -> None:
+    def setter(self: object, value: bool) -> None:
+        if refuses and not value:
+            raise AttributeError
+
+    monkeypatch.setattr(HTTPResponse, "enforce_content_length", property(lambda self: True, setter), raising=False)
+    monkeypatch.setattr("ltr_duel.data.corpora.download._PIECE", 99)
+    server.files["a.zip"] = DATA[:3500]
+    archive = Archive("a.zip", (server.url("cut", "a.zip"),), "sha256:" + hashlib.sha256(DATA[:3500]).hexdigest())
+    assert download(archive, tmp_path, pause=0.001).read_bytes() == DATA[:3500]
+    assert [wanted for _, wanted in server.requests][:2] == [None, f"bytes={1750 // 99 * 99}-"]
 
 
 def test_a_server_without_ranges_is_read_from_the_start(server: Server, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import shutil
@@ -12,9 +13,10 @@ import time
 from pathlib import Path
 
 import pytest
+from joblib.externals.loky import get_reusable_executor
 
 from ltr_duel.cli.main import main
-from ltr_duel.experiment.backends.backend import Backend
+from ltr_duel.experiment.backends.backend import Backend, _kill_processes
 from ltr_duel.experiment.examine import wrong_with_runs
 from ltr_duel.experiment.run import run_experiment
 from ltr_duel.experiment.status import read_status
@@ -89,6 +91,17 @@ def test_a_policy_that_kills_its_process_is_said_without_a_time_limit(spec_file,
     ), err
     assert "Traceback" not in err
     assert_whole(tmp_path / "out")
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_processes_of_loky_end_in_the_middle_of_a_task_whatever_their_names_are(named, monkeypatch):
+    children, executor = multiprocessing.active_children, get_reusable_executor(max_workers=2)
+    tasks = [executor.submit(time.sleep, 60) for _ in range(2)]
+    wait_for(lambda: all(task.running() for task in tasks) and len(children()) == 2)
+    if not named:
+        monkeypatch.setattr(multiprocessing, "active_children", list)
+    _kill_processes()
+    wait_for(lambda: not children())
 
 
 def test_a_policy_file_that_is_edited_gives_other_runs(spec_file, awkward, tmp_path):

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import re
+import signal
 import time
 
 import pytest
@@ -171,6 +172,42 @@ def test_other_clients_are_answered_while_bad_ones_ask(tmp_path):
 @pytest.mark.long
 def test_other_clients_are_not_delayed_by_ten_thousand_bad_requests(tmp_path):
     assert under_attack(tmp_path, 10_000) < 0.1
+
+
+@pytest.mark.parametrize("missing", ["HttpToolsProtocol", "HttpToolsProtocol.on_headers_complete"])
+def test_without_the_parts_of_uvicorn_that_are_extended_a_service_keeps_the_limits_of_its_options(
+    tmp_path, monkeypatch, missing
+):
+    monkeypatch.delattr(f"uvicorn.protocols.http.httptools_impl.{missing}")
+
+    async def story(service, port):
+        answers = [await send(port, head(len(ASKED), "connection: close\r\n") + ASKED)]
+        answers.append(await send(port, b"GET / HTTP/1.1\r\nx: " + b"y" * 100_000))
+        many = [await asyncio.open_connection("127.0.0.1", port) for _ in range(20)]
+        answers.append(await send(port, head(len(ASKED), "connection: close\r\n") + ASKED))
+        for _, writer in many:
+            writer.close()
+        return [int(answer.split()[1]) for answer in answers]
+
+    assert serving(tmp_path, story) == [200, 400, 503]
+
+
+def test_a_service_says_which_limits_this_version_of_uvicorn_does_not_keep(tmp_path, monkeypatch, capfd):
+    monkeypatch.delattr("uvicorn.protocols.http.httptools_impl.HttpToolsProtocol")
+    monkeypatch.delenv("LTR_DUEL_API_KEY", raising=False)
+    table = '[experiment]\nname = "t"\nrankers = ["a", "b"]\npolicy = "rucb"\n[serve]\nkey_file = "keys"\nport = 0\n'
+    (tmp_path / "live.toml").write_text(table)
+
+    def ready(url):
+        signal.raise_signal(signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        run_service(tmp_path / "live.toml", ready=ready)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    (line,) = [one for one in map(json.loads, capfd.readouterr().err.splitlines()) if one["event"] == "limits"]
+    assert line["message"].startswith("this version of uvicorn does not limit")
 
 
 def test_an_address_that_is_taken_is_said(tmp_path, monkeypatch):

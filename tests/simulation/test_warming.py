@@ -5,6 +5,7 @@ from numba.core import event
 
 from ltr_duel.bandits import compiling
 from ltr_duel.cli.main import main
+from ltr_duel.core import kernel_cache
 from ltr_duel.core._machine import kernels
 from ltr_duel.core.errors import InputError
 from ltr_duel.simulation.oracle import FromMatrix
@@ -16,11 +17,11 @@ from tests.conftest import bradley_terry
 @pytest.fixture
 def no_loop_is_compiled(tmp_path, monkeypatch):
     """Let loops, but not what they call, be compiled anew, to a place that nobody has used."""
-    monkeypatch.setattr(kernels, "cache_home", lambda: tmp_path)
-    for remembered in (kernels._cache_folder, compiling._compiled):
+    monkeypatch.setattr(kernel_cache, "cache_home", lambda: tmp_path)
+    for remembered in (kernels._cache_folder, kernel_cache.kernel_folder, compiling._compiled):
         remembered.cache_clear()
     yield
-    for remembered in (kernels._cache_folder, compiling._compiled):
+    for remembered in (kernels._cache_folder, kernel_cache.kernel_folder, compiling._compiled):
         remembered.cache_clear()
 
 

@@ -49,7 +49,7 @@ def compiled_as(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], 
 
 
 def resolved_as(resolve: Callable[..., Any], function: Callable[..., Any], **options: Any) -> None:
-    """Let numba call ``resolve`` with the types of the arguments: it returns the text of a function in compiled code."""
+    """Let numba call ``resolve`` with the types of the arguments: it returns the text that is to be compiled."""
 
     def typed(*args: Any) -> Callable[..., Any]:
         return resolve(*args)

@@ -25,7 +25,7 @@ from ltr_duel.core._machine import numbers as numbers  # min, max and int of num
 from ltr_duel.core._machine.generators import borrowed
 from ltr_duel.core._machine.instructions import compiled_as, compiled_text
 from ltr_duel.core._machine.options import CALLED, INLINED, KERNEL, compiler
-from ltr_duel.core.home import cache_home
+from ltr_duel.core.kernel_cache import kernel_folder
 from ltr_duel.core.sources import kernel_digest
 
 P = ParamSpec("P")
@@ -241,10 +241,5 @@ def _lent(value: Any) -> Any:
 
 @functools.cache
 def _cache_folder(modules: frozenset[str]) -> str:
-    """Return the folder for compiled code of these modules as they are, or ``""`` where none can be written."""
-    directory = cache_home() / "kernels" / kernel_digest(modules, compiler())[:16]
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return ""
-    return str(directory)
+    """Return the folder for compiled code of these modules as they are, or ``""`` where none can be used."""
+    return kernel_folder(kernel_digest(modules, compiler())[:16])

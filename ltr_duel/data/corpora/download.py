@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pooch
@@ -150,7 +151,8 @@ def _continues(answer: requests.Response, have: int) -> bool:
 
 def _pieces(answer: requests.Response) -> Iterator[bytes]:
     """Yield what is received; an interruption ends it like an end, the length tells the difference."""
-    answer.raw.enforce_content_length = False  # or urllib3 drops what came last before the interruption
+    with suppress(AttributeError):  # a version of urllib3 without it drops the piece that the interruption cuts
+        answer.raw.enforce_content_length = False
     try:
         yield from answer.iter_content(_PIECE)
     except (requests.exceptions.ChunkedEncodingError, requests.ConnectionError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import multiprocessing
 import queue
 import threading
 import time
@@ -15,10 +16,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import joblib
-import psutil
+from joblib.externals.loky import get_reusable_executor
 
 from ltr_duel.core import InputError, abandon, checked_jobs, require_one_of
-from ltr_duel.experiment.backends.dask import SchedulerGoneError, connected, joblib_backend, lost_since
+from ltr_duel.experiment.backends.dask import SchedulerGoneError, connected, done_by_cluster, lost_since
 from ltr_duel.experiment.backends.killable import execute_within
 from ltr_duel.experiment.plan import Task
 from ltr_duel.experiment.worker import Outcome, execute
@@ -91,26 +92,25 @@ def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[lis
             for together in tasks:
                 if stop.is_set():
                     return
-                yield joblib.delayed(_run_all)(run, together)
+                yield functools.partial(_run_all, run, together)
         except Exception as error:
             box.put(_End(error))
 
     def work() -> None:
         try:
-            with joblib.parallel_config(place):
-                for outcomes in joblib.Parallel(return_as="generator_unordered", **options)(until_stopped()):
-                    box.put(outcomes)
+            calls = until_stopped()
+            done = done_by_cluster(client, calls, 2 * jobs) if client else _done_here(backend.name, calls, jobs)
+            for outcomes in done:
+                box.put(outcomes)
             box.put(_End(None))
         except BaseException as error:  # handed over to the main thread, which raises it
             box.put(_End(error))
 
     with contextlib.ExitStack() as stack:
-        client, place, jobs = None, {"threads": "threading"}.get(backend.name, backend.name), backend.jobs
+        client, jobs = None, checked_jobs(backend.jobs)
         if backend.name == "dask":
             client = stack.enter_context(connected(backend.scheduler, jobs))
-            place, jobs = joblib_backend(client), sum(client.ncores().values())
-        jobs = checked_jobs(jobs)
-        options: dict[str, Any] = {"n_jobs": jobs, "batch_size": 1, "pre_dispatch": max(2, 2 * jobs)}
+            jobs = max(1, sum(client.ncores().values()))
         if backend.name == "loky":
             stack.callback(_kill_processes)
         stack.callback(stop.set)
@@ -152,14 +152,16 @@ def _run_all(run: Callable[[Task], Outcome], tasks: Sequence[Task]) -> list[Outc
     return [run(task) for task in tasks]
 
 
-def _kill_processes() -> None:
-    """Kill the processes of loky, which may be in the middle of runs that nobody waits for."""
-    from joblib.externals.loky import reusable_executor
+def _done_here(name: str, calls: Iterator[Callable[[], list[Outcome]]], jobs: int) -> Iterator[list[Outcome]]:
+    """Yield what calls return, in any order: from threads, or from processes of joblib's."""
+    with joblib.parallel_config({"threads": "threading"}.get(name, name)):
+        parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch=2 * jobs)
+        yield from parallel(joblib.delayed(call)() for call in calls)
 
-    executor = reusable_executor._executor
-    if executor is not None:
-        workers = list(executor._processes.values())
-        executor.shutdown(wait=False, kill_workers=True)
-        for worker in workers:  # the executor would kill them in a thread that may not live to do it
-            with contextlib.suppress(psutil.NoSuchProcess):
-                psutil.Process(worker.pid).kill()
+
+def _kill_processes() -> None:
+    """Kill the processes of loky, which may be in the middle of runs whose results are not awaited any more."""
+    workers = [process for process in multiprocessing.active_children() if process.name.startswith("Loky")]
+    get_reusable_executor(reuse=True).shutdown(wait=False, kill_workers=True)
+    for worker in workers:  # the executor kills them in a thread that may end before it does
+        worker.terminate()

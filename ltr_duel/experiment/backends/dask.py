@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 from ltr_duel.core import InputError, checked_jobs
+
+Answer = TypeVar("Answer")
 
 _PATIENCE = 60.0  # seconds without the scheduler after which it counts as gone
 _FIRST_WORKER = 120.0
@@ -32,8 +34,8 @@ def connected(scheduler: str | None, jobs: int) -> Iterator[Any]:
         If dask is not installed, the scheduler does not answer, or no worker comes.
     """
     try:
-        dask: Any = importlib.import_module("dask")
-        distributed: Any = importlib.import_module("distributed")
+        import dask
+        import distributed
     except ImportError:
         raise InputError("--backend dask needs dask: pip install 'ltr-duel[cluster]'") from None
     for name in ("distributed", "distributed.client"):  # importing has set the levels
@@ -67,15 +69,17 @@ def connected(scheduler: str | None, jobs: int) -> Iterator[Any]:
                 cluster.close(timeout=5)
 
 
-def joblib_backend(client: Any) -> Any:
-    """Return joblib's own dask backend; with one worker in the cluster too, it runs nothing in this process."""
-    dask_of_joblib: Any = importlib.import_module("joblib._dask")
+def done_by_cluster(client: Any, calls: Iterator[Callable[[], Answer]], ahead: int) -> Iterator[Answer]:
+    """Yield what calls return, in any order, of which at most ``ahead`` are with the cluster at any time."""
+    from distributed import as_completed
 
-    class ClusterBackend(dask_of_joblib.DaskDistributedBackend):  # type: ignore[misc]  # joblib has no types
-        def effective_n_jobs(self, n_jobs: int) -> int:
-            return max(2, int(super().effective_n_jobs(n_jobs)))
+    def submitted(calls: Iterable[Callable[[], Answer]]) -> list[Any]:
+        return [client.submit(call, pure=False) for call in calls]
 
-    return ClusterBackend(client=client, pure=False)
+    under_way = as_completed(submitted(islice(calls, ahead)), loop=client.loop, with_results=True)
+    for _, answer in under_way:
+        yield answer
+        under_way.update(submitted(islice(calls, 1)))
 
 
 def lost_since(client: Any, since: float | None, now: float) -> float | None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ltr_duel.core import InputError
 from ltr_duel.data import Dataset
-from ltr_duel.rankers.models import check_features, library, model_file, model_ranker
+from ltr_duel.rankers.models import check_features, model_file, model_ranker, needed_library
 from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
 
 
@@ -16,7 +14,8 @@ def open_lightgbm(dataset: Dataset, what: str) -> list[Ranker]:
     text = path.read_bytes()
     if not text.startswith(b"tree\n") or b"\nend of trees" not in text:
         raise InputError(f"{path}: not a LightGBM model, or cut short; write it with Booster.save_model")
-    lightgbm: Any = library("lightgbm", "models")
+    with needed_library("lightgbm", "models"):
+        import lightgbm
     try:
         booster = lightgbm.Booster(model_file=str(path))
     except (lightgbm.basic.LightGBMError, ValueError):

@@ -9,21 +9,22 @@ from numpy.typing import NDArray
 
 from ltr_duel.core import InputError
 from ltr_duel.data import Dataset
-from ltr_duel.rankers.models import check_features, library, model_file, model_ranker
+from ltr_duel.rankers.models import check_features, model_file, model_ranker, needed_library
 from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
 
 
 def open_onnx(dataset: Dataset, what: str) -> list[Ranker]:
     """Read a model file; it takes one matrix of features and returns one score for each row first."""
     path = model_file(what, "onnx")
-    runtime: Any = library("onnxruntime", "models")
+    with needed_library("onnxruntime", "models"):
+        import onnxruntime
     try:
-        session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime's own classes, one for each way to fail
         reason = str(error).splitlines()[0]
         if "opset" in reason.lower():
             raise InputError(
-                f"{path}: written in a newer version of ONNX than onnxruntime {runtime.__version__} reads; write it"
+                f"{path}: written in a newer version of ONNX than onnxruntime {onnxruntime.__version__} reads; write it"
                 " with a lower opset, or install a newer onnxruntime"
             ) from None
         raise InputError(f"{path}: not an ONNX model ({reason})") from None

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import struct
 from pathlib import Path
-from typing import Any
 
 from ltr_duel.core import InputError
 from ltr_duel.data import Dataset
-from ltr_duel.rankers.models import check_features, library, model_file, model_ranker
+from ltr_duel.rankers.models import check_features, model_file, model_ranker, needed_library
 from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
 
 _BYTES = {b"Z": 0, b"N": 0, b"T": 0, b"F": 0, b"C": 1, b"i": 1, b"U": 1, b"I": 2, b"l": 4, b"d": 4, b"L": 8, b"D": 8}
@@ -24,7 +23,8 @@ def open_xgboost(dataset: Dataset, what: str) -> list[Ranker]:
     damaged = InputError(f"{path}: not an XGBoost model, or cut short; write it with Booster.save_model")
     if not _whole(path):  # XGBoost itself may crash on what is cut short
         raise damaged
-    xgboost: Any = library("xgboost", "models")
+    with needed_library("xgboost", "models"):
+        import xgboost
     booster = xgboost.Booster()
     try:
         booster.load_model(str(path))

@@ -1,0 +1,160 @@
+"""Compiled kernels on disk: a folder of the user's alone, from which damaged files are removed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ltr_duel.core import kernel_cache
+from ltr_duel.core.kernel_cache import KernelCacheWarning, kernel_folder
+from ltr_duel.preferences import arxiv, save_preferences
+
+KEPT = """
+import sys, numba
+from ltr_duel.core.kernel_cache import kernel_folder
+numba.config.CACHE_DIR = kernel_folder("0")
+sys.path.insert(0, sys.argv[1])
+import mine
+assert mine.double(2) == 4 and mine.double(2.5) == 5.0
+print(sum(mine.double.stats.cache_hits.values()))
+"""
+
+
+def damaged(content, how):
+    return {"empty": b"", "cut": content[: len(content) // 2], "cut by a byte": content[:-1],
+            "zeros": bytes(len(content)), "overwritten": b"not compiled" * 40,
+            "changed inside": content[:-200] + b"\1" * 100 + content[-100:]}[how]  # fmt: skip
+
+
+DAMAGE = ("empty", "cut", "cut by a byte", "zeros", "overwritten")
+
+
+@pytest.fixture
+def hits(tmp_path):
+    """Return a function that calls a kernel of two types of arguments in a process, and counts those not compiled."""
+    (tmp_path / "mine.py").write_text("import numba\n\n@numba.njit(cache=True)\ndef double(x):\n    return x * 2\n")
+    environment = {**os.environ, "LTR_DUEL_HOME": str(tmp_path / "home"), "NUMBA_DISABLE_JIT": "0"}
+
+    def run(script=KEPT):
+        return int(subprocess.check_output([sys.executable, "-c", script, str(tmp_path)], env=environment, text=True))
+
+    return run
+
+
+def files(home, ending):
+    return sorted(home.rglob(f"*.{ending}"))
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_each_kind_of_damage_is_removed_and_the_kernel_is_compiled_again_and_kept(hits, tmp_path, ending):
+    assert [hits(), hits()] == [0, 2]
+    for how in (*DAMAGE, "changed inside"):
+        for file in files(tmp_path / "home", ending):
+            file.write_bytes(damaged(file.read_bytes(), how))
+        assert [hits(), hits()] == [0, 2], how
+    assert (len(files(tmp_path / "home", "nbi")), len(files(tmp_path / "home", "nbc"))) == (1, 2)
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("how", DAMAGE)
+def test_damage_is_removed_where_the_process_that_compiled_was_killed(hits, tmp_path, ending, how):
+    assert hits(KEPT + "sys.stdout.flush()\nimport os\nos._exit(0)") == 0
+    assert not list(tmp_path.rglob("files.json"))
+    for file in files(tmp_path / "home", ending):
+        file.write_bytes(damaged(file.read_bytes(), how))
+    assert [hits(), hits()] == [0, 2]
+
+
+def test_what_a_killed_process_compiled_is_used_and_a_damaged_table_is_written_again(hits, tmp_path):
+    assert hits(KEPT + "sys.stdout.flush()\nimport os\nos._exit(0)") == 0
+    assert hits() == 2
+    (table,) = tmp_path.rglob("files.json")
+    for text in ("", "[1, 2]", '{"a": 1}', table.read_text()[:-9]):
+        table.write_text(text)
+        assert hits() == 2
+    assert len(table.read_text()) > 100
+
+
+def test_files_that_were_copied_elsewhere_are_used(hits, tmp_path):
+    hits()
+    shutil.copytree(tmp_path / "home", tmp_path / "copy", copy_function=shutil.copy)  # with times of their own
+    shutil.rmtree(tmp_path / "home")
+    (tmp_path / "copy").rename(tmp_path / "home")
+    assert hits() == 2
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """Return a new home; nothing is remembered of another."""
+    monkeypatch.setattr(kernel_cache, "cache_home", lambda: tmp_path)
+    for function in (kernel_folder, kernel_cache._warn_once):
+        function.cache_clear()
+    yield tmp_path
+    kernel_folder.cache_clear()
+
+
+def test_a_folder_is_made_for_the_user_alone(home):
+    folder = Path(kernel_folder("0"))
+    assert folder == home / "kernels" / "0"
+    assert [one.stat().st_mode & 0o777 for one in (folder, folder.parent)] == [0o700, 0o700]
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
+@pytest.mark.parametrize("place", ["kernels", "kernels/0"])
+def test_a_folder_that_others_can_write_to_is_not_used_and_one_sentence_says_so(home, place, mode):
+    (home / "kernels" / "0").mkdir(parents=True)
+    (home / place).chmod(mode)
+    with pytest.warns(KernelCacheWarning, match=rf"not kept between runs: {home / place} can be written by") as said:
+        assert kernel_folder("0") == ""
+        kernel_folder.cache_clear()
+        assert kernel_folder("0") == ""
+    assert len(said) == 1
+    (home / place).chmod(0o755)
+    kernel_folder.cache_clear()
+    assert kernel_folder("0")
+
+
+def test_a_folder_of_another_user_is_not_used(home, monkeypatch):
+    (home / "kernels").mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    with pytest.warns(KernelCacheWarning, match="belongs to another user"):
+        assert kernel_folder("0") == ""
+
+
+def test_where_files_have_no_owners_folders_are_used(home, monkeypatch):
+    monkeypatch.delattr(os, "geteuid")
+    (home / "kernels").mkdir()
+    (home / "kernels").chmod(0o777)
+    assert kernel_folder("0")
+
+
+def test_a_folder_that_cannot_be_made_is_none(home):
+    (home / "kernels").write_text("")
+    assert kernel_folder("0") == ""
+
+
+def test_a_simulation_gives_the_same_bytes_after_each_kind_of_damage(tmp_path):
+    environment = {**os.environ, "LTR_DUEL_HOME": str(tmp_path / "home"), "NUMBA_DISABLE_JIT": "0"}
+
+    def simulated():
+        words = ["simulate", "--policy", "random", "--horizon", "200", "--repetitions", "2", "--jobs", "1"]
+        words += ["--out", str(tmp_path / "out"), str(tmp_path / "m.csv")]
+        program = [sys.executable, "-c", "from ltr_duel.cli.main import main; main()", *words]
+        done = subprocess.run(program, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return (tmp_path / "out" / "pulls.parquet").read_bytes(), (tmp_path / "out" / "runs.json").read_bytes()
+
+    save_preferences(arxiv(), tmp_path / "m.csv")
+    expected = simulated()
+    for ending in ("nbi", "nbc"):
+        there = files(tmp_path / "home", ending)
+        assert there
+        for k, file in enumerate(there):
+            file.write_bytes(damaged(file.read_bytes(), DAMAGE[k % len(DAMAGE)]))
+        assert simulated() == expected
+        assert files(tmp_path / "home", ending) == there

@@ -16,7 +16,7 @@ def test_each_tick_has_the_power_that_it_stands_for(low, high, expected):
     write_powers_as_text(ax.figure)
     ax.figure.canvas.draw()
     for axis in (ax.xaxis, ax.yaxis):
-        labels = [text.get_text() for text in axis.get_ticklabels("both")]
+        labels = [text.get_text() for text in axis.get_ticklabels(which="both")]
         assert set(expected) <= set(labels) and not [label for label in labels if "$" in label]
 
 

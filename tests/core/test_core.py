@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import pytest
 

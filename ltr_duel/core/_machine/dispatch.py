@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from ltr_duel.core._machine.instructions import compiled_text, resolved_as
-from ltr_duel.core._machine.kernels import Kernel, interpreted
+from ltr_duel.core._machine.kernels import interpreted, tell_apart
 from ltr_duel.core._machine.options import INLINED, KERNEL
 
 P = ParamSpec("P")
@@ -47,7 +47,7 @@ class Dispatch:
             # then be mistaken for that of another class with the same name and the same types of fields.
             kind.__name__ = f"{kind.__module__}.{kind.__qualname__}"
         else:
-            Kernel.outsiders = True
+            self._table[tell_apart(kind)] = text
         self._table[kind] = text
 
     def find(self, kind: type | None) -> Callable[..., Any]:

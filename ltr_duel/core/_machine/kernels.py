@@ -131,8 +131,7 @@ class Kernel(Generic[P, R]):
     index of a cache that names its classes.
     """
 
-    outsiders = False  # whether a class from outside has an implementation of what kernels call
-
+    __qualname__: str  # of the function
     def __init__(
         self,
         function: Callable[P, R],
@@ -151,7 +150,7 @@ class Kernel(Generic[P, R]):
         self._open = not all(map(_FROM_HERE.fullmatch, kinds))  # whether it may be given types from outside
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        if self._ready is not None and not (kwargs or (self._open and Kernel.outsiders)):
+        if self._ready is not None and not (kwargs or (self._open and _renamed)):
             return cast(R, self._ready(*args))
         given = self.given(*args, **kwargs)
         if self._open and (self._alone or _has_outsiders(given)):
@@ -168,6 +167,8 @@ class Kernel(Generic[P, R]):
         """Return the arguments as compiled code takes them: in order, Generators as addresses."""
         if kwargs:
             args = inspect.signature(self.py_func).bind(*args, **kwargs).args
+        if self._open and _renamed:
+            args = tuple(map(_told_apart, args))
         if self._lending is None:
             self._lending = tuple(k for k, value in enumerate(args) if _lent(value) is not value)
         if not self._lending:
@@ -179,7 +180,7 @@ class Kernel(Generic[P, R]):
 
     def compiled(self, *, for_python: bool = True) -> Any:
         """Return numba's dispatcher, which has an entrance from Python or serves other kernels."""
-        stored = not (self._alone or (self._open and getattr(_alone, "depth", 0)))
+        stored = not (self._alone or (self._open and getattr(_alone, "depth", 0) > 0))
         return self._made.get((for_python, stored)) or self._make(for_python, stored)
 
     def return_type(self, *args: Any) -> Any:
@@ -228,6 +229,23 @@ def _has_outsiders(values: Any) -> bool:
 @functools.cache
 def _is_own(kind: type) -> bool:
     return kind is tuple or kind.__module__.startswith("ltr_duel.")
+
+
+_renamed: dict[type, type] = {}  # classes from outside that have an implementation of what kernels call
+
+
+def tell_apart(kind: type) -> type:
+    """Return the subclass that stands for a NamedTuple class from outside: numba tells such classes apart by name."""
+    name = f"{kind.__module__}.{kind.__qualname__} {len(_renamed)}"
+    return _renamed.setdefault(kind, type(name, (kind,), {"__slots__": ()}))
+
+
+def _told_apart(value: Any) -> Any:
+    if not isinstance(value, tuple):
+        return value
+    parts, kind = [_told_apart(one) for one in value], type(value)
+    changed = kind in _renamed or any(one is not other for one, other in zip(parts, value, strict=True))
+    return tuple.__new__(_renamed.get(kind, kind), parts) if changed else value
 
 
 def _lent(value: Any) -> Any:

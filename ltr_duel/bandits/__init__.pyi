@@ -1,4 +1,6 @@
 from .check import check_policy as check_policy
+from .labels import random_order as random_order
+from .labels import relabelled as relabelled
 from .live import LivePolicy as LivePolicy
 from .loop import Run as Run
 from .oracle import MatrixOracle as MatrixOracle

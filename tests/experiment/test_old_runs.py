@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +17,7 @@ from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import run_experiment
 from ltr_duel.experiment.status import read_status
 from ltr_duel.experiment.verify import verify_store
+from ltr_duel.simulation.run_result import AS_GIVEN, key_fields
 from tests.experiment.conftest import matrix_spec, plan_of, results_of, stored_runs
 
 
@@ -26,7 +28,7 @@ def write_old(path, run, manifest):
     for name, kind in lists.items():
         values = getattr(run, name)
         columns[name] = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel(), kind), values.shape[1])
-    about = {"format": "ltr_duel.run/1", "key": run.key.__dict__, "decisions": run.decisions}
+    about = {"format": "ltr_duel.run/1", "key": key_fields(run.key), "decisions": run.decisions}
     table = pa.table(columns).replace_schema_metadata({b"ltr_duel": json.dumps(about, sort_keys=True).encode()})
     pq.write_table(table, path, compression="zstd")
     manifest = manifest | {"sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
@@ -35,7 +37,7 @@ def write_old(path, run, manifest):
 
 @pytest.fixture
 def plan(spec_file):
-    return plan_of(spec_file(matrix_spec(["rucb"], repetitions=3, horizon=50)))
+    return replace(plan_of(spec_file(matrix_spec(["rucb"], repetitions=3, horizon=50))), labels=AS_GIVEN)
 
 
 @pytest.fixture

@@ -84,3 +84,24 @@ def test_a_merge_leaves_out_what_is_damaged_in_an_old_store(stores, tmp_path):
     assert any(cut.name in one and "not the one its manifest describes" in one for one in merged.damaged)
     assert any(orphan.stem in one and "cannot be read" in one for one in merged.damaged)
     assert [digest for digest, _ in stored_runs(tmp_path / "copy")] == [other.stem]
+
+
+def test_runs_from_before_arms_were_numbered_at_random_are_read_and_never_put_beside_others(stores, plan, tmp_path):
+    before, _ = stores
+    now = replace(plan, labels="random")
+    assert plan.digest != now.digest
+    assert verify_store(before, sample=3).complaints == []
+    kept = results_of(before)
+    sentence = "new: the runs there were made by a version in which policies numbered the arms as the matrix does"
+    with pytest.raises(InputError, match=f"{sentence}.*: take another folder"):
+        run_experiment(now, before)
+    assert results_of(before) == kept
+    run_experiment(now, tmp_path / "now", backend=Backend(jobs=1))
+    for both in ([before, tmp_path / "now"], [tmp_path / "now", before]):
+        with pytest.raises(InputError, match=sentence):
+            merge_stores(tmp_path / "both", both)
+        assert not (tmp_path / "both").exists()
+    with pytest.raises(InputError, match=sentence):
+        merge_stores(tmp_path / "now", [before])
+    assert len(stored_runs(tmp_path / "now")) == 3
+    assert results_of(tmp_path / "now") != kept

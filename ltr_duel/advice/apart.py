@@ -27,7 +27,7 @@ def show_apart(c: Comparison, users: int, score: FloatVector, shown: IntVector, 
 
 @kernel
 def best_apart(score: FloatVector, shown: IntVector) -> int:
-    """Return the ranker with the highest mean (the first of several)."""
+    """Return the ranker with the highest mean (the first of several: callers order them at random)."""
     best, most = 0, -1.0
     for k in range(score.shape[0]):
         mean = score[k] / max(shown[k], 1)

@@ -14,7 +14,7 @@ from ltr_duel.advice.candidates import Candidate
 from ltr_duel.advice.pairs import fill_tape, new_tape
 from ltr_duel.advice.sets import SetOracle
 from ltr_duel.advice.world import World
-from ltr_duel.bandits import Run, new_recorder
+from ltr_duel.bandits import Run, new_recorder, random_order, relabelled
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, Streams, interpreted, stream
 from ltr_duel.interleaving import Comparer
 
@@ -65,7 +65,8 @@ class Source:
         """Begin the run whose random streams have these names, beside those of candidate and users."""
         given = (*names, self.candidate.label, self.world.users.name)
         streams = Streams(*(stream(seed, "advice", *given, part) for part in Streams._fields))
-        return _STARTS[self.candidate.kind](self, streams)
+        order = random_order(len(self.world.ndcg), stream(seed, "advice", *given, "labels"))
+        return _STARTS[self.candidate.kind](self, streams, order)
 
 
 class Player(ABC):
@@ -85,21 +86,23 @@ class Player(ABC):
 class _OfPolicy(Player):
     """The run of a policy."""
 
-    def __init__(self, source: Source, streams: Streams, oracle: Any, *, compiled: bool) -> None:
+    def __init__(self, source: Source, streams: Streams, order: IntVector, oracle: Any, *, compiled: bool) -> None:
         assert source.candidate.policy is not None
         _, policy, params = source.candidate.policy
-        self._gaps, self._oracle = source.world.gaps, oracle
+        self._gaps, self._oracle, self._order, self._back = source.world.gaps, oracle, order, np.argsort(order)
         self._counts = new_recorder(len(source.world.ndcg), (np.iinfo(np.int64).max - 1,))
+        known = relabelled(oracle, order)
         self.run = Run(
-            policy, params, len(self._gaps), oracle, streams, self._counts, horizon=source.budget, compiled=compiled
+            policy, params, len(order), known, streams, self._counts, horizon=source.budget, compiled=compiled
         )
 
     def result(self) -> tuple[int, float, FloatVector]:
         """Return what is known now. Where one ranker had a page to itself, users lost its gap in the mean."""
         counts = self._counts
-        exposure = counts.pulls_now / 2.0 if self.pairs else counts.alone + counts.shared
+        exposure = (counts.pulls_now / 2.0 if self.pairs else counts.alone + counts.shared)[self._back]
         alone = exposure - self._oracle.met
-        return self.run.recommend(), float(self._oracle.lost[0] + alone @ self._gaps), exposure
+        named = int(self._order[self.run.recommend()])
+        return named, float(self._oracle.lost[0] + alone @ self._gaps), exposure
 
     pairs = True
 
@@ -107,7 +110,7 @@ class _OfPolicy(Player):
 class _OfPairs(_OfPolicy):
     """The run of a policy that compares pairs, on a tape that is filled up every few steps."""
 
-    def __init__(self, source: Source, streams: Streams) -> None:
+    def __init__(self, source: Source, streams: Streams, order: IntVector) -> None:
         world, n_arms = source.world, len(source.world.ndcg)
         pairs = max(1, n_arms * (n_arms - 1) // 2)
         # With tapes of this length, filling them up takes as long as the outcomes that nobody will ask for.
@@ -115,7 +118,7 @@ class _OfPairs(_OfPolicy):
         comparison, self._tape = source.comparer.open(), new_tape(n_arms, self._length)
         self._fill = source.kernel(fill_tape)
         self._given = (self._tape, comparison, world.yardstick, world.turned, streams)
-        super().__init__(source, streams, self._tape, compiled=source.compiled)
+        super().__init__(source, streams, order, self._tape, compiled=source.compiled)
 
     def advance(self, t: int) -> tuple[int, float, FloatVector]:
         while self.run.t < t:
@@ -129,7 +132,7 @@ class _OfSets(_OfPolicy):
 
     pairs = False
 
-    def __init__(self, source: Source, streams: Streams) -> None:
+    def __init__(self, source: Source, streams: Streams, order: IntVector) -> None:
         world = source.world
         oracle = SetOracle(
             source.comparer.open(),
@@ -138,7 +141,7 @@ class _OfSets(_OfPolicy):
             np.zeros(1),
             np.zeros(len(world.ndcg)),
         )
-        super().__init__(source, streams, oracle, compiled=source.compiled and source.comparer.compiled)
+        super().__init__(source, streams, order, oracle, compiled=source.compiled and source.comparer.compiled)
 
     def advance(self, t: int) -> tuple[int, float, FloatVector]:
         self.run.advance(t)
@@ -148,16 +151,18 @@ class _OfSets(_OfPolicy):
 class _Apart(Player):
     """The run of a plain A/B test."""
 
-    def __init__(self, source: Source, streams: Streams) -> None:
+    def __init__(self, source: Source, streams: Streams, order: IntVector) -> None:
         self._world, self._streams, self._comparison = source.world, streams, source.comparer.open()
+        self._order = order
         self._score, self._shown = np.zeros(len(source.world.ndcg)), np.zeros(len(source.world.ndcg), np.int64)
         self._show, self._t = source.kernel(show_apart), 0
 
     def advance(self, t: int) -> tuple[int, float, FloatVector]:
         self._show(self._comparison, t - self._t, self._score, self._shown, self._streams)
         self._t = t
-        exposure = self._shown.astype(np.float64)
-        return best_apart(self._score, self._shown), float(exposure @ self._world.gaps), exposure
+        exposure, order = self._shown.astype(np.float64), self._order
+        named = int(order[best_apart(self._score[order], self._shown[order])])
+        return named, float(exposure @ self._world.gaps), exposure
 
 
 _STARTS: dict[str, Any] = {"pairs": _OfPairs, "sets": _OfSets, "apart": _Apart}

@@ -1,5 +1,7 @@
 from .check import check_compiled as check_compiled
 from .check import check_policy as check_policy
+from .labels import random_order as random_order
+from .labels import relabelled as relabelled
 from .live import LivePolicy as LivePolicy
 from .loop import LOOP_NUMBERS as LOOP_NUMBERS
 from .loop import Run as Run

@@ -31,11 +31,15 @@ class LivePolicy:
         Of the policy's own random numbers.
     rng : numpy.random.Generator, optional
         In place of a seed.
+    order : array of int, shape (n_arms,), optional
+        The policy knows arm ``order[k]`` as arm k. Policies break some ties by the smaller number, above all in
+        ``recommend``: with a random order no arm gains by that. By default arms keep their numbers.
 
     Raises
     ------
     InputError
-        For an unknown policy or parameter, no arms, more than there is memory for, or a missing horizon.
+        For an unknown policy or parameter, no arms, more than there is memory for, a missing horizon, or an order
+        that does not name each arm once.
 
     Examples
     --------
@@ -55,6 +59,7 @@ class LivePolicy:
         horizon: int = 0,
         seed: int = 0,
         rng: np.random.Generator | None = None,
+        order: ArrayLike | None = None,
     ) -> None:
         self._label, self._policy, self._params = POLICIES.configure(policy)
         n_arms = require_whole("the number of arms", n_arms, 1, 100_000)
@@ -64,7 +69,10 @@ class LivePolicy:
         self._state = self._policy.init(n_arms, horizon if self._policy.needs_horizon else 0, self._params)
         self._rng = stream(seed, "live", self._label) if rng is None else rng
         self._t, self._n_arms = 1, n_arms
-        self._asked: tuple[int, ...] = ()
+        self._order = np.arange(n_arms) if order is None else np.array(order)
+        if self._order.shape != (n_arms,) or set(self._order.tolist()) != set(range(n_arms)):
+            raise InputError(f"the order of {n_arms} arms must name each of 0 to {n_arms - 1} once")
+        self._asked: tuple[int, ...] = ()  # by the numbers of the policy
 
     @property
     def steps(self) -> int:
@@ -81,7 +89,7 @@ class LivePolicy:
                 size = self._policy.select(self._state, self._params, self._t, slate, self._rng)
                 chosen = slate[:size]
             self._asked = tuple(int(arm) for arm in chosen)
-        return self._asked
+        return tuple(self._order[list(self._asked)].tolist())
 
     def tell(self, outcome: int | ArrayLike = 0) -> None:
         """Take the outcome of the comparison that was asked for.
@@ -111,7 +119,8 @@ class LivePolicy:
         legal = (0,) if first == second else (1, -1)
         value = np.asarray(outcome)
         if value.shape != () or value not in legal:
-            raise InputError(f"the outcome of arm {first} against arm {second} must be one of {legal}, not {value}")
+            pair = "arm {} against arm {}".format(*self.ask())
+            raise InputError(f"the outcome of {pair} must be one of {legal}, not {value}")
         self._policy.update(self._state, self._params, self._t, first, second, int(value), self._rng)
 
     def _tell_slate(self, outcome: int | ArrayLike) -> None:
@@ -129,7 +138,7 @@ class LivePolicy:
 
     def recommend(self) -> int:
         """Return the arm to use if there were no more comparisons."""
-        return int(self._policy.recommend(self._state, self._params))
+        return int(self._order[self._policy.recommend(self._state, self._params)])
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """Return everything the policy knows, as plain arrays (`numpy.savez` takes them)."""
@@ -139,6 +148,7 @@ class LivePolicy:
         return {
             **arrays,
             "n_arms": np.array([self._n_arms]),
+            "order": self._order.copy(),
             "t": np.array([self._t]),
             "asked": np.array(self._asked, dtype=np.int64),
             "policy": np.array([self._policy.name]),
@@ -182,6 +192,7 @@ class LivePolicy:
         generator["state"] = {"state": words[0] << 64 | words[1], "inc": words[2] << 64 | words[3]}
         self._rng.bit_generator.state = generator
         self._n_arms = int(arrays["n_arms"][0])
+        self._order = arrays.get("order", np.arange(self._n_arms))  # snapshots had none, as arms kept their numbers
         return self
 
     def _require_own(self, arrays: Mapping[str, NDArray[Any]], accept_new_code: bool) -> None:

@@ -69,8 +69,10 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     True
     """
     text = "\x1f".join(str(part) for part in (checked_seed(seed), *names))
-    entropy = int.from_bytes(hashlib.sha256(text.encode()).digest(), "little")
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
+    words = np.frombuffer(hashlib.sha256(text.encode()).digest(), "<u4")
+    while not words[-1]:  # as numpy would cut the number that these are the words of, which takes it longer
+        words = words[:-1]
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))
 
 
 @kernel

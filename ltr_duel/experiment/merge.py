@@ -11,7 +11,7 @@ from ltr_duel.core import InputError
 from ltr_duel.experiment.about import Writer
 from ltr_duel.experiment.found import SUFFIX, look
 from ltr_duel.experiment.old_runs import OldReader
-from ltr_duel.experiment.plan_file import read_plans
+from ltr_duel.experiment.plan_file import read_plans, require_same_labels
 from ltr_duel.experiment.run_record import same_run
 from ltr_duel.experiment.store import Store
 from ltr_duel.experiment.stored_run import Reader, Stored
@@ -46,7 +46,8 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
     Raises
     ------
     InputError
-        If one of them is no store or has a damaged plan, or two results of one run differ. Nothing was copied then.
+        If one of them is no store or has a damaged plan, two results of one run differ, or some runs are of a version
+        that did not number arms at random. Nothing was copied then.
 
     Examples
     --------
@@ -59,6 +60,7 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
     for store in stores:
         store.require()
         read_plans(store)  # refuses one that is damaged
+    require_same_labels([into, *stores])
     there = _readers(into)[0] if into.exists() else None
     chosen: dict[str, AnyReader] = dict.fromkeys(there.digests, there) if there else {}
     damaged: list[str] = []

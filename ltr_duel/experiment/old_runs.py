@@ -23,7 +23,7 @@ from ltr_duel.experiment.record import NUMBER, Fields, checked_record, parsed_re
 from ltr_duel.experiment.run_record import encode_run
 from ltr_duel.experiment.store import Store
 from ltr_duel.experiment.stored_run import Stored
-from ltr_duel.simulation import RunKey, RunResult
+from ltr_duel.simulation import AS_GIVEN, RunKey, RunResult, key_fields
 
 FORMAT = "ltr_duel.run/1"
 _KEY = b"ltr_duel"
@@ -94,7 +94,7 @@ class OldReader:
         key, decisions = _key(table.schema.metadata)
         if key.digest != path.stem:
             raise InputError(f"the run is another one, {key.digest}")
-        own = {name: value for name, value in vars(key).items() if name != "repetition"}
+        own = {name: value for name, value in key_fields(key).items() if name != "repetition"}
         group = make_shared({"key": own} | {name: manifest.get(name) for name in _OF_GROUP})
         origin = make_shared({name: one for name, one in manifest.items() if name not in {*_OWN, *_OF_GROUP}})
         self._shared |= {one.name: one for one in (group, origin)}
@@ -114,7 +114,7 @@ def _key(metadata: dict[bytes, bytes] | None) -> tuple[RunKey, int]:
         raise InputError(f"a Parquet file, but no run of this program: {FORMAT}")
     about = checked_record(about, {"key": dict, "decisions": int})
     key = checked_record(about["key"], _OF_KEY)
-    return RunKey(**{name: key[name] for name in _OF_KEY}), about["decisions"]
+    return RunKey(**{name: key[name] for name in _OF_KEY}, labels=AS_GIVEN), about["decisions"]
 
 
 def _result(table: pa.Table, key: RunKey, label: str, decisions: int) -> RunResult:

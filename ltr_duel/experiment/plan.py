@@ -67,6 +67,8 @@ class Plan:
         The experiment as it was read (`read_spec`).
     problems : sequence of Problem
         Each has a ``name``, ``facts`` (columns of the tidy table) and the ``matrix`` that regret is measured by.
+    labels : {"random", "as given"}
+        By which numbers policies know the arms, see `ltr_duel.simulation.RunKey`.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Plan:
 
     file: SpecFile
     problems: Sequence[Problem]
+    labels: str = "random"
 
     @property
     def plugins(self) -> tuple[Plugin, ...]:
@@ -128,6 +131,7 @@ class Plan:
             spec.checkpoints_per_decade,
             problem.measured_by,
             source_of(policy.component, defined),
+            labels=self.labels,
         )
         number = group.start + repetition
         return PlannedRun(number, key.digest, policy.label, group.problem, group.horizon, repetition, key)

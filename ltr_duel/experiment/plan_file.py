@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from types import NoneType
 from typing import Any, BinaryIO, NamedTuple
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 from ltr_duel.core import InputError
 from ltr_duel.experiment.record import NUMBER, checked_record, parsed_record
 from ltr_duel.experiment.store import Store
+from ltr_duel.simulation import AS_GIVEN
 
 FORMAT = "ltr_duel.plan/1"
 _KEY = b"ltr_duel"
@@ -39,6 +41,11 @@ class StoredPlan(NamedTuple):
     path: Path
     about: dict[str, Any]  # spec (text), spec_path, name, regrets, problems, plugins
     runs: pa.Table
+
+    @property
+    def labels(self) -> str:
+        """By which numbers policies knew the arms; plans did not say so when these were the rows of the matrix."""
+        return str(self.about.get("labels", AS_GIVEN))
 
 
 def write_plan(file: BinaryIO, about: dict[str, Any], runs: Iterable[Any]) -> None:
@@ -90,6 +97,27 @@ def read_plan(path: Path) -> StoredPlan:
             f"{path}: damaged, or not a plan ({why}); 'ltr-duel run' with the experiment's file writes it anew"
         ) from None
     return StoredPlan(path, about, table)
+
+
+def require_same_labels(stores: Iterable[Store], wanted: Iterable[str] = ()) -> None:
+    """Refuse to put runs whose arms were numbered at random beside runs whose arms kept the rows of the matrix.
+
+    Raises
+    ------
+    InputError
+    """
+    found = dict.fromkeys(wanted, "")
+    for store in stores:
+        for path in store.files(store.plans):
+            with suppress(pa.ArrowException, OSError, InputError):  # damaged: refused, or written anew, elsewhere
+                about = parsed_record((pq.read_schema(path).metadata or {}).get(_KEY, b"{}"), {})
+                found.setdefault(about.get("labels", AS_GIVEN), f"{store.folder}: ")
+    if len(found) > 1:
+        raise InputError(
+            f"{found[AS_GIVEN]}the runs there were made by a version in which policies numbered the arms as the matrix"
+            " does, which the results depend on; they cannot be put together with runs of this version: take another"
+            " folder"
+        )
 
 
 def _check_problem(given: Any) -> None:

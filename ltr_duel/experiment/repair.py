@@ -35,7 +35,7 @@ def rebuilt(stored: StoredPlan, plugins: Sequence[str | Path], jobs: int) -> Pla
         If something that it names is missing here, or is not legal.
     """
     file = read_spec(stored.about["spec_path"], stored.about["spec"], plugins=plugins)
-    return Plan(file, build_problems(file, jobs=jobs))
+    return Plan(file, build_problems(file, jobs=jobs), stored.labels)
 
 
 def do_again(

@@ -8,6 +8,7 @@ from pathlib import Path
 from ltr_duel.core import InputError, require_one_of, require_type
 from ltr_duel.experiment.backends.backend import Backend, check_backend
 from ltr_duel.experiment.plan import Plan, Shard
+from ltr_duel.experiment.plan_file import require_same_labels
 from ltr_duel.experiment.problems import build_problems
 from ltr_duel.experiment.scheduler import Report, Scheduler
 from ltr_duel.experiment.schema import located
@@ -106,7 +107,8 @@ def run_experiment(
     Raises
     ------
     InputError
-        If the store cannot be used, is full, or the cluster is gone. Finished runs stay.
+        If the store cannot be used, is full, holds runs of a version that did not number arms at random, or the
+        cluster is gone. Finished runs stay.
 
     Examples
     --------
@@ -122,7 +124,9 @@ def run_experiment(
     backend = backend or Backend()
     check_backend(backend)
     require_one_of("way to treat existing runs", on_existing, ON_EXISTING)
-    scheduler = Scheduler(plan, Store(folder), backend, shard, overwrite=on_existing == "overwrite", retry=retry)
+    store = Store(folder)
+    require_same_labels([store], [plan.labels])
+    scheduler = Scheduler(plan, store, backend, shard, overwrite=on_existing == "overwrite", retry=retry)
     if on_existing == "error" and scheduler.already_done:
         raise InputError(f"{folder}: {scheduler.already_done} of the planned runs exist already (--on-existing error)")
     return scheduler.run()

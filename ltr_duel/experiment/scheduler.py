@@ -253,6 +253,7 @@ class Scheduler:
         file = self.plan.file
         about = {
             "name": file.spec.name,
+            "labels": self.plan.labels,
             "spec": file.content,
             "spec_path": str(file.path.resolve()),
             "regrets": list(file.spec.regrets),

@@ -17,7 +17,7 @@ from ltr_duel.experiment.record import checked_record, parsed_record
 from ltr_duel.experiment.run_record import decisions_of, decode_run
 from ltr_duel.experiment.segment import Content
 from ltr_duel.experiment.store import Store
-from ltr_duel.simulation import RunKey, RunResult
+from ltr_duel.simulation import AS_GIVEN, RunKey, RunResult
 
 _MOST_SHARED = 1 << 28  # bytes of a group or an origin
 _KEY = {
@@ -45,7 +45,7 @@ class Stored(NamedTuple):
     @property
     def key(self) -> RunKey:
         """Its key."""
-        return RunKey(**self.group["key"], repetition=self.about.repetition)
+        return RunKey(**{"labels": AS_GIVEN} | self.group["key"], repetition=self.about.repetition)
 
     @property
     def horizon(self) -> int:
@@ -176,7 +176,7 @@ class Reader:
         if name not in self._groups:
             group = checked_record(self.part(name), _GROUP)
             key = checked_record(group["key"], _KEY)
-            own = {field: key[field] for field in _KEY}
+            own = {field: key[field] for field in (*_KEY, "labels") if field in key}
             self._groups[name] = group | {"key": own}, digests(own)
         return self._groups[name]
 

@@ -30,7 +30,7 @@ from ltr_duel.core import (
 from ltr_duel.experiment.plan import Plan, PlannedRun, Task
 from ltr_duel.experiment.problem import open_problem
 from ltr_duel.experiment.run_record import encode_run
-from ltr_duel.simulation import RunKey, RunResult, checkpoints, run_once
+from ltr_duel.simulation import RunKey, RunResult, checkpoints, key_fields, run_once
 
 _LIBRARIES = ("ltr-duel", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyarrow", "joblib")
 
@@ -130,7 +130,7 @@ def group(plan: Plan, run: PlannedRun) -> dict[str, Any]:
     """Say what a run is, but for its repetition."""
     problem = plan.problems[run.problem]
     return {
-        "key": {name: value for name, value in vars(run.key).items() if name != "repetition"},
+        "key": {name: value for name, value in key_fields(run.key).items() if name != "repetition"},
         "policy": run.label,
         "problem": problem.name,
         "data_sha256": problem.matrix.provenance.get("corpus_sha256"),

@@ -103,7 +103,7 @@ class Experiment:
         if settings is not None:
             require_type("settings", settings, Settings)
             text = settings_text(settings)
-            about = {"settings": text, "experiment": secrets.token_hex(16), "started": clock()}
+            about = {"settings": text, "experiment": secrets.token_hex(16), "started": clock(), "labels": "random"}
         store = Store(path, about)
         try:
             with store.reading():

@@ -12,6 +12,7 @@ from ltr_duel.live.settings import Settings, live_policy, live_streams
 from ltr_duel.live.store import Event, Snapshot, Store
 from ltr_duel.live.tally import ALONE, Tally
 from ltr_duel.live.turns import Key, Turns
+from ltr_duel.simulation import AS_GIVEN
 
 
 class Memory:
@@ -31,9 +32,10 @@ class Memory:
         if chance is not None:
             self.lists.bit_generator.state, self.coins.bit_generator.state = json.loads(chance)
         found = store.snapshot() or Snapshot(0, 0, {}, "[]")
-        policy = live_policy(settings)
         if found.arrays:
-            policy = LivePolicy.restore(settings.policy, found.arrays, accept_new_code=True)  # `code` was asked
+            policy = LivePolicy.restore(settings.policy, found.arrays, accept_new_code=True)  # `code` checked it
+        else:  # a store that does not say which labels it has began when arms kept their numbers
+            policy = live_policy(settings, labels=store.about("labels") or AS_GIVEN)
         slates = settings.policy_component.feedback == "slate"
         self.turns = Turns(policy, n_arms, slates=slates, in_order=settings.order == "shown")
         self.tally = Tally(n_arms)

@@ -14,7 +14,7 @@ from ltr_duel.bandits import POLICIES, LivePolicy, Policy
 from ltr_duel.core import InputError, Streams, as_path, replacing, shown, unknown_name
 from ltr_duel.experiment import axis, number, one_of, read_table, read_toml, text, value, whole
 from ltr_duel.interleaving import METHODS
-from ltr_duel.simulation import RunKey, run_streams
+from ltr_duel.simulation import RunKey, run_order, run_streams
 
 ORDERS = ("arrival", "shown")
 _MAY_CHANGE = ("confidence", "margin", "deadline", "max_open")  # while an experiment goes on
@@ -247,21 +247,28 @@ def _words(given: Any) -> str:
     return ", ".join(given) if isinstance(given, tuple) else shown(given)
 
 
+def _key(settings: Settings, labels: str = "random") -> RunKey:
+    """Return what determines the first repetition of a simulation with this policy and seed."""
+    _, policy, params = POLICIES.configure(settings.policy)
+    return RunKey({}, policy.name, params._asdict(), settings.horizon, 0, settings.seed, labels=labels)
+
+
 def live_streams(settings: Settings) -> Streams:
     """Return the streams of the first repetition of a simulation with this policy and seed."""
-    _, policy, params = POLICIES.configure(settings.policy)
-    return run_streams(RunKey({}, policy.name, params._asdict(), settings.horizon, 0, settings.seed))
+    return run_streams(_key(settings))
 
 
-def live_policy(settings: Settings) -> LivePolicy:
+def live_policy(settings: Settings, *, labels: str = "random") -> LivePolicy:
     """Make the policy that settings ask for.
 
-    Its random numbers are those of the first repetition of a simulation with the same seed: told the same
-    outcomes, it takes the same path.
+    Its random numbers, and the order in which it knows the rankers, are those of the first repetition of a simulation
+    with the same seed: told the same outcomes, it takes the same path.
 
     Parameters
     ----------
     settings : Settings
+    labels : {"random", "as given"}
+        By which numbers the policy knows the rankers, see `ltr_duel.simulation.RunKey`.
 
     Returns
     -------
@@ -273,5 +280,6 @@ def live_policy(settings: Settings) -> LivePolicy:
     >>> len(policy.ask())
     2
     """
-    streams = live_streams(settings)
-    return LivePolicy(settings.policy, len(settings.rankers), horizon=settings.horizon, rng=streams.policy)
+    key, n_arms = _key(settings, labels), len(settings.rankers)
+    rng, order = run_streams(key).policy, run_order(key, n_arms)
+    return LivePolicy(settings.policy, n_arms, horizon=settings.horizon, rng=rng, order=order)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ltr_duel.bandits import POLICIES, Policy, Run, duel, multiduel, new_recorder
+from ltr_duel.bandits import POLICIES, Policy, Run, duel, multiduel, new_recorder, relabelled
 from ltr_duel.clicks import ClickModel, simulate_clicks
 from ltr_duel.core import (
     InputError,
@@ -31,7 +31,7 @@ from ltr_duel.core import (
 from ltr_duel.interleaving import METHODS, Comparison, Method, credit_pair, credit_slate, draw_pair, draw_slate
 from ltr_duel.logs.writer import write_log
 from ltr_duel.rankers import REDRAWING, Rankings
-from ltr_duel.simulation import Live, RunKey, checkpoints, run_streams
+from ltr_duel.simulation import Live, RunKey, checkpoints, run_order, run_streams
 
 BEGINS, SECONDS = 1_700_000_000.0, 10.0  # of the simulated clock
 _ROWS = 1 << 14
@@ -211,7 +211,8 @@ def simulate_log(
     key = RunKey(live.provenance, component.name, params._asdict(), horizon, 0, seed, 20, "")
     compiled = compiled and component.compiled and live.compiled
     counts = new_recorder(len(rankings), checkpoints(horizon))
-    run = Run(component, params, len(rankings), logged, run_streams(key), counts, horizon=horizon, compiled=compiled)
+    known = relabelled(logged, run_order(key, len(rankings)))
+    run = Run(component, params, len(rankings), known, run_streams(key), counts, horizon=horizon, compiled=compiled)
     of = "pairs" if component.feedback == "duel" else "slates"
     about = {
         "label": METHODS.configure(pairs if of == "pairs" else slates).label,

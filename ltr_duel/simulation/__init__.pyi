@@ -11,10 +11,13 @@ from .results import Results as Results
 from .run import check_fits as check_fits
 from .run import checkpoints as checkpoints
 from .run import run_once as run_once
+from .run import run_order as run_order
 from .run import run_streams as run_streams
 from .run import simulate as simulate
+from .run_result import AS_GIVEN as AS_GIVEN
 from .run_result import RunKey as RunKey
 from .run_result import RunResult as RunResult
+from .run_result import key_fields as key_fields
 from .run_result import source_of as source_of
 from .sensitivity import measure_sensitivity as measure_sensitivity
 from .sensitivity import sensitivity_table as sensitivity_table

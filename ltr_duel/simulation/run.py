@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits import POLICIES, Policy, Run, new_recorder, require_room
+from ltr_duel.bandits import POLICIES, Policy, Run, new_recorder, random_order, relabelled, require_room
 from ltr_duel.core import (
     Configured,
     InputError,
@@ -16,6 +16,7 @@ from ltr_duel.core import (
     Streams,
     checked_jobs,
     checked_seed,
+    handed_over,
     require_whole,
     run_tasks,
     shown,
@@ -25,7 +26,7 @@ from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import FromMatrix, OracleSource
 from ltr_duel.simulation.regret import places
 from ltr_duel.simulation.results import Results
-from ltr_duel.simulation.run_result import RunKey, RunResult, source_of
+from ltr_duel.simulation.run_result import AS_GIVEN, RunKey, RunResult, source_of
 
 _LONGEST = 10**15  # pulls of 2 T must fit in 64 bits with room to spare
 _DENSEST = 10_000  # checkpoints per decade
@@ -215,15 +216,18 @@ def run_once(
 ) -> RunResult:
     """Run one policy once. ``place`` tells which arm of a slate is the best, see `places`.
 
+    The policy knows the arms by the numbers of `run_order`; the result has the order of the oracle's names.
     Not ``compiled``, the policy and all that it calls run as plain Python.
     """
     policy, size = configured.component, len(oracle.names)
-    counts = new_recorder(size, times, place)
+    order = run_order(key, size)
+    back = np.argsort(order)
+    counts = new_recorder(size, times, order if place is None else place[order])
     run = Run(
         policy,
         configured.params,
         size,
-        oracle.open(),
+        relabelled(oracle.open(), order),
         run_streams(key),
         counts,
         horizon=key.horizon,
@@ -236,12 +240,12 @@ def run_once(
         key,
         configured.label,
         times,
-        counts.pulls,
-        counts.exposure,
-        counts.recommended,
+        handed_over(counts.pulls.take(back, 1)),
+        handed_over(counts.exposure.take(back, 1)),
+        handed_over(order[counts.recommended]),
         run.decisions,
-        counts.best,
-        counts.worst,
+        handed_over(counts.best.take(back, 1)),
+        handed_over(counts.worst.take(back, 1)),
     )
 
 
@@ -249,3 +253,22 @@ def run_streams(key: RunKey) -> Streams:
     """Return the streams of a run. All but the policy's own are common to all policies of a repetition."""
     own = {"policy": stream(key.seed, key.repetition, "policy", key.configuration)}
     return Streams(**own, **{name: stream(key.seed, key.repetition, name) for name in Streams._fields[1:]})
+
+
+def run_order(key: RunKey, size: int) -> IntVector:
+    """Return the order in which a run's policy numbers the arms, the same for all policies of a repetition.
+
+    Parameters
+    ----------
+    key : RunKey
+    size : int
+        How many arms there are.
+
+    Returns
+    -------
+    ndarray of int64, shape (K,)
+        The policy's arm k is arm ``order[k]`` of the oracle.
+    """
+    if key.labels == AS_GIVEN:
+        return np.arange(size)
+    return random_order(size, stream(key.seed, key.repetition, "labels"))

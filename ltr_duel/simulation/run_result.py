@@ -14,6 +14,9 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, frozen
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.regret import REGRETS, cumulative_regret, loss_per_arm
 
+AS_GIVEN = "as given"  # labels of runs in which a policy knew the arms by the rows of the matrix
+_canonical = json.JSONEncoder(sort_keys=True).encode
+
 
 @dataclass(frozen=True)
 class RunKey:
@@ -33,6 +36,9 @@ class RunKey:
     source : str
         SHA-256 of the file that defines the policy, where that is not this package; and the numbers versions of policy
         and loop that are above 1, see `source_of`.
+    labels : {"random", "as given"}
+        By which numbers the policy knows the arms: those of a random order, which all policies of a repetition have in
+        common, or their rows, as in runs that were made before there was a choice.
 
     Examples
     --------
@@ -50,16 +56,22 @@ class RunKey:
     checkpoints_per_decade: int = 20
     measured_by: str = ""
     source: str = ""
+    labels: str = "random"
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the key as canonical JSON."""
-        return hashlib.sha256(json.dumps(self.__dict__, sort_keys=True).encode()).hexdigest()
+        """SHA-256 of the key as canonical JSON; ``labels`` are part of it where they are random."""
+        return hashlib.sha256(_canonical(key_fields(self)).encode()).hexdigest()
 
     @property
     def configuration(self) -> str:
         """The policy with all its parameters, in one canonical form however the user wrote it."""
-        return f"{self.policy}:{json.dumps(self.params, sort_keys=True)}"
+        return f"{self.policy}:{_canonical(self.params)}"
+
+
+def key_fields(key: RunKey) -> dict[str, Any]:
+    """Return what a key consists of, in words that keys had before there were labels if it is one of those."""
+    return {name: value for name, value in vars(key).items() if (name, value) != ("labels", AS_GIVEN)}
 
 
 def source_of(policy: Policy, sha256: str = "") -> str:

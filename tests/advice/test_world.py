@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import chisquare
 
 from ltr_duel.advice.candidates import candidates_named
 from ltr_duel.advice.pairs import fill_tape, new_tape
@@ -125,6 +126,19 @@ def test_what_users_saw_adds_up(rankings, name):
     assert 0 < 50 * world.ndcg.max() - found.lost[0] < 50
     assert 50 * world.ndcg.max() - found.lost[0] < 300 * world.ndcg.max() - found.lost[1] < 300
     assert found.lost[1] < 1.05 * (found.exposure @ world.gaps)[1]  # lists are no worse than their rankers here
+
+
+@pytest.mark.parametrize("name", ["rucb/team_draft", "mdb/sosm", "a/b"])
+def test_no_ranker_is_named_for_its_row(rankings, name):
+    """Rankers that are all the same, and users who have seen a single list: each is named as often as another."""
+    (candidate,) = [one for one in candidates_named((name, "rucb/probabilistic")) if one.label == name]
+    order, rank = (np.repeat(rows[:1], 4, axis=0) for rows in (rankings.order, rankings.rank))
+    same = type(rankings)(
+        rankings.names, order, rank, rankings.relevance, rankings.query_ptr, rankings.grades, rankings.provenance
+    )
+    source = Source.of(candidate, world_of(same, "random"), 300, compiled=False)
+    named = [source.start(run, "row").play(np.array([1])).named[0] for run in range(200)]
+    assert chisquare(np.bincount(named, minlength=4)).pvalue > 1e-3
 
 
 def test_a_run_that_is_prolonged_is_the_run_that_was_long(rankings):

@@ -98,3 +98,27 @@ def test_a_snapshot_names_its_policy_and_its_numbers():
     for name in ("policy", "numbers"):  # an earlier version did not say them
         del arrays[name]
     assert LivePolicy.restore(later, arrays).steps == 0
+
+
+def test_with_an_order_the_policy_takes_the_same_path_under_other_numbers():
+    order = [2, 0, 3, 1]
+    for name in ("rucb", "multi_self_sparring:size=3"):
+        plain, other = LivePolicy(name, 4, seed=1), LivePolicy(name, 4, seed=1, order=order)
+        for _ in range(60):
+            asked = plain.ask()
+            assert other.ask() == tuple(order[arm] for arm in asked)
+            signs = np.where(np.less.outer(asked, asked), 1, -1)
+            told = signs if name != "rucb" else 0 if asked[0] == asked[1] else int(signs[0, 1])
+            for one in (plain, other):
+                one.tell(told)
+        assert other.recommend() == order[plain.recommend()]
+        again = LivePolicy.restore(name, other.snapshot())
+        assert (again.ask(), again.recommend()) == (other.ask(), other.recommend())
+        del (before := other.snapshot())["order"]  # snapshots of versions in which arms kept their numbers had none
+        assert LivePolicy.restore(name, before).ask() == plain.ask()
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 2], [0, 1, 2], [1, 2, 3, 4], 3])
+def test_an_order_names_each_arm_once(order):
+    with pytest.raises(InputError, match="the order of 4 arms must name each of 0 to 3 once"):
+        LivePolicy("rucb", 4, order=order)

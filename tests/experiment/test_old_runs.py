@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +17,7 @@ from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import run_experiment
 from ltr_duel.experiment.status import read_status
 from ltr_duel.experiment.verify import verify_store
+from ltr_duel.simulation.run_result import AS_GIVEN, key_fields
 from tests.experiment.conftest import matrix_spec, plan_of, results_of, stored_runs
 
 
@@ -26,7 +28,7 @@ def write_old(path, run, manifest):
     for name, kind in lists.items():
         values = getattr(run, name)
         columns[name] = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel(), kind), values.shape[1])
-    about = {"format": "ltr_duel.run/1", "key": run.key.__dict__, "decisions": run.decisions}
+    about = {"format": "ltr_duel.run/1", "key": key_fields(run.key), "decisions": run.decisions}
     table = pa.table(columns).replace_schema_metadata({b"ltr_duel": json.dumps(about, sort_keys=True).encode()})
     pq.write_table(table, path, compression="zstd")
     manifest = manifest | {"sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
@@ -35,7 +37,7 @@ def write_old(path, run, manifest):
 
 @pytest.fixture
 def plan(spec_file):
-    return plan_of(spec_file(matrix_spec(["rucb"], repetitions=3, horizon=50)))
+    return replace(plan_of(spec_file(matrix_spec(["rucb"], repetitions=3, horizon=50))), labels=AS_GIVEN)
 
 
 @pytest.fixture
@@ -82,3 +84,24 @@ def test_a_merge_leaves_out_what_is_damaged_in_an_old_store(stores, tmp_path):
     assert any(cut.name in one and "not the one its manifest describes" in one for one in merged.damaged)
     assert any(orphan.stem in one and "cannot be read" in one for one in merged.damaged)
     assert [digest for digest, _ in stored_runs(tmp_path / "copy")] == [other.stem]
+
+
+def test_runs_from_before_arms_were_numbered_at_random_are_read_and_never_put_beside_others(stores, plan, tmp_path):
+    before, _ = stores
+    now = replace(plan, labels="random")
+    assert plan.digest != now.digest
+    assert verify_store(before, sample=3).complaints == []
+    kept = results_of(before)
+    sentence = "new: the runs there were made by a version in which policies numbered the arms as the matrix does"
+    with pytest.raises(InputError, match=f"{sentence}.*: take another folder"):
+        run_experiment(now, before)
+    assert results_of(before) == kept
+    run_experiment(now, tmp_path / "now", backend=Backend(jobs=1))
+    for both in ([before, tmp_path / "now"], [tmp_path / "now", before]):
+        with pytest.raises(InputError, match=sentence):
+            merge_stores(tmp_path / "both", both)
+        assert not (tmp_path / "both").exists()
+    with pytest.raises(InputError, match=sentence):
+        merge_stores(tmp_path / "now", [before])
+    assert len(stored_runs(tmp_path / "now")) == 3
+    assert results_of(tmp_path / "now") != kept

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from ltr_duel.bandits import POLICIES, Run, new_recorder
+from ltr_duel.bandits import POLICIES, Run, new_recorder, relabelled
 from ltr_duel.clicks import click_model, simulate_clicks, users_of
 from ltr_duel.core import stream
 from ltr_duel.data import make_corpus
 from ltr_duel.live import Settings
 from ltr_duel.rankers import feature_rankers
-from ltr_duel.simulation import Live, RunKey, run_streams
+from ltr_duel.simulation import Live, RunKey, run_order, run_streams
 from ltr_duel.simulation.live import draw_query
 from tests.live.shop import opened
 
@@ -18,7 +18,7 @@ RANKINGS = feature_rankers(make_corpus(queries=6, documents=9, features=5, seed=
 
 
 def simulated(settings):
-    """Return the arms of a simulation, and its final state."""
+    """Return the path of a simulation, its pulls and exposure, and the arm that it recommends."""
     _, policy, params = POLICIES.configure(settings.policy)
     method = settings.method
     slates = method if policy.feedback == "slate" else "sosm"
@@ -26,9 +26,13 @@ def simulated(settings):
     oracle = Live(RANKINGS, "navigational", pairs=pairs, slates=slates, top=settings.top)
     key = RunKey({}, policy.name, params._asdict(), STEPS, 0, SEED)
     recorder = new_recorder(5, [STEPS], path=(STEPS, 2 if policy.feedback == "duel" else 5))
-    run = Run(policy, params, 5, oracle.open(), run_streams(key), recorder, horizon=STEPS, plain=True)
+    order = run_order(key, 5)
+    known = relabelled(oracle.open(), order)
+    run = Run(policy, params, 5, known, run_streams(key), recorder, horizon=STEPS, plain=True)
     run.advance(STEPS)
-    return recorder, run.recommend()
+    back = np.argsort(order)
+    path = order[recorder.path] if policy.feedback == "duel" else recorder.path[:, back]
+    return path, recorder.pulls[-1, back], recorder.exposure[-1, back], order[run.recommend()]
 
 
 def replayed(folder, settings):
@@ -67,13 +71,13 @@ def test_one_page_at_a_time_is_the_path_of_the_simulation(tmp_path, policy, meth
     settings = Settings(
         name="same", rankers=RANKINGS.names, policy=policy, method=method, seed=SEED, top=6, horizon=STEPS
     )
-    recorder, recommended = simulated(settings)
+    simulated_path, pulls, exposure, recommended = simulated(settings)
     path, state = replayed(tmp_path, settings)
     if POLICIES.configure(policy).component.feedback == "duel":
-        assert [sorted(set(step)) for step in path] == [sorted(set(step)) for step in recorder.path.tolist()]
+        assert [sorted(set(step)) for step in path] == [sorted(set(step)) for step in simulated_path.tolist()]
     else:
-        assert [sorted(step) for step in path] == [np.repeat(range(5), row).tolist() for row in recorder.path]
-    assert state.pulls.tolist() == recorder.pulls[-1].tolist()
-    assert state.exposure == pytest.approx(recorder.exposure[-1])
+        assert [sorted(step) for step in path] == [np.repeat(range(5), row).tolist() for row in simulated_path]
+    assert state.pulls.tolist() == pulls.tolist()
+    assert state.exposure == pytest.approx(exposure)
     assert state.recommended == RANKINGS.names[recommended]
     assert policy == "mdb" or len({tuple(sorted(step)) for step in path}) > 3

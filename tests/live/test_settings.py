@@ -1,5 +1,6 @@
 """Settings are read, checked and written; every complaint names the key, the value and what is legal."""
 
+import numpy as np
 import pytest
 
 from ltr_duel.bandits import LivePolicy
@@ -81,7 +82,8 @@ def test_python_is_told_the_same():
 
 def test_the_policy_takes_the_path_of_the_first_repetition():
     made = live_policy(Settings(name="x", rankers=("a", "b", "c"), policy="random", seed=4))
-    same = LivePolicy("random", 3, rng=stream(4, 0, "policy", "random:{}"))
+    order = np.argsort(stream(4, 0, "labels").random(3))
+    same = LivePolicy("random", 3, rng=stream(4, 0, "policy", "random:{}"), order=order)
     for _ in range(20):
         assert made.ask() == same.ask()
         for one in (made, same):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ltr_duel.bandits import POLICIES, Run, new_recorder
+from ltr_duel.bandits import POLICIES, Run, new_recorder, relabelled
 from ltr_duel.core import stream
 from ltr_duel.replay import SimulatedUsers
 from ltr_duel.replay.client import Answer
 from ltr_duel.replay.replaying import Replay
-from ltr_duel.simulation import Live, RunKey, checkpoints, run_streams
+from ltr_duel.simulation import Live, RunKey, checkpoints, run_order, run_streams
 from tests.conftest import random_rankings
 from tests.serve.asgi import Service, using
 
@@ -61,12 +61,11 @@ def simulated(policy, method, steps, *, seed=0):
     live = Live(rankings, "informational", top=5, **({"slates": method} if slates else {"pairs": method}))
     key = RunKey(live.provenance, configured.component.name, configured.params._asdict(), steps, 0, seed, 20, "")
     recorder = new_recorder(K, checkpoints(steps))
-    run = Run(
-        configured.component, configured.params, K, live.open(), run_streams(key), recorder, horizon=steps,
-        plain=True,
-    )  # fmt: skip
+    order = run_order(key, K)
+    known = relabelled(live.open(), order)
+    run = Run(configured.component, configured.params, K, known, run_streams(key), recorder, horizon=steps, plain=True)
     run.advance(steps)
-    return np.asarray(recorder.pulls_now).copy()
+    return recorder.pulls_now[np.argsort(order)]
 
 
 @pytest.mark.parametrize(("policy", "method"), POLICIES_OF)

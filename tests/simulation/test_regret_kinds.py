@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ltr_duel.bandits.labels import relabelled
 from ltr_duel.bandits.oracle import duel, multiduel
 from ltr_duel.bandits.policy import POLICIES, select, select_slate, update, update_slate
 from ltr_duel.core import interpreted
@@ -13,7 +14,7 @@ from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.regret import REGRETS, loss_per_arm, places
 from ltr_duel.simulation.results import Results
-from ltr_duel.simulation.run import run_streams, simulate
+from ltr_duel.simulation.run import run_order, run_streams, simulate
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
 # The best arm stands last, so that an order of the arms by number would be wrong.
@@ -23,20 +24,21 @@ MATRIX = PreferenceMatrix(np.ascontiguousarray(bradley_terry(5).p[::-1, ::-1]))
 def slates_of(run, steps):
     """Walk the run's path as plain Python and return what was compared in each step."""
     policy, params = POLICIES.configure(run.label)[1:]
-    state, oracle, streams = policy.init(5, 0, params), FromMatrix(MATRIX).open(), run_streams(run.key)
+    state, order, streams = policy.init(5, 0, params), run_order(run.key, 5), run_streams(run.key)
+    oracle = relabelled(FromMatrix(MATRIX).open(), order)
     slate, won, compared = np.zeros(5, np.int64), np.zeros((5, 5), np.int8), []
     for t in range(1, steps + 1):
         if policy.feedback == "duel":
             first, second = interpreted(select)(state, params, t, streams.policy)
             outcome = duel(oracle, first, second, streams) if first != second else 0
             interpreted(update)(state, params, t, first, second, outcome, streams.policy)
-            compared.append([first, second])
+            compared.append(order[[first, second]])
         else:
             size = select_slate(state, params, t, slate, streams.policy)
             if size > 1:
                 multiduel(oracle, slate, size, won, streams)
             update_slate(state, params, t, slate, size, won, streams.policy)
-            compared.append(slate[:size].tolist())
+            compared.append(order[slate[:size]])
     return compared
 
 

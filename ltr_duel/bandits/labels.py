@@ -1,0 +1,57 @@
+"""Arms under other numbers, so that no policy gains or loses by the row in which an arm stands.
+
+Policies break some ties by the smaller number, most of all those between arms that they might recommend. Whoever runs
+a policy therefore numbers the arms at random, in an order: the policy's arm k is arm ``order[k]`` of the oracle.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
+from ltr_duel.core import IntVector, SignMatrix, Streams, implement
+
+
+class Relabelled(NamedTuple):
+    """An oracle whose arms a policy knows by other numbers."""
+
+    oracle: Any
+    order: IntVector  # (K,) the oracle's arm for each of the policy's
+    slate: IntVector  # (K,) scratch
+
+
+def _duel(oracle: Relabelled, first: int, second: int, streams: Streams) -> int:
+    return duel(oracle.oracle, oracle.order[first], oracle.order[second], streams)
+
+
+def _multiduel(oracle: Relabelled, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
+    for a in range(size):
+        oracle.slate[a] = oracle.order[slate[a]]
+    multiduel(oracle.oracle, oracle.slate, size, won, streams)
+
+
+implement(duel, Relabelled, _duel)
+implement(multiduel, Relabelled, _multiduel)
+
+
+def random_order(n_arms: int, rng: np.random.Generator) -> IntVector:
+    """Draw an order of the arms; each is as likely as another."""
+    return np.argsort(rng.random(n_arms), kind="stable")
+
+
+def relabelled(oracle: Any, order: IntVector) -> Any:
+    """Return an oracle for a policy that knows the arms by other numbers.
+
+    A matrix is copied in that order, so that its coins cost what they cost without it.
+
+    Parameters
+    ----------
+    oracle : NamedTuple
+    order : ndarray of int64, shape (K,)
+        Arm ``order[k]`` of the oracle is arm k of the policy.
+    """
+    if isinstance(oracle, MatrixOracle):
+        return MatrixOracle(oracle.p.take(order, 0).take(order, 1))
+    return Relabelled(oracle, order, np.zeros(len(order), np.int64))

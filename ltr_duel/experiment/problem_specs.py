@@ -100,10 +100,12 @@ class CorpusSpec(ReadingSpec):
     subsets: Subsets | None = table(Subsets, default=None)
     clicks: tuple[str, ...] = axis(_click_model, default=("navigational",))
     method: tuple[str, ...] = axis(text, default=("probabilistic",))
-    outcome: tuple[str, ...] = axis(text, default=("marginal_sign",))
+    outcome: tuple[str, ...] = axis(text, default=("",))  # empty: the unbiased rule of the method
     top: tuple[int, ...] = axis(whole(1, 1000), default=(10,))
-    comparisons: int = value(whole(2, NO_LIMIT), default=4000)
-    variance_reduction: tuple[str, ...] = listing(one_of("variance reduction", REDUCTIONS), default=())
+    comparisons: int | None = value(whole(2, NO_LIMIT), default=None)
+    variance_reduction: tuple[str, ...] = listing(
+        one_of("variance reduction", ("auto", "none", *REDUCTIONS)), default=("auto",)
+    )
     answers: tuple[str, ...] = axis(one_of("answers", ("matrix", "sweeps", "live")), default=("matrix",))
     slates: str = value(text, default="sosm")
     seed: int = value(whole(-NO_LIMIT), default=0)

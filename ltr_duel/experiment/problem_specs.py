@@ -96,6 +96,7 @@ class CorpusSpec(ReadingSpec):
     synthetic: Synthetic | None = table(Synthetic, default=None)
     ties: str = value(one_of("tie rule", TIE_RULES), default="fixed_random")
     drop_constant: bool = value(flag, default=True)
+    queries: str = value(one_of("choice of queries", ("all", "with_relevant")), default="all")
     rankers: tuple[str, ...] = axis(text, default=())
     subsets: Subsets | None = table(Subsets, default=None)
     clicks: tuple[str, ...] = axis(_click_model, default=("navigational",))

@@ -241,8 +241,9 @@ def _dataset(spec: CorpusSpec | UtilitySpec, path: Path | None, jobs: int) -> Da
 
 def _rankings(spec: CorpusSpec, folder: Path, path: str | None, jobs: int) -> Rankings:
     pool = pool_named(path or "", spec.rankers, folder=folder, reading=bool(spec.reading))
+    dataset = pool.dataset if pool else _dataset(spec, folder / path if path else None, jobs)
     return rankers_named(
-        pool.dataset if pool else _dataset(spec, folder / path if path else None, jobs),
+        dataset.with_relevant() if spec.queries == "with_relevant" else dataset,
         spec.rankers,
         folder=folder,
         ties=spec.ties,  # type: ignore[arg-type]  # checked by the spec

@@ -38,7 +38,7 @@ from ltr_duel.preferences.properties.transitivity import (
     triangle_violations,
 )
 
-_REFITS = 12
+_REFITS, _REFITTED = 12, 600  # at least so many, and so many rankers
 _OUTSIDE = 0.05  # intervals are of 95 %
 
 
@@ -124,7 +124,8 @@ def transitive_null(
         return [_number(one.measured(world), one.worse) for one in statistics.values()]
 
     first = np.array([measure(fitted) for _ in range(worlds)])
-    again = [strongly_transitive_fit(redrawn(fitted, error, rng), error) for _ in range(_REFITS)]
+    refits = min(worlds, max(_REFITS, _REFITTED // len(matrix)))  # few rankers have coarse properties, and are quick
+    again = [strongly_transitive_fit(redrawn(fitted, error, rng), error) for _ in range(refits)]
     second = np.array([measure(one) for one in again])
     rows = [
         _row(name, _number(one.measured(matrix), one.worse), first[:, n], second[:, n], one.worse)

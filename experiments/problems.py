@@ -1,6 +1,13 @@
 """The data of the papers, declared once: where a corpus or matrix may lie, and what replaces one that is missing."""
 
-from ltr_duel.papers import another, corpus, excerpt, matrix, published, real, surrogate, utilities
+from functools import partial
+
+from ltr_duel import papers
+from ltr_duel.papers import another, excerpt, matrix, published, real, surrogate, utilities
+
+# How the papers estimated: the sign of the marginal outcome, one user for each list. The package has other defaults.
+PAPERS_RULE = {"outcome": "marginal_sign", "comparisons": 4000, "variance_reduction": []}
+corpus = partial(papers.corpus, **PAPERS_RULE)
 
 NP2004_MATRIX = "preference_matrices/wolfenfeld_PMat_64.npy"  # published with Wolfenfeld's code, without names
 MSLR_PERFECT_MATRIX = "preference_matrices/MergeDTS_MSLR-Perfect.txt"

@@ -117,6 +117,7 @@ def rucb_gammas():
             problem="NP2004",
             items=["gamma_rucb", "gamma_btm"],
             printed={"gamma_rucb": 47.3},
+            compared=["gamma_btm quantile 0.05"],
             subset_sizes=[{"rankers": 16, "printed": 4.85}, {"rankers": 32, "printed": 11.6}],
             **settings,
             quick={"subsets": 2000, "comparisons": 1000},

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ltr_duel.papers import corpus, figure, matrix, published, study, utilities
+from ltr_duel.papers import figure, matrix, published, study, utilities
 
 from .problems import (
     MSLR_NAVIGATIONAL_MATRIX,
@@ -11,6 +11,7 @@ from .problems import (
     NP2004_MATRIX,
     NP2004_SURROGATE,
     REAL_CORPORA,
+    corpus,
 )
 
 SMALL_SETS_ONLY = ["ecw_rmed", "double_thompson_plus"]

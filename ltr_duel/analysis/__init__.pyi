@@ -12,6 +12,7 @@ from .rankers import agreement_table as agreement_table
 from .rankers import property_lines as property_lines
 from .rankers import rankers_table as rankers_table
 from .rankers import search_sentence as search_sentence
+from .rankers import winner_row as winner_row
 from .rankers import winner_sentence as winner_sentence
 from .regret import BOUND as BOUND
 from .regret import plot_against_arms as plot_against_arms

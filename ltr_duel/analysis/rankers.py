@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pandas as pd
 
-from ltr_duel.core import require_type
-from ltr_duel.preferences import Agreement, PreferenceMatrix, condorcet_confidence, matrix_properties
+from ltr_duel.core import require_type, stream
+from ltr_duel.preferences import (
+    STATISTICS,
+    Agreement,
+    PreferenceMatrix,
+    condorcet_confidence,
+    cyclic_triples,
+    matrix_properties,
+    transitive_null,
+)
+
+_WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # transitive worlds drawn up to so many rankers, and for more
+_BY_CHANCE = 0.05
 
 
 def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
@@ -50,8 +62,10 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
 
 
 def winner_sentence(matrix: PreferenceMatrix) -> str:
-    """Name the Condorcet winner and its margin over the strongest rival, or say that there is none."""
+    """Name the Condorcet winner, its margin over the strongest rival and how sure it is, or say that there is none."""
     winner = matrix.condorcet_winner
+    estimated = bool(matrix.standard_error.any())
+    sure = condorcet_confidence(matrix)
     if winner is None:
         copeland = ", ".join(matrix.copeland_winners[:3])
         beaten = matrix.copeland_scores.max()
@@ -59,7 +73,7 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
             f"No Condorcet winner: no ranker beats all others."
             f" {copeland} beats the most ({beaten:g} of {len(matrix) - 1});"
             f" {matrix.borda_winner} wins most often on average."
-        )
+        ) + (f" P(there is none) = {_chance(max(0.0, 1 - float(sure.sum())))}." if estimated else "")
     row = matrix.p[matrix.names.index(winner)].copy()
     row[matrix.names.index(winner)] = 1
     rival = int(row.argmin())
@@ -69,7 +83,7 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
     return (
         f"Condorcet winner: {winner}. It beats its strongest rival, {matrix.names[rival]},"
         f" in {row[rival]:.4f}{known} of comparisons{doubt}."
-    )
+    ) + (f" P(it is the winner) = {_chance(float(sure[matrix.index(winner)]))}." if estimated else "")
 
 
 def confidence_sentence(matrix: PreferenceMatrix) -> str:
@@ -84,6 +98,19 @@ def confidence_sentence(matrix: PreferenceMatrix) -> str:
     return f"Condorcet winner: {'; '.join(likely)}{rest}"
 
 
+def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
+    """Return the likeliest Condorcet winner, its probability and that of none, and cycles, as cells of a table."""
+    sure, noise = condorcet_confidence(matrix), null_words(matrix)
+    best = int(sure.argmax())
+    return {
+        "Condorcet winner": matrix.condorcet_winner or "none",
+        "likeliest": matrix.names[best],
+        "P": _chance(float(sure[best])),
+        "P(none)": _chance(max(0.0, 1 - float(sure.sum()))),
+        "cycles of three": f"{cyclic_triples(matrix):,}{noise['cyclic_triples']}",
+    }
+
+
 def search_sentence(matrix: PreferenceMatrix) -> str:
     """Say how the search for the Condorcet winner ended."""
     search, confidence = matrix.provenance["search"], matrix.provenance["until_winner"]
@@ -95,9 +122,24 @@ def search_sentence(matrix: PreferenceMatrix) -> str:
     return f"Not known with confidence {confidence:g}: it may be one of {len(search['candidates'])} ({listed})."
 
 
+def null_words(matrix: PreferenceMatrix) -> dict[str, str]:
+    """Say of each property what a transitive world with this noise shows; nothing where noise is unknown."""
+    if not matrix.standard_error.any() or not np.isfinite(matrix.standard_error).all() or len(matrix) < 3:
+        return dict.fromkeys(STATISTICS, "")
+    size = len(matrix)
+    rng = stream(0, "transitive worlds", matrix.digest)
+    table = transitive_null(matrix, rng, worlds=_WORLDS if size <= _MANY else _FEW_WORLDS)
+    words = {}
+    for name, low, high, chance in zip(*(table[key] for key in ("property", "low", "high", "p_value")), strict=True):
+        ends = " to ".join("none" if math.isinf(end) else f"{end:.4g}" for end in (low, high))
+        beyond = "; beyond noise" if chance <= _BY_CHANCE and STATISTICS[name].worse else ""
+        words[name] = f" (noise alone: {ends}{beyond})"
+    return words
+
+
 def property_lines(matrix: PreferenceMatrix) -> list[str]:
-    """Describe the properties of a matrix in a few lines."""
-    about = matrix_properties(matrix)
+    """Describe the properties of a matrix in a few lines, with what a transitive world with its noise would show."""
+    about, noise = matrix_properties(matrix), null_words(matrix)
     copeland = ", ".join(about.copeland_winners[:5]) + (", ..." if len(about.copeland_winners) > 5 else "")
     mixture = ", ".join(f"{name} {weight:.3f}" for name, weight in list(about.von_neumann_winner.items())[:5])
     lines = [f"Copeland: {copeland}; Borda: {about.borda_winner}; von Neumann: {mixture}"]
@@ -109,18 +151,28 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
         )
         lines.append(f"Probability to win: {shares}")
     order = "a total order" if about.total_order else "no total order"
-    cycle = f", {about.cyclic_triples:,} cycles of three (such as {' > '.join(about.cycle)})" if about.cycle else ""
+    such = f" such as {' > '.join(about.cycle)}" if about.cycle else ""
+    cycle = f", {about.cyclic_triples:,} cycles of three{such}{noise['cyclic_triples']}" if about.cycle else ""
     even = f", {about.even_pairs:,} even pairs" if about.even_pairs else ""
-    lines.append(f"Order: {order}{cycle}{even}; top cycle of {len(about.top_cycle)}")
+    lines.append(f"Order: {order}{cycle}{even}; top cycle of {len(about.top_cycle)}{noise['top_cycle']}")
     share = about.strong_violations / max(1, about.strong_triples)
-    gammas = f"; gamma_btm {about.gamma_btm:.4g}, gamma_rucb {about.gamma_rucb:.4g}" if about.gamma_btm else ""
-    lines.append(f"Strong transitivity fails in {share:.1%} of triples{gammas}")
+    gammas = [f"; {name} {value:.4g}{noise[name]}" for name, value in (
+        ("gamma_btm", about.gamma_btm), ("gamma_rucb", about.gamma_rucb)) if value]  # fmt: skip
+    lines.append(f"Strong transitivity fails in {share:.3f} of triples{noise['strong_share']}{''.join(gammas)}")
     if about.triangle_violations is not None:
-        lines.append(f"The stochastic triangle inequality fails for {about.triangle_violations:,} pairs of rivals")
-    lines.append(f"Random subsets have a Condorcet winner with probability {about.least_condorcet_share:.4f} or more")
+        broken = f"{about.triangle_violations:,} pairs of rivals{noise['triangle_violations']}"
+        lines.append(f"The stochastic triangle inequality fails for {broken}")
+    if about.least_condorcet_share > 0:
+        least = f"{about.least_condorcet_share:.4f} or more{noise['least_condorcet_share']}"
+        lines.append(f"Random subsets have a Condorcet winner with probability {least}")
     if about.lower_bound is not None:
         multi = f"; of sets: about {about.multiduel_bound:.4g} ln T" if about.multiduel_bound is not None else ""
-        lines.append(f"Asymptotic lower bound on the regret of pairwise policies: {about.lower_bound:.4g} ln T{multi}")
+        pairs = f"{about.lower_bound:.4g} ln T{noise['lower_bound']}"
+        lines.append(f"Asymptotic lower bound on the regret of pairwise policies: {pairs}{multi}")
+    if any(noise.values()):
+        lines.append(
+            "(noise alone: the middle 95 % of strongly transitive worlds, closest to this one, with its noise)"
+        )
     return lines
 
 

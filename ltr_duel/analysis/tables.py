@@ -26,7 +26,8 @@ def policies_table(results: Results) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns policy; regret; and, with a Condorcet winner, runs that name the winner (at the horizon) and median
+        Columns policy; regret; error of the matrix (one standard error of the regret, by an estimated matrix; see
+        `Results.reference_errors`); and, with a Condorcet winner, runs that name the winner (at the horizon) and median
         identification time (in steps). Without one, policy and Copeland regret.
 
     Examples
@@ -42,6 +43,8 @@ def policies_table(results: Results) -> pd.DataFrame:
     table = pd.DataFrame({POLICY: frame[POLICY]})
     column = regret_column("average" if decided else "copeland")
     table[regret_label(column)] = [f"{value:,.1f}" for value in frame[column]]
+    if decided and results.matrix.standard_error.any():
+        table["error of the matrix"] = [f"± {value:,.1f}" for value in results.reference_errors()]
     if decided:
         table["runs that name the winner"] = [f"{value:.0%}" for value in frame["accuracy"]]
         table["median identification time"] = [
@@ -77,12 +80,14 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     for name in (PROBLEM, HORIZON):
         if name in summary:
             table[name] = [f"{one:,}" if name == HORIZON else str(one) for one in summary[name]]
+    if "regret" in summary:
+        table["regret"] = summary["regret"]
     table[POLICY] = summary[POLICY]
     table["mean ± sd"] = [
-        f"{mean:,.1f}" + ("" if math.isnan(sd) else f" ± {sd:,.1f}")
+        ("not defined" if math.isnan(mean) else f"{mean:,.1f}") + ("" if math.isnan(sd) else f" ± {sd:,.1f}")
         for mean, sd in zip(summary["mean"], summary["sd"], strict=True)
     ]
-    table["median"] = [f"{one:,.1f}" for one in summary["median"]]
+    table["median"] = ["" if math.isnan(one) else f"{one:,.1f}" for one in summary["median"]]
     table["p"] = [_p_value(one) for one in summary["p_wilcoxon"]]
     table["effect"] = ["" if math.isnan(one) else f"{one:.2f}" for one in summary["effect"]]
     return table

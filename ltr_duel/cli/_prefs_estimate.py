@@ -84,8 +84,8 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
     shell_complete=method_names,
     help="How two rankers are compared.",
 )
-@click.option("--outcome", default="", show_default="of the method", help="Rule by which clicks name a winner.")
-@click.option("--comparisons", type=COUNT, default=4000, show_default=True, help="Comparisons for each pair.")
+@click.option("--outcome", default="", show_default="unbiased", help="Rule by which clicks name a winner.")
+@click.option("--comparisons", type=COUNT, help="Of each pair.  [default: 1,000; without variance reduction 4,000]")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
 @click.option("--ties", default="fixed_random", show_default=True, help="Order of documents with equal scores.")
 @click.option("--drop-constant", is_flag=True, help="Leave out features that are constant within each query.")
@@ -94,7 +94,11 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--against", help="Only pairs with this ranker.")
 @goal_options
 @click.option(
-    "--variance-reduction", type=Names(), default="", help="Of common, stratified, integrated, antithetic, control."
+    "--variance-reduction",
+    type=Names(),
+    default="auto",
+    show_default=True,
+    help="auto (all that fit), none, or of common, stratified, integrated, antithetic, control.",
 )
 @click.option("--share", type=Part(), help="Count only this share into the store; a run without it adds up.")
 @plugin_option
@@ -106,7 +110,7 @@ def estimate(
     clicks: str,
     method: str,
     outcome: str,
-    comparisons: int,
+    comparisons: int | None,
     top: int,
     ties: str,
     drop_constant: bool,

@@ -21,6 +21,7 @@ class Reading(NamedTuple):
     split: str | None
     fold: int | None
     given: dict[str, Any]  # options of `ReadOptions`, only those that were given
+    queries: str | None = None
 
     @property
     def options(self) -> ReadOptions:
@@ -33,17 +34,34 @@ class Reading(NamedTuple):
         """Read the corpus at a path."""
         from ltr_duel.data import load_dataset
 
-        return load_dataset(path, split=self.split, fold=self.fold, **self.given)
+        dataset = load_dataset(path, split=self.split, fold=self.fold, **self.given)
+        return dataset.with_relevant() if self.queries == "with_relevant" else dataset
+
+    @property
+    def for_files(self) -> tuple[str | None, int | None, dict[str, Any]]:
+        """Split, fold and options, for what converts whole files."""
+        from ltr_duel.core import InputError
+
+        if self.queries is not None:
+            raise InputError(
+                "--queries chooses among the queries of a corpus when it is used, not when it is converted"
+            )
+        return self.split, self.fold, self.given
 
     @property
     def is_given(self) -> bool:
         """Whether the user said anything."""
-        return bool(self.given) or self.split is not None or self.fold is not None
+        return bool(self.given) or any(one is not None for one in (self.split, self.fold, self.queries))
 
 
 _READING = (
     click.option("--split", help="Only this part of a folder: train, vali or test."),
     click.option("--fold", type=COUNT, help="Only this fold of a folder with Fold1 to Fold5."),
+    click.option(
+        "--queries",
+        type=click.Choice(("all", "with_relevant")),
+        help="all (the default), or only those with a relevant document.",
+    ),
     click.option("--dialect", help="How the files are written; recognised if not given."),
     click.option("--features", type=COUNT, metavar="N", help="Number of features; a higher id is an error."),
     click.option("--first-id", type=COUNT, metavar="0|1", help="Id of the first feature: 1 (the default) or 0."),
@@ -60,12 +78,12 @@ def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how feature files are read; the command gets them as one `Reading`, ``reading``."""
 
     @functools.wraps(function)
-    def with_reading(*args: Any, split: str | None, fold: int | None, **given: Any) -> Any:
+    def with_reading(*args: Any, split: str | None, fold: int | None, queries: str | None, **given: Any) -> Any:
         from ltr_duel.data import fill_from_text
 
         how = {key: given.pop(key) for key in _READ_KEYS}
         how["fill"] = fill_from_text(how["fill"])
-        reading = Reading(split, fold, {key: value for key, value in how.items() if value is not None})
+        reading = Reading(split, fold, {key: value for key, value in how.items() if value is not None}, queries)
         return function(*args, reading=reading, **given)
 
     for option in reversed(_READING):

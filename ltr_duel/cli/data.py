@@ -74,7 +74,9 @@ def fetch(
     from ltr_duel.data import fetch as fetch_corpus
 
     folder = folder or Path("corpora") / name
-    converted = fetch_corpus(CORPORA[name], FetchOptions(accept_terms, archive, folder, urls, *reading), click.echo)
+    converted = fetch_corpus(
+        CORPORA[name], FetchOptions(accept_terms, archive, folder, urls, *reading.for_files), click.echo
+    )
     if run:
         context.invoke(demo, path=converted, out=folder / "demo")
     else:
@@ -112,7 +114,8 @@ def convert(
     from ltr_duel.data import CORPORA, Naming, default_name
     from ltr_duel.data import convert as convert_corpus
 
-    options, naming, split, fold = reading.options, None, reading.split, reading.fold
+    split, fold, _ = reading.for_files
+    options, naming = reading.options, None
     if corpus:
         known = CORPORA[corpus]
         options = known.reading(**reading.given)
@@ -135,7 +138,7 @@ def check(path: Path, corpus: str | None, reading: Reading) -> None:
     from ltr_duel.data import CORPORA, check_file, count_problems, expected_digests, feature_files
 
     options = CORPORA[corpus].reading(**reading.given) if corpus else reading.options
-    reports = [check_file(file, options) for file in feature_files(path, reading.split, reading.fold)]
+    reports = [check_file(file, options) for file in feature_files(path, *reading.for_files[:2])]
     problems = []
     for report in reports:
         click.echo(f"{report.file}: {report.documents:,} documents, {report.queries:,} queries")

@@ -41,7 +41,7 @@ from ltr_duel.cli._words import click_model_names, policy_names
 @click.option(
     "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Click model."
 )
-@click.option("--comparisons", type=COUNT, default=2000, show_default=True, help="Comparisons for each pair.")
+@click.option("--comparisons", type=COUNT, default=1000, show_default=True, help="Comparisons for each pair.")
 @click.option(
     "--policy",
     "policies",

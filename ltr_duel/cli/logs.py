@@ -182,6 +182,7 @@ def power(
 
     from ltr_duel.analysis import save_figure
     from ltr_duel.core import InputError
+    from ltr_duel.interleaving import METHODS
     from ltr_duel.logs import (
         ClickLog,
         compare_log,
@@ -205,8 +206,9 @@ def power(
             rankings,
             clicks=clicks,
             method=method,
-            outcome=outcome,
+            outcome=outcome or METHODS.configure(method).component.outcomes[0],  # the rule of logs
             comparisons=comparisons,
+            variance_reduction="none",
             top=top,
             seed=seed,
             jobs=jobs,

@@ -11,6 +11,7 @@ import click
 
 from ltr_duel.cli._options import COUNT, OUT_FILE, ROWS, most_rankers_option, print_table, seed_option
 from ltr_duel.cli._prefs_estimate import Names, estimate, extend
+from ltr_duel.cli._prefs_winners import winners
 from ltr_duel.cli._words import Commands
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def command() -> None:
 
 command.add_command(estimate)
 command.add_command(extend)
+command.add_command(winners)
 
 
 @command.command()

@@ -20,31 +20,41 @@ _BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--regret", default="average", show_default=True, help="Which regret the summary is of.")
+@click.option(
+    "--regret",
+    show_default="average; copeland for problems without a Condorcet winner",
+    help="Which regret the summary is of.",
+)
 @click.option("--csv", type=OUT_FILE, help="Write the tidy table here.")
 @click.option("--latex", type=OUT_FILE, help="Write the summary as a LaTeX table here.")
 @click.option("--plots", type=click.Path(path_type=Path), help="Write the figures into this folder.")
 @click.option("--format", "suffix", type=_FORMAT, default="png", show_default=True, help="Of the figures.")
 @click.option("--band", type=_BAND, default="quantiles", show_default=True, help="Around the lines.")
 def command(
-    folder: Path, regret: str, csv: Path | None, latex: Path | None, plots: Path | None, suffix: str, band: str
+    folder: Path, regret: str | None, csv: Path | None, latex: Path | None, plots: Path | None, suffix: str, band: str
 ) -> None:
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
-    from ltr_duel.analysis import ENOUGH_RUNS, few_runs_sentence, latex_table, summary_table
+    from ltr_duel.analysis import ENOUGH_RUNS, few_runs_sentence, latex_table, summary_table, winner_sentence
     from ltr_duel.core import InputError, regret_column, replacing, unknown_name
     from ltr_duel.experiment import StudyResults
     from ltr_duel.simulation import REGRETS
 
-    if regret not in REGRETS:
+    if regret is not None and regret not in REGRETS:
         raise unknown_name("regret", regret, REGRETS)
     results = StudyResults(folder)
-    summary = results.summary(regret_column(regret))
+    summary = results.summary(regret_column(regret or "average"))
     if summary.empty:
         raise InputError(f"{folder}: no run is done yet")
+    if regret is None:
+        summary = _defined(results, summary)
     table = summary_table(summary)
     print_table(table)
+    for problem in results.problems:
+        matrix = results.matrix(problem)
+        if matrix.standard_error.any() or matrix.condorcet_winner is None:
+            click.echo(f"{problem}: {winner_sentence(matrix)}", err=True)
     fewest = int(summary["runs"].min())
-    if len(summary) > 1 and fewest < ENOUGH_RUNS:
+    if len(summary) > 1 and 0 < fewest < ENOUGH_RUNS:
         click.echo(few_runs_sentence(fewest), err=True)
     if csv is not None:
         results.to_csv(csv)
@@ -56,7 +66,24 @@ def command(
             click.echo(path)
 
 
-def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: str) -> list[Path]:
+def _defined(results: StudyResults, summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the summary with Copeland regret, by name, where average regret is not defined: without a winner."""
+    import pandas as pd
+
+    from ltr_duel.core import PROBLEM, regret_column, regret_label
+
+    undecided = summary["mean"].isna()
+    if not undecided.any():
+        return summary
+    column = regret_column("copeland")
+    copeland = results.summary(column)
+    problems = ", ".join(dict.fromkeys(summary.loc[undecided, PROBLEM].astype(str)))
+    click.echo(f"no Condorcet winner, so the regret is the Copeland regret: {problems}", err=True)
+    named = [summary.assign(regret="average regret"), copeland.assign(regret=regret_label(column))]
+    return pd.concat([named[0][~undecided], named[1][undecided]]).sort_index()
+
+
+def _draw(results: StudyResults, folder: Path, suffix: str, regret: str | None, band: str) -> list[Path]:
     """Draw all figures of all problems, and return where they are."""
     import re
 
@@ -64,9 +91,9 @@ def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: s
     from ltr_duel.core import HORIZON, LOWER_BOUND, PROBLEM, RANKERS, regret_column
     from ltr_duel.preferences import lower_bound
 
-    paths, column = [], regret_column(regret)
-    final = results.final((regret,))
-    frame = results.to_frame((regret,))
+    paths, column, copeland = [], regret_column(regret or "average"), regret_column("copeland")
+    wanted = tuple(dict.fromkeys((regret or "average", "copeland")))
+    final, frame = results.final(wanted), results.to_frame(wanted)
     for study in results.studies:
         name = re.sub(r"[^A-Za-z0-9.=-]+", "-", study.problem).strip("-")
         title = f"{study.problem}, horizon {study.horizon:,}"
@@ -79,7 +106,8 @@ def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: s
         matrix = results.matrix(study.problem)
         bound = lower_bound(matrix)
         runs = here(frame).assign(**{LOWER_BOUND: float("nan") if bound is None else bound})
-        figures = {"regret": plot_regret(runs, title=title, spread=band, column=column)}
+        drawn = column if runs[column].notna().any() else copeland
+        figures = {"regret": plot_regret(runs, title=title, spread=band, column=drawn)}
         if matrix.condorcet_winner:
             figures["accuracy"] = plot_accuracy(here(frame), title=title)
             figures["identification"] = plot_identification(here(final), title=title)

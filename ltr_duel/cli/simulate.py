@@ -48,7 +48,7 @@ from ltr_duel.cli._words import click_model_names, method_names, policy_names
     "--slates", default="sosm", show_default=True, shell_complete=method_names, help="How they compare sets of rankers."
 )
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown to them.")
-@click.option("--comparisons", type=COUNT, default=4000, show_default=True, help="Of each pair, if FILE is not given.")
+@click.option("--comparisons", type=COUNT, help="Of each pair, if FILE is not given.  [default: as of prefs estimate]")
 @click.option(
     "--policy",
     "policies",
@@ -81,7 +81,7 @@ def command(
     method: str,
     slates: str,
     top: int,
-    comparisons: int,
+    comparisons: int | None,
     policies: tuple[str, ...],
     horizon: int,
     repetitions: int,

@@ -45,7 +45,10 @@ from ltr_duel.experiment.problem_specs import (
 )
 from ltr_duel.experiment.schema import located
 from ltr_duel.experiment.spec import SpecFile
+from ltr_duel.interleaving import METHODS
 from ltr_duel.preferences import (
+    FEW,
+    MANY,
     UTILITY_FAMILIES,
     UTILITY_SETS,
     PreferenceMatrix,
@@ -55,7 +58,7 @@ from ltr_duel.preferences import (
     members,
     save_preferences,
 )
-from ltr_duel.rankers import Rankings, column_means, pool_named, rankers_named
+from ltr_duel.rankers import REDRAWING, Rankings, column_means, pool_named, rankers_named
 
 _OPTION = re.compile(rf"(?<!\S)--({'|'.join(sorted(READING))})(?![\w-])".replace("_", "-"))
 TO_ESTIMATE = "to_estimate"  # in the provenance of a placeholder, not to be run
@@ -158,15 +161,18 @@ def _of_corpus(
         rankings = _rankings(spec, folder, path, jobs)
         corpus = spec.name if spec.name and len(spec.path) < 2 else str(rankings.provenance.get("corpus", path))
         for clicks, method, outcome, top in product(spec.clicks, spec.method, spec.outcome, spec.top):
-            settings: dict[str, Any] = {"clicks": clicks, "method": method, "outcome": outcome, "top": top}
+            rule = outcome or METHODS.configure(method).component.research_outcome
+            settings: dict[str, Any] = {"clicks": clicks, "method": method, "outcome": rule, "top": top}
             words = [_if_several(one, getattr(spec, key)) for key, one in settings.items()]
             words[0] = words[0] if spec.name else clicks
-            live = {"kind": "live", "clicks": clicks, "pairs": method, "outcome": outcome, "top": top}
+            live = {"kind": "live", "clicks": clicks, "pairs": method, "outcome": rule, "top": top}
             live["slates"] = spec.slates
             if "live" in spec.answers:
                 live_oracle(live, rankings)  # refuses what does not fit before hours of estimating
-            reduced = {"variance_reduction": spec.variance_reduction} if spec.variance_reduction else {}
-            matrix = matrix_of(rankings, settings | reduced, spec.comparisons, spec.seed, jobs)
+            reduced = {"variance_reduction": spec.variance_reduction}
+            plain = spec.ties in REDRAWING or spec.variance_reduction in ((), ("none",))
+            comparisons = spec.comparisons or (MANY if plain else FEW)
+            matrix = matrix_of(rankings, settings | reduced, comparisons, spec.seed, jobs)
             for part in _subsets(spec.subsets, matrix):
                 picks = part.content
                 facts = {SOURCE: "corpus", CORPUS: corpus, RANKERS: len(picks), **settings}
@@ -235,8 +241,9 @@ def _dataset(spec: CorpusSpec | UtilitySpec, path: Path | None, jobs: int) -> Da
 
 def _rankings(spec: CorpusSpec, folder: Path, path: str | None, jobs: int) -> Rankings:
     pool = pool_named(path or "", spec.rankers, folder=folder, reading=bool(spec.reading))
+    dataset = pool.dataset if pool else _dataset(spec, folder / path if path else None, jobs)
     return rankers_named(
-        pool.dataset if pool else _dataset(spec, folder / path if path else None, jobs),
+        dataset.with_relevant() if spec.queries == "with_relevant" else dataset,
         spec.rankers,
         folder=folder,
         ties=spec.ties,  # type: ignore[arg-type]  # checked by the spec

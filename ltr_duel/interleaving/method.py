@@ -143,7 +143,10 @@ class Method(Component):
     draw_pair, credit_pair, draw_slate, credit_slate : callable, optional
         See the functions of these names. Those for pairs, those for slates, or all.
     outcomes : tuple of str
-        Its outcome rules for pairs, the default first.
+        Its outcome rules for pairs; the first is the default for pages and logs of real users.
+    unbiased : str
+        The default of simulations and estimates: the rule under which random clicks favour neither of two rankers.
+        The first of ``outcomes`` if empty.
     shows, wins, needs, cost : str
         For people: how the list is made, who wins, what the method relies on, and what a comparison costs.
     compiled : bool
@@ -166,6 +169,7 @@ class Method(Component):
     draw_slate: Callable[..., Any] | None = field(default=None, repr=False)
     credit_slate: Callable[..., Any] | None = field(default=None, repr=False)
     outcomes: tuple[str, ...] = ("credit",)
+    unbiased: str = ""
     shows: str = field(default="not stated", repr=False)
     wins: str = field(default="not stated", repr=False)
     needs: str = field(default="nothing", repr=False)
@@ -182,6 +186,11 @@ class Method(Component):
     def slates(self) -> bool:
         """Whether it compares whole sets of rankers."""
         return self.draw_slate is not None
+
+    @property
+    def research_outcome(self) -> str:
+        """The outcome rule of simulations and estimates that name none."""
+        return self.unbiased or self.outcomes[0]
 
     def facts(self) -> dict[str, str]:
         """Return what a reader wants to know, by the words of a table's head."""

@@ -97,7 +97,7 @@ def spreads_in_matrix(matrix: PreferenceMatrix) -> list[Spread]:
     Parameters
     ----------
     matrix : PreferenceMatrix
-        From `estimate_preferences`, without variance reduction.
+        From `estimate_preferences` with ``variance_reduction="none"``.
 
     Returns
     -------
@@ -109,7 +109,8 @@ def spreads_in_matrix(matrix: PreferenceMatrix) -> list[Spread]:
     >>> from ltr_duel.preferences import estimate_preferences
     >>> from ltr_duel.rankers import feature_rankers
     >>> rankings = feature_rankers(make_corpus(queries=10, documents=8, features=3))
-    >>> len(spreads_in_matrix(estimate_preferences(rankings, method="team_draft", comparisons=100)))
+    >>> plain = estimate_preferences(rankings, method="team_draft", comparisons=100, variance_reduction="none")
+    >>> len(spreads_in_matrix(plain))
     3
     """
     found = []

@@ -34,5 +34,6 @@ __all__ = [
     "synthetic_preferences",
     "total_order",
     "total_order_share",
+    "transitive_null",
     "triangle_violations",
 ]

@@ -2,6 +2,8 @@ from .compare import Agreement as Agreement
 from .compare import compare_matrices as compare_matrices
 from .estimate.api import estimate_preferences as estimate_preferences
 from .estimate.api import extend_preferences as extend_preferences
+from .estimate.settings import FEW as FEW
+from .estimate.settings import MANY as MANY
 from .estimate.settings import REDUCTIONS as REDUCTIONS
 from .families import FAMILIES as FAMILIES
 from .families import UTILITY_FAMILIES as UTILITY_FAMILIES
@@ -14,6 +16,12 @@ from .properties.bounds import gaps as gaps
 from .properties.bounds import lower_bound as lower_bound
 from .properties.bounds import multiduel_bound as multiduel_bound
 from .properties.confidence import condorcet_confidence as condorcet_confidence
+from .properties.null import STATISTICS as STATISTICS
+from .properties.null import Statistic as Statistic
+from .properties.null import circle_beyond_noise as circle_beyond_noise
+from .properties.null import strong_share as strong_share
+from .properties.null import transitive_null as transitive_null
+from .properties.null import wins_beyond_noise as wins_beyond_noise
 from .properties.subsets import condorcet_shares as condorcet_shares
 from .properties.subsets import draw_winner_set as draw_winner_set
 from .properties.subsets import random_condorcet_subset as random_condorcet_subset

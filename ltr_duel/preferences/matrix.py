@@ -208,6 +208,11 @@ class PreferenceMatrix:
         order = self.copeland_order[:MOST_ROWS]
         winner = self.condorcet_winner
         said = f"Condorcet winner: {winner}" if winner is not None else "no Condorcet winner"
+        if self.standard_error.any():
+            from ltr_duel.preferences.properties.confidence import condorcet_confidence  # which imports this module
+
+            sure = condorcet_confidence(self)
+            said += f" (P = {float(1 - sure.sum() if winner is None else sure[self.index(winner)]):.3f})"
         cut = f"; the first {len(order)} in Copeland order" if len(order) < len(self) else ""
         rows = [(self.names[i], *(f"{p:.3f}" for p in self.p[i, order])) for i in order]
         header = ("", *(self.names[i] for i in order))

@@ -139,6 +139,7 @@ def measure_distortion(
             rankings,
             clicks=model,
             method="probabilistic",
+            outcome="marginal_sign",  # the paper's
             comparisons=comparisons,
             variance_reduction=variance_reduction,
             top=top,

@@ -93,7 +93,8 @@ class Live(OracleSource):
     pairs : str or Method
         Method by which two rankers are compared, with parameters if wanted.
     outcome : str
-        Its outcome rule; it must say who won. A tie is a fair coin.
+        Its outcome rule; it must say who won. A tie is a fair coin. By default the one that is unbiased under random
+        clicks: ``marginal_bernoulli`` for probabilistic interleave.
     slates : str or Method
         Method by which sets of rankers are compared.
     ties : {"coin", "half"}
@@ -140,7 +141,9 @@ class Live(OracleSource):
             raise InputError("outcome 'expectation' is a number, for estimating matrices; a live duel needs a winner")
         require_one_of("rule for ties", ties, TIE_RULES)
         model = click_model(clicks, rankings.grades)
-        self._pairs = Comparer(rankings, model, pairs, outcome, top)
+        self._pairs = Comparer(
+            rankings, model, pairs, outcome or METHODS.configure(pairs).component.research_outcome, top
+        )
         self._slates = Comparer(rankings, model, slates, "", top)
         self._cumulative = _running_sums(weights, rankings.n_queries)
         self._half = int(ties == "half")

@@ -199,14 +199,46 @@ class Results:
             )
         return pd.DataFrame(rows)
 
-    def summary(self, column: str = REGRET) -> pd.DataFrame:
+    def summary(self, column: str = "") -> pd.DataFrame:
         """Return mean, spread and quantiles at the horizon for each policy, tested against the best one, run by run.
 
-        See `summarise` for the columns.
+        See `summarise` for the columns. By default of average regret; of Copeland regret where there is no winner.
         """
         from ltr_duel.simulation.summary import summarise  # scipy.stats is slow to import
 
-        return summarise(self.to_frame(), column)
+        return summarise(self.to_frame(), column or self._default_column)
+
+    def reference_errors(self) -> FloatVector:
+        """Return how far the error of the matrix moves each policy's mean average regret: one standard error.
+
+        The regret of given pulls adds up the winner's gaps, each times how often the arm was shown. Gaps of different
+        pairs were estimated independently, so the variances of the products add up. The winner is taken as given; how
+        sure it is stands beside the regret (`ltr_duel.analysis.winner_sentence`). Zero for a matrix known exactly, NaN
+        without a Condorcet winner.
+
+        Returns
+        -------
+        ndarray of float64, shape (policies,)
+
+        Examples
+        --------
+        >>> from ltr_duel.preferences import arxiv
+        >>> from ltr_duel.simulation import simulate
+        >>> simulate(arxiv(), "rucb", horizon=100, repetitions=2, jobs=1).reference_errors().tolist()
+        [0.0]
+        """
+        winner = self.matrix.condorcet_winner
+        if winner is None:
+            return np.full(len(self.policies), np.nan)
+        variance = self.matrix.standard_error[self.matrix.index(winner)] ** 2
+        shown = [
+            np.mean([run.exposure[-1] for run in self.runs if run.label == policy], axis=0) for policy in self.policies
+        ]
+        return np.sqrt(np.square(shown) @ variance)
+
+    @property
+    def _default_column(self) -> str:
+        return regret_column("average" if self.matrix.condorcet_winner is not None else "copeland")
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the tidy table as text; numbers with all their digits."""

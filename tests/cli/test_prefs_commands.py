@@ -72,7 +72,7 @@ def test_show_says_what_kind_of_preferences_these_are(ltr_duel, tmp_path):
     np.fill_diagonal(error, 0)
     path = save_preferences(PreferenceMatrix(matrix.p, ("a", "b", "c", "d"), error), tmp_path / "m.parquet")
     shown = ltr_duel("prefs", "show", path, "--rows", "2").out
-    assert "Condorcet winner: a, P = " in shown and "a total order" in shown and "gamma_btm 1," in shown
+    assert "Condorcet winner: a, P = " in shown and "a total order" in shown and "gamma_btm 1 (noise alone: " in shown
     assert "Asymptotic lower bound" in shown and "\nc " not in shown
     content = json.loads(ltr_duel("prefs", "show", path, "--json").out)
     assert content["properties"]["copeland_winners"] == ["a"] and content["properties"]["total_order"]

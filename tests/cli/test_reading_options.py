@@ -15,7 +15,8 @@ OPTIONS = {
     "--limit",
 }  # fmt: skip
 READERS = {
-    "data info", "data convert", "data check", "data fetch", "prefs estimate", "prefs extend", "simulate", "demo",
+    "data info", "data convert", "data check", "data fetch", "prefs estimate", "prefs extend",
+    "prefs winners", "simulate", "demo",
     "distortion", "sensitivity", "rankers evaluate", "logs power", "advise", "replay",
 }  # fmt: skip
 

@@ -47,10 +47,11 @@ def test_the_matrix_of_a_corpus_is_estimated_with_the_reductions_that_the_spec_n
     def matrix(more):
         return plan_of(spec_file(SMALL.replace("comparisons = 40", f"comparisons = 40\n{more}"))).problems[1].matrix
 
-    plain, same = matrix(""), matrix("variance_reduction = []")
+    usual, plain, same = matrix(""), matrix("variance_reduction = []"), matrix('variance_reduction = "none"')
     reduced = matrix('variance_reduction = ["integrated", "antithetic"]')
     assert reduced.provenance["variance_reduction"] == ["antithetic", "integrated"]
     assert (reduced.p != plain.p).any()
+    assert usual.provenance["variance_reduction"] == ["antithetic", "control", "integrated", "stratified"]
     assert "variance_reduction" not in plain.provenance and (plain.p == same.p).all()
 
 

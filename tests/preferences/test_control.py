@@ -66,7 +66,7 @@ def test_ties_ordered_anew_are_corrected_by_how_they_were_ordered_once():
 def test_the_slope_of_rankers_at_random_is_about_the_best_for_others(users, monkeypatch):
     """No other slope gives clearly less variance, and none at all gives much more."""
     rankings = feature_rankers(make_corpus(queries=120, documents=20, features=4, dead=0, constant=0, seed=3))
-    options = {"clicks": users, "comparisons": 4000, "variance_reduction": WAY, "jobs": 1}
+    options = {"clicks": users, "outcome": "marginal_sign", "comparisons": 4000, "variance_reduction": WAY, "jobs": 1}
     slope = fitted_slope(settings_of(rankings, users=users), open_evaluator)
     variance = {}
     for factor in (0.0, 0.7, 1.0, 1.4):

@@ -61,8 +61,9 @@ def test_another_seed_gives_another_estimate():
 
 def test_provenance_says_how_it_was_made():
     about = estimate_preferences(random_rankings(2, 3, 5), comparisons=10, seed=7, top=4).provenance
-    assert about["clicks"] == "navigational" and about["outcome"] == "marginal_sign" and about["top"] == 4
-    assert about["comparisons"] == 10 and about["seed"] == 7 and set(about["versions"]) >= {"numpy", "ltr-duel"}
+    assert about["clicks"] == "navigational" and about["outcome"] == "marginal_bernoulli" and about["top"] == 4
+    assert about["variance_reduction"] == ["antithetic", "control", "integrated", "stratified"]
+    assert about["comparisons"] == 12 and about["seed"] == 7 and set(about["versions"]) >= {"numpy", "ltr-duel"}
 
 
 def test_input_that_cannot_be_compared_is_refused():

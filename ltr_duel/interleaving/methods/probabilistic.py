@@ -14,9 +14,11 @@ independently).
 Outcome rules for pairs, with P1 (P2) the posterior probability that the first (second) ranker owns more of the
 clicks:
 
-- ``marginal_sign``: the first ranker wins if P1 > P2; equal is a tie. The default, and what published baselines used.
+- ``marginal_sign``: the first ranker wins if P1 > P2; equal is a tie. What published baselines used. Biased: under
+  random clicks it favours some rankers over others, and it turns the smallest lead into a win.
 - ``sampled``: whoever owns more clicks under the contributors that were really drawn.
-- ``marginal_bernoulli``: the first ranker wins with probability P1 + (1 - P1 - P2) / 2: the law of ``sampled``.
+- ``marginal_bernoulli``: the first ranker wins with probability P1 + (1 - P1 - P2) / 2: the law of ``sampled``. The
+  default of simulated users and of estimated matrices.
 - ``expectation``: the number P1 - P2 itself; its mean is that of ``sampled``, with less variance.
 
 ``marginal_sign`` and ``sampled`` lead to different preference matrices; never mix them. Sets of rankers use
@@ -356,6 +358,7 @@ register(
     __name__,
     limits={"tau": (0, 100)},
     outcomes=OUTCOMES,
+    unbiased="marginal_bernoulli",
     shows="a random ranker draws from its softmax over ranks, place by place",
     wins="more clicks owned, marginalised exactly over who may have contributed",
     cost="O(top + clicks x top); sets: O(rankers x clicks x top), and clicks^2 for each pair",

@@ -1,6 +1,9 @@
 """Measures of tables and exact curves: the value of a cell, its distance from the printed one, a curve's shape.
 
-Such numbers carry their own ``standard_error`` if they have one; else they are exact.
+Such numbers carry their own ``standard_error`` if they have one; else they are exact. Two columns say what noise does
+to the matrix that they come from: ``most``, the largest value that the truth can have, and ``p_value``, how often a
+transitive world shows as much, with its own number, ``transitive``. What more than 5 % of the transitive worlds show is
+not told from theirs: the interval then reaches to their number.
 """
 
 from __future__ import annotations
@@ -16,12 +19,16 @@ from ltr_duel.papers.checks.measure import Missing, Reading, Sample, measured_by
 from ltr_duel.papers.checks.rows import Selection, select
 from ltr_duel.simulation import normal_reach
 
+_BY_CHANCE = 0.05
 _CHOICES: dict[str | None, Callable[..., Any]] = {None: np.mean, "mean": np.mean, "least": np.min, "greatest": np.max}
 
 
 def _cell(sample: Sample, *, take: str | None = None, **_: Any) -> Reading:
     if take in (None, "mean"):
-        return _with_error(sample.cells.mean(axis=0), np.sqrt((sample.errors**2).sum()) / len(sample.errors))
+        found = _with_error(sample.cells.mean(axis=0), np.sqrt((sample.errors**2).sum()) / len(sample.errors))
+        for end in sample.axes:
+            found = Reading(found.value, np.minimum(found.low, end.min()), np.maximum(found.high, end.max()))
+        return found
     reach = (normal_reach(sample.errors) * np.ones_like(sample.cells).T).T
     return Reading(*(_CHOICES[take](one, axis=0) for one in (sample.cells, sample.cells - reach, sample.cells + reach)))
 
@@ -43,7 +50,10 @@ def value(panel: pd.DataFrame, *, column: str = "value", take: str | None = None
     """
     if take is None and len(panel) > 1:
         raise Missing(f"one cell was expected, there are {len(panel)}")
-    return _numbers(panel, column)
+    sample = _numbers(panel, column)
+    if "p_value" in panel and (panel["p_value"] > _BY_CHANCE).any():
+        return sample._replace(axes=(panel["transitive"].to_numpy(np.float64),))
+    return sample
 
 
 def _with_multiple(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
@@ -89,10 +99,14 @@ def cell_ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str
 def _valley_share(sample: Sample, **_: Any) -> Reading:
     curves = sample.cells if sample.cells.ndim > 1 else sample.cells[:, None]
     found = np.array([_falls_then_rises(curve) for curve in curves.T])
-    return _with_error(found if sample.cells.ndim > 1 else found[0], 0.0)
+    reading = _with_error(found if sample.cells.ndim > 1 else found[0], 0.0)
+    ends = [_falls_then_rises(most) for most in sample.axes[1:]]
+    return Reading(reading.value, np.minimum(reading.low, min(ends, default=1.0)), reading.high)
 
 
 def _falls_then_rises(curve: FloatVector) -> float:
+    if curve.min() == curve.max():
+        return 0.0
     lowest = int(np.argmin(curve))
     steps = np.diff(curve)
     wrong = np.clip(steps[:lowest], 0, None).sum() + np.clip(-steps[lowest:], 0, None).sum()
@@ -118,14 +132,19 @@ def valley(panel: pd.DataFrame, *, along: str, column: str = "value") -> Sample:
 
 
 def _reached(sample: Sample, *, level: float, **_: Any) -> Reading:
-    above = (sample.cells >= level)[::-1]
+    found, *ends = (_first_below(curve, sample.axes[0], level) for curve in (sample.cells, *sample.axes[1:]))
+    return Reading(found, found, np.maximum(found, ends[0]) if ends else found)
+
+
+def _first_below(curves: FloatVector, axis: FloatVector, level: float) -> Any:
+    above = (curves >= level)[::-1]
     first = np.where(above.any(axis=0), len(above) - np.argmax(above, axis=0), 0)
-    return _with_error(np.append(sample.axes[0], np.inf)[first], 0.0)
+    return np.append(axis, np.inf)[first]
 
 
 def _with_reached(worlds: Sample, population: Sample, target: float, *, level: float, **_: Any) -> Sample:
     """Stretch the axis."""
-    return worlds._replace(axes=(worlds.axes[0] * target / _reached(population, level=level).value,))
+    return worlds._replace(axes=(worlds.axes[0] * target / _reached(population, level=level).value, *worlds.axes[1:]))
 
 
 @measured_by("reached", "{along} from which on {column} is below {level}", find=_reached, aim=_with_reached)
@@ -144,7 +163,8 @@ def _along(panel: pd.DataFrame, along: str, column: str) -> Sample:
     ordered = panel.sort_values(along)
     if ordered[along].duplicated().any() or len(ordered) < 3:
         raise Missing(f"there is no curve along '{along}'")
-    return _numbers(ordered, column)._replace(axes=(ordered[along].to_numpy(np.float64),))
+    axes = [ordered[name].to_numpy(np.float64) for name in (along, "most") if name in ordered]
+    return _numbers(ordered, column)._replace(axes=tuple(axes))
 
 
 def _numbers(panel: pd.DataFrame, column: str) -> Sample:

@@ -25,8 +25,19 @@ def load_corpus(found: Found, *, jobs: int) -> Dataset:
 
 
 def load_matrix(found: Found, *, clicks: str, comparisons: int, seed: int, jobs: int) -> PreferenceMatrix:
-    """Return the matrix that was found, or estimate that of the feature rankers of the corpus that was found."""
+    """Return the matrix that was found, or estimate that of the feature rankers of the corpus that was found.
+
+    An estimate is made as the papers made theirs: by the sign of the marginal outcome, without variance reduction.
+    """
     if "file" in found.entry:
         return load_preferences(found.entry["file"])
     rankings = feature_rankers(load_corpus(found, jobs=jobs), seed=seed, jobs=jobs)
-    return estimate_preferences(rankings, clicks=clicks, comparisons=comparisons, seed=seed, jobs=jobs)
+    return estimate_preferences(
+        rankings,
+        clicks=clicks,
+        outcome="marginal_sign",
+        comparisons=comparisons,
+        variance_reduction="none",
+        seed=seed,
+        jobs=jobs,
+    )

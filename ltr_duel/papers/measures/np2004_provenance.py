@@ -91,6 +91,7 @@ def _by_query(
             clicks=choice["clicks"],
             outcome=choice["outcome"],
             top=choice["top"],
+            variance_reduction="none",
             comparisons=max(2, ceil(comparisons * shares[number])),
             seed=int(stream(seed, "own matrix", number).integers(2**62)),
             jobs=1,

@@ -7,19 +7,21 @@ random subsets which the paper does not name); Multi-Dueling Bandits, Table 1 (f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from math import sqrt
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import FloatMatrix, FloatVector, require_one_of, run_tasks, unknown_name
+from ltr_duel.core import FloatMatrix, FloatVector, require_one_of, run_tasks, stream, unknown_name
 from ltr_duel.papers.find_data import Found
 from ltr_duel.papers.measures.inputs import load_matrix
 from ltr_duel.preferences import (
     SYNTHETIC,
     UTILITY_SETS,
     PreferenceMatrix,
+    Statistic,
     arxiv,
     cyclic_triples,
     gamma_btm,
@@ -29,14 +31,19 @@ from ltr_duel.preferences import (
     lower_bound,
     multiduel_bound,
     random_condorcet_subset,
+    strong_share,
     strong_violations,
     total_order,
+    transitive_null,
     triangle_violations,
 )
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 Answer = tuple[str, float, float]  # label, value, standard error
 Item = Callable[[PreferenceMatrix], list[Answer]]
+_LOW_GAMMA = f"gamma_btm quantile {QUANTILES[0]:g}"
+_TRANSITIVE = {"strong_violations": 0.0, _LOW_GAMMA: 1.0}
+_WORLDS, _FEW_WORLDS, _FEW_SUBSETS = 400, 99, 200
 _COLUMNS = ["problem", "item", "rankers", "value", "standard_error", "printed"]
 
 
@@ -52,6 +59,7 @@ def measure(
     subsets: int = 10_000,
     clicks: str = "informational",
     comparisons: int = 4000,
+    compared: Sequence[str] = (),
     seed: int = 0,
 ) -> pd.DataFrame:
     """Return the items asked for, of each matrix.
@@ -74,17 +82,23 @@ def measure(
     subsets : int
         How many are drawn of each size.
     clicks, comparisons
-        Of the estimate.
+        Of the estimate; of a matrix without standard errors as many comparisons are assumed.
+    compared : sequence of str
+        Items that are compared with those of transitive worlds with the noise of the matrix: "strong_violations", or
+        "gamma_btm quantile 0.05" of the subsets.
     seed : int
 
     Returns
     -------
     DataFrame
         ``problem`` (the matrix), ``item``, ``rankers``, ``value``, ``standard_error``, ``printed`` (NaN where the
-        paper does not say) and ``source``. For each of ``subset_sizes`` the items are "gamma_rucb share up to printed",
+        paper does not say), ``p_value`` (share of transitive worlds that look at least as intransitive; NaN for what
+        is not compared), ``transitive`` (the item's number in such a world, without noise) and ``source``. For each of
+        ``subset_sizes`` the items are "gamma_rucb share up to printed",
         "gamma_rucb quantile q" and "gamma_btm quantile q".
     """
     rows: list[tuple[Any, ...]] = []
+    chances: dict[tuple[str, str, int], float] = {}
     if matrices:
         named = [(name, _matrix(name)) for name in matrices]
     else:
@@ -94,12 +108,34 @@ def measure(
         said |= said.get(name, {})
         for label, value, error in _answers(name, matrix, items):
             rows.append((name, label, len(matrix), value, error, float(said.get(label, np.nan))))
+        if "strong_violations" in compared:
+            chance = _chance(matrix, Statistic(strong_share, +1), _WORLDS, comparisons, seed)
+            chances[name, "strong_violations", len(matrix)] = chance
         for wanted in subset_sizes:
             size, gamma = int(wanted["rankers"]), float(wanted["printed"])
             btm, rucb = _gammas_of_subsets(matrix, size, subsets, seed, jobs)
             answers = [*_share_up_to(rucb, gamma), *_quantiles("gamma_rucb", rucb, gamma)]
             rows += [(name, label, size, *numbers) for label, *numbers in (*answers, *_quantiles("gamma_btm", btm))]
-    return pd.DataFrame(rows, columns=_COLUMNS).assign(source=found.source)
+            if _LOW_GAMMA in compared:
+                low = Statistic(partial(_low_gamma, size=size, seed=seed), +1)
+                chances[name, _LOW_GAMMA, size] = _chance(matrix, low, _FEW_WORLDS, comparisons, seed)
+    keys = [row[:3] for row in rows]
+    return pd.DataFrame(rows, columns=_COLUMNS).assign(
+        p_value=[chances.get(key, np.nan) for key in keys],
+        transitive=[_TRANSITIVE[item] if (name, item, size) in chances else np.nan for name, item, size in keys],
+        source=found.source,
+    )
+
+
+def _chance(matrix: PreferenceMatrix, one: Statistic, worlds: int, comparisons: int, seed: int) -> float:
+    rng = stream(seed, "transitive worlds", matrix.digest)
+    table = transitive_null(matrix, rng, worlds=worlds, comparisons=comparisons, statistics={"": one})
+    return float(table["p_value"].iloc[0])
+
+
+def _low_gamma(matrix: PreferenceMatrix, *, size: int, seed: int) -> float:
+    """Return the 5 % quantile of gamma over a few random subsets with a Condorcet winner."""
+    return float(np.quantile(_gammas_of_subsets(matrix, size, _FEW_SUBSETS, seed, 1)[0], QUANTILES[0]))
 
 
 def _matrix(name: str) -> PreferenceMatrix:

@@ -1,5 +1,9 @@
 """How often a random set of rankers has a Condorcet winner, and how often a total order (RUCB, Figure 5).
 
+The matrix is an estimate, and an estimate of a total order is hardly ever one. So beside the share of an estimate
+stands the largest share that the truth can have: a set is counted out only if wins beyond noise make a circle in it, or
+leave none of its rankers unbeaten. That holds with 95 % confidence for all sets together, whatever the truth.
+
 Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 8.1.
 """
 
@@ -7,12 +11,16 @@ from __future__ import annotations
 
 from math import comb, sqrt
 
+import numpy as np
 import pandas as pd
+import scipy  # its modules load when they are used
 
-from ltr_duel.core import run_tasks
+from ltr_duel.core import FloatMatrix, run_tasks, stream
 from ltr_duel.papers.find_data import Found
 from ltr_duel.papers.measures.inputs import load_matrix
-from ltr_duel.preferences import condorcet_shares, total_order_share
+from ltr_duel.preferences import condorcet_shares, total_order_share, wins_beyond_noise
+
+_SETS = 1000  # of each size, by which the largest share is found where some are counted out
 
 
 def measure(
@@ -34,14 +42,15 @@ def measure(
     subsets : int
         How many are drawn of each size.
     clicks, comparisons
-        Of the estimate.
+        Of the estimate; of a published matrix as many comparisons are assumed.
     seed : int
 
     Returns
     -------
     DataFrame
         ``item`` ("condorcet winner" or "total order"), ``rankers`` (the size), ``value`` (the share),
-        ``standard_error`` (zero where all sets were counted) and ``source``.
+        ``standard_error`` (zero where all sets were counted), ``most`` (the largest share that the truth can have) and
+        ``source``.
     """
     matrix = load_matrix(found, clicks=clicks, comparisons=comparisons, seed=seed, jobs=jobs)
     sizes = range(1, len(matrix) + 1)
@@ -55,7 +64,23 @@ def measure(
         ("total order", size, share, 0.0 if comb(len(matrix), size) <= subsets else _error(share, subsets))
         for size, share in zip(sizes, orders, strict=True)
     ]
-    return pd.DataFrame(rows, columns=["item", "rankers", "value", "standard_error"]).assign(source=found.source)
+    wins = wins_beyond_noise(matrix, comparisons)
+    most = np.array([_possible(wins, size, seed) for size in sizes]).T.ravel()
+    columns = ["item", "rankers", "value", "standard_error"]
+    return pd.DataFrame(rows, columns=columns).assign(most=most, source=found.source)
+
+
+def _possible(wins: FloatMatrix, size: int, seed: int) -> tuple[float, float]:
+    """Return the shares of sets that may have a Condorcet winner, and a total order, given wins beyond noise."""
+    components = scipy.sparse.csgraph.connected_components
+    if components(wins, directed=True, connection="strong")[0] == len(wins):
+        return 1.0, 1.0
+    rng, counts = stream(seed, "possible orders", size), np.zeros(2)
+    for _ in range(_SETS):
+        picks = rng.permutation(len(wins))[:size]
+        inside = wins[np.ix_(picks, picks)]
+        counts += not inside.any(axis=0).all(), components(inside, directed=True, connection="strong")[0] == size
+    return float(counts[0] / _SETS), float(counts[1] / _SETS)
 
 
 def _error(share: float, drawn: int) -> float:

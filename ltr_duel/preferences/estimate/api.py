@@ -30,7 +30,7 @@ def estimate_preferences(
     clicks: str | ClickModel = "navigational",
     method: str = "probabilistic",
     outcome: str = "",
-    comparisons: int = 4000,
+    comparisons: int | None = None,
     top: int = 10,
     seed: int = 0,
     jobs: int = -1,
@@ -38,7 +38,7 @@ def estimate_preferences(
     target_error: float | None = None,
     until_winner: float | None = None,
     at_most: int = MOST_IN_A_SEARCH,
-    variance_reduction: Sequence[str] = (),
+    variance_reduction: str | Sequence[str] = "auto",
     store: str | Path | None = None,
     share: tuple[int, int] | None = None,
 ) -> PreferenceMatrix:
@@ -56,10 +56,13 @@ def estimate_preferences(
     clicks : str or ClickModel
         Name of a click model, or your own table.
     method, outcome : str
-        How two rankers are compared, and who is said to have won (see `ltr_duel.interleaving`); the method's own
-        default rule if none is given.
-    comparisons : int
-        For each pair, at least 2. With ``target_error`` or ``until_winner``, the number to begin with.
+        How two rankers are compared, and who is said to have won (see `ltr_duel.interleaving`). By default the rule
+        that is unbiased under random clicks: ``marginal_bernoulli`` for probabilistic interleave, where the papers took
+        ``marginal_sign``.
+    comparisons : int, optional
+        For each pair, at least 2, rounded up to the groups of 2 or 4 lists that a variance reduction makes, at least
+        two of them; 1,000 by default, and 4,000 without variance reduction. With ``target_error`` or ``until_winner``,
+        the number to begin with.
     top : int
         Documents shown.
     seed : int
@@ -74,8 +77,9 @@ def estimate_preferences(
         to exist.
     at_most : int
         Comparisons of a pair after which ``target_error`` and ``until_winner`` give up.
-    variance_reduction : sequence of {"common", "stratified", "integrated", "antithetic", "control"}
-        Fewer lists for the same error; see `ltr_duel.preferences.estimate.settings`.
+    variance_reduction : {"auto", "none"} or sequence of {"common", "stratified", "integrated", "antithetic", "control"}
+        Fewer lists for the same error; see `ltr_duel.preferences.estimate.settings`. By default all that the method
+        and the tie rule allow; the provenance names them.
     store : path, optional
         Folder for partial results: after a kill, the same call resumes from them. It may be deleted once the matrix is
         saved.
@@ -103,7 +107,7 @@ def estimate_preferences(
     np.int64(100)
     """
     settings = make_settings(rankings, clicks, method, outcome, top, seed, variance_reduction)
-    comparisons = settings.checked_count(comparisons)
+    comparisons = settings.checked_count(settings.usual_count if comparisons is None else comparisons)
     sampler = _sampler(settings, jobs, store, share)
     tally = Tally.empty(len(rankings))
     return _grown(settings, sampler, tally, comparisons, against, target_error, until_winner, at_most)

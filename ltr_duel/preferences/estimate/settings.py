@@ -38,6 +38,10 @@ REDUCTIONS: dict[str, str] = {
 NUMBERS = {"blocks": 1, "common": 1, "stratified": 1, "integrated": 1, "antithetic": 1, "control": 1}
 
 
+MANY, FEW = 4000, 1000  # comparisons of a pair by default: without and with variance reduction
+AUTO, NONE = "auto", "none"
+
+
 @dataclass(frozen=True, eq=False)
 class Settings:
     """How rankers are compared, and how the simulation spends its comparisons.
@@ -123,18 +127,19 @@ class Settings:
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
+    @property
+    def usual_count(self) -> int:
+        """Comparisons of a pair where their number is not given."""
+        return FEW if self.reductions else MANY
+
     def checked_count(self, comparisons: int) -> int:
-        """Return a number of comparisons that can be made; refuse any other."""
+        """Return a number of comparisons, rounded up to whole units, at least two; refuse one that cannot be made."""
         comparisons = require_whole("the number of comparisons", comparisons)
         require_between("the number of comparisons", comparisons, 2)
+        comparisons = max(2, -(-comparisons // self.lists_of_a_unit)) * self.lists_of_a_unit
         if comparisons > MOST_COMPARISONS:
             raise InputError(
                 f"at most {MOST_COMPARISONS:,} comparisons of a pair are possible, not {shown(comparisons)}"
-            )
-        if comparisons % self.lists_of_a_unit:
-            raise InputError(
-                f"with the variance reduction {', '.join(self.reductions)} comparisons come in groups of"
-                f" {self.lists_of_a_unit}; their number must be a multiple of that, not {comparisons}"
             )
         return comparisons
 
@@ -155,21 +160,36 @@ def make_settings(
     outcome: str,
     top: int,
     seed: int,
-    variance_reduction: Sequence[str],
+    variance_reduction: str | Sequence[str],
 ) -> Settings:
     """Check the choices of a user and put them together."""
     require_rankings(rankings)
     model = click_model(clicks, rankings.grades)
     if len(rankings) < 2:
         raise InputError(f"preferences need at least two rankers; there is {len(rankings)} ('{rankings.names[0]}')")
-    comparer = Comparer(rankings, model, method, outcome, top)
+    comparer = Comparer(rankings, model, method, outcome or METHODS.configure(method).component.research_outcome, top)
     require_pairs(comparer)
     if isinstance(variance_reduction, str):
         variance_reduction = (variance_reduction,)
     if not isinstance(variance_reduction, Iterable) or not all(isinstance(one, str) for one in variance_reduction):
         raise InputError(f"variance reductions are a list of names: {', '.join(REDUCTIONS)}")
-    reductions = tuple(sorted(set(variance_reduction)))
-    return Settings(comparer, checked_seed(seed), reductions)  # type: ignore[arg-type]  # names are checked there
+    names = tuple(sorted(set(variance_reduction)))
+    if names == (AUTO,):
+        names = usual_reductions(comparer)
+    elif names == (NONE,):
+        names = ()
+    return Settings(comparer, checked_seed(seed), names)  # type: ignore[arg-type]  # names are checked there
+
+
+def usual_reductions(comparer: Comparer) -> tuple[Reduction, ...]:
+    """Return the variance reductions of an estimate that names none: all that fit, as measured in docs/preferences.md.
+
+    Rankings whose ties are ordered anew for each list get none: no list then has a fixed set of users.
+    """
+    if comparer.rankings.provenance.get("ties") in REDRAWING:
+        return ()
+    mirrored: tuple[Reduction, ...] = ("antithetic",) if comparer.configured.component.name == "probabilistic" else ()
+    return (*mirrored, "control", "integrated", "stratified")
 
 
 def require_pairs(comparer: Comparer) -> None:

@@ -1,7 +1,9 @@
 """How sure an estimated matrix makes its winners, by the normal approximation of its entries.
 
-Pairs were compared independently, so for Condorcet winners the probability is a product. The other winners are
-found by drawing matrices from the approximation, with a stream named by the matrix: the same matrix, the same numbers.
+Pairs are taken as compared independently: for Condorcet winners the probability is a product. Where pairs met the
+same queries, the errors of a ranker's row go together, and the product is too small (Slepian's inequality). The other
+winners are found by drawing matrices from the approximation, with a stream named by the matrix: the same matrix, the
+same numbers.
 A probability here is that of the truth given the estimate, with no prior opinion about any pair.
 """
 

@@ -1,0 +1,196 @@
+"""What noise alone shows: cycles, gamma and the like of transitive preferences that were estimated as well as these.
+
+An estimate of transitive preferences is hardly ever transitive. So a property is compared with its distribution over
+transitive worlds: the strongly transitive preferences closest to the estimate (`strongly_transitive_fit`), with the
+noise of the estimate added again.
+
+The fit follows some of the noise that it was fitted to, so its worlds can be more transitive than the truth. How much
+is measured by fitting worlds again, a second bootstrap (Efron and Tibshirani, An Introduction to the Bootstrap, 1993,
+section 10.2): if a property falls by s from the first worlds to worlds of the second fit, that of the truth may lie s
+higher. The second fit starts from a smoother matrix, so 2 s are added; nothing is ever taken off.
+
+The null is strong transitivity. Preferences that are transitive but not strongly so, an order with many pairs that are
+even but for a hair, can show any number of cycles: no count of them tells against an order. What does is a circle of
+wins each of which is beyond noise, `circle_beyond_noise`, whatever the preferences are like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import scipy  # its modules load when they are used
+
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, require_whole
+from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
+from ltr_duel.preferences.properties.bounds import lower_bound
+from ltr_duel.preferences.properties.subsets import condorcet_shares
+from ltr_duel.preferences.properties.transitive_fit import strongly_transitive_fit
+from ltr_duel.preferences.properties.transitivity import (
+    cyclic_triples,
+    gamma_btm,
+    gamma_rucb,
+    strong_violations,
+    top_cycle,
+    total_order,
+    triangle_violations,
+)
+
+_REFITS, _REFITTED = 12, 600  # at least so many, and so many rankers
+_OUTSIDE = 0.05  # intervals are of 95 %
+
+
+class Statistic(NamedTuple):
+    """A number that noise changes."""
+
+    measured: Callable[[PreferenceMatrix], float | None]  # None without a Condorcet winner: less transitive than any
+    worse: int  # +1: the larger, the less transitive; -1: the smaller; 0: neither
+
+
+def strong_share(matrix: PreferenceMatrix) -> float:
+    """Return the share of triples that break strong stochastic transitivity."""
+    broken, triples = strong_violations(matrix)
+    return broken / max(1, triples)
+
+
+def _triangle_count(matrix: PreferenceMatrix) -> float | None:
+    table = triangle_violations(matrix)
+    return None if table is None else float(len(table))
+
+
+STATISTICS: Mapping[str, Statistic] = {
+    "cyclic_triples": Statistic(cyclic_triples, +1),
+    "total_order": Statistic(lambda matrix: float(total_order(matrix) is not None), -1),
+    "top_cycle": Statistic(lambda matrix: float(len(top_cycle(matrix))), +1),
+    "strong_share": Statistic(strong_share, +1),
+    "gamma_btm": Statistic(gamma_btm, +1),
+    "gamma_rucb": Statistic(gamma_rucb, +1),
+    "triangle_violations": Statistic(_triangle_count, +1),
+    "least_condorcet_share": Statistic(lambda matrix: float(condorcet_shares(matrix).min()), -1),
+    "lower_bound": Statistic(lower_bound, 0),
+}
+
+
+def transitive_null(
+    matrix: PreferenceMatrix,
+    rng: np.random.Generator,
+    *,
+    worlds: int = 200,
+    comparisons: int = 0,
+    statistics: Mapping[str, Statistic] = STATISTICS,
+) -> pd.DataFrame:
+    """Compare properties of estimated preferences with those that a transitive world with this noise shows.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+    rng : numpy.random.Generator
+    worlds : int
+        How many are drawn, at least 19.
+    comparisons : int
+        Of each pair, assumed where the matrix has no standard errors, as a published one: coins, and no ties.
+    statistics : mapping of str to Statistic
+        By default cycles of three, total order, top cycle, share of triples that break strong transitivity, both
+        gammas, violations of the triangle inequality, the smallest P_K, and the constant of the lower bound.
+
+    Returns
+    -------
+    DataFrame
+        property; observed; low, median, high (the middle 95 % of the transitive worlds; infinite where such a world has
+        no Condorcet winner and the property needs one); p_value (share of transitive worlds that look at least as
+        intransitive, by Monte Carlo; two-sided for the lower bound, which is no sign of either).
+
+    Raises
+    ------
+    InputError
+        If the matrix has no standard errors and no comparisons are assumed, or some pairs were never compared.
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import arxiv
+    >>> table = transitive_null(arxiv(), np.random.default_rng(1), comparisons=1000, worlds=99).set_index("property")
+    >>> bool(table.loc["strong_share", "p_value"] > 0.05)
+    True
+    """
+    require_matrix(matrix)
+    require_whole("the number of transitive worlds", worlds, 19)
+    error = noise_of(matrix, comparisons)
+    fitted = strongly_transitive_fit(matrix.p, error)
+
+    def measure(p: FloatMatrix) -> list[float]:
+        world = PreferenceMatrix(redrawn(p, error, rng), matrix.names)
+        return [_number(one.measured(world), one.worse) for one in statistics.values()]
+
+    first = np.array([measure(fitted) for _ in range(worlds)])
+    refits = min(worlds, max(_REFITS, _REFITTED // len(matrix)))  # few rankers have coarse properties, and are quick
+    again = [strongly_transitive_fit(redrawn(fitted, error, rng), error) for _ in range(refits)]
+    second = np.array([measure(one) for one in again])
+    rows = [
+        _row(name, _number(one.measured(matrix), one.worse), first[:, n], second[:, n], one.worse)
+        for n, (name, one) in enumerate(statistics.items())
+    ]
+    return pd.DataFrame(rows, columns=["property", "observed", "low", "median", "high", "p_value"])
+
+
+def noise_of(matrix: PreferenceMatrix, comparisons: int = 0) -> FloatMatrix:
+    """Return the standard errors of a matrix, or those of so many coins where it has none.
+
+    Raises
+    ------
+    InputError
+        If there is no noise to speak of, or some pairs were never compared.
+    """
+    error = matrix.standard_error
+    if not error.any():
+        if not comparisons:
+            raise InputError("the matrix has no standard errors: say how many comparisons of each pair to assume")
+        return np.sqrt(matrix.p * (1 - matrix.p) / comparisons) * ~np.eye(len(matrix), dtype=bool)
+    if not np.isfinite(error).all():
+        raise InputError("some pairs of the matrix were never compared: what noise shows is not known")
+    return error
+
+
+def redrawn(p: FloatMatrix, error: FloatMatrix, rng: np.random.Generator) -> FloatMatrix:
+    """Return preferences with normal noise, cut off at 0 and 1."""
+    upper = np.triu_indices(len(p), 1)
+    drawn = np.full(p.shape, 0.5)
+    drawn[upper] = np.clip(p[upper] + error[upper] * rng.standard_normal(len(upper[0])), 0, 1)
+    drawn.T[upper] = 1 - drawn[upper]
+    return drawn
+
+
+def wins_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence: float = 0.95) -> FloatMatrix:
+    """Return 1 where a ranker beats another beyond noise, else 0; with this confidence in all pairs (Bonferroni)."""
+    error, size = noise_of(matrix, comparisons), len(matrix)
+    reach = scipy.special.ndtri(1 - (1 - confidence) / max(1, size * (size - 1)))
+    wins: FloatMatrix = (matrix.p - 0.5 > reach * error).astype(np.float64)
+    return wins
+
+
+def circle_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence: float = 0.95) -> int:
+    """Return the size of the largest set of rankers that beat each other in circles, each win beyond noise; 1 if none.
+
+    If it is 1, some total order agrees with all that is known. If more, no order does, with this confidence, whatever
+    the preferences are like.
+    """
+    wins = wins_beyond_noise(matrix, comparisons, confidence)
+    _, label = scipy.sparse.csgraph.connected_components(wins, directed=True, connection="strong")
+    return int(np.bincount(label).max())
+
+
+def _number(value: float | None, worse: int) -> float:
+    return float(value) if value is not None else (-np.inf if worse < 0 else np.inf)
+
+
+def _row(name: str, observed: float, first: FloatVector, second: FloatVector, worse: int) -> tuple[str | float, ...]:
+    side = worse or 1
+    with np.errstate(invalid="ignore"):  # a median may be infinite
+        fall = side * (np.median(first) - np.median(second))
+    shift = 2 * side * max(0.0, fall) if np.isfinite(fall) else 0.0
+    low, median, high = (float(np.quantile(first, q, method="nearest")) for q in (_OUTSIDE / 2, 0.5, 1 - _OUTSIDE / 2))
+    shifted = first + abs(worse) * shift
+    above, below = 1 + int((shifted >= observed).sum()), 1 + int((shifted <= observed).sum())
+    chance = {1: above, -1: below, 0: 2 * min(above, below)}[worse] / (1 + len(first))
+    return name, observed, low + min(0.0, shift), median, high + max(0.0, shift), min(1.0, chance)

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ltr_duel.analysis.style import MARKERS, look_of, require_table
+from ltr_duel.bandits import marked
 from ltr_duel.core import LOWER_BOUND, POLICY, InputError, T, shown
 from ltr_duel.preferences import lower_bound
 from ltr_duel.simulation import SPREADS, Results, averaged, comparable_rows, with_correct
@@ -59,7 +60,7 @@ def describe_means(counts: Iterable[int], spread: str) -> str:
 def draw_over_time(
     ax: Axes, frame: pd.DataFrame, column: str, *, spread: str, start: float = 0, log: str = "xy"
 ) -> pd.DataFrame:
-    """Draw each policy's mean against steps; a policy with several horizons as a marker at the end of each.
+    """Draw each policy's mean against steps; one that knows its horizon, or has several, as markers at their ends.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ def draw_lines(
             style |= {"marker": MARKERS[place % len(MARKERS)], "markevery": 1, "markersize": 4.5}
             style["markerfacecolor"] = "white" if look.color in colours else look.color
         colours.add(look.color)
-        ax.plot(mine[x], mine["mean"], label=policy, lw=1.4 if crowded else 1.8, **style)
+        ax.plot(mine[x], mine["mean"], label=marked(policy), lw=1.4 if crowded else 1.8, **style)
         if not crowded:
             bars = range(len(mine)) if each else _even(mine[x].to_numpy(np.float64), place / len(policies), "x" in log)
             _draw_spread(ax, mine, x, spread, look.color, list(bars))
@@ -125,7 +126,9 @@ def visible_spread(table: pd.DataFrame, spread: str) -> str:
 
 def _draw_spread(ax: Axes, mine: pd.DataFrame, x: str, spread: str, colour: str, bars: list[int]) -> None:
     drawn = _DRAWN_AS[spread]
-    if drawn == "band":
+    if drawn == "band" and len(mine) == 1:
+        ax.plot([mine[x].iloc[0]] * 2, [mine["low"].iloc[0], mine["high"].iloc[0]], color=colour, lw=1, zorder=1.9)
+    elif drawn == "band":
         seen = mine[mine["low"] > 0]
         ax.fill_between(seen[x], seen["low"], seen["high"], color=colour, alpha=0.18, lw=0)
     elif drawn == "bars":

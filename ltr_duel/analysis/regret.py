@@ -34,8 +34,8 @@ def plot_regret(
 ) -> Axes:
     """Draw mean cumulative regret against steps, with the spread of the runs and the asymptotic lower bound.
 
-    Of a policy that was run to several horizons only the end of each run is drawn: it is another algorithm for each
-    horizon, and its regret on the way to one says nothing of another.
+    Of a policy that knows its horizon only the end of each run is drawn: it is another algorithm for each horizon, and
+    its regret on the way to one says nothing of another. So it is with any policy that was run to several horizons.
 
     Parameters
     ----------
@@ -56,7 +56,8 @@ def plot_regret(
     log : {"xy", "x", "y", ""}
         The logarithmic axes.
     bound : bool
-        Draw the lower bound, where it is known and average regret is drawn.
+        Draw the lower bound over the last decade of steps, where it is known and average regret is drawn. It is
+        asymptotic: at few steps any policy may be below it.
     legend : bool
         Name the lines beside the axes, say what the spread is, and keep the whole bound in view.
 
@@ -75,7 +76,7 @@ def plot_regret(
     >>> from ltr_duel.preferences import arxiv
     >>> ax = plot_regret(simulate(arxiv(), "rucb", horizon=200, repetitions=2))
     >>> ax.get_ylabel()
-    'cumulative regret'
+    'cumulative average regret'
     """
     frame, own = tidy(results), ax is None
     if not column:
@@ -163,9 +164,9 @@ def plot_against_arms(
 
 
 def _draw_bound(ax: Axes, constant: float, end: float, *, in_view: bool) -> None:
-    """Draw c ln t. It does not change the limits, unless it must be in view."""
+    """Draw c ln t over the last decade, as it is asymptotic. Limits stay, unless it must be in view."""
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
-    steps = np.geomspace(max(2.0, left), max(3.0, end), 50)
+    steps = np.geomspace(max(2.0, left, end / 10), max(3.0, end), 50)
     ax.plot(steps, constant * np.log(steps), color=BOUND_COLOUR, lw=1.2, ls=(0, (1, 1)), label=BOUND)
     ax.set_xlim(left, right)
     last = constant * float(np.log(steps[-1]))

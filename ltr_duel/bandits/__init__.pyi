@@ -1,6 +1,8 @@
 from .check import check_policy as check_policy
 from .live import LivePolicy as LivePolicy
 from .loop import Run as Run
+from .named import marked as marked
+from .named import named_policy as named_policy
 from .oracle import MatrixOracle as MatrixOracle
 from .oracle import duel as duel
 from .oracle import multiduel as multiduel

@@ -71,7 +71,7 @@ DRAW: Final = _column("draw", "int64", "number of the random member of a family"
 SUBSET: Final = _column("subset", "int64", "number of the random subset of rankers")
 
 _REGRET = "regret_"
-_SPELT = {"average": "regret", "copeland": "Copeland regret", "borda": "Borda regret", "ndcg": "NDCG regret"}
+_SPELT = {"copeland": "Copeland regret", "borda": "Borda regret", "ndcg": "NDCG regret"}
 
 
 def regret_column(name: str) -> str:
@@ -94,7 +94,7 @@ def regret_label(column: str) -> str:
     Examples
     --------
     >>> regret_label("regret_average"), regret_label("regret_strong")
-    ('regret', 'strong regret')
+    ('average regret', 'strong regret')
     """
     name = regret_name(column)
     return _SPELT.get(name, f"{name.replace('_', ' ')} regret")

@@ -35,7 +35,7 @@ def reference_of(matrix: PreferenceMatrix, source: str, ndcg: FloatVector | None
     best = None if ndcg is None else int(ndcg.argmax())
     parts = [_known(matrix, source), winner_sentence(matrix)]
     if matrix.standard_error.any():
-        parts.append(f"{confidence_sentence(matrix)}.")
+        parts.append(f"Truly so: {confidence_sentence(matrix).removeprefix('Condorcet winner: ')}.")
     if ndcg is not None and best is not None:
         parts.append(f"Highest NDCG@10: {matrix.names[best]}, {ndcg[best]:.4f}.")
         if winner is not None and matrix.index(winner) != best:

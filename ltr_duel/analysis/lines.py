@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from ltr_duel.analysis.style import MARKERS, look_of, require_table
+from ltr_duel.analysis.style import MARKERS, looks_of, require_table
 from ltr_duel.bandits import marked
 from ltr_duel.core import LOWER_BOUND, POLICY, InputError, T, shown
 from ltr_duel.preferences import lower_bound
@@ -58,7 +58,14 @@ def describe_means(counts: Iterable[int], spread: str) -> str:
 
 
 def draw_over_time(
-    ax: Axes, frame: pd.DataFrame, column: str, *, spread: str, start: float = 0, log: str = "xy"
+    ax: Axes,
+    frame: pd.DataFrame,
+    column: str,
+    *,
+    spread: str,
+    start: float = 0,
+    log: str = "xy",
+    among: Iterable[str] = (),
 ) -> pd.DataFrame:
     """Draw each policy's mean against steps; one that knows its horizon, or has several, as markers at their ends.
 
@@ -72,6 +79,8 @@ def draw_over_time(
         The first step shown, but never more than a tenth of the last one.
     log : {"xy", "x", "y", ""}
         The logarithmic axes.
+    among : iterable of str
+        All policies that share out the colours; by default those that are drawn.
 
     Returns
     -------
@@ -86,21 +95,29 @@ def draw_over_time(
     if "y" in log:
         table = table[table["mean"] > 0]
     separate = set(rows.loc[rows["separate"], POLICY].unique())
-    return draw_lines(ax, table, T, spread=spread, log=log, separate=separate)
+    return draw_lines(ax, table, T, spread=spread, log=log, among=among, separate=separate)
 
 
 def draw_lines(
-    ax: Axes, table: pd.DataFrame, x: str, *, spread: str, log: str, separate: Iterable[str] | None = None
+    ax: Axes,
+    table: pd.DataFrame,
+    x: str,
+    *,
+    spread: str,
+    log: str,
+    among: Iterable[str] = (),
+    separate: Iterable[str] | None = None,
 ) -> pd.DataFrame:
     """Draw a line for each policy of a table from `averaged`, and return the table.
 
     The policies in ``separate`` (all, if it is not given) have a marker at each point.
     """
     policies = [str(name) for name in table[POLICY].unique()]
+    looks = looks_of(dict.fromkeys([*among, *policies]))
     crowded = visible_spread(table, spread) != spread
     colours: set[str] = set()
     for place, policy in enumerate(policies):
-        mine, look = table[table[POLICY] == policy], look_of(policy)
+        mine, look = table[table[POLICY] == policy], looks[policy]
         style: dict[str, Any] = look._asdict() | {"markersize": 4}
         each = separate is None or policy in separate
         if each:

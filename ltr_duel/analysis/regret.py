@@ -31,6 +31,7 @@ def plot_regret(
     log: str = "xy",
     bound: bool = True,
     legend: bool = True,
+    among: Sequence[str] = (),
 ) -> Axes:
     """Draw mean cumulative regret against steps, with the spread of the runs and the asymptotic lower bound.
 
@@ -60,6 +61,9 @@ def plot_regret(
         asymptotic: at few steps any policy may be below it.
     legend : bool
         Name the lines beside the axes, say what the spread is, and keep the whole bound in view.
+    among : sequence of str
+        All policies of the study, in the order in which they share out the colours, so that several figures agree; by
+        default those that are drawn.
 
     Returns
     -------
@@ -83,7 +87,7 @@ def plot_regret(
         known = REGRET in frame and frame[REGRET].notna().any()
         column, title = (REGRET, title) if known else (regret_column("copeland"), title or "no Condorcet winner")
     ax = prepared_axes(ax, 7.2, 4.8, title)
-    table = draw_over_time(ax, frame, column, spread=spread, start=start, log=log)
+    table = draw_over_time(ax, frame, column, spread=spread, start=start, log=log, among=among)
     ax.set(xlabel=STEPS, ylabel=f"cumulative {regret_label(column)}")
     if bound and column == REGRET and LOWER_BOUND in frame and frame[LOWER_BOUND].nunique() == 1:
         _draw_bound(ax, float(frame[LOWER_BOUND].max()), float(frame[T].max()), in_view=legend)
@@ -106,6 +110,7 @@ def plot_against_arms(
     spread: str = "quantiles",
     log: str = "xy",
     legend: bool = True,
+    among: Sequence[str] = (),
 ) -> Axes:
     """Draw the mean regret at the horizon against the number of rankers, or another property of the problems.
 
@@ -127,6 +132,9 @@ def plot_against_arms(
         The logarithmic axes.
     legend : bool
         Name the lines beside the axes, and say what the spread is.
+    among : sequence of str
+        All policies of the study, in the order in which they share out the colours, so that several figures agree; by
+        default those that are drawn.
 
     Returns
     -------
@@ -148,7 +156,7 @@ def plot_against_arms(
     ends = final_rows(results, [name for name in (PROBLEM, POLICY) if name in results])
     table = averaged(ends, [POLICY, x], column, spread)
     ax = prepared_axes(ax, 7.2, 4.8, title)
-    draw_lines(ax, table, x, spread=spread, log=log)
+    draw_lines(ax, table, x, spread=spread, log=log, among=among)
     if "y" not in log:
         ax.set_ylim(bottom=0)
     values = sorted(table[x].unique())

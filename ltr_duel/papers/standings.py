@@ -40,8 +40,8 @@ def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
         lowest one), low and high (bounds on that ratio for all policies together with 95 % confidence, see
         `ltr_duel.simulation.compare_with_best`; NaN for too few runs); policy; runs; regret (mean) and median; to_bound
         (regret divided by c ln T: of average regret and pairs alone, where the winner is known with probability .95;
-        may be below 1, as the bound is asymptotic); accuracy (share of runs that name the winner) and ndcg_accuracy (share of
-        runs that name the ranker with the highest NDCG).
+        may be below 1, as the bound is asymptotic); accuracy (share of runs that name the winner) and ndcg_accuracy
+        (share of runs that name the ranker with the highest NDCG).
     """
     if column not in frame:
         raise unknown_name("column", column, [str(name) for name in frame.columns])

@@ -66,11 +66,12 @@ def compare_with_best(paid: FloatMatrix, rng: Generator) -> tuple[FloatVector, F
 
 def _differences(paid: FloatMatrix, shares: FloatMatrix) -> tuple[FloatMatrix, FloatMatrix]:
     """Return log mean i - log mean j, and its standard error, for weighted runs; shape (samples, P, P) each."""
-    runs = len(paid)
+    runs, policies = paid.shape
     mean = shares @ paid
     with np.errstate(divide="ignore"):
         logs = np.log(mean)
-    product = np.einsum("bn,np,nq->bpq", shares, paid, paid, optimize=True) / (mean[:, :, None] * mean[:, None, :])
+    squares = (paid[:, :, None] * paid[:, None, :]).reshape(runs, -1)
+    product = (shares @ squares).reshape(-1, policies, policies) / (mean[:, :, None] * mean[:, None, :])
     own = np.einsum("bpp->bp", product)
     variance = own[:, :, None] + own[:, None, :] - 2 * product  # of x_i / mean_i - x_j / mean_j, whose mean is 0
     return logs[:, :, None] - logs[:, None, :], np.sqrt(np.maximum(variance, 0) / (runs - 1))

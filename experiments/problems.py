@@ -81,7 +81,7 @@ NP2004_FOR_MEASURES = [
 REAL_CORPORA = [  # all that the catalogue has, each if it is there, whole or in part
     corpus(name, *sources, optional=True)
     for name, *sources in (
-        ("NP2004", excerpt("NP2004/Fold1", ties="redraw_at_inference", note="some of the 75 queries of NP2004")),
+        ("NP2004", excerpt("NP2004/Fold1", note="some of the 75 queries of NP2004")),
         ("MQ2007", real("MQ2007/Fold1")),
         ("MQ2008", real("MQ2008/Fold1")),
         ("OHSUMED", real("OHSUMED/Fold1")),

@@ -8,6 +8,12 @@ from .problems import MQ2007, MQ2007_FEATURES, SIXTY_FOUR_ARMS
 
 DOUBLERS = ["improved_doubler", "balanced_doubler", "thompson_doubler"]
 ALL = ["savage", "doubler", "rucb:alpha=0.5", "rcs:alpha=0.5", "sparring", *DOUBLERS, "thompson_sparring"]
+HALF = (
+    "RUCB and RCS are run with u(i, i) = 1/2, as in RUCB's paper. The survey's boxes print U(x, x) = 0, with which an "
+    "arm never meets itself and regret grows linearly: RCS would pay more than Sparring at 7 arms too."
+)
+EPOCHS = "Doubler's epochs are 1, 2, 4, ... steps long; the survey's sentence says 2, 4, 8."
+CORRECTION = "Improved Doubler follows the survey's box; by the survey's derivation its correction is twice as large."
 NO_NUMBERS = (
     "The figures of the text have no numbers on their axes: 131,072 steps and 20 runs are those of the author's code."
 )
@@ -42,7 +48,7 @@ def by_preference(policies):
     return [runs(policies, MQ2007, SIXTY_FOUR_ARMS, regrets=["average", "copeland"])]
 
 
-@utility_figure("Figure 1", seconds=(23, 22))
+@utility_figure("Figure 1", notes=[*UTILITY_NOTES, HALF, EPOCHS, CORRECTION], seconds=(23, 22))
 def wolfenfeld_figure_1():
     """All algorithms, 7 arms.
 
@@ -53,7 +59,7 @@ def wolfenfeld_figure_1():
     return by_utility(ALL, 7, synthetic_size=7)
 
 
-@utility_figure("Figure 2", seconds=(18, 8))
+@utility_figure("Figure 2", notes=[*UTILITY_NOTES, HALF, EPOCHS, CORRECTION], seconds=(18, 8))
 def wolfenfeld_figure_2():
     """All algorithms, 24 arms.
 
@@ -64,7 +70,7 @@ def wolfenfeld_figure_2():
     return by_utility(ALL, 24, synthetic_size=24)
 
 
-@utility_figure("Figure 3", seconds=(1, 2))
+@utility_figure("Figure 3", notes=[*UTILITY_NOTES, HALF], seconds=(1, 2))
 def wolfenfeld_figure_3():
     """RCS and Sparring.
 
@@ -75,7 +81,7 @@ def wolfenfeld_figure_3():
     return by_utility(["rcs:alpha=0.5", "sparring"], [7, 16, 46])
 
 
-@preference_figure("Figure 4", seconds=(6, 5))
+@preference_figure("Figure 4", notes=[*PREFERENCE_NOTES, HALF], seconds=(6, 5))
 def wolfenfeld_figure_4():
     """RCS and Sparring, preference-based regret.
 
@@ -86,7 +92,7 @@ def wolfenfeld_figure_4():
     return by_preference(["rcs:alpha=0.5", "sparring"])
 
 
-@utility_figure("Figure 5", seconds=(1, 1))
+@utility_figure("Figure 5", notes=[*UTILITY_NOTES, EPOCHS], seconds=(1, 1))
 def wolfenfeld_figure_5():
     """Doubler and Sparring.
 
@@ -97,7 +103,7 @@ def wolfenfeld_figure_5():
     return by_utility(["doubler", "sparring"], [7, 16, 46])
 
 
-@preference_figure("Figure 6", seconds=(2, 1))
+@preference_figure("Figure 6", notes=[*PREFERENCE_NOTES, EPOCHS], seconds=(2, 1))
 def wolfenfeld_figure_6():
     """Doubler and Sparring, preference-based regret.
 
@@ -108,7 +114,7 @@ def wolfenfeld_figure_6():
     return by_preference(["doubler", "sparring"])
 
 
-@utility_figure("Figure 7", seconds=(1, 1))
+@utility_figure("Figure 7", notes=[*UTILITY_NOTES, CORRECTION], seconds=(1, 1))
 def wolfenfeld_figure_7():
     """Improved Doubler and Sparring.
 
@@ -119,7 +125,7 @@ def wolfenfeld_figure_7():
     return by_utility(["improved_doubler", "sparring"], [7, 16, 46])
 
 
-@preference_figure("Figure 8", seconds=(2, 2))
+@preference_figure("Figure 8", notes=[*PREFERENCE_NOTES, CORRECTION], seconds=(2, 2))
 def wolfenfeld_figure_8():
     """Improved Doubler and Sparring, preference-based regret.
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from ltr_duel.analysis.lines import STEPS, draw_over_time, tidy
-from ltr_duel.analysis.style import legend_beside, look_of, prepared_axes, require_table
+from ltr_duel.analysis.style import legend_beside, looks_of, prepared_axes, require_table
+from ltr_duel.bandits import marked
 from ltr_duel.core import CORRECT, IDENTIFIED_AT, POLICY, T
 from ltr_duel.simulation import Results, identified
 
@@ -19,6 +22,7 @@ def plot_accuracy(
     title: str = "",
     start: float = 0,
     legend: bool = True,
+    among: Sequence[str] = (),
 ) -> Axes:
     """Draw the share of runs that name the Condorcet winner, against steps.
 
@@ -33,6 +37,9 @@ def plot_accuracy(
         The first step shown.
     legend : bool
         Name the lines beside the axes.
+    among : sequence of str
+        All policies of the study, in the order in which they share out the colours, so that several figures agree; by
+        default those that are drawn.
 
     Returns
     -------
@@ -49,7 +56,7 @@ def plot_accuracy(
     require_table(frame, CORRECT)
     ax = prepared_axes(ax, 7.2, 4.2, title)
     if frame[CORRECT].notna().any():
-        draw_over_time(ax, frame, CORRECT, spread="none", start=start, log="x")
+        draw_over_time(ax, frame, CORRECT, spread="none", start=start, log="x", among=among)
         if legend:
             legend_beside(ax)
     else:
@@ -59,7 +66,9 @@ def plot_accuracy(
     return ax
 
 
-def plot_identification(results: Results | pd.DataFrame, ax: Axes | None = None, *, title: str = "") -> Axes:
+def plot_identification(
+    results: Results | pd.DataFrame, ax: Axes | None = None, *, title: str = "", among: Sequence[str] = ()
+) -> Axes:
     """Draw the identification times of each policy: every run a dot, the median a line.
 
     The identification time of a run is the first checkpoint from which on the Condorcet winner is recommended. The
@@ -73,6 +82,9 @@ def plot_identification(results: Results | pd.DataFrame, ax: Axes | None = None,
     ax : Axes, optional
         Where to draw; by default on a new figure.
     title : str
+    among : sequence of str
+        All policies of the study, in the order in which they share out the colours, so that several figures agree; by
+        default those that are drawn.
 
     Returns
     -------
@@ -92,9 +104,10 @@ def plot_identification(results: Results | pd.DataFrame, ax: Axes | None = None,
     policies = list(dict.fromkeys(final[POLICY]))
     ax = prepared_axes(ax, 7.2, 1.2 + 0.42 * len(policies), title)
     edge = float(final[T].max()) * 2
+    looks = looks_of(dict.fromkeys([*among, *policies]))
     for place, policy in enumerate(policies):
         times = final.loc[final[POLICY] == policy, IDENTIFIED_AT].dropna().to_numpy(np.float64)
-        look, found = look_of(policy), times[np.isfinite(times)]
+        look, found = looks[policy], times[np.isfinite(times)]
         lift = (np.arange(len(found)) % 5 - 2) * 0.06
         ax.plot(np.sort(found), place + lift, "o", color=look.color, alpha=0.5, ms=4, lw=0)
         if len(times):
@@ -105,5 +118,5 @@ def plot_identification(results: Results | pd.DataFrame, ax: Axes | None = None,
             ax.annotate(text, (edge, place), va="center", ha="left", fontsize=8, color=look.color)
     label = "identification time in steps (dot: a run, line: median)"
     ax.set(xscale="log", xlabel=label, xlim=(0.9, edge), ylim=(len(policies) - 0.5, -0.5))
-    ax.set_yticks(range(len(policies)), policies)
+    ax.set_yticks(range(len(policies)), [marked(policy) for policy in policies])
     return ax

@@ -10,7 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from ltr_duel.analysis.style import MARKERS, look_of, require_table
+from ltr_duel.analysis.style import MARKERS, looks_of, require_table
+from ltr_duel.bandits import marked
 from ltr_duel.core import LOWER_BOUND, POLICY, InputError, T, shown
 from ltr_duel.preferences import lower_bound
 from ltr_duel.simulation import SPREADS, Results, averaged, comparable_rows, with_correct
@@ -57,9 +58,16 @@ def describe_means(counts: Iterable[int], spread: str) -> str:
 
 
 def draw_over_time(
-    ax: Axes, frame: pd.DataFrame, column: str, *, spread: str, start: float = 0, log: str = "xy"
+    ax: Axes,
+    frame: pd.DataFrame,
+    column: str,
+    *,
+    spread: str,
+    start: float = 0,
+    log: str = "xy",
+    among: Iterable[str] = (),
 ) -> pd.DataFrame:
-    """Draw each policy's mean against steps; a policy with several horizons as a marker at the end of each.
+    """Draw each policy's mean against steps; one that knows its horizon, or has several, as markers at their ends.
 
     Parameters
     ----------
@@ -71,6 +79,8 @@ def draw_over_time(
         The first step shown, but never more than a tenth of the last one.
     log : {"xy", "x", "y", ""}
         The logarithmic axes.
+    among : iterable of str
+        All policies that share out the colours; by default those that are drawn.
 
     Returns
     -------
@@ -85,28 +95,36 @@ def draw_over_time(
     if "y" in log:
         table = table[table["mean"] > 0]
     separate = set(rows.loc[rows["separate"], POLICY].unique())
-    return draw_lines(ax, table, T, spread=spread, log=log, separate=separate)
+    return draw_lines(ax, table, T, spread=spread, log=log, among=among, separate=separate)
 
 
 def draw_lines(
-    ax: Axes, table: pd.DataFrame, x: str, *, spread: str, log: str, separate: Iterable[str] | None = None
+    ax: Axes,
+    table: pd.DataFrame,
+    x: str,
+    *,
+    spread: str,
+    log: str,
+    among: Iterable[str] = (),
+    separate: Iterable[str] | None = None,
 ) -> pd.DataFrame:
     """Draw a line for each policy of a table from `averaged`, and return the table.
 
     The policies in ``separate`` (all, if it is not given) have a marker at each point.
     """
     policies = [str(name) for name in table[POLICY].unique()]
+    looks = looks_of(dict.fromkeys([*among, *policies]))
     crowded = visible_spread(table, spread) != spread
     colours: set[str] = set()
     for place, policy in enumerate(policies):
-        mine, look = table[table[POLICY] == policy], look_of(policy)
+        mine, look = table[table[POLICY] == policy], looks[policy]
         style: dict[str, Any] = look._asdict() | {"markersize": 4}
         each = separate is None or policy in separate
         if each:
             style |= {"marker": MARKERS[place % len(MARKERS)], "markevery": 1, "markersize": 4.5}
             style["markerfacecolor"] = "white" if look.color in colours else look.color
         colours.add(look.color)
-        ax.plot(mine[x], mine["mean"], label=policy, lw=1.4 if crowded else 1.8, **style)
+        ax.plot(mine[x], mine["mean"], label=marked(policy), lw=1.4 if crowded else 1.8, **style)
         if not crowded:
             bars = range(len(mine)) if each else _even(mine[x].to_numpy(np.float64), place / len(policies), "x" in log)
             _draw_spread(ax, mine, x, spread, look.color, list(bars))
@@ -125,7 +143,9 @@ def visible_spread(table: pd.DataFrame, spread: str) -> str:
 
 def _draw_spread(ax: Axes, mine: pd.DataFrame, x: str, spread: str, colour: str, bars: list[int]) -> None:
     drawn = _DRAWN_AS[spread]
-    if drawn == "band":
+    if drawn == "band" and len(mine) == 1:
+        ax.plot([mine[x].iloc[0]] * 2, [mine["low"].iloc[0], mine["high"].iloc[0]], color=colour, lw=1, zorder=1.9)
+    elif drawn == "band":
         seen = mine[mine["low"] > 0]
         ax.fill_between(seen[x], seen["low"], seen["high"], color=colour, alpha=0.18, lw=0)
     elif drawn == "bars":

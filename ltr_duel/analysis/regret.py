@@ -31,11 +31,12 @@ def plot_regret(
     log: str = "xy",
     bound: bool = True,
     legend: bool = True,
+    among: Sequence[str] = (),
 ) -> Axes:
     """Draw mean cumulative regret against steps, with the spread of the runs and the asymptotic lower bound.
 
-    Of a policy that was run to several horizons only the end of each run is drawn: it is another algorithm for each
-    horizon, and its regret on the way to one says nothing of another.
+    Of a policy that knows its horizon only the end of each run is drawn: it is another algorithm for each horizon, and
+    its regret on the way to one says nothing of another. So it is with any policy that was run to several horizons.
 
     Parameters
     ----------
@@ -56,9 +57,13 @@ def plot_regret(
     log : {"xy", "x", "y", ""}
         The logarithmic axes.
     bound : bool
-        Draw the lower bound, where it is known and average regret is drawn.
+        Draw the lower bound over the last decade of steps, where it is known and average regret is drawn. It is
+        asymptotic: at few steps any policy may be below it.
     legend : bool
         Name the lines beside the axes, say what the spread is, and keep the whole bound in view.
+    among : sequence of str
+        All policies of the study, in the order in which they share out the colours, so that several figures agree; by
+        default those that are drawn.
 
     Returns
     -------
@@ -75,14 +80,14 @@ def plot_regret(
     >>> from ltr_duel.preferences import arxiv
     >>> ax = plot_regret(simulate(arxiv(), "rucb", horizon=200, repetitions=2))
     >>> ax.get_ylabel()
-    'cumulative regret'
+    'cumulative average regret'
     """
     frame, own = tidy(results), ax is None
     if not column:
         known = REGRET in frame and frame[REGRET].notna().any()
         column, title = (REGRET, title) if known else (regret_column("copeland"), title or "no Condorcet winner")
     ax = prepared_axes(ax, 7.2, 4.8, title)
-    table = draw_over_time(ax, frame, column, spread=spread, start=start, log=log)
+    table = draw_over_time(ax, frame, column, spread=spread, start=start, log=log, among=among)
     ax.set(xlabel=STEPS, ylabel=f"cumulative {regret_label(column)}")
     if bound and column == REGRET and LOWER_BOUND in frame and frame[LOWER_BOUND].nunique() == 1:
         _draw_bound(ax, float(frame[LOWER_BOUND].max()), float(frame[T].max()), in_view=legend)
@@ -105,6 +110,7 @@ def plot_against_arms(
     spread: str = "quantiles",
     log: str = "xy",
     legend: bool = True,
+    among: Sequence[str] = (),
 ) -> Axes:
     """Draw the mean regret at the horizon against the number of rankers, or another property of the problems.
 
@@ -126,6 +132,9 @@ def plot_against_arms(
         The logarithmic axes.
     legend : bool
         Name the lines beside the axes, and say what the spread is.
+    among : sequence of str
+        All policies of the study, in the order in which they share out the colours, so that several figures agree; by
+        default those that are drawn.
 
     Returns
     -------
@@ -147,7 +156,7 @@ def plot_against_arms(
     ends = final_rows(results, [name for name in (PROBLEM, POLICY) if name in results])
     table = averaged(ends, [POLICY, x], column, spread)
     ax = prepared_axes(ax, 7.2, 4.8, title)
-    draw_lines(ax, table, x, spread=spread, log=log)
+    draw_lines(ax, table, x, spread=spread, log=log, among=among)
     if "y" not in log:
         ax.set_ylim(bottom=0)
     values = sorted(table[x].unique())
@@ -163,9 +172,9 @@ def plot_against_arms(
 
 
 def _draw_bound(ax: Axes, constant: float, end: float, *, in_view: bool) -> None:
-    """Draw c ln t. It does not change the limits, unless it must be in view."""
+    """Draw c ln t over the last decade, as it is asymptotic. Limits stay, unless it must be in view."""
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
-    steps = np.geomspace(max(2.0, left), max(3.0, end), 50)
+    steps = np.geomspace(max(2.0, left, end / 10), max(3.0, end), 50)
     ax.plot(steps, constant * np.log(steps), color=BOUND_COLOUR, lw=1.2, ls=(0, (1, 1)), label=BOUND)
     ax.set_xlim(left, right)
     last = constant * float(np.log(steps[-1]))

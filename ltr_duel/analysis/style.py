@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import io
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -22,6 +22,7 @@ from ltr_duel.interleaving import METHODS
 
 # Okabe and Ito's palette, without the yellow that vanishes on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+HUES = (*COLOURS, "#882255")  # and a wine red, which differs from them for every eye: hues of one figure
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 Dash = str | tuple[int, tuple[int, ...]]
 DASHES: tuple[Dash, ...] = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
@@ -98,6 +99,40 @@ def look_of(label: str) -> Look:
         return look
     others = [marker for marker in MARKERS if marker != look.marker]
     return look._replace(marker=others[_number(params) % len(others)], markevery=0.1)
+
+
+def looks_of(labels: Iterable[str]) -> dict[str, Look]:
+    """Return the looks of policies that are drawn together: the first eight have hues of their own.
+
+    A policy keeps the colour of `look_of`, unless an earlier one has it; then it takes the first that is free. Variants
+    of a policy share its hue and differ in markers.
+
+    Parameters
+    ----------
+    labels : iterable of str
+        All policies of a figure, or of a study whose figures should agree, always in the same order.
+
+    Returns
+    -------
+    dict of str to Look
+
+    Examples
+    --------
+    >>> looks = looks_of(["mdb", "self_sparring", "self_sparring:size=3"])
+    >>> [look.color for look in looks.values()]
+    ['#0072B2', '#D55E00', '#D55E00']
+    """
+    looks = {label: look_of(label) for label in labels}
+    own = {label.partition(":")[0]: look.color for label, look in looks.items()}
+    chosen: dict[str, str] = {}
+    for name, colour in own.items():
+        if colour not in chosen.values() and len(chosen) < len(HUES):
+            chosen[name] = colour
+    free = [colour for colour in HUES if colour not in chosen.values()]
+    chosen |= dict(zip([name for name in own if name not in chosen], free, strict=False))
+    return {
+        label: look._replace(color=chosen.get(label.partition(":")[0], look.color)) for label, look in looks.items()
+    }
 
 
 def method_look(label: str) -> Look:

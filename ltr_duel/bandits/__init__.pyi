@@ -5,6 +5,8 @@ from .labels import relabelled as relabelled
 from .live import LivePolicy as LivePolicy
 from .loop import LOOP_NUMBERS as LOOP_NUMBERS
 from .loop import Run as Run
+from .named import marked as marked
+from .named import named_policy as named_policy
 from .oracle import MatrixOracle as MatrixOracle
 from .oracle import duel as duel
 from .oracle import multiduel as multiduel

@@ -148,6 +148,8 @@ class Policy(Component):
         What the paper's guarantee needs.
     regret : str
         The guarantee.
+    made_for : str
+        The regret that the algorithm keeps low; another one may grow linearly.
     cost : str
         Of one step, in K.
     needs_horizon : bool
@@ -179,6 +181,7 @@ class Policy(Component):
     sweeps: Sweeps | None = field(default=None, repr=False)
     assumes: str = field(default="", repr=False)
     regret: str = field(default="", repr=False)
+    made_for: str = field(default="average", repr=False)
     cost: str = field(default="", repr=False)
     needs_horizon: bool = False
     counts_ties: bool = False

@@ -166,11 +166,11 @@ def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
         temporary.write_text(reproduction_page(pages, ledger, title="The papers, reproduced"), encoding="utf-8")
     for name in _STANDINGS:
         if name in made:
-            column = abouts[name]["figure"].get("options", {}).get("column", "regret_average")
-            title = name.replace("_", " ").capitalize()
-            text = state_of_the_art_markdown(frames[name], circumstances({name: abouts[name]}), title, column)
+            text = state_of_the_art_markdown(frames[name], abouts[name], circumstances({name: abouts[name]}))
             with replacing(out / f"{name}.md") as temporary:
                 temporary.write_text(text, encoding="utf-8")
+            with replacing(out / f"{name}.png") as temporary:  # the page shows it
+                temporary.write_bytes((made[name].folder / "figure.png").read_bytes())
     click.echo(f"{out / 'report.html'}: {len(pages)} figures, {len(ledger)} claims", err=True)
     return ledger
 

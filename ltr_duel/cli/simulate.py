@@ -59,7 +59,7 @@ from ltr_duel.cli._words import click_model_names, method_names, policy_names
 )
 @checked_plugin_option
 @click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
-@click.option("--repetitions", type=COUNT, default=10, show_default=True, help="Runs of each policy.")
+@click.option("--repetitions", type=COUNT, default=20, show_default=True, help="Runs of each policy.")
 @seed_option
 @jobs_option
 @most_rankers_option

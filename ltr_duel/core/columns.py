@@ -41,6 +41,16 @@ IDENTIFIED_AT: Final = _column(
     "identification time: first checkpoint from which on the winner is recommended; inf: never",
 )
 LOWER_BOUND: Final = _column("lower_bound", "float64", "constant c of the asymptotic lower bound c ln t on the regret")
+WINNER_PROBABILITY: Final = _column(
+    "winner_probability",
+    "float64",
+    "probability that the Condorcet winner of the matrix truly is one; 0 if it has none",
+)
+BEST_BY_NDCG: Final = _column(
+    "best_by_ndcg",
+    "float64",
+    "1 if the ranker with the highest NDCG@10 is recommended, else 0; NaN if that is not known",
+)
 
 # Facts of a problem; a table has those that some problem has.
 RANKERS: Final = _column("rankers", "int64", "number of rankers (arms), K")
@@ -61,7 +71,7 @@ DRAW: Final = _column("draw", "int64", "number of the random member of a family"
 SUBSET: Final = _column("subset", "int64", "number of the random subset of rankers")
 
 _REGRET = "regret_"
-_SPELT = {"average": "regret", "copeland": "Copeland regret", "borda": "Borda regret", "ndcg": "NDCG regret"}
+_SPELT = {"copeland": "Copeland regret", "borda": "Borda regret", "ndcg": "NDCG regret"}
 
 
 def regret_column(name: str) -> str:
@@ -84,7 +94,7 @@ def regret_label(column: str) -> str:
     Examples
     --------
     >>> regret_label("regret_average"), regret_label("regret_strong")
-    ('regret', 'strong regret')
+    ('average regret', 'strong regret')
     """
     name = regret_name(column)
     return _SPELT.get(name, f"{name.replace('_', ' ')} regret")

@@ -91,12 +91,12 @@ class Spec:
     ... '''
     >>> spec = read_spec("two.toml", content).spec
     >>> spec.labels, spec.repetitions, spec.utilities[0].set
-    (('rucb', 'mdb'), 10, ('1good5poor',))
+    (('rucb', 'mdb'), 20, ('1good5poor',))
     """
 
     policies: tuple[tuple[str, ...], ...] = axis(policy)
     horizon: tuple[int, ...] = axis(whole(1, NO_LIMIT), default=(1_000_000,))
-    repetitions: int = value(whole(1, 10**7), default=10)
+    repetitions: int = value(whole(1, 10**7), default=20)
     seed: int = value(whole(-NO_LIMIT), default=0)
     regrets: tuple[str, ...] = axis(one_of("regret", REGRETS), default=("average", "copeland"))
     checkpoints_per_decade: int = value(whole(1, 10_000), default=20)

@@ -197,7 +197,7 @@ def _reason(answers: Mapping[str, str]) -> str:
     """Name the panels of each answer; the verdict says it where there is one panel, or all agree."""
     if len(set(answers.values())) == 1:
         return ""
-    words = {"yes": "holds", "weaker": "holds weakly", "no": "does not hold", "open": "undecided"}
+    words = {"yes": "holds", "weaker": "only a weaker form holds", "no": "does not hold", "open": "undecided"}
     named = {word: [name for name, one in answers.items() if one == word] for word in words}
     return "; ".join(f"{words[word]}: {_briefly(names, answers)}" for word, names in named.items() if names)
 

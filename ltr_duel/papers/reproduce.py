@@ -13,7 +13,7 @@ import inspect
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,11 @@ from pyarrow.fs import LocalFileSystem
 
 from ltr_duel.core import InputError, replacing, require_one_of
 from ltr_duel.experiment import Backend, Plan, StudyResults, environment, make_plan, run_experiment
+from ltr_duel.experiment.problem import Problem
 from ltr_duel.papers.declaration import SCALES, Figure
 from ltr_duel.papers.expand import expand
 from ltr_duel.papers.find_data import NoDataError, first_present
+from ltr_duel.papers.reference import reference_of
 from ltr_duel.preferences import lower_bound
 
 _Work = tuple[pd.DataFrame, dict[str, Any], int]  # the table; sources, runs and horizon; how many runs were done now
@@ -165,15 +167,21 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
         for problem in plan.problems
     }
     sources = [{"problem": name, **origin} for name, origin in origins.items()]
-    horizon = max(max(plan.file.spec.horizon) for plan in plans)
-    return _table(store, plans), {"sources": sources, "runs": planned, "horizon": horizon}, new
+    references = {problem.name: _reference(plan, problem) for plan in plans for problem in plan.problems}
+    facts = {"sources": sources, "runs": planned, "horizon": max(max(plan.file.spec.horizon) for plan in plans)}
+    return _table(store, plans, references), facts | {"references": references}, new
 
 
-def _table(store: Path, plans: Sequence[Plan]) -> pd.DataFrame:
+def _reference(plan: Plan, problem: Problem) -> dict[str, Any]:
+    ndcg = problem.values(plan.file.spec.regrets).get("ndcg")
+    return reference_of(problem.matrix, str(problem.facts["source"]), ndcg)
+
+
+def _table(store: Path, plans: Sequence[Plan], references: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """Join the tidy tables of the studies.
 
     ``study`` counts them from 1; ``lower_bound`` is the constant c of the asymptotic bound c ln t on the average
-    regret.
+    regret; ``winner_probability`` and ``best_by_ndcg`` follow from what a problem is measured against.
     """
     parts = []
     for number, plan in enumerate(plans, 1):
@@ -181,6 +189,10 @@ def _table(store: Path, plans: Sequence[Plan]) -> pd.DataFrame:
         frame.insert(0, "study", number)
         bounds = {problem.name: lower_bound(problem.matrix) for problem in plan.problems}
         frame["lower_bound"] = frame["problem"].map(bounds).astype(float)
+        known = {name: references[name] for name in bounds}
+        frame["winner_probability"] = frame["problem"].map({name: one["probability"] for name, one in known.items()})
+        best = frame["problem"].map({name: one["best"] for name, one in known.items()})
+        frame["best_by_ndcg"] = (frame["recommended"] == best).astype(float).where(best.notna())
         parts.append(frame)
     return pd.concat(parts, ignore_index=True)
 

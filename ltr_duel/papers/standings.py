@@ -1,15 +1,23 @@
-"""Who is best where: for each problem the policies by their regret at the horizon, with intervals and ratios."""
+"""Who is best where: the policies by their regret at the horizon, with bounds on the ratio to the best.
+
+Policies that compare pairs and policies that compare sets stand apart: a step of a set yields more outcomes than one.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ltr_duel.bandits import named_policy
 from ltr_duel.core import columns as col
-from ltr_duel.core import unknown_name
-from ltr_duel.simulation import final_rows, student_interval
+from ltr_duel.core import stream, unknown_name
+from ltr_duel.simulation import compare_with_best, final_rows
 
-_FACTS = (col.RANKERS, col.CLICKS, col.SOURCE)
+_FACTS = (col.RANKERS, col.CLICKS, col.SOURCE, col.ANSWERS)
+_SURE = 0.95  # probability of the winner from which on the bound that follows from an estimate is shown
+PAIRS, SETS = "pairs", "sets"
 
 
 def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
@@ -19,46 +27,66 @@ def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
     ----------
     frame : DataFrame
         Columns problem, policy, horizon, repetition, t and the regret; of each problem the longest horizon is taken,
-        and only policies that were run to it. If there are the columns rankers, clicks, source, correct and lower_bound
-        (the constant c of c ln T), they are used.
+        and only policies that were run to it. If there are the columns rankers, clicks, source, answers, correct,
+        best_by_ndcg, winner_probability and lower_bound (the constant c of c ln T), they are used.
     column : str
         Which regret.
 
     Returns
     -------
     DataFrame
-        Without the problems that have no such regret. problem; rankers, clicks, source; horizon; place (from 1);
-        policy; runs; regret (mean); low, high (95 % interval of the mean by Student's t, unknown for a single run;
-        where no run is below zero it does not begin below zero); to_best (regret divided by that of the best); to_bound
-        (regret divided by c ln T; may be below 1: the bound is asymptotic, and for policies that compare pairs);
-        accuracy (share of runs that name the winner); tied (not distinguishable from the best: the paired interval of
-        the difference covers zero).
+        Without the problems that have no such regret. problem; rankers, clicks, source, answers; horizon; compares
+        ("pairs" or "sets"), among whose policies there are place (from 1), to_best (the mean as a multiple of the
+        lowest one), low and high (bounds on that ratio for all policies together with 95 % confidence, see
+        `ltr_duel.simulation.compare_with_best`; NaN for too few runs); policy; runs; regret (mean) and median; to_bound
+        (regret divided by c ln T: of average regret and pairs alone, where the winner is known with probability .95;
+        may be below 1, as the bound is asymptotic); accuracy (share of runs that name the winner) and ndcg_accuracy
+        (share of runs that name the ranker with the highest NDCG).
     """
     if column not in frame:
         raise unknown_name("column", column, [str(name) for name in frame.columns])
     ends = final_rows(frame, [col.PROBLEM])
-    parts = []
-    for problem, rows in ends[ends[column].notna()].groupby(col.PROBLEM, sort=False):
-        wide = rows.pivot_table(index=col.REPETITION, columns=col.POLICY, values=column, sort=False)
-        horizon = int(rows[col.HORIZON].iloc[0])
-        facts = {name: rows[name].iloc[0] if name in rows else None for name in _FACTS}
-        bound = (rows[col.LOWER_BOUND].mean() if col.LOWER_BOUND in rows else np.nan) * np.log(horizon)
-        means = wide.mean().sort_values(kind="stable")
-        best = means.iloc[0]
-        for place, (policy, mean) in enumerate(means.items(), 1):
-            low, high = _interval(wide[policy].dropna())
-            near = student_interval((wide[policy] - wide[means.index[0]]).dropna())[0]
-            right = rows.loc[rows[col.POLICY] == policy, col.CORRECT].mean() if col.CORRECT in rows else np.nan
-            parts.append(
-                {col.PROBLEM: problem, **facts, col.HORIZON: horizon, "place": place, col.POLICY: policy}
-                | {"runs": int(wide[policy].count()), "regret": mean, "low": low, "high": high}
-                | {"to_best": mean / best if best > 0 else np.nan, "to_bound": mean / bound, "accuracy": right}
-                | {"tied": place == 1 or bool(np.isnan(near) or near <= 0)}
-            )
+    ends = ends[ends[column].notna()]
+    kinds = {label: _compares(label) for label in ends[col.POLICY].unique()}
+    parts: list[dict[str, Any]] = []
+    for problem, rows in ends.groupby(col.PROBLEM, sort=False):
+        for compares in (PAIRS, SETS):
+            mine = rows[rows[col.POLICY].map(kinds) == compares]
+            if len(mine):
+                parts += _group(str(problem), compares, mine, column)
     return pd.DataFrame(parts)
 
 
-def _interval(values: pd.Series) -> tuple[float, float]:
-    """Return the interval of a mean; what cannot be negative has none that begins below zero."""
-    low, high = student_interval(values)
-    return (max(low, 0.0) if values.min() >= 0 else low), high
+def _group(problem: str, compares: str, rows: pd.DataFrame, column: str) -> list[dict[str, Any]]:
+    """Return the rows of the policies that are compared with each other."""
+    wide = rows.pivot_table(index=col.REPETITION, columns=col.POLICY, values=column, sort=False)
+    means = wide.mean().sort_values(kind="stable")
+    wide = wide[means.index]
+    rng = stream(0, "comparisons with the best", problem, compares, column)
+    low, high = compare_with_best(wide.dropna().to_numpy(np.float64), rng)
+    horizon, facts = int(rows[col.T].iloc[0]), {name: rows[name].iloc[0] if name in rows else None for name in _FACTS}
+    bound = _bound(rows, horizon) if compares == PAIRS and column == col.REGRET else np.nan
+    shares = {
+        name: rows.groupby(col.POLICY, sort=False)[given].mean() if given in rows else means * np.nan
+        for name, given in (("accuracy", col.CORRECT), ("ndcg_accuracy", col.BEST_BY_NDCG))
+    }
+    return [
+        {col.PROBLEM: problem, **facts, col.HORIZON: horizon, "compares": compares, "place": place + 1}
+        | {col.POLICY: policy, "runs": int(wide[policy].count()), "regret": mean, "median": wide[policy].median()}
+        | {"to_best": mean / means.iloc[0] if means.iloc[0] > 0 else np.nan, "to_bound": mean / bound}
+        | {"low": low[place], "high": high[place]}
+        | {name: float(share[str(policy)]) for name, share in shares.items()}
+        for place, (policy, mean) in enumerate(means.items())
+    ]
+
+
+def _compares(label: str) -> str:
+    policy = named_policy(label)
+    return SETS if policy is not None and policy.feedback == "slate" else PAIRS
+
+
+def _bound(rows: pd.DataFrame, horizon: int) -> float:
+    """Return c ln T, or NaN where c is not known well."""
+    sure = col.WINNER_PROBABILITY not in rows or rows[col.WINNER_PROBABILITY].iloc[0] >= _SURE
+    known = col.LOWER_BOUND in rows and sure
+    return float(rows[col.LOWER_BOUND].mean() * np.log(horizon)) if known else np.nan

@@ -6,7 +6,7 @@ interval lies wholly within the weaker range, it is "weaker". So "three times be
 Then a claim
 
 - `holds`, if all panels say yes;
-- `holds weakly`, if all say yes or weaker;
+- `only a weaker form holds`, if all say yes or weaker: the claim as printed is contradicted by some panel;
 - `does not hold`, if all say no;
 - is `mixed`, if some panels say no and others do not; the ledger names them;
 - is `undecided` otherwise: no panel says no, but an interval crosses an end.
@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from ltr_duel.papers.checks import Reading
 
-HOLDS, WEAKLY, MIXED = "holds", "holds weakly", "mixed"
+HOLDS, WEAKLY, MIXED = "holds", "only a weaker form holds", "mixed"
 UNDECIDED, FAILS = "undecided", "does not hold"
 INCOMPLETE, NEEDS_DATA, NEEDS_SCALE = "incomplete", "needs data", "needs the printed scale"
 NOT_MADE = "not made"

@@ -20,6 +20,7 @@ __all__ = [
     "bootstrap_interval",
     "checkpoints",
     "comparable_rows",
+    "compare_with_best",
     "distortion_table",
     "final_rows",
     "measure_distortion",
@@ -27,6 +28,5 @@ __all__ = [
     "normal_reach",
     "sensitivity_table",
     "simulate",
-    "student_interval",
     "summarise",
 ]

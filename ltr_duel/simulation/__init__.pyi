@@ -1,3 +1,4 @@
+from .best import compare_with_best as compare_with_best
 from .distortion import distortion_table as distortion_table
 from .distortion import measure_distortion as measure_distortion
 from .live import Live as Live
@@ -31,7 +32,6 @@ from .statistics import with_correct as with_correct
 from .summary import bootstrap_interval as bootstrap_interval
 from .summary import normal_reach as normal_reach
 from .summary import paired_tests as paired_tests
-from .summary import student_interval as student_interval
 from .summary import summarise as summarise
 from .utility import FromUtilities as FromUtilities
 from .utility import NormalScores as NormalScores

@@ -38,7 +38,7 @@ def simulate(
     policies: str | Policy | Sequence[str | Policy],
     *,
     horizon: int = 1_000_000,
-    repetitions: int = 10,
+    repetitions: int = 20,
     seed: int = 0,
     jobs: int = -1,
     preferences: PreferenceMatrix | None = None,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from ltr_duel.bandits import named_policy
 from ltr_duel.core import (
     CORRECT,
     HORIZON,
@@ -55,32 +56,36 @@ def final_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
 
 
 def comparable_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
-    """Leave out what cannot be compared: of a policy that was run to several horizons all but the end of each run.
+    """Leave out what cannot be compared: all but the end of each run of a policy that knows its horizon.
 
-    Such a policy is another algorithm for each horizon, and its regret on the way to one says nothing of another.
+    It is another algorithm for each horizon, and its regret on the way to one says nothing of another. So it is with
+    any policy that was run to several horizons: its line would mix runs of different length.
 
     Parameters
     ----------
     frame : DataFrame
-        Without the column horizon nothing is left out.
+        Without the column horizon a policy's last step is that of all its runs.
     by : sequence of str
         Columns, such as problem; the horizons of a policy are counted within each combination of their values.
 
     Returns
     -------
     DataFrame
-        With the column ``separate``: whether the policy was run to several horizons.
+        With the column ``separate``: whether only the ends of the policy's runs are kept.
 
     Examples
     --------
-    >>> frame = pd.DataFrame({"policy": "savage", "horizon": [10, 10, 100, 100], "t": [1, 10, 10, 100]})
-    >>> comparable_rows(frame)["t"].to_list()
-    [10, 100]
+    >>> frame = pd.DataFrame({"policy": ["rucb", "rucb", "savage", "savage"], "horizon": 10, "t": [1, 10, 1, 10]})
+    >>> comparable_rows(frame)[["policy", "t"]].to_numpy().tolist()
+    [['rucb', 1], ['rucb', 10], ['savage', 10]]
     """
-    if HORIZON not in frame:
-        return frame.assign(separate=False)
-    several = frame.groupby([*by, POLICY], sort=False)[HORIZON].transform("nunique") > 1
-    return frame[~several | (frame[T] == frame[HORIZON])].assign(separate=several)
+    lines = frame.groupby([*by, POLICY], sort=False)
+    knowing = {label for label in frame[POLICY].unique() if (policy := named_policy(label)) and policy.needs_horizon}
+    separate = frame[POLICY].isin(knowing)
+    if HORIZON in frame:
+        separate |= lines[HORIZON].transform("nunique") > 1
+    ends = frame[HORIZON] if HORIZON in frame else lines[T].transform("max")
+    return frame[~separate | (frame[T] == ends)].assign(separate=separate)
 
 
 def with_correct(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:

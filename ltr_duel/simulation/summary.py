@@ -132,30 +132,6 @@ def _paired(first: NDArray[np.float64], second: NDArray[np.float64]) -> dict[str
     return result
 
 
-def student_interval(values: pd.Series) -> tuple[float, float]:
-    """Return the 95 % interval of a mean by Student's t; NaN for less than two values.
-
-    Parameters
-    ----------
-    values : Series of float
-
-    Returns
-    -------
-    low, high : float
-
-    Examples
-    --------
-    >>> [round(end, 1) for end in student_interval(pd.Series([10.0, 30.0]))]
-    [-107.1, 147.1]
-    """
-    if len(values) < 2:
-        return float("nan"), float("nan")
-    known = values.to_numpy(np.float64)
-    mean, error = float(known.mean()), float(known.std(ddof=1)) / len(known) ** 0.5
-    reach = float(scipy.stats.t.ppf(1 - _OUTSIDE / 2, len(known) - 1)) * error
-    return mean - reach, mean + reach
-
-
 def normal_reach(error: FloatVector | float) -> FloatVector | float:
     """Return the half width of the 95 % interval of a normal estimate.
 

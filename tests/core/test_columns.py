@@ -26,7 +26,7 @@ def test_the_columns_of_a_table_of_runs_are_declared_with_their_types():
 
 @pytest.mark.parametrize(
     "column, label",
-    [("regret_average", "regret"), ("regret_ndcg", "NDCG regret"), ("regret_copeland", "Copeland regret"),
+    [("regret_average", "average regret"), ("regret_ndcg", "NDCG regret"), ("regret_copeland", "Copeland regret"),
      ("regret_utility", "utility regret")],
 )  # fmt: skip
 def test_a_regret_has_one_name(column, label):

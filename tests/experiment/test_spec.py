@@ -21,7 +21,7 @@ def test_lists_mean_a_product(spec_file):
         "rucb", "mdb:alpha=0.5,beta=1.5", "mdb:alpha=0.5,beta=2", "mdb:alpha=1.0,beta=1.5", "mdb:alpha=1.0,beta=2",
     )  # fmt: skip
     plan = plan_of(spec_file(text))
-    assert spec.horizon == (1000, 2000) and len(plan) == len(list(plan)) == 1 * 5 * 2 * 10
+    assert spec.horizon == (1000, 2000) and len(plan) == len(list(plan)) == 1 * 5 * 2 * 20
     assert len({run.digest for run in plan}) == 100
 
 

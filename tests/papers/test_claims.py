@@ -283,7 +283,8 @@ def test_the_ledger_is_written_for_people_and_programs(tmp_path):
     frames = {"rucb_figure_4": table(small=8.0, large=3.0)}
     ledger = check_claims([CLAIM, Claim(**(vars(CLAIM) | {"id": "b", "figure": ("none",)}))], frames, about)
     text = ledger_text(ledger)
-    assert "five | times less [Figure 4]" in text and "small: 8 (" in text and "none" not in text
+    said = " ".join(text.split())  # lines are wrapped
+    assert "five | times less [Figure 4]" in said and "small: 8 (" in said and "none" not in said
     assert "1 claim, 1 judged: mixed 1. About figures that were not made: 1." in text
     page = ledger_markdown(ledger, about)
     assert "five \\| times less" in page and "two cores" in page and "2026-11-21" in page and "2 minutes" in page

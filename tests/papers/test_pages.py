@@ -6,6 +6,7 @@ import base64
 import io
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -131,16 +132,55 @@ def test_the_saved_file_is_on_the_page(report):
     assert base64.b64decode(saved.group(1)) == data_csv(runs(), about())[0]
 
 
+def comparison(frame, column="regret_average", **more) -> str:
+    said = about(name="real_corpora", **more)
+    said["figure"] |= {"options": {"column": column}}
+    return state_of_the_art_markdown(frame, said, "Scale: paper.")
+
+
 def test_sentences_follow_the_numbers():
-    frame = runs(policies=("mdb", "rucb"))
-    assert "Best at K = 16: mdb." in state_of_the_art_markdown(frame)
-    turned = frame.assign(regret_average=frame["regret_average"].where(frame["policy"] == "rucb", 1e6))
-    assert "Best at K = 16: rucb." in state_of_the_art_markdown(turned)
+    frame = runs(policies=("rmed1", "rucb"), runs=12, problems=[("sixteen", 16)])
+    told = frame["regret_average"] * (1 + 9 * (frame["policy"] == "rucb"))
+    assert "- sixteen (K = 16, pairs): best rmed1;" in comparison(frame.assign(regret_average=told))
+    turned = frame["regret_average"] * (1 + 9 * (frame["policy"] == "rmed1"))
+    assert "- sixteen (K = 16, pairs): best rucb;" in comparison(frame.assign(regret_average=turned))
+
+
+def test_a_page_names_its_regret_setting_notes_and_what_it_is_measured_against():
+    told = {"sixteen": {"text": "Preferences: 4,000 comparisons. Truly so: 7, P = 0.471."}}
+    frame = runs(problems=[("sixteen", 16)], lower_bound=8.0, regret_ndcg=3.0)
+    page = comparison(frame, "regret_ndcg", references=told)
+    for words in (
+        "NDCG regret at the horizon",
+        "Setting: Three sets of rankers.",
+        "- A note.",
+        "P = 0.471.",
+        "Scale: paper.",
+    ):
+        assert words in page
+    assert "× bound" not in page and "Average regret" not in page
+    assert "| × bound |" in comparison(frame) and "Average regret at the horizon" in comparison(frame)
+
+
+def test_policies_that_know_the_horizon_or_were_made_for_another_regret_are_marked():
+    page = comparison(runs(policies=("savage", "winner_stays", "rucb")))
+    assert "savage (knows T) |" in page and "winner_stays (for weak regret) |" in page and "rucb |" in page
+
+
+@pytest.mark.parametrize("sign, spread", [("≈ ", 0.02), ("? ", 1.5)])
+def test_about_equal_is_said_only_with_a_bound_on_the_ratio(sign, spread):
+    frame = runs(policies=("rmed1", "rucb"), runs=20, problems=[("sixteen", 16)])
+    paid = 100 * np.exp(spread * np.random.default_rng(3).standard_normal(len(frame)))
+    page = comparison(frame.assign(regret_average=paid))
+    second = page[page.index("| 1.00 to ") :].splitlines()[1]
+    assert second.startswith((f"| {sign}rmed1 |", f"| {sign}rucb |"))
+    high = float(re.search(r"1.00 to ([\d,.]+)", second)[1].replace(",", ""))
+    assert (high <= 2) == (sign == "≈ ")
 
 
 def test_a_problem_without_a_winner_is_named():
     frame = pd.concat([runs(), runs([("circle", 15)], regret_average=float("nan"), correct=float("nan"))])
-    assert "Not ranked (no Condorcet winner): circle." in state_of_the_art_markdown(frame)
+    assert "Not ranked (no Condorcet winner): circle." in comparison(frame)
 
 
 def seen_without_fault(text, tmp_path, width, images):

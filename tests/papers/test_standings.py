@@ -1,4 +1,4 @@
-"""Standings: order, ratios and ties, on tables whose answer is arithmetic."""
+"""Standings: order, ratios, bounds and marks, on tables whose answer is arithmetic."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ltr_duel.papers.pages.state_of_the_art import best_lines
 from ltr_duel.papers.standings import standings
-from ltr_duel.simulation.summary import student_interval
 
 
 def table(**paid) -> pd.DataFrame:
@@ -21,6 +21,10 @@ def table(**paid) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def noisy(mean, seed):
+    return mean * np.random.default_rng(seed).uniform(0.8, 1.2, 20)
+
+
 def test_the_best_comes_first_with_ratios_to_it_and_to_the_bound():
     ranked = standings(table(b=[40, 60], a=[10, 30]))
     assert list(ranked["policy"]) == ["a", "b"] and list(ranked["place"]) == [1, 2]
@@ -29,25 +33,38 @@ def test_the_best_comes_first_with_ratios_to_it_and_to_the_bound():
     assert list(ranked["accuracy"]) == [0, 1]
 
 
-def test_the_interval_is_that_of_student():
-    # t(0.975, 1) = 12.7062; the standard error of (10, 30) is 10.
-    assert student_interval(pd.Series([10.0, 30.0])) == pytest.approx((20 - 127.062, 20 + 127.062), abs=0.01)
-    assert np.isnan(student_interval(pd.Series([10.0]))).all()
+def test_the_bound_on_average_regret_divides_no_other_regret_and_no_sets():
+    frame = table(rucb=[10, 30], mdb=[1, 3]).assign(regret_ndcg=5.0)
+    assert standings(frame, "regret_ndcg")["to_bound"].isna().all()
+    ranked = standings(frame).set_index("policy")
+    assert ranked.loc["rucb", "to_bound"] == pytest.approx(20 / (2 * np.log(100)))
+    assert np.isnan(ranked.loc["mdb", "to_bound"])
 
 
-def test_an_interval_of_regret_does_not_begin_below_zero():
-    ranked = standings(table(a=[10, 30], b=[-10, 90])).set_index("policy")
-    assert ranked.loc["a", "low"] == 0 and ranked.loc["a", "high"] > 100
-    assert ranked.loc["b", "low"] < -500  # what was negative may be
+def test_the_bound_is_blank_where_the_winner_is_not_known():
+    frame = table(rucb=[10, 30])
+    assert standings(frame.assign(winner_probability=0.94))["to_bound"].isna().all()
+    assert standings(frame.assign(winner_probability=0.95))["to_bound"].notna().all()
 
 
-def test_runs_are_compared_pairwise():
-    # Luck that both share does not hide a difference that is the same in every run ...
-    apart = standings(table(a=[10, 20, 30], b=[11, 21.1, 31]))
-    assert list(apart["tied"]) == [True, False]
-    # ... and a difference that changes its sign is none.
-    even = standings(table(a=[10, 20, 30], b=[31, 11, 21]))
-    assert list(even["tied"]) == [True, True]
+def test_pairs_and_sets_are_compared_among_themselves():
+    ranked = standings(table(rucb=[100], mdb=[1], rmed1=[50], multi_self_sparring=[4]))
+    assert list(zip(ranked["compares"], ranked["policy"], ranked["to_best"], strict=True)) == [
+        ("pairs", "rmed1", 1), ("pairs", "rucb", 2), ("sets", "mdb", 1), ("sets", "multi_self_sparring", 4),
+    ]  # fmt: skip
+
+
+def test_only_a_policy_that_no_other_may_equal_is_called_best():
+    apart = best_lines(standings(table(a=noisy(10, 1), b=noisy(30, 2), c=noisy(40, 3))))
+    assert len(apart) == 1 and apart[0].startswith("p (K = 6, pairs): best a; every other pays at least 2.")
+    even = best_lines(standings(table(a=noisy(10, 1), b=noisy(10.2, 2), c=noisy(40, 3))))
+    assert even == ["p (K = 6, pairs): not told apart: a, b."]
+
+
+def test_few_runs_call_nothing_best():
+    assert best_lines(standings(table(a=[1, 2, 3], b=[10, 20, 30]))) == [
+        "p (K = 6, pairs): not compared, 3 runs are too few."
+    ]
 
 
 def test_only_runs_to_the_longest_horizon_count():

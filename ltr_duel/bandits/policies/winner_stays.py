@@ -145,6 +145,7 @@ register(
     __name__,
     assumes="a Condorcet winner",
     regret="weak: O(K^2), with a total order O(K log K)",
+    made_for="weak",
     cost="O(K)",
     cite="chen2017dueling",
     where="WS-W",

@@ -10,15 +10,17 @@ import pandas as pd
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
+from ltr_duel.bandits import marked
 from ltr_duel.core import columns as col
+from ltr_duel.core import regret_label
 from ltr_duel.papers.figures.panels import finish, safe
-from ltr_duel.papers.standings import standings
+from ltr_duel.papers.standings import SETS, standings
 
 
 def frontier(
     frame: pd.DataFrame, about: Mapping[str, Any], *, reference: str = "best", column: str = col.REGRET
 ) -> Figure:
-    """Draw a row for each problem and a column for each policy, best policies first.
+    """Draw a row for each problem and a column for each policy, best policies first; pairs and sets apart.
 
     Parameters
     ----------
@@ -31,7 +33,9 @@ def frontier(
     table = standings(frame, column)
     wide = table.pivot(index=col.PROBLEM, columns=col.POLICY, values="to_best")
     wide = wide.loc[list(dict.fromkeys(table[col.PROBLEM]))]
-    wide = wide[np.exp(np.log(wide.where(wide > 0)).mean()).sort_values(kind="stable").index]
+    order = np.exp(np.log(wide.where(wide > 0)).mean()).sort_values(kind="stable").index
+    sets = set(table.loc[table["compares"] == SETS, col.POLICY])
+    wide = wide[[label for label in order if label not in sets] + [label for label in order if label in sets]]
     facts = table.groupby(col.PROBLEM, sort=False)[[col.RANKERS, col.SOURCE]].first()
     names = [f"{name}\nK = {facts.loc[name, col.RANKERS]} · {facts.loc[name, col.SOURCE]}" for name in wide.index]
     height = 0.5 * len(wide) + 2.6
@@ -50,10 +54,13 @@ def frontier(
             va="center", fontsize=8, color="white" if dark else "#1c1f23", weight="bold" if value == 1 else "normal",
         )  # fmt: skip
     axes.set_yticks(np.arange(len(wide)) + 0.5, [safe(name) for name in names], fontsize=8)
-    axes.set_xticks(np.arange(wide.shape[1]) + 0.5, [safe(str(name)) for name in wide], fontsize=8, rotation=40)
+    axes.set_xticks(np.arange(wide.shape[1]) + 0.5, [safe(marked(str(name))) for name in wide], fontsize=8, rotation=40)
     for label in axes.get_xticklabels():
         label.set(ha="right", rotation_mode="anchor")
     axes.invert_yaxis()
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    return finish(figure, [], about, "regret at the horizon divided by the best policy's; blank: not run")
+    if 0 < len(sets) < wide.shape[1]:
+        axes.axvline(wide.shape[1] - len(sets), color="#1c1f23", lw=1.5)  # pairs to the left, sets to the right
+    what = f"{regret_label(column)} at the horizon divided by the lowest mean"
+    return finish(figure, [], about, f"{what} of those that compare pairs (left), or sets (right); blank: not run")

@@ -45,10 +45,12 @@ def size(
         Panels side by side.
     """
     ends = final_rows(frame, [col.PROBLEM, col.POLICY])
-    parts = split(ends, about, panel, titles)
+    parts, among = split(ends, about, panel, titles), list(ends[col.POLICY].unique())
     figure, axes = grid(len(parts), columns=columns, height=3.4)
     for ax, part in zip(axes.flat, parts, strict=False):
-        plot_against_arms(part.rows, ax, x=x, xlabel=label, column=column, spread=spread, log=log, legend=False)
+        plot_against_arms(
+            part.rows, ax, x=x, xlabel=label, column=column, spread=spread, log=log, legend=False, among=among
+        )
         if "y" not in log:
             plain_numbers(ax.yaxis)
         head(ax, part)

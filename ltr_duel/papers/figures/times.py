@@ -41,10 +41,12 @@ def regret(
     columns : int, optional
         Panels side by side.
     """
-    parts = split(frame, about, panel, titles)
+    parts, among = split(frame, about, panel, titles), list(frame[col.POLICY].unique())
     figure, axes = grid(len(parts), columns=columns)
     for ax, part in zip(axes.flat, parts, strict=False):
-        plot_regret(part.rows, ax, column=column, spread=spread, start=start, log=log, bound=bound, legend=False)
+        plot_regret(
+            part.rows, ax, column=column, spread=spread, start=start, log=log, bound=bound, legend=False, among=among
+        )
         head(ax, part)
     for name in {"x", "y"} - set(log):
         for ax in figure.axes:
@@ -73,13 +75,13 @@ def regret_and_accuracy(
     frame, about, column, panel, titles, spread, start, bound
         As for ``regret``.
     """
-    parts = split(frame, about, panel, titles)
+    parts, among = split(frame, about, panel, titles), list(frame[col.POLICY].unique())
     figure, axes = grid(len(parts), rows=2, columns=len(parts))
     for place, part in enumerate(parts):
         above, below = axes[:, place]
-        plot_regret(part.rows, above, column=column, spread=spread, start=start, bound=bound, legend=False)
+        plot_regret(part.rows, above, column=column, spread=spread, start=start, bound=bound, legend=False, among=among)
         head(above, part)
-        plot_accuracy(part.rows, below, start=start, legend=False).set_xlim(above.get_xlim())
+        plot_accuracy(part.rows, below, start=start, legend=False, among=among).set_xlim(above.get_xlim())
         above.set_xlabel("")
         if place:
             above.set_ylabel("")

@@ -113,7 +113,6 @@ def _figure(figure: Reproduced, claims: Sequence[Mapping[str, Any]]) -> dict[str
         "Scale": _scale(about),
         "Made": ", ".join(filter(None, made)),
     }
-    column = str(described.get("options", {}).get("column", col.REGRET))
     ranked = described["paper"] == "state_of_the_art" and col.POLICY in figure.frame
     return {
         "name": str(about["name"]),
@@ -126,7 +125,7 @@ def _figure(figure: Reproduced, claims: Sequence[Mapping[str, Any]]) -> dict[str
         "claims": claims,
         "csv": text,
         "csv_words": words,
-        "standings": state_of_the_art(figure.frame, column) if ranked else None,
+        "standings": state_of_the_art(figure.frame, about) if ranked else None,
     }
 
 

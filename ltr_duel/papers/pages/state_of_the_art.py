@@ -3,92 +3,128 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ltr_duel.analysis import markdown_table
+from ltr_duel.bandits import marked
 from ltr_duel.core import columns as col
+from ltr_duel.core import regret_label
 from ltr_duel.papers.figures.table import format_number
-from ltr_duel.papers.standings import standings
+from ltr_duel.papers.standings import PAIRS, standings
 
-CAPTION = (
-    "Regret at the horizon: mean over the runs, with its 95 % interval. × best: as a multiple of the best policy's."
-    " × bound: as a multiple of c ln T, the asymptotic lower bound for policies that compare pairs; those that compare"
-    " sets may stay below it, and so may any policy at a finite horizon. Accuracy: share of the runs that name the"
-    " winner at the end. ≈: the paired interval of the difference from the best covers zero."
+_CLOSE = 2.0  # times the best, at most: then a policy that may be the best is shown as about equal to it
+_MOST_NAMED = 5
+_CAPTION = (
+    "{regret} at the horizon: mean and median over the runs. × best: the mean as a multiple of the lowest mean of the"
+    " table. Bounds: of the ratio to the policy that is truly the best, for all policies of a table together with 95 %"
+    " confidence (multiple comparisons with the best: Edwards and Hsu 1983, with the bootstrap-t of 4,000 resamples of"
+    " the runs, balanced after Beran 1988; not for fewer than six runs, and of no event so rare that no run had it). A"
+    " lower bound of 1: the policy may be the best. ≈: it may be, and pays at most {close:g} times the least; ?: it may"
+    " be, and these runs do not tell."
 )
+_BOUND = (
+    " × bound: as a multiple of c ln T, the asymptotic lower bound on average regret for policies that compare pairs;"
+    " any policy may stay below it at a finite horizon; blank where an estimate does not tell the winner."
+)
+_ACCURACY = " Names the winner: share of the runs that name the Condorcet winner at the end."
+_NDCG = " Names the NDCG-best: share of the runs that name the ranker with the highest NDCG@10."
 
 
 class StateOfTheArt(NamedTuple):
-    """The comparison in sentences, and a table of texts for each problem with its heading."""
+    """The comparison in sentences, and for each problem its heading, what it is measured against, and a table."""
 
     lines: list[str]
-    tables: list[tuple[str, pd.DataFrame]]
-    caption: str = CAPTION
+    tables: list[tuple[str, str, pd.DataFrame]]
+    caption: str
 
 
-def state_of_the_art(frame: pd.DataFrame, column: str = col.REGRET) -> StateOfTheArt:
-    """Compare the policies on each problem.
+def state_of_the_art(frame: pd.DataFrame, about: Mapping[str, Any]) -> StateOfTheArt:
+    """Compare the policies on each problem, those that compare pairs and those that compare sets apart.
 
     Parameters
     ----------
     frame : DataFrame
         As for `standings`.
-    column : str
-        Which regret.
+    about : mapping
+        What ``about.json`` says of the figure: its column of regret, and the references of its problems.
     """
-    ranked = standings(frame, column)
-    tables = [(heading(str(name), rows), _texts(rows)) for name, rows in ranked.groupby(col.PROBLEM, sort=False)]
-    return StateOfTheArt([*best_lines(ranked), *_unranked(frame, ranked)], tables)
+    column = str(about["figure"].get("options", {}).get("column", col.REGRET))
+    ranked, references = standings(frame, column), about.get("references", {})
+    tables, told = [], set[str]()
+    for (name, _), rows in ranked.groupby([col.PROBLEM, "compares"], sort=False):
+        measured = "Measured as above." if name in told else str(references.get(name, {}).get("text", ""))
+        told.add(str(name))
+        tables.append((_heading(str(name), rows), f"{_regret(column)}. {measured}".strip(), _texts(rows)))
+    said = _CAPTION.format(regret=_regret(column), close=_CLOSE)
+    said += _BOUND if ranked["to_bound"].notna().any() else ""
+    said += _ACCURACY if ranked["accuracy"].notna().any() else ""
+    said += _NDCG if ranked["ndcg_accuracy"].notna().any() else ""
+    return StateOfTheArt([*best_lines(ranked), *_over_all(ranked), *_unranked(frame, ranked)], tables, said)
 
 
-def state_of_the_art_markdown(
-    frame: pd.DataFrame, circumstances: str = "", title: str = "State of the art", column: str = col.REGRET
-) -> str:
+def state_of_the_art_markdown(frame: pd.DataFrame, about: Mapping[str, Any], circumstances: str = "") -> str:
     """Return the comparison as Markdown.
 
     Parameters
     ----------
     frame : DataFrame
         As for `standings`.
+    about : mapping
+        What ``about.json`` says of the figure.
     circumstances : str
         A sentence on machine, date and scale, for the top.
-    title : str
-    column : str
-        Which regret.
     """
-    found = state_of_the_art(frame, column)
-    lines = [f"# {title}", "", "This page is computed from runs; no number in it is written by hand.", ""]
+    found, described, name = state_of_the_art(frame, about), about["figure"], str(about["name"])
+    lines = [f"# {name.replace('_', ' ').capitalize()}", "", f"{described['title']}. {described['shows']}", ""]
+    lines += [f"```\nltr-duel reproduce {name} --scale {about['scale']} --data DIR --out figures\n```", ""]
+    lines += [f"![{described['title']}]({name}.png)", "", f"Setting: {described['setting']}", ""]
+    lines += [f"- {note}" for note in described.get("notes", [])] + [""]
+    lines += ["This page is computed from runs; no number below is written by hand.", ""]
     lines += [circumstances, ""] if circumstances else []
-    lines += [*(f"- {line}" for line in found.lines), "", found.caption, ""]
-    for name, table in found.tables:
-        escaped = name.replace("|", "\\|").replace("<", "&lt;")
-        lines += [f"## {escaped}", "", markdown_table(table), ""]
+    lines += ["## Who may be the best", "", *(f"- {line}" for line in found.lines), "", found.caption, ""]
+    for heading, measured, table in found.tables:
+        lines += [f"## {_escaped(heading)}", "", _escaped(measured), "", markdown_table(table), ""]
     return "\n".join(lines)
 
 
 def best_lines(ranked: pd.DataFrame) -> list[str]:
-    """Say in sentences who is best: for each number of rankers, for each click model, and over all problems."""
-    best = ranked[ranked["place"] == 1]
+    """Say for each problem which policy is the best, or which may be where the runs do not tell them apart."""
     lines = []
-    for key, words in ((col.RANKERS, "K = {}"), (col.CLICKS, "{} clicks")):
-        known = best[best[key].notna()]
-        if known[key].nunique() < 2 and key == col.CLICKS:
+    for (name, compares), rows in ranked.groupby([col.PROBLEM, "compares"], sort=False):
+        place = f"{name} (K = {rows[col.RANKERS].iloc[0]}, {compares})"
+        may_be = [marked(label) for label in rows.loc[rows["low"] == 1, col.POLICY]]
+        if len(rows) == 1:
             continue
-        for value, rows in known.groupby(key, sort=key == col.RANKERS):
-            wins = Counter(rows[col.POLICY]).most_common()
-            lines.append(f"Best at {words.format(value)}: {', '.join(_won(one, len(rows)) for one in wins)}.")
-    counted = ranked.groupby(col.POLICY, sort=False)["to_best"].agg(["count", _geometric])
-    everywhere = counted[counted["count"] == len(best)].sort_values("_geometric", kind="stable")
-    if len(best) > 1 and len(everywhere):
-        policy, ratio = everywhere.index[0], everywhere["_geometric"].iloc[0]
-        lines.append(
-            f"Of the {len(everywhere)} policies that were run on each of the {len(best)} problems, {policy} stays"
-            f" nearest to the best: {ratio:.2f} times its regret (geometric mean)."
-        )
+        if rows["low"].isna().all():
+            lines.append(f"{place}: not compared, {int(rows['runs'].min())} runs are too few.")
+        elif len(may_be) == 1:
+            nearest = rows.loc[rows["low"] > 1, "low"].min()
+            lines.append(f"{place}: best {may_be[0]}; every other pays at least {nearest:.3g} times as much.")
+        else:
+            more = f" and {len(may_be) - _MOST_NAMED} others" if len(may_be) > _MOST_NAMED else ""
+            lines.append(f"{place}: not told apart: {', '.join(may_be[:_MOST_NAMED])}{more}.")
+    return lines
+
+
+def _over_all(ranked: pd.DataFrame) -> list[str]:
+    """Name the policies with the lowest geometric mean of the ratios to the best, pairs and sets apart."""
+    lines = []
+    for compares, rows in ranked.groupby("compares", sort=False):
+        problems = rows[col.PROBLEM].nunique()
+        counted = rows.groupby(col.POLICY, sort=False)["to_best"].agg(["count", _geometric])
+        everywhere = counted.loc[counted["count"] == problems, "_geometric"].sort_values(kind="stable")
+        if problems > 1 and len(everywhere) > 1:
+            first = ", ".join(
+                f"{marked(str(label))} {ratio:.2f}" for label, ratio in everywhere.head(_MOST_NAMED).items()
+            )
+            lines.append(
+                f"× best over the {problems} problems with {compares}, geometric mean, lowest first, of the"
+                f" {len(everywhere)} policies that were run on all: {first}. These are point estimates, without a test."
+            )
     return lines
 
 
@@ -98,38 +134,53 @@ def _unranked(frame: pd.DataFrame, ranked: pd.DataFrame) -> list[str]:
     return [f"Not ranked (no Condorcet winner): {', '.join(missing)}."] if missing else []
 
 
-def heading(problem: str, rows: pd.DataFrame) -> str:
-    """Return what a problem is: its name, size, clicks, source and horizon."""
+def _heading(problem: str, rows: pd.DataFrame) -> str:
+    """Return what a problem is: its name, size, clicks, source, who answers, horizon, and what is compared."""
     first = rows.iloc[0]
     clicks = first[col.CLICKS] if isinstance(first[col.CLICKS], str) and first[col.CLICKS] not in problem else ""
     facts = [f"K = {first[col.RANKERS]}", f"{clicks} clicks" if clicks else "", str(first[col.SOURCE] or "")]
-    return f"{problem}: {', '.join(filter(None, facts))}, {first[col.HORIZON]:,} steps"
+    facts += ["simulated users" if first[col.ANSWERS] == "live" else "", f"{first[col.HORIZON]:,} steps"]
+    kind = "" if first["compares"] == PAIRS else ", sets"
+    return f"{problem}{kind}: {', '.join(filter(None, facts))}"
 
 
 def _texts(rows: pd.DataFrame) -> pd.DataFrame:
     records = rows.to_dict("records")
     texts = {
-        col.POLICY: [f"{'≈ ' if one['tied'] and one['place'] > 1 else ''}{one[col.POLICY]}" for one in records],
+        col.POLICY: [_sign(one) + marked(one[col.POLICY]) for one in records],
         "regret": [format_number(one) for one in rows["regret"]],
-        "95 % interval": [
-            f"{format_number(one['low'])} to {format_number(one['high'])}" if math.isfinite(one["low"]) else "—"
-            for one in records
-        ],
+        "median": [format_number(float(one)) for one in rows["median"]],
         "× best": [_ratio(one) for one in rows["to_best"]],
+        "bounds": [f"{_ratio(one['low'])} to {_ratio(one['high'])}" if one["low"] > 0 else "" for one in records],
         "× bound": [_ratio(one) for one in rows["to_bound"]],
-        "accuracy": ["" if math.isnan(one) else f"{one:.0%}" for one in rows["accuracy"]],
+        "names the winner": [_share(one) for one in rows["accuracy"]],
+        "names the NDCG-best": [_share(one) for one in rows["ndcg_accuracy"]],
         "runs": list(rows["runs"]),
     }
     return pd.DataFrame({name: values for name, values in texts.items() if any(str(one) for one in values)})
 
 
-def _won(count: tuple[str, int], problems: int) -> str:
-    policy, wins = count
-    return policy if problems == 1 else f"{policy} on {wins} of {problems} problems"
+def _regret(column: str) -> str:
+    label = regret_label(column)
+    return label[0].upper() + label[1:]
+
+
+def _sign(row: Mapping[Any, Any]) -> str:
+    if row["low"] != 1 or row["place"] == 1:
+        return ""
+    return "≈ " if row["high"] <= _CLOSE else "? "
 
 
 def _ratio(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.2f}" if value < 9.995 else f"{value:,.1f}"
+    return "" if math.isnan(value) else f"{value:.2f}" if value < 9.995 else f"{value:,.1f}" if value < 1e6 else "∞"
+
+
+def _share(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.0%}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")
 
 
 def _geometric(values: pd.Series) -> float:

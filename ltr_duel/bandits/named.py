@@ -1,0 +1,50 @@
+"""The policy behind a label of a table of results, where it is known here."""
+
+from __future__ import annotations
+
+from ltr_duel.bandits.policy import POLICIES, Policy
+
+
+def named_policy(label: str) -> Policy | None:
+    """Return the policy that a label names, or None for one that is not registered, as that of a plug-in elsewhere.
+
+    Parameters
+    ----------
+    label : str
+        A name, with parameters if any.
+
+    Returns
+    -------
+    Policy or None
+
+    Examples
+    --------
+    >>> named_policy("savage:delta=0.1").needs_horizon, named_policy("one_of_my_own")
+    (True, None)
+    """
+    name = label.partition(":")[0]
+    return POLICIES[name] if name in POLICIES else None  # noqa: SIM401  # a registry has no get()
+
+
+def marked(label: str) -> str:
+    """Return a label with a remark, if the policy was told the horizon, or was made for another regret than usual.
+
+    Parameters
+    ----------
+    label : str
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> marked("rucb"), marked("savage"), marked("winner_stays")
+    ('rucb', 'savage (knows T)', 'winner_stays (for weak regret)')
+    """
+    policy = named_policy(label)
+    if policy is None:
+        return label
+    made = "" if policy.made_for == "average" else f"for {policy.made_for} regret"
+    remarks = ", ".join(filter(None, ("knows T" if policy.needs_horizon else "", made)))
+    return f"{label} ({remarks})" if remarks else label

@@ -41,8 +41,10 @@ def state_of_the_art():
 
     Note: ECW-RMED and D-TS+ cost K^2 a step or more, and are run up to 16 arms.
 
-    Note: MDB and the multi-dueling form of Self-Sparring compare sets, which only utilities answer here; the latter
-    draws five times as many samples a step as Self-Sparring, and is run up to 51 arms.
+    Note: MDB and the multi-dueling form of Self-Sparring compare sets, which only utilities answer here: one score of
+    each arm orders the whole set, m (m - 1) / 2 outcomes a step, where a pair gives one. On matrices, where they would
+    be independent coins, these two are not run. The latter draws five times as many samples a step as Self-Sparring,
+    and is run up to 51 arms.
 
     Note: SAVAGE and RMED2FH are told the horizon; the others are not.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,17 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ltr_duel.analysis.style import MARKERS, look_of, require_table
-from ltr_duel.core import LOWER_BOUND, POLICY, InputError, T, shown
+from ltr_duel.core import ANSWERS, LOWER_BOUND, POLICY, InputError, T, shown
 from ltr_duel.preferences import lower_bound
-from ltr_duel.simulation import SPREADS, Results, averaged, comparable_rows, with_correct
+from ltr_duel.simulation import (
+    COINS_LABEL,
+    INDEPENDENT_COINS,
+    SPREADS,
+    Results,
+    averaged,
+    comparable_rows,
+    with_correct,
+)
 
 STEPS = "steps (impressions)"
 _DRAWN_AS = {"quantiles": "band", "standard error": "band", "sd": "bars", "range": "dotted", "none": ""}
@@ -28,7 +36,22 @@ def tidy(results: Results | pd.DataFrame) -> pd.DataFrame:
         return results
     frame = with_correct(results.to_frame(), results.matrix.condorcet_winner)
     bound = lower_bound(results.matrix)
-    return frame.assign(**{LOWER_BOUND: np.nan if bound is None else bound})
+    more = {ANSWERS: INDEPENDENT_COINS} if results.notes else {}
+    return frame.assign(**{LOWER_BOUND: np.nan if bound is None else bound}, **more)
+
+
+def remark(results: Results | pd.DataFrame) -> str:
+    """Say in a few words how sets were compared, where that was by independent coins; else nothing."""
+    if isinstance(results, Results):
+        return COINS_LABEL if results.notes else ""
+    return COINS_LABEL if ANSWERS in results and (results[ANSWERS] == INDEPENDENT_COINS).any() else ""
+
+
+def write_remarks(ax: Axes, lines: Sequence[str]) -> None:
+    """Write what a figure does not show by itself into its upper left corner, a line each; empty ones are left out."""
+    text = "\n".join(line for line in lines if line)
+    if text:
+        ax.annotate(text, (0.01, 0.98), xycoords="axes fraction", va="top", fontsize=8, color="#555555")
 
 
 def describe_means(counts: Iterable[int], spread: str) -> str:

@@ -11,7 +11,16 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from ltr_duel.analysis.lines import STEPS, describe_means, draw_lines, draw_over_time, tidy, visible_spread
+from ltr_duel.analysis.lines import (
+    STEPS,
+    describe_means,
+    draw_lines,
+    draw_over_time,
+    remark,
+    tidy,
+    visible_spread,
+    write_remarks,
+)
 from ltr_duel.analysis.style import BOUND_COLOUR, legend_beside, prepared_axes, require_table
 from ltr_duel.core import LOWER_BOUND, POLICY, PROBLEM, RANKERS, REGRET, T, regret_column, regret_label
 from ltr_duel.simulation import Results, averaged, final_rows
@@ -86,10 +95,10 @@ def plot_regret(
     ax.set(xlabel=STEPS, ylabel=f"cumulative {regret_label(column)}")
     if bound and column == REGRET and LOWER_BOUND in frame and frame[LOWER_BOUND].nunique() == 1:
         _draw_bound(ax, float(frame[LOWER_BOUND].max()), float(frame[T].max()), in_view=legend)
+    several = legend and bool((table["runs"] > 1).any())
+    words = describe_means(table["runs"], visible_spread(table, spread)) if several else ""
+    write_remarks(ax, [*words.split(", "), remark(frame)])
     if legend:
-        if (table["runs"] > 1).any():
-            words = describe_means(table["runs"], visible_spread(table, spread)).replace(", ", "\n")
-            ax.annotate(words, (0.01, 0.98), xycoords="axes fraction", va="top", fontsize=8, color="#555555")
         _name_the_lines(ax, own)
     return ax
 
@@ -157,7 +166,8 @@ def plot_against_arms(
         ax.xaxis.set_minor_locator(NullLocator())
     ax.set(xlabel=xlabel, ylabel=f"cumulative {regret_label(column)} at the horizon")
     if legend:
-        ax.set_xlabel(f"{xlabel} ({describe_means(table['runs'], spread)})")
+        words = [describe_means(table["runs"], spread), remark(results)]
+        ax.set_xlabel(f"{xlabel} ({'; '.join(filter(None, words))})")
         legend_beside(ax)
     return ax
 

@@ -43,6 +43,8 @@ def command(
         raise InputError(f"{folder}: no run is done yet")
     table = summary_table(summary)
     print_table(table)
+    for note in results.notes:
+        click.echo(note)
     fewest = int(summary["runs"].min())
     if len(summary) > 1 and fewest < ENOUGH_RUNS:
         click.echo(few_runs_sentence(fewest), err=True)
@@ -50,7 +52,7 @@ def command(
         results.to_csv(csv)
     if latex is not None:
         with replacing(latex) as temporary:
-            temporary.write_text(latex_table(table), encoding="utf-8")
+            temporary.write_text(latex_table(table, notes=results.notes), encoding="utf-8")
     if plots is not None:
         for path in _draw(results, plots, f".{suffix}", regret, band):
             click.echo(path)

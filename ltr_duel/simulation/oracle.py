@@ -6,11 +6,19 @@ is not shared between threads.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from ltr_duel.bandits import MatrixOracle
-from ltr_duel.core import InputError, as_writable, shown
+from ltr_duel.core import InputError, as_writable, require_one_of, shown
 from ltr_duel.preferences import PreferenceMatrix
+
+INDEPENDENT_COINS: Final = "independent_coins"  # what a call or a spec must state to compare sets on a matrix
+COINS_NOTE: Final = (
+    "Sets of arms were compared by independent coins: m (m - 1) / 2 of them a step for m arms, more than one list of"
+    " documents can tell. Regret with simulated users may be many times as high."
+)
+COINS_LABEL: Final = "sets: independent coins, m (m - 1) / 2 a step"
+_MATRIX: Final = "matrix"
 
 
 class OracleSource(Protocol):
@@ -45,6 +53,15 @@ class FromMatrix:
     in_sweeps : bool
         Whether policies take whole sweeps at once (`ltr_duel.bandits.policy.Sweeps`), for horizons that single steps
         do not reach. Runs have the same law, but not the same numbers: they are other runs, under other names.
+    sets : {"", "independent_coins"}
+        How sets of arms are compared. A matrix has no law of the outcomes that one shown list gives for all pairs of a
+        set, so policies of sets are refused unless independent coins are accepted by name: m (m - 1) / 2 of them a step
+        for m arms. Pairs are the same either way, and so are the names of their runs.
+
+    Raises
+    ------
+    InputError
+        For anything but a matrix, or an unknown way to compare sets.
 
     Examples
     --------
@@ -54,14 +71,22 @@ class FromMatrix:
     (('0', '1'), 'matrix in sweeps')
     """
 
-    def __init__(self, matrix: PreferenceMatrix, *, in_sweeps: bool = False) -> None:
+    def __init__(self, matrix: PreferenceMatrix, *, in_sweeps: bool = False, sets: str = "") -> None:
         if not isinstance(matrix, PreferenceMatrix):
             raise InputError(f"an oracle of coins needs a PreferenceMatrix, not {shown(matrix)}")
-        self._p = as_writable(matrix.p)  # nobody writes to it
+        if sets:
+            require_one_of("way to compare sets on a matrix", sets, (INDEPENDENT_COINS,))
+        self.matrix = matrix
+        self.refuses_sets = not sets
         self.names = matrix.names
         self.in_sweeps = in_sweeps
-        self.provenance = {"oracle": "matrix in sweeps" if in_sweeps else "matrix", "matrix": matrix.digest}
+        self.provenance = {"oracle": "matrix in sweeps" if in_sweeps else _MATRIX, "matrix": matrix.digest}
 
     def open(self) -> MatrixOracle:
         """Share the matrix: nothing is written to it."""
-        return MatrixOracle(self._p)
+        return MatrixOracle(as_writable(self.matrix.p))
+
+
+def tosses_coins(provenance: dict[str, Any]) -> bool:
+    """Whether an oracle of this provenance compares each pair by an independent coin of a matrix."""
+    return bool(provenance.get("oracle") == _MATRIX)

@@ -32,6 +32,7 @@ from ltr_duel.core import (
     shown,
 )
 from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.simulation.oracle import COINS_NOTE
 from ltr_duel.simulation.regret import DEFAULT_REGRETS, MEASURED, REGRETS, cumulative_regret, loss_per_arm
 from ltr_duel.simulation.run_result import RunResult
 from ltr_duel.simulation.statistics import final_rows, identification_time, with_correct
@@ -91,7 +92,7 @@ class Results:
         if not self.runs:
             return notebook_html([self._said()])
         header = ("policy", "average regret", "Copeland regret", "names the winner", "steps to the winner")
-        said = [self._said(), "Means over the runs at the horizon; of the steps to the winner the median."]
+        said = [self._said(), "Means over the runs at the horizon; of the steps to the winner the median.", *self.notes]
         return notebook_html(said, header, self.final().to_numpy().tolist())
 
     def _said(self) -> str:
@@ -174,6 +175,11 @@ class Results:
     def policies(self) -> list[str]:
         """Labels of the policies, in the order given."""
         return list(dict.fromkeys(run.label for run in self.runs))
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of any table or figure of these runs must know, in sentences; mostly none."""
+        return [COINS_NOTE] if any(run.independent_coins for run in self.runs) else []
 
     def final(self) -> pd.DataFrame:
         """Return, for each policy, the mean regret at the horizon and the share of runs that name the winner.

@@ -11,6 +11,7 @@ import numpy as np
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, frozen, require_one_of
 from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.simulation.oracle import tosses_coins
 from ltr_duel.simulation.regret import REGRETS, cumulative_regret, loss_per_arm
 
 
@@ -106,6 +107,11 @@ class RunResult:
             given = getattr(self, name)
             if given is not None:
                 object.__setattr__(self, name, frozen(given))
+
+    @property
+    def independent_coins(self) -> bool:
+        """Whether sets of arms were compared, each pair of a set by a coin of the matrix."""
+        return tosses_coins(self.key.oracle) and not np.array_equal(self.exposure * 2, self.pulls)
 
     def regret(self, matrix: PreferenceMatrix, name: str, values: FloatVector | None = None) -> FloatVector:
         """Return the cumulative regret at each checkpoint, shape (C,); NaN where it is not defined.

@@ -19,12 +19,12 @@ from ltr_duel.analysis.tables import policies_table
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.bounds import lower_bound
 from ltr_duel.simulation.run import simulate
-from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
+from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry, coins
 
 
 @pytest.fixture(scope="module")
 def results():
-    return simulate(bradley_terry(5), ["rucb", "mdb"], horizon=2000, repetitions=3)
+    return simulate(coins(bradley_terry(5)), ["rucb", "mdb"], horizon=2000, repetitions=3)
 
 
 def test_the_line_is_the_mean_and_the_bound_is_c_ln_t(results):

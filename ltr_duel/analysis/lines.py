@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ltr_duel.analysis.style import MARKERS, look_of, require_table
-from ltr_duel.core import ANSWERS, LOWER_BOUND, POLICY, InputError, T, shown
+from ltr_duel.core import ANSWERS, LOWER_BOUND, OUTCOMES, POLICY, InputError, T, shown
 from ltr_duel.preferences import lower_bound
 from ltr_duel.simulation import (
     COINS_LABEL,
@@ -24,6 +24,7 @@ from ltr_duel.simulation import (
 )
 
 STEPS = "steps (impressions)"
+ABSCISSAE = {"steps": (T, STEPS), "outcomes": (OUTCOMES, "outcomes received (pairs of rankers compared)")}
 _DRAWN_AS = {"quantiles": "band", "standard error": "band", "sd": "bars", "range": "dotted", "none": ""}
 _BARS = 7  # error bars on a curve; more would hide it
 _MOST_BANDS = 10  # more bands than this hide each other, and the lines
@@ -80,9 +81,11 @@ def describe_means(counts: Iterable[int], spread: str) -> str:
 
 
 def draw_over_time(
-    ax: Axes, frame: pd.DataFrame, column: str, *, spread: str, start: float = 0, log: str = "xy"
+    ax: Axes, frame: pd.DataFrame, column: str, *, spread: str, start: float = 0, log: str = "xy", x: str = T
 ) -> pd.DataFrame:
     """Draw each policy's mean against steps; a policy with several horizons as a marker at the end of each.
+
+    Against outcomes, each checkpoint stands at the mean number of outcomes that the runs had received by then.
 
     Parameters
     ----------
@@ -94,6 +97,8 @@ def draw_over_time(
         The first step shown, but never more than a tenth of the last one.
     log : {"xy", "x", "y", ""}
         The logarithmic axes.
+    x : str
+        The column of the abscissa: `T` or `OUTCOMES`.
 
     Returns
     -------
@@ -105,10 +110,16 @@ def draw_over_time(
     table = averaged(rows, [POLICY, T], column, spread)
     if log not in ("xy", "x", "y", ""):
         raise InputError(f"log names the logarithmic axes, 'xy', 'x', 'y' or '', not {shown(log)}")
+    if x != T:
+        table = table.merge(rows.groupby([POLICY, T], as_index=False)[x].mean())
+        if table[x].isna().any():
+            raise InputError(f"these results hold no number of {x}: their runs were made before it was recorded")
     if "y" in log:
         table = table[table["mean"] > 0]
+    if "x" in log:
+        table = table[table[x] > 0]
     separate = set(rows.loc[rows["separate"], POLICY].unique())
-    return draw_lines(ax, table, T, spread=spread, log=log, separate=separate)
+    return draw_lines(ax, table, x, spread=spread, log=log, separate=separate)
 
 
 def draw_lines(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import OUT_FILE, print_table
+from ltr_duel.cli._options import OUT_FILE, abscissa_option, print_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,9 +25,10 @@ _BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
 @click.option("--latex", type=OUT_FILE, help="Write the summary as a LaTeX table here.")
 @click.option("--plots", type=click.Path(path_type=Path), help="Write the figures into this folder.")
 @click.option("--format", "suffix", type=_FORMAT, default="png", show_default=True, help="Of the figures.")
+@abscissa_option
 @click.option("--band", type=_BAND, default="quantiles", show_default=True, help="Around the lines.")
 def command(
-    folder: Path, regret: str, csv: Path | None, latex: Path | None, plots: Path | None, suffix: str, band: str
+    folder: Path, regret: str, csv: Path | None, latex: Path | None, plots: Path | None, suffix: str, x: str, band: str
 ) -> None:
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
     from ltr_duel.analysis import ENOUGH_RUNS, few_runs_sentence, latex_table, summary_table
@@ -54,11 +55,11 @@ def command(
         with replacing(latex) as temporary:
             temporary.write_text(latex_table(table, notes=results.notes), encoding="utf-8")
     if plots is not None:
-        for path in _draw(results, plots, f".{suffix}", regret, band):
+        for path in _draw(results, plots, f".{suffix}", regret, band, x):
             click.echo(path)
 
 
-def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: str) -> list[Path]:
+def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: str, x: str) -> list[Path]:
     """Draw all figures of all problems, and return where they are."""
     import re
 
@@ -81,7 +82,7 @@ def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: s
         matrix = results.matrix(study.problem)
         bound = lower_bound(matrix)
         runs = here(frame).assign(**{LOWER_BOUND: float("nan") if bound is None else bound})
-        figures = {"regret": plot_regret(runs, title=title, spread=band, column=column)}
+        figures = {"regret": plot_regret(runs, x=x, title=title, spread=band, column=column)}
         if matrix.condorcet_winner:
             figures["accuracy"] = plot_accuracy(here(frame), title=title)
             figures["identification"] = plot_identification(here(final), title=title)

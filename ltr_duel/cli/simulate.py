@@ -11,6 +11,7 @@ from ltr_duel.cli._options import (
     OUT_FILE,
     OUT_FOLDER,
     ROWS,
+    abscissa_option,
     corpus_at,
     jobs_option,
     most_rankers_option,
@@ -75,6 +76,7 @@ from ltr_duel.cli._words import click_model_names, method_names, policy_names
     show_default=True,
     help="The folder to write to.",
 )
+@abscissa_option
 @click.option("--log", type=OUT_FILE, help="With --live: the click log of the first run.")
 @click.option("--users", type=ROWS, default=0, help="With --log: so many users return, each with queries of his own.")
 def command(
@@ -95,6 +97,7 @@ def command(
     jobs: int,
     most_rankers: int,
     out: Path,
+    x: str,
     log: Path | None,
     users: int,
 ) -> None:
@@ -154,7 +157,7 @@ def command(
     )
     with replacing_files(out) as temporary:
         results.save(temporary)
-        save_figure(plot_regret(results), temporary / "regret.png")
+        save_figure(plot_regret(results, x=x), temporary / "regret.png")
     if log is not None:
         from ltr_duel.logs import simulate_log
 

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from ltr_duel.core import (
     CORRECT,
+    OUTCOMES,
     POLICY,
     RECOMMENDED,
     REGRET,
@@ -122,6 +123,9 @@ class Results:
             Cumulative.
         recommended : str
             The ranker that the policy would choose at t.
+        outcomes : float
+            Outcomes received so far, one for each pair of different rankers that was compared; NaN where they were not
+            counted.
         """
         wanted = tuple(as_names("regrets", regrets)) or (*DEFAULT_REGRETS, *self.values)
         if not self.runs:
@@ -135,7 +139,10 @@ class Results:
         for name in wanted:
             columns[regret_column(name)] = self._regret(name)
         recommended = names[np.concatenate([run.recommended for run in self.runs])]
-        return pd.DataFrame(columns | {RECOMMENDED: recommended})
+        met = [
+            np.full(n, np.nan) if run.outcomes is None else run.outcomes for run, n in zip(self.runs, rows, strict=True)
+        ]
+        return pd.DataFrame(columns | {RECOMMENDED: recommended, OUTCOMES: np.concatenate(met).astype(np.float64)})
 
     def _regret(self, name: str) -> FloatVector:
         """Return `RunResult.regret` of all runs, one after the other; many runs at a time, for speed."""

@@ -248,6 +248,7 @@ def run_once(
         run.decisions,
         counts.best,
         counts.worst,
+        counts.outcomes,
     )
 
 

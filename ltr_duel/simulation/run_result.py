@@ -81,6 +81,8 @@ class RunResult:
         Steps in which the policy was asked; the others were jumped over.
     best, worst : ndarray of int64, shape (C, K), optional
         Steps in which the arm was the best, and the worst, of those compared. Strong and weak regret need them.
+    outcomes : ndarray of int64, shape (C,), optional
+        Outcomes received: pairs of different arms that were compared. None in runs of versions that did not count them.
 
     Examples
     --------
@@ -101,9 +103,10 @@ class RunResult:
     decisions: int
     best: IntMatrix | None = None
     worst: IntMatrix | None = None
+    outcomes: IntVector | None = None
 
     def __post_init__(self) -> None:
-        for name in ("checkpoints", "pulls", "exposure", "recommended", "best", "worst"):
+        for name in ("checkpoints", "pulls", "exposure", "recommended", "best", "worst", "outcomes"):
             given = getattr(self, name)
             if given is not None:
                 object.__setattr__(self, name, frozen(given))

@@ -52,7 +52,8 @@ def row(policy: str, size: int, horizon: int, after: str) -> Row:
 def prepare(policy: str, size: int, horizon: int):
     """Compile, and know of the matrix what every simulation on it wants to know."""
     from ltr_duel import simulate
+    from ltr_duel.simulation import FromMatrix
 
-    p = matrix(size)
+    p = FromMatrix(matrix(size), sets="independent_coins")
     simulate(p, policy, horizon=10, repetitions=1, jobs=1)
     return lambda: simulate(p, policy, horizon=horizon, repetitions=1, jobs=1)

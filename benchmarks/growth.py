@@ -40,8 +40,9 @@ def rows() -> list[Row]:
 def prepare(policy: str, size: int):
     """Compile."""
     from ltr_duel import simulate
+    from ltr_duel.simulation import FromMatrix
 
-    p, asked = matrix(size), [0]
+    p, asked = FromMatrix(matrix(size), sets="independent_coins"), [0]
 
     def run(horizon: int, repetitions: int) -> None:
         runs = simulate(p, policy, horizon=horizon, repetitions=repetitions, jobs=1, checkpoints_per_decade=1).runs

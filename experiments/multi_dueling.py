@@ -136,6 +136,8 @@ def multi_dueling_figure_1():
     with alpha .5 and beta 1.5, RMED1, RUCB with alpha .51, MergeRUCB with alpha 1.01; 10 runs.
 
     Note: The horizon is not printed: a million steps.
+
+    Note: One score of each arm orders the whole set of a step: m (m - 1) / 2 outcomes, where a pair gives one.
     """
     quick = {"horizon": 100_000, "repetitions": 5}
     return [ten_runs(ALL, utilities(set=UTILITY_SETS), horizon=1_000_000, quick=quick)]

@@ -18,6 +18,7 @@ from ltr_duel.core import kernel_cache
 from ltr_duel.core.home import cache_home
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.rankers.rankings import Rankings, inverse
+from ltr_duel.simulation.oracle import FromMatrix
 
 HOME = cache_home()
 kernel_cache.cache_home = lambda: HOME  # a test may have its own home; compiled code serves all of them
@@ -118,6 +119,11 @@ def bradley_terry(n_arms, span=2.0) -> PreferenceMatrix:
     """Make a matrix from evenly spaced utilities; arm 0 is the Condorcet winner."""
     utility = np.linspace(span, 0, n_arms)
     return PreferenceMatrix(1 / (1 + np.exp(utility[None, :] - utility[:, None])))
+
+
+def coins(matrix: PreferenceMatrix) -> FromMatrix:
+    """Accept that each pair of a set is an independent coin: policies of sets run on no matrix without the word."""
+    return FromMatrix(matrix, sets="independent_coins")
 
 
 ROCK_PAPER_SCISSORS = PreferenceMatrix(np.array([[0.5, 0.7, 0.3], [0.3, 0.5, 0.7], [0.7, 0.3, 0.5]]))

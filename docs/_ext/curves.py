@@ -20,7 +20,7 @@ from ltr_duel.bandits import POLICIES
 from ltr_duel.clicks import ClickFamily, click_model
 from ltr_duel.data import make_corpus
 from ltr_duel.interleaving import METHODS
-from ltr_duel.simulation import averaged
+from ltr_duel.simulation import FromMatrix, averaged
 
 ARMS, HORIZON, RUNS = 10, 30_000, 10
 METHOD_HORIZON, METHOD_RUNS = 3_000, 3
@@ -31,7 +31,8 @@ def policy_runs() -> pd.DataFrame:
     """Run every policy on ten arms whose utilities are evenly spaced (Bradley and Terry's model)."""
     utility = np.linspace(1.6, 0, ARMS)
     matrix = PreferenceMatrix(1 / (1 + np.exp(utility[None, :] - utility[:, None])))
-    return simulate(matrix, POLICIES.names(), horizon=HORIZON, repetitions=RUNS).to_frame()
+    coins = FromMatrix(matrix, sets="independent_coins")
+    return simulate(coins, POLICIES.names(), horizon=HORIZON, repetitions=RUNS).to_frame()
 
 
 def method_runs() -> pd.DataFrame:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ltr_duel.analysis.lines import STEPS, draw_over_time, tidy
+from ltr_duel.analysis.lines import STEPS, draw_over_time, remark, tidy, write_remarks
 from ltr_duel.analysis.style import legend_beside, looks_of, prepared_axes, require_table
 from ltr_duel.bandits import marked
 from ltr_duel.core import CORRECT, IDENTIFIED_AT, POLICY, T
@@ -57,6 +57,7 @@ def plot_accuracy(
     ax = prepared_axes(ax, 7.2, 4.2, title)
     if frame[CORRECT].notna().any():
         draw_over_time(ax, frame, CORRECT, spread="none", start=start, log="x", among=among)
+        write_remarks(ax, [remark(frame)])
         if legend:
             legend_beside(ax)
     else:
@@ -116,7 +117,7 @@ def plot_identification(
         if len(found) < len(times):
             text = f"{len(times) - len(found)} of {len(times)} never"
             ax.annotate(text, (edge, place), va="center", ha="left", fontsize=8, color=look.color)
-    label = "identification time in steps (dot: a run, line: median)"
+    label = "; ".join(filter(None, ["identification time in steps (dot: a run, line: median)", remark(results)]))
     ax.set(xscale="log", xlabel=label, xlim=(0.9, edge), ylim=(len(policies) - 0.5, -0.5))
     ax.set_yticks(range(len(policies)), [marked(policy) for policy in policies])
     return ax

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,20 @@ from numpy.typing import NDArray
 
 from ltr_duel.analysis.style import MARKERS, looks_of, require_table
 from ltr_duel.bandits import marked
-from ltr_duel.core import LOWER_BOUND, POLICY, InputError, T, shown
+from ltr_duel.core import ANSWERS, LOWER_BOUND, OUTCOMES, POLICY, InputError, T, shown
 from ltr_duel.preferences import lower_bound
-from ltr_duel.simulation import SPREADS, Results, averaged, comparable_rows, with_correct
+from ltr_duel.simulation import (
+    COINS_LABEL,
+    INDEPENDENT_COINS,
+    SPREADS,
+    Results,
+    averaged,
+    comparable_rows,
+    with_correct,
+)
 
 STEPS = "steps (impressions)"
+ABSCISSAE = {"steps": (T, STEPS), "outcomes": (OUTCOMES, "outcomes received (pairs of rankers compared)")}
 _DRAWN_AS = {"quantiles": "band", "standard error": "band", "sd": "bars", "range": "dotted", "none": ""}
 _BARS = 7  # error bars on a curve; more would hide it
 _MOST_BANDS = 10  # more bands than this hide each other, and the lines
@@ -29,7 +38,22 @@ def tidy(results: Results | pd.DataFrame) -> pd.DataFrame:
         return results
     frame = with_correct(results.to_frame(), results.matrix.condorcet_winner)
     bound = lower_bound(results.matrix)
-    return frame.assign(**{LOWER_BOUND: np.nan if bound is None else bound})
+    more = {ANSWERS: INDEPENDENT_COINS} if results.notes else {}
+    return frame.assign(**{LOWER_BOUND: np.nan if bound is None else bound}, **more)
+
+
+def remark(results: Results | pd.DataFrame) -> str:
+    """Say in a few words how sets were compared, where that was by independent coins; else nothing."""
+    if isinstance(results, Results):
+        return COINS_LABEL if results.notes else ""
+    return COINS_LABEL if ANSWERS in results and (results[ANSWERS] == INDEPENDENT_COINS).any() else ""
+
+
+def write_remarks(ax: Axes, lines: Sequence[str]) -> None:
+    """Write what a figure does not show by itself into its upper left corner, a line each; empty ones are left out."""
+    text = "\n".join(line for line in lines if line)
+    if text:
+        ax.annotate(text, (0.01, 0.98), xycoords="axes fraction", va="top", fontsize=8, color="#555555")
 
 
 def describe_means(counts: Iterable[int], spread: str) -> str:
@@ -66,8 +90,11 @@ def draw_over_time(
     start: float = 0,
     log: str = "xy",
     among: Iterable[str] = (),
+    x: str = T,
 ) -> pd.DataFrame:
     """Draw each policy's mean against steps; one that knows its horizon, or has several, as markers at their ends.
+
+    Against outcomes, each checkpoint stands at the mean number of outcomes that the runs had received by then.
 
     Parameters
     ----------
@@ -81,6 +108,8 @@ def draw_over_time(
         The logarithmic axes.
     among : iterable of str
         All policies that share out the colours; by default those that are drawn.
+    x : str
+        The column of the abscissa: `T` or `OUTCOMES`.
 
     Returns
     -------
@@ -92,10 +121,16 @@ def draw_over_time(
     table = averaged(rows, [POLICY, T], column, spread)
     if log not in ("xy", "x", "y", ""):
         raise InputError(f"log names the logarithmic axes, 'xy', 'x', 'y' or '', not {shown(log)}")
+    if x != T:
+        table = table.merge(rows.groupby([POLICY, T], as_index=False)[x].mean())
+        if table[x].isna().any():
+            raise InputError(f"these results hold no number of {x}: their runs were made before it was recorded")
     if "y" in log:
         table = table[table["mean"] > 0]
+    if "x" in log:
+        table = table[table[x] > 0]
     separate = set(rows.loc[rows["separate"], POLICY].unique())
-    return draw_lines(ax, table, T, spread=spread, log=log, among=among, separate=separate)
+    return draw_lines(ax, table, x, spread=spread, log=log, among=among, separate=separate)
 
 
 def draw_lines(

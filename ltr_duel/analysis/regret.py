@@ -11,9 +11,29 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from ltr_duel.analysis.lines import STEPS, describe_means, draw_lines, draw_over_time, tidy, visible_spread
+from ltr_duel.analysis.lines import (
+    ABSCISSAE,
+    describe_means,
+    draw_lines,
+    draw_over_time,
+    remark,
+    tidy,
+    visible_spread,
+    write_remarks,
+)
 from ltr_duel.analysis.style import BOUND_COLOUR, legend_beside, prepared_axes, require_table
-from ltr_duel.core import LOWER_BOUND, POLICY, PROBLEM, RANKERS, REGRET, T, regret_column, regret_label
+from ltr_duel.core import (
+    LOWER_BOUND,
+    POLICY,
+    PROBLEM,
+    RANKERS,
+    REGRET,
+    T,
+    regret_column,
+    regret_label,
+    require_one_of,
+    unknown_name,
+)
 from ltr_duel.simulation import Results, averaged, final_rows
 
 BOUND = "lower bound (asymptotic, pairs)"
@@ -24,6 +44,7 @@ def plot_regret(
     results: Results | pd.DataFrame,
     ax: Axes | None = None,
     *,
+    x: str = "steps",
     column: str = "",
     title: str = "",
     spread: str = "quantiles",
@@ -45,6 +66,9 @@ def plot_regret(
         rows, is the constant c of the bound c ln t.
     ax : Axes, optional
         Where to draw; by default on a new figure.
+    x : {"steps", "outcomes"}
+        The abscissa. A step is one impression; it gives one outcome if two rankers are compared, m (m - 1) / 2 for a
+        set of m, none if a ranker is shown alone. The bound holds for steps, and is drawn against them only.
     column : str
         Which regret; by default the average one, or the Copeland regret where there is no Condorcet winner.
     title : str
@@ -72,7 +96,7 @@ def plot_regret(
     Raises
     ------
     InputError
-        For a spread or a column that does not exist.
+        For an abscissa, a spread or a column that does not exist, or outcomes that were not counted.
 
     Examples
     --------
@@ -82,19 +106,22 @@ def plot_regret(
     >>> ax.get_ylabel()
     'cumulative average regret'
     """
-    frame, own = tidy(results), ax is None
+    require_one_of("abscissa", x, ABSCISSAE)
+    (over, label), frame, own = ABSCISSAE[x], tidy(results), ax is None
     if not column:
         known = REGRET in frame and frame[REGRET].notna().any()
         column, title = (REGRET, title) if known else (regret_column("copeland"), title or "no Condorcet winner")
     ax = prepared_axes(ax, 7.2, 4.8, title)
-    table = draw_over_time(ax, frame, column, spread=spread, start=start, log=log, among=among)
-    ax.set(xlabel=STEPS, ylabel=f"cumulative {regret_label(column)}")
-    if bound and column == REGRET and LOWER_BOUND in frame and frame[LOWER_BOUND].nunique() == 1:
+    if over not in frame:
+        raise unknown_name("column", over, [str(name) for name in frame.columns])
+    table = draw_over_time(ax, frame, column, spread=spread, start=start, log=log, among=among, x=over)
+    ax.set(xlabel=label, ylabel=f"cumulative {regret_label(column)}")
+    if bound and over == T and column == REGRET and LOWER_BOUND in frame and frame[LOWER_BOUND].nunique() == 1:
         _draw_bound(ax, float(frame[LOWER_BOUND].max()), float(frame[T].max()), in_view=legend)
+    several = legend and bool((table["runs"] > 1).any())
+    words = describe_means(table["runs"], visible_spread(table, spread)) if several else ""
+    write_remarks(ax, [*words.split(", "), remark(frame)])
     if legend:
-        if (table["runs"] > 1).any():
-            words = describe_means(table["runs"], visible_spread(table, spread)).replace(", ", "\n")
-            ax.annotate(words, (0.01, 0.98), xycoords="axes fraction", va="top", fontsize=8, color="#555555")
         _name_the_lines(ax, own)
     return ax
 
@@ -166,7 +193,8 @@ def plot_against_arms(
         ax.xaxis.set_minor_locator(NullLocator())
     ax.set(xlabel=xlabel, ylabel=f"cumulative {regret_label(column)} at the horizon")
     if legend:
-        ax.set_xlabel(f"{xlabel} ({describe_means(table['runs'], spread)})")
+        words = [describe_means(table["runs"], spread), remark(results)]
+        ax.set_xlabel(f"{xlabel} ({'; '.join(filter(None, words))})")
         legend_beside(ax)
     return ax
 

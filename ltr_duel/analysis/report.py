@@ -18,7 +18,7 @@ from ltr_duel.analysis.style import png_bytes, save_figure
 from ltr_duel.analysis.tables import policies_table
 from ltr_duel.core import replacing_files, require_type
 from ltr_duel.preferences import lower_bound, save_preferences
-from ltr_duel.simulation import Results
+from ltr_duel.simulation import INDEPENDENT_COINS, Results
 
 _TEMPLATE = Path(__file__).parent / "templates" / "study.html"
 
@@ -64,6 +64,7 @@ def render_report(
         "repetitions": len({one.key.repetition for one in results.runs}),
         "simulation seed": run.seed,
         "answers come from": run.oracle.get("oracle"),
+        **({"sets are compared by": INDEPENDENT_COINS.replace("_", " ")} if results.notes else {}),
     }
     return render_page(
         _TEMPLATE,
@@ -74,7 +75,7 @@ def render_report(
         policies=policies_table(results),
         pictures=[(caption, png_bytes(figure)) for caption, figure in figures],
         rankers=rankers_table(matrix),
-        notes=notes,
+        notes=[*results.notes, *notes],
         settings={key: _in_words(value) for key, value in settings.items()},
     )
 
@@ -92,7 +93,7 @@ def study_answer(results: Results) -> list[str]:
             )
         else:
             lines.append(f"{row.policy}: Copeland regret {row.regret_copeland:,.1f} after {runs.horizon:,} steps.")
-    return lines
+    return [*lines, *results.notes]
 
 
 def save_study(results: Results, folder: str | Path, *, title: str, notes: Sequence[str] = ()) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
@@ -71,7 +71,7 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     --------
     >>> from ltr_duel import simulate
     >>> from ltr_duel.preferences import arxiv
-    >>> results = simulate(arxiv(), ["rucb", "mdb"], horizon=100, repetitions=3)
+    >>> results = simulate(arxiv(), ["rucb", "rmed1"], horizon=100, repetitions=3)
     >>> summary_table(results.summary()).columns.to_list()
     ['policy', 'mean ± sd', 'median', 'p', 'effect']
     """
@@ -106,7 +106,7 @@ def few_runs_sentence(runs: int) -> str:
     )
 
 
-def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "") -> str:
+def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "", notes: Sequence[str] = ()) -> str:
     r"""Write a table as LaTeX (package booktabs): text columns to the left, others to the right.
 
     Parameters
@@ -114,6 +114,8 @@ def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "") -> s
     frame : DataFrame
     caption, label : str
         If one is given the table floats.
+    notes : sequence of str
+        Sentences below the table, in small print.
 
     Returns
     -------
@@ -137,6 +139,7 @@ def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "") -> s
     lines += [_row(map(str, frame.columns)), "\\midrule"]
     lines += [_row(_cell(one) for one in row) for row in frame.itertuples(index=False)]
     lines += ["\\bottomrule", "\\end{tabular}"]
+    lines += [f"\\par{{\\footnotesize {_escaped(note)}\\par}}" for note in notes]
     if caption or label:
         head = ["\\begin{table}", "\\centering"]
         tail = [f"\\caption{{{_escaped(caption)}}}"] if caption else []

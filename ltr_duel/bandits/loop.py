@@ -37,7 +37,7 @@ def run_pairs(
 ) -> int:
     """Let a policy compare pairs in the steps start..stop; return in how many of them it was asked."""
     path, due, place = recorder.path, recorder.due, recorder.place
-    pulls, best = recorder.pulls_now, recorder.best_now
+    pulls, best, outcomes = recorder.pulls_now, recorder.best_now, recorder.outcomes_now
     decisions, t = 0, start
     while t <= stop:
         decisions += 1
@@ -45,6 +45,7 @@ def run_pairs(
         last, outcome = t, 0
         if first != second:
             outcome = duel(oracle, first, second, streams)
+            outcomes[0] += 1
         elif jump:
             last = min(idle_until(state, params, t), stop)
         update(state, params, t, first, second, outcome, streams.policy)

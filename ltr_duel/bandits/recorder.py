@@ -29,9 +29,11 @@ class Recorder(NamedTuple):
     recommended: IntVector  # (C,) the policy's answer at the checkpoint
     best: IntMatrix  # (C, K) steps in which the arm was the best of its slate, in the order of ``place``
     worst: IntMatrix  # (C, K) steps in which it was the worst; an arm alone is both
+    outcomes: IntVector  # (C,) outcomes received: pairs of different arms that were compared
     pulls_now: IntVector  # (K,) the same until now
     best_now: IntVector  # (K,)
     worst_now: IntVector  # (K,) of slates only, for of a pair one arm is best and the other worst
+    outcomes_now: IntVector  # (1,)
     alone: IntVector  # (K,) steps an arm had to itself; of slates only
     shared: FloatVector  # (K,) exposure from slates of several arms
     row: IntVector  # (1,) checkpoints passed
@@ -65,9 +67,11 @@ def new_recorder(
         recommended=np.zeros(len(at), np.int64),
         best=best,
         worst=worst,
+        outcomes=np.zeros(len(at), np.int64),
         pulls_now=pulls_now,
         best_now=best_now,
         worst_now=worst_now,
+        outcomes_now=np.zeros(1, np.int64),
         alone=alone,
         shared=np.zeros(n_arms),
         row=np.zeros(1, np.int64),
@@ -114,9 +118,13 @@ def add_slate(recorder: Recorder, slate: IntVector, size: int, steps: int) -> No
         recorder.pulls_now[slate[0]] += steps
         recorder.alone[slate[0]] += steps
         return
+    outcomes = 0
     for a in range(size):
         recorder.pulls_now[slate[a]] += steps
         recorder.shared[slate[a]] += 1.0 / size
+        for b in range(a):
+            outcomes += 1 if slate[a] != slate[b] else 0
+    recorder.outcomes_now[0] += outcomes
 
 
 @kernel
@@ -124,6 +132,7 @@ def pass_checkpoint(recorder: Recorder, recommended: int, pairs: bool) -> None:
     """Fill the row of the checkpoint that is due, and go on to the next; after the last there is none."""
     row, times, pulls, best = recorder.row[0], recorder.times, recorder.pulls_now, recorder.best_now
     recorder.recommended[row] = recommended
+    recorder.outcomes[row] = recorder.outcomes_now[0]
     for k in range(pulls.shape[0]):
         recorder.pulls[row, k] = pulls[k]
         recorder.exposure[row, k] = pulls[k] / 2.0 if pairs else recorder.alone[k] + recorder.shared[k]
@@ -140,6 +149,7 @@ def count_met(recorder: Recorder, row: int, met: IntMatrix, recommended: int) ->
     for first in range(met.shape[0]):
         for second in range(met.shape[0]):
             count = met[first, second]
+            recorder.outcomes[row] += count if first != second else 0
             add_pair(recorder.pulls[row], recorder.best[row], recorder.place, first, second, count)
     for k in range(met.shape[0]):
         recorder.exposure[row, k] = recorder.pulls[row, k] / 2.0

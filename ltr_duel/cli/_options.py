@@ -55,6 +55,15 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new v
         return number
 
 
+abscissa_option = click.option(
+    "--x",
+    type=click.Choice(("steps", "outcomes")),
+    default="steps",
+    show_default=True,
+    help="What regret is drawn against: impressions, or outcomes of pairs of rankers.",
+)
+
+
 class Jobs(Count):
     """A number of threads."""
 

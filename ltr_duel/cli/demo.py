@@ -72,8 +72,9 @@ def command(
     """Find the best ranker under simulated clicks, and the regret of each policy until it is found.
 
     Reads a corpus (without --data it makes one of MSLR's shape, writes it as text, and reads that back), builds the
-    rankers, one for each feature if none are named, estimates all pairwise preferences, runs the policies on them, and
-    writes report.html, regret.png, preferences.png, preferences.parquet and results.parquet.
+    rankers, one for each feature if none are named, estimates all pairwise preferences, runs the policies with
+    simulated users who click, each step a list that is shown, and writes report.html, regret.png, preferences.png,
+    preferences.parquet and results.parquet. Regret is measured by the estimated preferences.
     """
     from ltr_duel.analysis import save_study
     from ltr_duel.bandits import POLICIES
@@ -81,7 +82,7 @@ def command(
     from ltr_duel.core import InputError, checked_jobs, require_whole
     from ltr_duel.preferences import estimate_preferences
     from ltr_duel.rankers import constant_features
-    from ltr_duel.simulation import checkpoints, simulate
+    from ltr_duel.simulation import Live, checkpoints, simulate
 
     if path is None and reading.is_given:
         raise InputError("options of how feature files are read go with --data")
@@ -110,8 +111,11 @@ def command(
     rankings = rankings_of(dataset, words, seed=seed, drop_constant=True, jobs=jobs)
     click.echo(f"{len(rankings)} rankers; {comparisons:,} comparisons for each pair, {clicks} clicks ...")
     matrix = estimate_preferences(rankings, clicks=clicks, comparisons=comparisons, seed=seed, jobs=jobs)
-    click.echo(f"{', '.join(policies)}: {repetitions} runs of {horizon:,} steps each ...")
-    results = simulate(matrix, policies, horizon=horizon, repetitions=repetitions, seed=seed, jobs=jobs)
+    click.echo(f"{', '.join(policies)}: {repetitions} runs of {horizon:,} steps each, every step a simulated user ...")
+    users = Live(rankings, clicks)
+    results = simulate(
+        users, policies, preferences=matrix, horizon=horizon, repetitions=repetitions, seed=seed, jobs=jobs
+    )
     title = f"{dataset.name}, {clicks} clicks: {len(rankings)} {'' if words else 'feature '}rankers"
     answer = save_study(results, out, title=title, notes=notes)
     click.echo()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import OUT_FILE, print_table
+from ltr_duel.cli._options import OUT_FILE, abscissa_option, print_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,9 +29,17 @@ _BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
 @click.option("--latex", type=OUT_FILE, help="Write the summary as a LaTeX table here.")
 @click.option("--plots", type=click.Path(path_type=Path), help="Write the figures into this folder.")
 @click.option("--format", "suffix", type=_FORMAT, default="png", show_default=True, help="Of the figures.")
+@abscissa_option
 @click.option("--band", type=_BAND, default="quantiles", show_default=True, help="Around the lines.")
 def command(
-    folder: Path, regret: str | None, csv: Path | None, latex: Path | None, plots: Path | None, suffix: str, band: str
+    folder: Path,
+    regret: str | None,
+    csv: Path | None,
+    latex: Path | None,
+    plots: Path | None,
+    suffix: str,
+    x: str,
+    band: str,
 ) -> None:
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
     from ltr_duel.analysis import ENOUGH_RUNS, few_runs_sentence, latex_table, summary_table, winner_sentence
@@ -53,6 +61,8 @@ def command(
         matrix = results.matrix(problem)
         if matrix.standard_error.any() or matrix.condorcet_winner is None:
             click.echo(f"{problem}: {winner_sentence(matrix)}", err=True)
+    for note in results.notes:
+        click.echo(note)
     fewest = int(summary["runs"].min())
     if len(summary) > 1 and 0 < fewest < ENOUGH_RUNS:
         click.echo(few_runs_sentence(fewest), err=True)
@@ -60,9 +70,9 @@ def command(
         results.to_csv(csv)
     if latex is not None:
         with replacing(latex) as temporary:
-            temporary.write_text(latex_table(table), encoding="utf-8")
+            temporary.write_text(latex_table(table, notes=results.notes), encoding="utf-8")
     if plots is not None:
-        for path in _draw(results, plots, f".{suffix}", regret, band):
+        for path in _draw(results, plots, f".{suffix}", regret, band, x):
             click.echo(path)
 
 
@@ -83,7 +93,7 @@ def _defined(results: StudyResults, summary: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([named[0][~undecided], named[1][undecided]]).sort_index()
 
 
-def _draw(results: StudyResults, folder: Path, suffix: str, regret: str | None, band: str) -> list[Path]:
+def _draw(results: StudyResults, folder: Path, suffix: str, regret: str | None, band: str, x: str) -> list[Path]:
     """Draw all figures of all problems, and return where they are."""
     import re
 
@@ -107,7 +117,7 @@ def _draw(results: StudyResults, folder: Path, suffix: str, regret: str | None, 
         bound = lower_bound(matrix)
         runs = here(frame).assign(**{LOWER_BOUND: float("nan") if bound is None else bound})
         drawn = column if runs[column].notna().any() else copeland
-        figures = {"regret": plot_regret(runs, title=title, spread=band, column=drawn)}
+        figures = {"regret": plot_regret(runs, x=x, title=title, spread=band, column=drawn)}
         if matrix.condorcet_winner:
             figures["accuracy"] = plot_accuracy(here(frame), title=title)
             figures["identification"] = plot_identification(here(final), title=title)

@@ -11,6 +11,7 @@ from ltr_duel.cli._options import (
     OUT_FILE,
     OUT_FOLDER,
     ROWS,
+    abscissa_option,
     checked_plugin_option,
     corpus_at,
     jobs_option,
@@ -50,12 +51,17 @@ from ltr_duel.cli._words import click_model_names, method_names, policy_names
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown to them.")
 @click.option("--comparisons", type=COUNT, help="Of each pair, if FILE is not given.  [default: as of prefs estimate]")
 @click.option(
+    "--sets",
+    type=click.Choice(("independent-coins",)),
+    help="On a matrix: accept that each pair of a set is an independent coin; without it policies of sets are refused.",
+)
+@click.option(
     "--policy",
     "policies",
     multiple=True,
     shell_complete=policy_names,
     required=True,
-    help="A policy, with parameters if wanted (rucb:alpha=0.51); may be given several times. 'all' for all.",
+    help="A policy, with parameters if wanted (rucb:alpha=0.51); may be given several times. 'all' for all that fit.",
 )
 @checked_plugin_option
 @click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
@@ -70,6 +76,7 @@ from ltr_duel.cli._words import click_model_names, method_names, policy_names
     show_default=True,
     help="The folder to write to.",
 )
+@abscissa_option
 @click.option("--log", type=OUT_FILE, help="With --live: the click log of the first run.")
 @click.option("--users", type=ROWS, default=0, help="With --log: so many users return, each with queries of his own.")
 def command(
@@ -82,6 +89,7 @@ def command(
     slates: str,
     top: int,
     comparisons: int | None,
+    sets: str | None,
     policies: tuple[str, ...],
     horizon: int,
     repetitions: int,
@@ -89,6 +97,7 @@ def command(
     jobs: int,
     most_rankers: int,
     out: Path,
+    x: str,
     log: Path | None,
     users: int,
 ) -> None:
@@ -97,7 +106,9 @@ def command(
     With --log the impressions of the first repetition (of the only policy) become a click log, for 'ltr-duel logs'.
 
     With --live CORPUS each comparison is a query, a list that is shown, and a simulated user who clicks. Regret is
-    measured by the matrix in FILE; without it, by one that is estimated first from the same users.
+    measured by the matrix in FILE; without it, by one that is estimated first from the same users. Policies that
+    compare sets of rankers belong there: a matrix gives each pair of a set an independent coin, unlike any list of
+    documents, so on a matrix they need --sets independent-coins.
 
     Writes results.parquet (policy, repetition, t, regret_average, ...), pulls.parquet, runs.json and regret.png.
     """
@@ -105,7 +116,7 @@ def command(
     from ltr_duel.bandits import POLICIES
     from ltr_duel.core import InputError, replacing_files
     from ltr_duel.preferences import load_preferences
-    from ltr_duel.simulation import Live, OracleSource, simulate
+    from ltr_duel.simulation import FromMatrix, Live, OracleSource, simulate
 
     if file is None and live is None:
         raise InputError("give the FILE of a preference matrix, or --live with a corpus")
@@ -117,9 +128,12 @@ def command(
         raise InputError("--users goes with --log")
     if reading.is_given and live is None:
         raise InputError("options of how feature files are read go with --live; there are none in a matrix")
+    if sets and live is not None:
+        raise InputError("--sets goes with the FILE of a matrix; simulated users compare sets by --slates")
     only_writer(out)
     if "all" in policies:
-        policies = (*POLICIES.names(), *(text for text in policies if ":" in text))
+        able = [one.name for one in POLICIES if one.feedback == "duel" or sets or live is not None]
+        policies = (*able, *(text for text in policies if ":" in text))
     source: OracleSource | None = None
     if live is not None:
         rankings = rankings_of(corpus_at(live, words, reading), words, seed=seed, drop_constant=True, jobs=jobs)
@@ -133,9 +147,9 @@ def command(
     if file is not None:
         matrix = load_preferences(file, most_rankers=most_rankers)
     results = simulate(
-        source or matrix,
+        source or FromMatrix(matrix, sets=(sets or "").replace("-", "_")),
         policies,
-        preferences=matrix,
+        preferences=matrix if live is not None else None,
         horizon=horizon,
         repetitions=repetitions,
         seed=seed,
@@ -143,7 +157,7 @@ def command(
     )
     with replacing_files(out) as temporary:
         results.save(temporary)
-        save_figure(plot_regret(results), temporary / "regret.png")
+        save_figure(plot_regret(results, x=x), temporary / "regret.png")
     if log is not None:
         from ltr_duel.logs import simulate_log
 
@@ -154,4 +168,6 @@ def command(
         click.echo(f"{log}: {written:,} impressions")
     click.echo(winner_sentence(matrix))
     print_table(policies_table(results))
+    for note in results.notes:
+        click.echo(note)
     click.echo(f"{out / 'results.parquet'}, {out / 'pulls.parquet'}, {out / 'regret.png'}")

@@ -60,6 +60,7 @@ from .columns import METHOD as METHOD
 from .columns import MODEL as MODEL
 from .columns import NOTE as NOTE
 from .columns import OUTCOME as OUTCOME
+from .columns import OUTCOMES as OUTCOMES
 from .columns import POLICY as POLICY
 from .columns import PROBLEM as PROBLEM
 from .columns import RANKERS as RANKERS

@@ -29,6 +29,9 @@ POLICY: Final = _column("policy", "str", "label of the policy, with the paramete
 REPETITION: Final = _column("repetition", "int64", "number of the run, from 0; equal numbers share random streams")
 T: Final = _column("t", "int64", "steps (impressions) so far")
 RECOMMENDED: Final = _column("recommended", "str", "the ranker that the policy would choose at t")
+OUTCOMES: Final = _column(
+    "outcomes", "float64", "outcomes received so far: pairs of different rankers that were compared; NaN: not counted"
+)
 
 # Of tables that join several problems or horizons.
 STUDY: Final = _column("study", "int64", "number of the study within a figure, from 1")

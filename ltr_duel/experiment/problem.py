@@ -19,10 +19,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.core import FloatVector, InputError, IntVector, cache_home, digest_of, replacing_folder
+from ltr_duel.experiment.problem_specs import OF_A_MATRIX
 from ltr_duel.experiment.record import read_record
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import Rankings, ndcg
-from ltr_duel.simulation import FromMatrix, FromUtilities, Live, NormalScores, OracleSource, places
+from ltr_duel.simulation import (
+    INDEPENDENT_COINS,
+    FromMatrix,
+    FromUtilities,
+    Live,
+    NormalScores,
+    OracleSource,
+    places,
+)
 
 _ABOUT = {"names": list, "answers": dict, "provenance": dict, "rankings": dict}
 _MOST_OPEN = 4  # problems that one process keeps open; runs come sorted by problem
@@ -40,8 +49,9 @@ class Problem:
         What the tidy table says of it: corpus, clicks, method, rankers and so on.
     matrix : PreferenceMatrix
     answers : dict
-        How an oracle is made: ``{"kind": "matrix"}``, ``{"kind": "sweeps"}`` (the same coins, whole sweeps at once),
-        ``{"kind": "live", ...}`` or ``{"kind": "utilities", ...}``.
+        How an oracle is made: ``{"kind": "matrix"}``, ``{"kind": "independent_coins"}`` (for policies of sets too),
+        ``{"kind": "sweeps"}`` (the same coins, whole sweeps at once), ``{"kind": "live", ...}`` or
+        ``{"kind": "utilities", ...}``.
     rankings : Rankings, optional
         For live answers.
     """
@@ -60,7 +70,7 @@ class Problem:
     @property
     def measured_by(self) -> str:
         """The digest of the matrix, where the answers do not come from it."""
-        return "" if self.answers["kind"] in ("matrix", "sweeps") else self.matrix.digest
+        return "" if self.answers["kind"] in OF_A_MATRIX else self.matrix.digest
 
     @functools.cached_property
     def digest(self) -> str:
@@ -170,7 +180,8 @@ def _oracle(answers: dict[str, Any], matrix: PreferenceMatrix, rankings: Ranking
         return live_oracle(answers, rankings)
     if answers["kind"] == "utilities":
         return utility_oracle(answers["model"], answers["means"], matrix.names)
-    return FromMatrix(matrix, in_sweeps=answers["kind"] == "sweeps")
+    sets = INDEPENDENT_COINS if answers["kind"] == INDEPENDENT_COINS else ""
+    return FromMatrix(matrix, in_sweeps=answers["kind"] == "sweeps", sets=sets)
 
 
 def live_oracle(answers: dict[str, Any], rankings: Rankings) -> Live:

@@ -11,8 +11,10 @@ from ltr_duel.data import ReadOptions
 from ltr_duel.experiment.schema import axis, flag, listing, number, one_of, square, table, text, text_or, value, whole
 from ltr_duel.preferences import FAMILIES, REDUCTIONS, UTILITY_FAMILIES, UTILITY_SETS
 from ltr_duel.rankers import TIE_RULES
+from ltr_duel.simulation import INDEPENDENT_COINS
 
 NO_LIMIT = 10**15
+OF_A_MATRIX = ("matrix", INDEPENDENT_COINS, "sweeps")  # the second is the first for sets too
 _MOST_ARMS = 10_000  # of a matrix that is made: 800 MB
 _LARGEST = 3.4028234e38  # in a float32
 
@@ -107,7 +109,7 @@ class CorpusSpec(ReadingSpec):
     variance_reduction: tuple[str, ...] = listing(
         one_of("variance reduction", ("auto", "none", *REDUCTIONS)), default=("auto",)
     )
-    answers: tuple[str, ...] = axis(one_of("answers", ("matrix", "sweeps", "live")), default=("matrix",))
+    answers: tuple[str, ...] = axis(one_of("answers", (*OF_A_MATRIX, "live")), default=("matrix",))
     slates: str = value(text, default="sosm")
     seed: int = value(whole(-NO_LIMIT), default=0)
 
@@ -131,7 +133,7 @@ class MatrixSpec(ProblemSpec):
     gap: tuple[float, ...] = axis(number(0, 0.5), default=())
     draws: int = value(whole(1, 100_000), default=1)  # of a family that is random
     subsets: Subsets | None = table(Subsets, default=None)
-    answers: tuple[str, ...] = axis(one_of("answers", ("matrix", "sweeps")), default=("matrix",))
+    answers: tuple[str, ...] = axis(one_of("answers", OF_A_MATRIX), default=("matrix",))
     clicks: str = value(one_of("click model", CLICK_MODELS.names), default="")  # that it was estimated with
 
     def __post_init__(self) -> None:

@@ -11,13 +11,23 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.analysis import plot_regret
-from ltr_duel.core import HORIZON, PROBLEM, REGRET, FloatVector, InputError, regret_name, replacing, unknown_name
+from ltr_duel.core import (
+    ANSWERS,
+    HORIZON,
+    PROBLEM,
+    REGRET,
+    FloatVector,
+    InputError,
+    regret_name,
+    replacing,
+    unknown_name,
+)
 from ltr_duel.experiment.plan_file import read_plans
 from ltr_duel.experiment.store import Store
 from ltr_duel.experiment.stored_run import Reader, Stored
 from ltr_duel.experiment.study_table import StudyTable
 from ltr_duel.preferences import PreferenceMatrix, load_preferences
-from ltr_duel.simulation import Results, identified, summarise, with_correct
+from ltr_duel.simulation import COINS_NOTE, INDEPENDENT_COINS, Results, identified, summarise, with_correct
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -134,6 +144,11 @@ class StudyResults:
     def regrets(self) -> list[str]:
         """The regrets that the experiments asked for."""
         return list(dict.fromkeys(name for plan in self._plans for name in plan.about["regrets"]))
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of any table or figure of these runs must know, in sentences; mostly none."""
+        return [COINS_NOTE] if any(one.facts.get(ANSWERS) == INDEPENDENT_COINS for one in self.studies) else []
 
     def to_frame(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
         """Return the tidy table: one row for each run and checkpoint.

@@ -9,7 +9,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ltr_duel.core import POLICY, RECOMMENDED, REPETITION, FloatVector, InputError, T, regret_column, require_one_of
+from ltr_duel.core import (
+    OUTCOMES,
+    POLICY,
+    RECOMMENDED,
+    REPETITION,
+    FloatVector,
+    InputError,
+    T,
+    regret_column,
+    require_one_of,
+)
 from ltr_duel.experiment.run_record import Runs, shape_of
 from ltr_duel.experiment.stored_run import Stored
 from ltr_duel.preferences import PreferenceMatrix
@@ -51,7 +61,7 @@ class StudyTable:
         for name in regrets:
             require_one_of("regret", name, REGRETS)
             self._losses[name] = loss_per_arm(matrix, REGRETS[name].loss, values.get(name))
-        self._waiting: dict[tuple[int, int, int, bool], list[tuple[int, Stored]]] = {}  # by shape
+        self._waiting: dict[tuple[int, int, int, int], list[tuple[int, Stored]]] = {}  # by shape
         self._parts: list[dict[str, NDArray[Any]]] = []
 
     def add(self, place: int, run: Stored) -> None:
@@ -92,7 +102,9 @@ class StudyTable:
             if which not in counts:
                 counts[which] = runs.counts(which)
             part[regret_column(name)] = cumulative_regret(counts[which], loss).ravel()
-        self._parts.append(part | {RECOMMENDED: runs.recommended.ravel()})
+        outcomes = np.full(runs.checkpoints.shape, np.nan) if runs.outcomes is None else runs.outcomes
+        part |= {RECOMMENDED: runs.recommended.ravel(), OUTCOMES: outcomes.ravel().astype(np.float64)}
+        self._parts.append(part)
 
     def _decoded(self, every: Sequence[Stored]) -> Runs:
         """Decode runs of one shape; if they cannot be, say which of them is not what it should be."""

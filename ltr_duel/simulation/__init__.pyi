@@ -2,6 +2,9 @@ from .best import compare_with_best as compare_with_best
 from .distortion import distortion_table as distortion_table
 from .distortion import measure_distortion as measure_distortion
 from .live import Live as Live
+from .oracle import COINS_LABEL as COINS_LABEL
+from .oracle import COINS_NOTE as COINS_NOTE
+from .oracle import INDEPENDENT_COINS as INDEPENDENT_COINS
 from .oracle import FromMatrix as FromMatrix
 from .oracle import OracleSource as OracleSource
 from .regret import REGRETS as REGRETS

@@ -6,11 +6,19 @@ is not shared between threads.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from ltr_duel.bandits import MatrixOracle
-from ltr_duel.core import InputError, as_writable, shown
+from ltr_duel.core import InputError, as_writable, require_one_of, shown
 from ltr_duel.preferences import PreferenceMatrix
+
+INDEPENDENT_COINS: Final = "independent_coins"  # what a call or a spec must state to compare sets on a matrix
+COINS_NOTE: Final = (
+    "Sets of arms were compared by independent coins: m (m - 1) / 2 of them a step for m arms, more than one list of"
+    " documents can tell. Regret with simulated users may be many times as high."
+)
+COINS_LABEL: Final = "sets: independent coins, m (m - 1) / 2 a step"
+_MATRIX: Final = "matrix"
 
 
 @runtime_checkable
@@ -29,6 +37,8 @@ class OracleSource(Protocol):
         Whether a pair of a slate may be left tied, 0, instead of a coin's +1 or -1. False by default.
     compiled : bool
         Whether kernels can use what ``open`` returns; if not, runs are plain Python. True by default.
+    refuses_sets : bool
+        Whether policies of sets are refused, because no law of a set's outcomes was named. False by default.
 
     Examples
     --------
@@ -43,6 +53,7 @@ class OracleSource(Protocol):
     in_sweeps: bool = False
     leaves_ties: bool = False
     compiled: bool = True
+    refuses_sets: bool = False
 
     def open(self) -> Any:
         """Return a NamedTuple for the kernels, with scratch of its own."""
@@ -57,6 +68,15 @@ class FromMatrix(OracleSource):
     in_sweeps : bool
         Whether policies take whole sweeps at once (`ltr_duel.bandits.policy.Sweeps`), for horizons that single steps
         do not reach. Runs have the same law, but not the same numbers: they are other runs, under other names.
+    sets : {"", "independent_coins"}
+        How sets of arms are compared. A matrix has no law of the outcomes that one shown list gives for all pairs of a
+        set, so policies of sets are refused unless independent coins are accepted by name: m (m - 1) / 2 of them a step
+        for m arms. Pairs are the same either way, and so are the names of their runs.
+
+    Raises
+    ------
+    InputError
+        For anything but a matrix, or an unknown way to compare sets.
 
     Examples
     --------
@@ -66,14 +86,22 @@ class FromMatrix(OracleSource):
     (('0', '1'), 'matrix in sweeps')
     """
 
-    def __init__(self, matrix: PreferenceMatrix, *, in_sweeps: bool = False) -> None:
+    def __init__(self, matrix: PreferenceMatrix, *, in_sweeps: bool = False, sets: str = "") -> None:
         if not isinstance(matrix, PreferenceMatrix):
             raise InputError(f"an oracle of coins needs a PreferenceMatrix, not {shown(matrix)}")
-        self._p = as_writable(matrix.p)  # nobody writes to it
+        if sets:
+            require_one_of("way to compare sets on a matrix", sets, (INDEPENDENT_COINS,))
+        self.matrix = matrix
+        self.refuses_sets = not sets
         self.names = matrix.names
         self.in_sweeps = in_sweeps
-        self.provenance = {"oracle": "matrix in sweeps" if in_sweeps else "matrix", "matrix": matrix.digest}
+        self.provenance = {"oracle": "matrix in sweeps" if in_sweeps else _MATRIX, "matrix": matrix.digest}
 
     def open(self) -> MatrixOracle:
         """Share the matrix: nothing is written to it."""
-        return MatrixOracle(self._p)
+        return MatrixOracle(as_writable(self.matrix.p))
+
+
+def tosses_coins(provenance: dict[str, Any]) -> bool:
+    """Whether an oracle of this provenance compares each pair by an independent coin of a matrix."""
+    return bool(provenance.get("oracle") == _MATRIX)

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from ltr_duel.core import (
     CORRECT,
+    OUTCOMES,
     POLICY,
     RECOMMENDED,
     REGRET,
@@ -32,6 +33,7 @@ from ltr_duel.core import (
     shown,
 )
 from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.simulation.oracle import COINS_NOTE
 from ltr_duel.simulation.regret import DEFAULT_REGRETS, MEASURED, REGRETS, cumulative_regret, loss_per_arm
 from ltr_duel.simulation.run_result import RunResult
 from ltr_duel.simulation.statistics import final_rows, identification_time, with_correct
@@ -91,7 +93,7 @@ class Results:
         if not self.runs:
             return notebook_html([self._said()])
         header = ("policy", "average regret", "Copeland regret", "names the winner", "steps to the winner")
-        said = [self._said(), "Means over the runs at the horizon; of the steps to the winner the median."]
+        said = [self._said(), "Means over the runs at the horizon; of the steps to the winner the median.", *self.notes]
         return notebook_html(said, header, self.final().to_numpy().tolist())
 
     def _said(self) -> str:
@@ -121,6 +123,9 @@ class Results:
             Cumulative.
         recommended : str
             The ranker that the policy would choose at t.
+        outcomes : float
+            Outcomes received so far, one for each pair of different rankers that was compared; NaN where they were not
+            counted.
         """
         wanted = tuple(as_names("regrets", regrets)) or (*DEFAULT_REGRETS, *self.values)
         if not self.runs:
@@ -134,7 +139,10 @@ class Results:
         for name in wanted:
             columns[regret_column(name)] = self._regret(name)
         recommended = names[np.concatenate([run.recommended for run in self.runs])]
-        return pd.DataFrame(columns | {RECOMMENDED: recommended})
+        met = [
+            np.full(n, np.nan) if run.outcomes is None else run.outcomes for run, n in zip(self.runs, rows, strict=True)
+        ]
+        return pd.DataFrame(columns | {RECOMMENDED: recommended, OUTCOMES: np.concatenate(met).astype(np.float64)})
 
     def _regret(self, name: str) -> FloatVector:
         """Return `RunResult.regret` of all runs, one after the other; many runs at a time, for speed."""
@@ -174,6 +182,11 @@ class Results:
     def policies(self) -> list[str]:
         """Labels of the policies, in the order given."""
         return list(dict.fromkeys(run.label for run in self.runs))
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of any table or figure of these runs must know, in sentences; mostly none."""
+        return [COINS_NOTE] if any(run.independent_coins for run in self.runs) else []
 
     def final(self) -> pd.DataFrame:
         """Return, for each policy, the mean regret at the horizon and the share of runs that name the winner.

@@ -23,7 +23,7 @@ from ltr_duel.core import (
     stream,
 )
 from ltr_duel.preferences import PreferenceMatrix
-from ltr_duel.simulation.oracle import FromMatrix, OracleSource
+from ltr_duel.simulation.oracle import INDEPENDENT_COINS, FromMatrix, OracleSource
 from ltr_duel.simulation.regret import places
 from ltr_duel.simulation.results import Results
 from ltr_duel.simulation.run_result import AS_GIVEN, RunKey, RunResult, source_of
@@ -52,6 +52,7 @@ def simulate(
     source : PreferenceMatrix or OracleSource
         Who answers: the coins of a matrix, or for example simulated users (`ltr_duel.simulation.live.Live`), or the
         coins of a matrix in whole sweeps, ``FromMatrix(matrix, in_sweeps=True)`` (`ltr_duel.simulation.oracle`).
+        Policies of sets are compared on a matrix only by ``FromMatrix(matrix, sets="independent_coins")``.
     policies : str, Policy, or sequence of them
         Names with parameters, for example ``["rucb", "mdb:alpha=0.5,beta=1.5"]``.
     horizon : int
@@ -63,7 +64,7 @@ def simulate(
     jobs : int
         Threads; -1 for all cores.
     preferences : PreferenceMatrix, optional
-        What regret is measured by; needed where ``source`` is not a matrix.
+        What regret is measured by; needed where ``source`` is not a matrix, nor made of one.
     checkpoints_per_decade : int
         How densely, on a logarithmic scale, pulls are recorded.
     compiled : bool
@@ -94,12 +95,14 @@ def simulate(
             f"a PreferenceMatrix or an oracle answers comparisons, not {shown(source)}; an oracle of yours inherits"
             " from OracleSource"
         )
-    matrix = source if isinstance(source, PreferenceMatrix) else preferences
+    oracle: OracleSource = FromMatrix(source) if isinstance(source, PreferenceMatrix) else source
+    known = isinstance(oracle, FromMatrix) and (preferences is None or isinstance(source, PreferenceMatrix))
+    own = oracle.matrix if isinstance(oracle, FromMatrix) and known else None
+    matrix = preferences if own is None else own
     if matrix is None:
         raise InputError("regret of a live simulation is measured by a preference matrix: give preferences=")
     if not isinstance(matrix, PreferenceMatrix):
         raise InputError(f"regret is measured by a PreferenceMatrix, not by {shown(matrix)}")
-    oracle: OracleSource = FromMatrix(source) if isinstance(source, PreferenceMatrix) else source
     if tuple(oracle.names) != tuple(matrix.names):
         raise InputError("the preference matrix has other rankers, or another order of them, than the oracle")
     given = [policies] if isinstance(policies, str | Policy) else policies
@@ -132,7 +135,7 @@ def simulate(
                 repetition,
                 seed,
                 checkpoints_per_decade,
-                "" if isinstance(source, PreferenceMatrix) else matrix.digest,
+                "" if own is not None else matrix.digest,
                 source_of(one.component),
             ),
         )
@@ -161,6 +164,13 @@ def check_fits(configured: Configured[Policy], oracle: OracleSource) -> None:
     InputError
     """
     policy, label = configured.component, configured.label
+    if oracle.refuses_sets and policy.feedback == "slate":
+        raise InputError(
+            f"policy '{label}' compares sets of arms; on a matrix each pair of a set is an independent coin, more than"
+            ' one list of documents can tell: run it on simulated users (Live; answers = "live"; --live), or accept the'
+            f' coins by name (FromMatrix(matrix, sets="{INDEPENDENT_COINS}"); answers = "{INDEPENDENT_COINS}";'
+            f" --sets {INDEPENDENT_COINS.replace('_', '-')})"
+        )
     if oracle.leaves_ties and policy.feedback == "slate" and not policy.counts_ties:
         raise InputError(f"policy '{label}' cannot count ties as half a win: let the oracle toss coins (ties='coin')")
     if oracle.in_sweeps and policy.sweeps is None:
@@ -246,6 +256,7 @@ def run_once(
         run.decisions,
         handed_over(counts.best.take(back, 1)),
         handed_over(counts.worst.take(back, 1)),
+        counts.outcomes,
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from ltr_duel.bandits import LOOP_NUMBERS, Policy
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, frozen, numbered, require_one_of
 from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.simulation.oracle import tosses_coins
 from ltr_duel.simulation.regret import REGRETS, cumulative_regret, loss_per_arm
 
 AS_GIVEN = "as given"  # labels of runs in which a policy knew the arms by the rows of the matrix
@@ -114,6 +115,8 @@ class RunResult:
         Steps in which the policy was asked; the others were jumped over.
     best, worst : ndarray of int64, shape (C, K), optional
         Steps in which the arm was the best, and the worst, of those compared. Strong and weak regret need them.
+    outcomes : ndarray of int64, shape (C,), optional
+        Outcomes received: pairs of different arms that were compared. None in runs of versions that did not count them.
 
     Examples
     --------
@@ -134,12 +137,18 @@ class RunResult:
     decisions: int
     best: IntMatrix | None = None
     worst: IntMatrix | None = None
+    outcomes: IntVector | None = None
 
     def __post_init__(self) -> None:
-        for name in ("checkpoints", "pulls", "exposure", "recommended", "best", "worst"):
+        for name in ("checkpoints", "pulls", "exposure", "recommended", "best", "worst", "outcomes"):
             given = getattr(self, name)
             if given is not None:
                 object.__setattr__(self, name, frozen(given))
+
+    @property
+    def independent_coins(self) -> bool:
+        """Whether sets of arms were compared, each pair of a set by a coin of the matrix."""
+        return tosses_coins(self.key.oracle) and not np.array_equal(self.exposure * 2, self.pulls)
 
     def regret(self, matrix: PreferenceMatrix, name: str, values: FloatVector | None = None) -> FloatVector:
         """Return the cumulative regret at each checkpoint, shape (C,); NaN where it is not defined.

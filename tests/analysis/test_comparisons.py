@@ -12,7 +12,7 @@ from ltr_duel.analysis.style import look_of, save_figure
 from ltr_duel.core.errors import InputError
 from ltr_duel.preferences.properties.bounds import lower_bound
 from ltr_duel.simulation.run import simulate
-from tests.conftest import bradley_terry
+from tests.conftest import bradley_terry, coins
 
 
 def final(**columns):
@@ -89,7 +89,7 @@ def test_the_band_is_quantiles_or_two_standard_errors():
 
 @pytest.mark.parametrize("suffix", [".png", ".pdf", ".svg"])
 def test_figures_are_written_as_the_same_bytes(tmp_path, suffix):
-    results = simulate(bradley_terry(4), ["rucb", "mdb"], horizon=300, repetitions=2)
+    results = simulate(coins(bradley_terry(4)), ["rucb", "mdb"], horizon=300, repetitions=2)
     one, two = (save_figure(plot_regret(results), tmp_path / f"{name}{suffix}").read_bytes() for name in "ab")
     assert one == two and len(one) > 1000
     with pytest.raises(InputError, match=r"\.png, \.pdf or \.svg"):

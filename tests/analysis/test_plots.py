@@ -10,21 +10,23 @@ from matplotlib.colors import is_color_like
 from matplotlib.figure import Figure
 
 from ltr_duel.analysis import style
+from ltr_duel.analysis.identification import plot_accuracy, plot_identification
 from ltr_duel.analysis.matrix import plot_preferences
 from ltr_duel.analysis.rankers import rankers_table, winner_sentence
-from ltr_duel.analysis.regret import plot_regret
-from ltr_duel.analysis.report import save_study, study_answer
+from ltr_duel.analysis.regret import plot_against_arms, plot_regret
+from ltr_duel.analysis.report import render_report, save_study, study_answer
 from ltr_duel.analysis.style import look_of
-from ltr_duel.analysis.tables import policies_table
+from ltr_duel.analysis.tables import latex_table, policies_table
+from ltr_duel.core.errors import InputError
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.bounds import lower_bound
 from ltr_duel.simulation.run import simulate
-from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
+from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry, coins
 
 
 @pytest.fixture(scope="module")
 def results():
-    return simulate(bradley_terry(5), ["rucb", "mdb"], horizon=2000, repetitions=3)
+    return simulate(coins(bradley_terry(5)), ["rucb", "mdb"], horizon=2000, repetitions=3)
 
 
 def test_the_line_is_the_mean_and_the_bound_is_c_ln_t(results):
@@ -36,6 +38,30 @@ def test_the_line_is_the_mean_and_the_bound_is_c_ln_t(results):
     steps = np.asarray(bound.get_xdata())
     assert bound.get_ydata() == pytest.approx(lower_bound(results.matrix) * np.log(steps))
     assert axes.get_xscale() == axes.get_yscale() == "log" and mdb.get_label() == "mdb"
+
+
+def test_regret_can_be_drawn_against_the_outcomes_that_were_received(results):
+    frame, axes = results.to_frame(), plot_regret(results, x="outcomes")
+    rucb, mdb = axes.get_lines()  # and no bound, which holds for steps
+    last = frame[frame["t"] == 2000].groupby("policy")["outcomes"].mean()
+    assert rucb.get_xdata()[-1] == last["rucb"] <= 2000 and mdb.get_xdata()[-1] == last["mdb"]
+    assert "outcomes" in axes.get_xlabel()
+    with pytest.raises(InputError, match="no abscissa 'outcome'; did you mean 'outcomes'"):
+        plot_regret(results, x="outcome")
+    with pytest.raises(InputError, match="before it was recorded"):
+        plot_regret(frame.assign(outcomes=np.nan), x="outcomes")
+
+
+def test_figures_tables_and_pages_of_sets_on_a_matrix_name_the_independent_coins(results):
+    pairs = simulate(bradley_terry(5), "rucb", horizon=200, repetitions=2)
+    for one, named in ((results, True), (pairs, False)):
+        frame = one.to_frame().assign(answers="independent_coins" if named else "matrix", rankers=5)
+        drawn = [plot_regret(one), plot_regret(frame, legend=False), plot_accuracy(one)]
+        texts = [" ".join(text.get_text() for text in axes.texts) for axes in drawn]
+        texts += [axes.get_xlabel() for axes in (plot_identification(one), plot_against_arms(frame))]
+        texts += [" ".join(study_answer(one)), one._repr_html_(), render_report(one, title="a study")]
+        texts += [latex_table(policies_table(one), notes=one.notes)]
+        assert ["independent coins" in text for text in texts] == [named] * len(texts)
 
 
 def test_without_a_winner_copeland_regret_is_drawn_and_no_bound():

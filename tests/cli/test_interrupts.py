@@ -26,7 +26,7 @@ SPEC = matrix_spec(["mdb"], repetitions=40, horizon=50)
 # Each is interrupted after the first of several tasks.
 LONG = {
     "demo": "demo --data corpus.txt --comparisons 100 --horizon 100 --out out",
-    "simulate": "simulate matrix.parquet --policy mdb --repetitions 40 --horizon 50 --out out",
+    "simulate": "simulate matrix.parquet --policy mdb --sets independent-coins --repetitions 40 --horizon 50 --out out",
     "estimate": "prefs estimate corpus.txt --comparisons 100 --out out/matrix.parquet --store parts",
     "sensitivity": "sensitivity corpus.txt --pairs 3 --impressions 20 --repetitions 4 --out out",
     "distortion": "distortion corpus.txt --sizes 2,3 --multileavings 20 --repetitions 2 --comparisons 100 --out out",

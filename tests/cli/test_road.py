@@ -13,6 +13,7 @@ from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
 FILES = ("report.html", "regret.png", "preferences.png", "preferences.parquet", "results.parquet")
 QUICK = ("--comparisons", "300", "--horizon", "3000", "--repetitions", "2")
+COINS = ("--sets", "independent-coins")  # MDB compares sets
 
 
 def test_the_demo_leaves_its_five_files_and_says_who_won(ltr_duel, corpus, tmp_path):
@@ -66,13 +67,26 @@ def test_estimate_show_and_simulate(ltr_duel, corpus, tmp_path):
     assert len(content["provenance"]["corpus_sha256"]) == 64
     assert "Condorcet winner: 1" in ltr_duel("prefs", "show", matrix).out
 
-    answer = ltr_duel("simulate", matrix, "--policy", "rucb", "--policy", "mdb", "--horizon", "1e3", "--out", out)
+    answer = ltr_duel(
+        "simulate", matrix, "--policy", "rucb", "--policy", "mdb", *COINS, "--horizon", "1e3", "--out", out
+    )
     assert answer.code == 0, answer.err
+    assert "independent coins" in answer.out
     frame = pd.read_parquet(out / "results.parquet")
     assert {"policy", "repetition", "t", "regret_average"} <= set(frame)
     assert set(frame["policy"]) == {"rucb", "mdb"} and frame["t"].max() == 1000 and frame["repetition"].nunique() == 10
     assert {"pulls", "arm"} <= set(pd.read_parquet(out / "pulls.parquet"))
     assert (out / "regret.png").exists()
+
+
+def test_sets_run_on_a_matrix_if_independent_coins_are_accepted(ltr_duel, tmp_path):
+    path, more = save_preferences(bradley_terry(3), tmp_path / "m.parquet"), ("--horizon", "50", "--repetitions", "1")
+    refused(ltr_duel("simulate", path, "--policy", "mdb", *more), "--sets independent-coins", "--live")
+    refused(ltr_duel("simulate", "--live", "x.txt", "--policy", "mdb", *COINS), "--sets goes with the FILE of a matrix")
+    pairs = ltr_duel("simulate", path, "--policy", "rucb", *more, "--out", tmp_path / "pairs")
+    assert pairs.code == 0 and "coins" not in pairs.out
+    sets = ltr_duel("simulate", path, "--policy", "mdb", *COINS, *more, "--out", tmp_path / "sets")
+    assert sets.code == 0 and "independent coins" in sets.out
 
 
 def test_the_same_seed_gives_the_same_files(ltr_duel, corpus, tmp_path):

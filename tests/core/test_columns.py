@@ -8,11 +8,11 @@ import pytest
 from ltr_duel.core.columns import COLUMNS, CORRECT, IDENTIFIED_AT, regret_column, regret_label, regret_name
 from ltr_duel.simulation.run import simulate
 from ltr_duel.simulation.statistics import identified, with_correct
-from tests.conftest import bradley_terry
+from tests.conftest import bradley_terry, coins
 
 
 def test_the_columns_of_a_table_of_runs_are_declared_with_their_types():
-    frame = simulate(bradley_terry(4), ["rucb", "mdb"], horizon=100, repetitions=2).to_frame()
+    frame = simulate(coins(bradley_terry(4)), ["rucb", "mdb"], horizon=100, repetitions=2).to_frame()
     final = identified(with_correct(frame, "0"), "0")
     assert {CORRECT, IDENTIFIED_AT} <= set(final.columns)
     for name in final:

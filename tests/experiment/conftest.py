@@ -31,12 +31,13 @@ seed = 7
 [[matrices]]
 name = "three arms"
 p = [[0.5, 0.6, 0.7], [0.4, 0.5, 0.6], [0.3, 0.4, 0.5]]
+answers = "independent_coins"
 
 [[corpora]]
 synthetic = { queries = 6, documents = 8, features = 8, grades = 2 }
 comparisons = 40
 clicks = "perfect"
-answers = ["matrix", "live"]
+answers = ["independent_coins", "live"]
 """
 
 AWKWARD = """
@@ -106,7 +107,8 @@ def matrix_spec(policies, repetitions=4, horizon=5, more=""):
     listed = ", ".join(f'"{one}"' for one in policies)
     return (
         f"policies = [{listed}]\nrepetitions = {repetitions}\nhorizon = {horizon}\n{more}\n"
-        '[[matrices]]\nname = "m"\np = [[0.5, 0.6, 0.7], [0.4, 0.5, 0.6], [0.3, 0.4, 0.5]]\n'
+        '[[matrices]]\nname = "m"\nanswers = "independent_coins"\n'
+        "p = [[0.5, 0.6, 0.7], [0.4, 0.5, 0.6], [0.3, 0.4, 0.5]]\n"
     )
 
 

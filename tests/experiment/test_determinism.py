@@ -76,9 +76,14 @@ def test_a_stored_run_is_the_one_that_simulate_gives(path, serial):
     there = dict(stored_runs(serial))
     for run in list(plan)[::7]:
         problem = plan.problems[run.problem]
-        source = problem.matrix if problem.answers["kind"] == "matrix" else problem.oracle
+        regret_by = problem.matrix if problem.measured_by else None
         direct = simulate(
-            source, run.label, horizon=run.horizon, repetitions=run.repetition + 1, seed=7, preferences=problem.matrix
+            problem.oracle,
+            run.label,
+            horizon=run.horizon,
+            repetitions=run.repetition + 1,
+            seed=7,
+            preferences=regret_by,
         ).runs[-1]
         stored = there[run.digest].result(run.label)
         assert direct.key == stored.key and direct.key.digest == run.digest

@@ -30,7 +30,7 @@ from ltr_duel.experiment.plan_file import read_plan, write_plan
 from ltr_duel.experiment.problem import open_problem
 from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import run_experiment
-from ltr_duel.experiment.run_record import decode_run, encode_run
+from ltr_duel.experiment.run_record import decode_run, encode_run, same_run
 from ltr_duel.experiment.scheduler import Scheduler
 from ltr_duel.experiment.segment import SHARED, encode_record
 from ltr_duel.experiment.status import read_status
@@ -362,8 +362,19 @@ def test_a_run_is_read_as_it_was_written(store, share):
     written = replace(run, **counts, exposure=share * counts["pulls"])
     read = decode_run(encode_run(written), run.key, "rucb")
     assert read.decisions == run.decisions
-    for name in (*counts, "exposure", "checkpoints", "recommended"):
+    for name in (*counts, "exposure", "checkpoints", "recommended", "outcomes"):
         np.testing.assert_array_equal(getattr(read, name), getattr(written, name))
+
+
+def test_a_run_of_a_version_that_did_not_count_outcomes_is_read_and_is_the_same_run(store):
+    run = stored_runs(store.folder)[0][1].result("rucb")
+    assert run.outcomes is not None
+    before, now = encode_run(replace(run, outcomes=None)), encode_run(run)
+    assert decode_run(before, run.key, "rucb").outcomes is None
+    assert before != now and same_run(before, now) and same_run(now, before)
+    other = encode_run(replace(run, outcomes=None, pulls=run.pulls + run.pulls[:, ::-1]))
+    assert not same_run(other, now)
+    assert not same_run(encode_run(replace(run, outcomes=run.outcomes + 1)), now)
 
 
 @pytest.mark.parametrize("change", ["late", "backward", "no arm", "less than an arm", "arms", "too short", "too long"])
@@ -382,7 +393,7 @@ def test_a_run_that_cannot_be_one_of_its_key_is_named_among_others(store, change
     if change == "too short":
         forged = (len(run.checkpoints) + 1).to_bytes(4, "little") + forged[4:]
     if change == "too long":  # the head says that there is no exposure
-        forged = forged[:17] + b"\0" + forged[18:]
+        forged = forged[:17] + b"\2" + forged[18:]
     writer = Writer(partial(store.append, "abc.runs"))
     writer.add(digest, forged, stored.about, (), generation=1)
     writer.flush()

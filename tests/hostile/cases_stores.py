@@ -37,7 +37,7 @@ SPEC = """
 policies = "mdb"
 horizon = 20
 repetitions = 2
-matrices = [{ name = "m", p = [[0.5, 0.6, 0.7], [0.4, 0.5, 0.6], [0.3, 0.4, 0.5]] }]
+matrices = [{ name = "m", answers = "independent_coins", p = [[0.5, 0.6, 0.7], [0.4, 0.5, 0.6], [0.3, 0.4, 0.5]] }]
 """
 DEEP = "[" * 100_000 + "]" * 100_000
 

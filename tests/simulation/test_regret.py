@@ -39,7 +39,7 @@ def test_a_pair_costs_the_mean_of_its_gaps():
 def test_the_tidy_table_has_one_row_a_checkpoint():
     frame = Results([a_run([2, 1, 0], [[0, 0.5, 0.5], [1, 0.5, 0.5], [3, 0.5, 0.5]])], P).to_frame()
     regrets = [f"regret_{name}" for name in ("average", "strong", "weak", "copeland", "borda")]
-    assert list(frame.columns) == ["policy", "repetition", "t", *regrets, "recommended"]
+    assert list(frame.columns) == ["policy", "repetition", "t", *regrets, "recommended", "outcomes"]
     assert frame["t"].tolist() == [1, 2, 4]
     assert frame["regret_average"].tolist() == pytest.approx([0.2, 0.2, 0.2])
     assert frame["recommended"].tolist() == ["c", "b", "a"]

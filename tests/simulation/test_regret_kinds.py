@@ -15,7 +15,7 @@ from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.regret import REGRETS, loss_per_arm, places
 from ltr_duel.simulation.results import Results
 from ltr_duel.simulation.run import run_order, run_streams, simulate
-from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
+from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry, coins
 
 # The best arm stands last, so that an order of the arms by number would be wrong.
 MATRIX = PreferenceMatrix(np.ascontiguousarray(bradley_terry(5).p[::-1, ::-1]))
@@ -45,7 +45,7 @@ def slates_of(run, steps):
 @pytest.mark.parametrize("policy", ["rucb", "mdb"])
 def test_every_kind_is_the_sum_over_steps_of_its_definition(policy):
     steps = 400
-    run = simulate(MATRIX, policy, horizon=steps, repetitions=1, compiled=False).runs[0]
+    run = simulate(coins(MATRIX), policy, horizon=steps, repetitions=1, compiled=False).runs[0]
     gap = MATRIX.p[4] - 0.5
     borda = MATRIX.borda_scores.max() - MATRIX.borda_scores
     utility = np.array([0.1, 0.2, 0.3, 0.4, 0.9])
@@ -65,7 +65,7 @@ def test_every_kind_is_the_sum_over_steps_of_its_definition(policy):
 
 @pytest.mark.parametrize("policy", ["rucb", "mdb"])
 def test_each_step_has_one_best_and_one_worst_arm(policy):
-    run = simulate(MATRIX, policy, horizon=10**6, repetitions=1).runs[0]
+    run = simulate(coins(MATRIX), policy, horizon=10**6, repetitions=1).runs[0]
     assert run.best is not None and run.worst is not None
     assert (run.best.sum(axis=1) == run.checkpoints).all() and (run.worst.sum(axis=1) == run.checkpoints).all()
 

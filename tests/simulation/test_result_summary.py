@@ -11,7 +11,7 @@ from ltr_duel.analysis.tables import latex_table, summary_table
 from ltr_duel.core.errors import InputError
 from ltr_duel.simulation.run import simulate
 from ltr_duel.simulation.summary import bootstrap_interval, holm, paired_tests, student_interval, summarise
-from tests.conftest import bradley_terry
+from tests.conftest import bradley_terry, coins
 
 GOOD = np.array([1.0, 2.0, 3.0, 4.0, 7.0, 5.0])
 POOR = np.array([2.0, 2.5, 2.9, 6.0, 9.5, 8.0])
@@ -74,7 +74,7 @@ def test_equal_policies_do_not_differ_and_one_run_tests_nothing():
 
 
 def test_results_summarise_themselves_and_write_text(tmp_path):
-    results = simulate(bradley_terry(4), ["rucb", "mdb"], horizon=500, repetitions=5)
+    results = simulate(coins(bradley_terry(4)), ["rucb", "mdb"], horizon=500, repetitions=5)
     table = results.summary()
     assert list(table["policy"]) == ["rucb", "mdb"] and table["p_wilcoxon"].notna().sum() == 1
     text = results.to_csv(tmp_path / "r.csv").read_text()

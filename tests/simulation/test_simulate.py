@@ -19,7 +19,7 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.run import checkpoints, run_streams, simulate
 from ltr_duel.simulation.run_result import RunKey
-from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
+from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry, coins
 
 POLICIES = ["rucb", "mdb"]
 
@@ -74,7 +74,7 @@ def test_a_path_holds_the_steps_that_were_jumped_over(policy):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_exposure_adds_up_to_the_step_at_every_checkpoint(policy):
-    results = simulate(bradley_terry(7), policy, horizon=5000, repetitions=2)
+    results = simulate(coins(bradley_terry(7)), policy, horizon=5000, repetitions=2)
     for one in results.runs:
         assert one.exposure.sum(axis=1) == pytest.approx(one.checkpoints, rel=1e-12)
         assert (np.diff(one.pulls, axis=0) >= 0).all()
@@ -84,20 +84,20 @@ def test_exposure_adds_up_to_the_step_at_every_checkpoint(policy):
 
 
 def test_a_horizon_of_ten_billion_steps_is_ordinary():
-    results = simulate(bradley_terry(4, span=4), ["rucb", "mdb"], horizon=10**10, repetitions=1)
+    results = simulate(coins(bradley_terry(4, span=4)), ["rucb", "mdb"], horizon=10**10, repetitions=1)
     for one in results.runs:
         assert one.exposure[-1].sum() == pytest.approx(10**10, rel=1e-12)
         assert one.recommended[-1] == 0 and one.decisions < 10**6
 
 
 def test_the_policies_find_the_winner():
-    final = simulate(bradley_terry(8, span=3), POLICIES, horizon=100_000, repetitions=5).final()
+    final = simulate(coins(bradley_terry(8, span=3)), POLICIES, horizon=100_000, repetitions=5).final()
     assert final["accuracy"].tolist() == [1.0, 1.0]
     assert (final["steps_to_winner"] < 100_000).all()
 
 
 def test_workers_and_company_change_nothing(tmp_path):
-    matrix = bradley_terry(5)
+    matrix = coins(bradley_terry(5))
     one = simulate(matrix, POLICIES, horizon=3000, repetitions=4, jobs=1)
     two = simulate(matrix, POLICIES, horizon=3000, repetitions=4, jobs=2)
     one.save(tmp_path / "one")
@@ -127,7 +127,7 @@ def test_the_same_configuration_written_otherwise_is_the_same_run():
 
 
 def test_compiled_and_interpreted_give_the_same_bytes(tmp_path):
-    matrix = bradley_terry(5)
+    matrix = coins(bradley_terry(5))
     for compiled in (True, False):
         simulate(matrix, POLICIES, horizon=2000, repetitions=2, compiled=compiled).save(tmp_path / str(compiled))
     assert digest(tmp_path / "True") == digest(tmp_path / "False")
@@ -137,14 +137,14 @@ def test_a_process_without_a_compiler_gives_the_same_bytes(tmp_path):
     script = """
 import sys
 sys.path.insert(0, sys.argv[2])
-from tests.conftest import random_rankings
+from tests.conftest import coins, random_rankings
 from ltr_duel.preferences.estimate.api import estimate_preferences
 from ltr_duel.preferences.io import save_preferences
 from ltr_duel.simulation.live import Live
 from ltr_duel.simulation.run import simulate
 rankings = random_rankings(4, 5, 12)
 matrix = estimate_preferences(rankings, comparisons=50)
-simulate(matrix, ["rucb", "mdb"], horizon=300, repetitions=2).save(sys.argv[1])
+simulate(coins(matrix), ["rucb", "mdb"], horizon=300, repetitions=2).save(sys.argv[1])
 simulate(Live(rankings), ["rucb", "mdb"], horizon=300, repetitions=1, preferences=matrix).save(sys.argv[1] + "/live")
 save_preferences(matrix, sys.argv[1] + "/live/preferences.parquet")
 """

@@ -132,6 +132,7 @@ class Kernel(Generic[P, R]):
     """
 
     __qualname__: str  # of the function
+
     def __init__(
         self,
         function: Callable[P, R],

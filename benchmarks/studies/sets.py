@@ -1,0 +1,200 @@
+"""What a step is worth: policies of pairs and of sets on the coins of a matrix, and with simulated users.
+
+    nice -n 15 python -m benchmarks.studies.sets --data DATA study.jsonl   # DATA holds MQ2008, OHSUMED, MSLR_excerpt
+    python -m benchmarks.studies.sets --page study.jsonl                  # writes the tables of the explanation
+
+A matrix gives each pair of a set an independent coin. Users see one list, by `METHODS_FOR_SETS`. A line of the file is
+a policy under one corpus, click model and way to answer; what is in the file is not done again. Regret is average
+regret by a matrix that is estimated with less variance, or Copeland regret where it has no Condorcet winner.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ltr_duel import Live, PreferenceMatrix, estimate_preferences, feature_rankers, load_dataset, simulate
+from ltr_duel.analysis import markdown_table
+from ltr_duel.preferences import condorcet_confidence
+from ltr_duel.simulation import FromMatrix
+
+CORPORA = {"MQ2008": 40_000, "OHSUMED": 40_000, "MSLR_excerpt": 8_000}  # comparisons of each pair for the reference
+LESS_VARIANCE = ("integrated", "antithetic", "control")
+CLICKS = ("perfect", "navigational", "informational")
+PAIRS = ("rucb", "rmed1", "double_thompson")
+SIZES = (2, 3, 5, 10, 20)
+SETS = ("mdb", *(f"multi_self_sparring:size={size}" for size in SIZES))
+METHODS_FOR_SETS = ("sosm", "probabilistic")
+COINS = "coins"
+PAGE = Path(__file__).parents[2] / "docs" / "explanations" / "what_a_step_is_worth.md"
+_PLACE = re.compile(r"(<!-- measured: sets -->\n).*?(<!-- end of measured -->)", re.S)
+
+
+def study(data: Path, kept: Path, *, quick: bool, runs: int, horizon: int) -> None:
+    """Do what is missing in the file, a corpus and a click model after the other."""
+    done = {one["name"] for one in read(kept)} if kept.exists() else set()
+    for corpus, comparisons in CORPORA.items():
+        rankings = feature_rankers(load_dataset(data / corpus / "Fold1"), drop_constant=True)
+        for clicks in CLICKS:
+            wanted = [one for one in cells() if f"{corpus} {clicks} {' '.join(one)}" not in done]
+            if not wanted:
+                continue
+            began = time.process_time()
+            lists = 200 if quick else comparisons
+            options = {"clicks": clicks, "comparisons": lists, "variance_reduction": LESS_VARIANCE, "jobs": 1}
+            matrix = estimate_preferences(rankings, **options)
+            problem = {"corpus": corpus, "clicks": clicks, "lists": lists, **about(matrix)}
+            problem["seconds"] = round(time.process_time() - began, 1)
+            for answers, policy in wanted:
+                users = Live(rankings, clicks, slates=answers if answers in METHODS_FOR_SETS else "sosm")
+                source = FromMatrix(matrix, sets="independent_coins") if answers == COINS else users
+                began = time.process_time()
+                row = {"name": f"{corpus} {clicks} {answers} {policy}", "answers": answers, "policy": policy, **problem}
+                row |= measure(source, policy, matrix, runs, horizon)
+                with kept.open("a") as file:
+                    file.write(json.dumps(row | {"simulated": round(time.process_time() - began, 1)}) + "\n")
+
+
+def cells() -> Iterator[tuple[str, str]]:
+    """Yield who answers, and the policy; how sets are compared does not matter to policies of pairs."""
+    for answers in (COINS, *METHODS_FOR_SETS):
+        for policy in (*PAIRS, *SETS) if answers in (COINS, METHODS_FOR_SETS[0]) else SETS:
+            yield answers, policy
+
+
+def about(matrix: PreferenceMatrix) -> dict[str, object]:
+    """Describe the reference: the winner, how sure it is, its smallest gap, and the largest error."""
+    best = int(np.argmax(condorcet_confidence(matrix)))
+    rivals = np.delete(matrix.p[best], best)
+    return {
+        "rankers": len(matrix),
+        "winner": matrix.condorcet_winner,
+        "sure": float(condorcet_confidence(matrix)[best]),
+        "gap": float(rivals.min() - 0.5),
+        "error": float(np.max(matrix.standard_error)),
+    }
+
+
+def measure(
+    source: FromMatrix | Live, policy: str, matrix: PreferenceMatrix, runs: int, horizon: int
+) -> dict[str, object]:
+    """Return mean regret, its standard error, outcomes a step, and the share of runs that name the winner."""
+    made = simulate(source, policy, horizon=horizon, repetitions=runs, jobs=1, preferences=matrix).to_frame()
+    regret = "average" if matrix.condorcet_winner else "copeland"
+    last = made[made["t"] == horizon]
+    values = last[f"regret_{regret}"]
+    return {
+        "horizon": horizon,
+        "runs": runs,
+        "regret": regret,
+        "mean": float(values.mean()),
+        "error_of_mean": float(values.sem()),
+        "outcomes": float(last["outcomes"].mean() / horizon),
+        "right": float((last["recommended"] == matrix.condorcet_winner).mean()) if matrix.condorcet_winner else None,
+    }
+
+
+def read(kept: Path) -> list[dict]:
+    """Read the file back."""
+    return [json.loads(line) for line in kept.read_text().splitlines()]
+
+
+def page(rows: Sequence[dict]) -> str:
+    """Write the tables: what regret is measured by; the means over all problems; a table for each corpus."""
+    by_name = {row["name"]: row for row in rows}
+    one = rows[0]
+    sentence = (
+        f"{one['horizon']:,} steps; means of {one['runs']} runs, ± the standard error of the mean; in brackets the"
+        " share of runs that name the winner at the end, where that is not all of them."
+    )
+    parts = [sentence, problems(rows), means(by_name)]
+    for corpus in dict.fromkeys(row["corpus"] for row in rows):
+        parts.append(f"### {corpus}")
+        parts.append(of_corpus(corpus, by_name))
+    return "\n\n".join(parts)
+
+
+def problems(rows: Sequence[dict]) -> str:
+    """Write what regret is measured by."""
+    found = {(row["corpus"], row["clicks"]): row for row in rows}
+    return table(
+        ["corpus", "clicks", "rankers", "lists of each pair", "winner", "P(it beats all)", "by", "largest error"],
+        [
+            [
+                corpus, clicks, str(row["rankers"]), f"{row['lists']:,}", row["winner"] or "none (Copeland regret)",
+                f"{row['sure']:.3f}", f"{row['gap']:.4f}", f"{row['error']:.4f}",
+            ]
+            for (corpus, clicks), row in found.items()
+        ],
+    )  # fmt: skip
+
+
+def means(rows: dict[str, dict]) -> str:
+    """Write how many times a policy's regret on the matrix its regret with users is, over all problems."""
+    lines = []
+    for policy in (*PAIRS, *SETS):
+        line = [f"`{policy}`", f"{np.mean([one['outcomes'] for one in rows.values() if one['policy'] == policy]):.1f}"]
+        for answers in METHODS_FOR_SETS:
+            ratios = [
+                one["mean"] / rows[name.replace(f" {answers} ", f" {COINS} ")]["mean"]
+                for name, one in rows.items()
+                if one["policy"] == policy and one["answers"] == answers
+            ]
+            line.append(
+                f"{np.exp(np.mean(np.log(ratios))):.2f} ({min(ratios):.2f} to {max(ratios):.2f})" if ratios else ""
+            )
+        lines.append(line)
+    return table(["policy", "outcomes a step", "users, SOSM / coins", "users, probabilistic / coins"], lines)
+
+
+def of_corpus(corpus: str, rows: dict[str, dict]) -> str:
+    """Write the regret of each policy under each click model."""
+    lines = []
+    for clicks in CLICKS:
+        for policy in (*PAIRS, *SETS):
+            found = [rows.get(f"{corpus} {clicks} {answers} {policy}") for answers in (COINS, *METHODS_FOR_SETS)]
+            lines.append([clicks, f"`{policy}`", *map(cell, found)])
+    return table(["clicks", "policy", "independent coins", "users, SOSM", "users, probabilistic"], lines)
+
+
+def cell(row: dict | None) -> str:
+    """Write a mean with its error, and the share of runs that are right."""
+    if row is None:
+        return ""
+    digits = 0 if row["mean"] >= 100 else 1
+    share = "" if row["right"] in (None, 1) else f" ({row['right']:.0%})"
+    return f"{row['mean']:,.{digits}f} ± {row['error_of_mean']:,.{digits}f}{share}"
+
+
+def table(header: list[str], lines: list[list[str]]) -> str:
+    """Write a table in Markdown."""
+    return markdown_table(pd.DataFrame(lines, columns=header))
+
+
+def main() -> None:
+    """Do the study, or write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("kept", type=Path, help="the file of results, a line each")
+    parser.add_argument("--data", type=Path, help="the folder of the corpora")
+    parser.add_argument("--quick", action="store_true", help="3 runs of 2,000 steps, by a rough matrix")
+    parser.add_argument("--page", action="store_true", help="write the tables into the page")
+    given = parser.parse_args()
+    if given.data:
+        size = {"runs": 3, "horizon": 2_000} if given.quick else {"runs": 10, "horizon": 50_000}
+        study(given.data, given.kept, quick=given.quick, **size)
+    text = f"\n{page(read(given.kept))}\n\n"
+    if given.page:
+        PAGE.write_text(_PLACE.sub(lambda found: found[1] + text + found[2], PAGE.read_text()))
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -16,7 +16,7 @@ from ltr_duel.core import InputError, own_version
 _EXTRAS = ("cluster", "models", "serve")
 _VARIABLES = (
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMBA_DISABLE_JIT",
-    "LTR_DUEL_HOME", "LTR_DUEL_PROGRESS",
+    "LTR_DUEL_COMPILER", "LTR_DUEL_HOME", "LTR_DUEL_PROGRESS",
 )  # fmt: skip
 
 
@@ -32,7 +32,14 @@ def version_option(command: Any) -> Any:
 
 def about() -> dict[str, Any]:
     """Return versions, machine, cache and threads; nothing in it names a host or a user, but for the cache's path."""
-    from ltr_duel.core import cache_home, checked_jobs, processor, system, versions_of  # slow, for every command
+    from ltr_duel.core import (
+        cache_home,
+        checked_jobs,
+        compiler,
+        processor,
+        system,
+        versions_of,
+    )  # slow, for every command
 
     home = cache_home()
     above = next(path for path in (home, *home.absolute().parents) if path.exists())
@@ -41,6 +48,7 @@ def about() -> dict[str, Any]:
         "python": platform.python_version(),
         "implementation": platform.python_implementation(),
         "libraries": versions_of(_libraries()),
+        "compiler": compiler(),
         "system": system(),
         "processor": processor(),
         "cores": os.cpu_count(),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core._machine.kernels import interpreted
+from ltr_duel.core.jit import interpreted
 
 _PLACE = re.compile(r'File "([^"]+)", line (\d+)|at (\S+\.py) \((\d+)\)')
 _NOISE = re.compile(r"^(Failed in nopython|- Resolution failure|During:|File |There (is|are) \d+ candidate|\s|$)")

@@ -7,7 +7,7 @@ from math import cos, exp, floor, lgamma, log, log1p, pi, sqrt
 import numpy as np
 
 from ltr_duel.core._machine.generators import uniform
-from ltr_duel.core._machine.kernels import kernel
+from ltr_duel.core.jit import kernel
 
 
 @kernel

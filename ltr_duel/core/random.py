@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.core._machine.generators import uniform
-from ltr_duel.core._machine.kernels import kernel
 from ltr_duel.core.arrays import IntVector
 from ltr_duel.core.errors import require_whole
+from ltr_duel.core.jit import kernel
 
 
 class Streams(NamedTuple):

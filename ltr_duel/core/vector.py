@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core._machine.kernels import inlined, kernel
 from ltr_duel.core._machine.lanes import LANES, count_bits, lanes_at, lanes_up_to, larger, trailing_zeros
 from ltr_duel.core.arrays import FloatVector, IntVector
+from ltr_duel.core.jit import inlined, kernel
 from ltr_duel.core.random import random_below
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core._machine.kernels import inlined
 from ltr_duel.core._machine.lanes import load_word
+from ltr_duel.core.jit import inlined
 
 
 @inlined

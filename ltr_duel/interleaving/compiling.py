@@ -6,7 +6,6 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core.errors import NumbaError
 
 from ltr_duel.core import IntVector, compile_error, stream, uncached_kernel
 from ltr_duel.interleaving.method import Lists, Method, MethodError, Shown
@@ -40,6 +39,6 @@ def compile_plugin(method: Method, state: Any, lists: Lists, page: Shown, slate:
             try:
                 compiler: Any = uncached_kernel(function)
                 compiler.return_type(*arguments)
-            except (NumbaError, ValueError) as error:
+            except (numba.errors.NumbaError, ValueError) as error:
                 raise MethodError(f"method '{method.name}': {compile_error(function, error)}") from error
     _compiled.add(method.state)

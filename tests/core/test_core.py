@@ -17,7 +17,7 @@ import pytest
 import ltr_duel
 from ltr_duel.bandits.compiling import plain_text
 from ltr_duel.core import dispatched, implement, interpreted, kernel, kernel_cache, threads, uncached_kernel
-from ltr_duel.core._machine import kernels
+from ltr_duel.core import jit as kernels
 from ltr_duel.core.components import REGISTRIES, Component, Registry
 from ltr_duel.core.errors import InputError, require_between, unknown_name
 from ltr_duel.core.files import replacing

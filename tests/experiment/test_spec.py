@@ -23,7 +23,7 @@ def test_lists_mean_a_product(spec_file):
     )  # fmt: skip
     plan = plan_of(spec_file(text))
     assert spec.horizon == (1000, 2000) and len(plan) == len(list(plan)) == 1 * 5 * 2 * 20
-    assert len({run.digest for run in plan}) == 100
+    assert len({run.digest for run in plan}) == 200
 
 
 def test_a_corpus_gives_one_problem_for_each_combination(spec_file):

@@ -5,8 +5,8 @@ from numba.core import event
 
 from ltr_duel.bandits import compiling
 from ltr_duel.cli.main import main
+from ltr_duel.core import jit as kernels
 from ltr_duel.core import kernel_cache
-from ltr_duel.core._machine import kernels
 from ltr_duel.core.errors import InputError
 from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.run import simulate

@@ -19,7 +19,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import NativeValue, models, overload_method, register_model, typeof_impl, unbox
 
-from ltr_duel.core._machine.instructions import in_place_of
+from ltr_duel.core._machine.instructions import Writer, in_place_of
 
 IN_PLACE = 0  # in place of the address of a function
 _FACTOR = 0x2360ED051FC65DA44385DF649FCCF645  # of PCG's generator of 128 bits (O'Neill, 2014)
@@ -109,24 +109,18 @@ def uniform(rng: np.random.Generator) -> float:
     return rng.random()
 
 
-@in_place_of(uniform)
-def _uniform(typing: Any, rng: Any) -> Any:
-    if not isinstance(rng, BorrowedType):
-        return None
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        given = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=args[0])
-        drawn = cgutils.alloca_once(builder, _DOUBLE)
-        in_place = builder.icmp_unsigned("==", given.function, _WIDE(IN_PLACE))
-        with builder.if_else(in_place, likely=True) as (step, call):
-            with step:
-                builder.store(_step(builder, given.state), drawn)
-            with call:
-                pointer = builder.inttoptr(given.function, ir.FunctionType(_DOUBLE, [_WIDE]).as_pointer())
-                builder.store(builder.call(pointer, [given.state]), drawn)
-        return builder.load(drawn)
-
-    return types.float64(rng), generate
+@in_place_of(uniform, types.float64, _TYPE)
+def _uniform(write: Writer, rng: Any) -> Any:
+    builder = write.builder
+    given = cgutils.create_struct_proxy(_TYPE)(write.context, builder, value=rng)
+    drawn = cgutils.alloca_once(builder, _DOUBLE)
+    with builder.if_else(builder.icmp_unsigned("==", given.function, _WIDE(IN_PLACE)), likely=True) as (step, call):
+        with step:
+            builder.store(_step(builder, given.state), drawn)
+        with call:
+            pointer = builder.inttoptr(given.function, ir.FunctionType(_DOUBLE, [_WIDE]).as_pointer())
+            builder.store(builder.call(pointer, [given.state]), drawn)
+    return builder.load(drawn)
 
 
 def _step(builder: Any, address: Any) -> Any:

@@ -15,6 +15,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from llvmlite import ir
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
@@ -24,18 +25,74 @@ _PUT: dict[Any, Any] = {}  # the intrinsic that stands for a function
 _REPLACED = (FunctionType, BuiltinFunctionType, type)  # the kinds of global values that may have one
 
 
-def in_place_of(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Let compiled code hold instructions in place of a function; they are defined as for numba's `intrinsic`."""
+class Writer:
+    """Writes the instructions of one call; arrays are given by their number among the arguments."""
 
-    def define(instructions: Callable[..., Any]) -> Callable[..., Any]:
-        put = _PUT[function] = intrinsic(instructions)
-        if function.__module__ != "builtins":
-            names = ", ".join(inspect.signature(function).parameters)
-            resolve = eval(f"lambda {names}: lambda {names}: _put({names})", {"_put": put})
-            overload(function, jit_options=INLINED, strict=False)(resolve)
-        return instructions
+    def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
+        self.context, self.builder = context, builder
+        self._kinds, self._args = signature.args, args
+
+    def load(self, kind: ir.Type, array: int, at: Any) -> Any:
+        """Load a value of some type from index ``at`` of an array on."""
+        value = self.builder.load(self._address(kind, array, at))
+        value.align = self._kinds[array].dtype.bitwidth // 8  # of one number: any may be the first
+        return value
+
+    def store(self, kind: ir.Type, array: int, at: Any, value: Any) -> None:
+        """Store a value where `load` finds it."""
+        self.builder.store(value, self._address(kind, array, at)).align = self._kinds[array].dtype.bitwidth // 8
+
+    def spread(self, number: Any, kind: ir.VectorType) -> Any:
+        """Put a number into all lanes of a vector."""
+        nothing = ir.Constant(kind, ir.Undefined)
+        one = self.builder.insert_element(nothing, number, ir.Constant(ir.IntType(32), 0))
+        first = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), [0] * kind.count)
+        return self.builder.shuffle_vector(one, nothing, first)
+
+    def mask(self, bits: Any) -> Any:
+        """Return a vector of bits as an integer of 64 bits."""
+        return self.builder.zext(self.builder.bitcast(bits, ir.IntType(bits.type.count)), ir.IntType(64))
+
+    def _address(self, kind: ir.Type, array: int, at: Any) -> Any:
+        own = cgutils.create_struct_proxy(self._kinds[array])(self.context, self.builder, value=self._args[array])
+        return self.builder.bitcast(self.builder.gep(own.data, [at]), kind.as_pointer())
+
+
+def in_place_of(function: Callable[..., Any], returns: Any, *takes: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Let compiled code hold the instructions that a `Writer` writes in place of a function.
+
+    Parameters
+    ----------
+    function : callable
+    returns : numba type
+    *takes : numba type or None
+        To which arguments are cast; None for any type.
+    """
+
+    def define(write: Callable[..., Any]) -> Callable[..., Any]:
+        def typed(typing: Any, *given: Any) -> Any:
+            def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+                value = write(Writer(context, builder, signature, args), *args)
+                return context.get_dummy_value() if returns == types.void else value
+
+            return returns(*(kind or own for kind, own in zip(takes, given, strict=True))), generate
+
+        names = inspect.signature(function).parameters
+        typed.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # functions have it
+            [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in ("typing", *names)]
+        )
+        put_in_place(function, typed)
+        listed = ", ".join(names)
+        text = eval(f"lambda {listed}: _put({listed})", {"_put": _PUT[function]})
+        resolved_as(lambda *args: text, function, jit_options=INLINED)
+        return write
 
     return define
+
+
+def put_in_place(function: Any, typed: Callable[..., Any]) -> None:
+    """Let instructions replace the name of a function in the text of kernels; they are defined as for `intrinsic`."""
+    _PUT[function] = intrinsic(typed)
 
 
 def compiled_as(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -83,30 +140,3 @@ def compiled_text(
     text = FunctionType(code, names, function.__name__, function.__defaults__, function.__closure__)
     text.__qualname__, text.__module__ = function.__qualname__, function.__module__
     return text
-
-
-def spread(builder: Any, number: Any, kind: ir.VectorType) -> Any:
-    """Put a number into all lanes of a vector."""
-    one = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
-    first = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), [0] * kind.count)
-    return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), first)
-
-
-def load(context: Any, builder: Any, signature: Any, args: Any, kind: ir.Type, array: int, at: Any) -> Any:
-    """Load a value of some type, from index ``at`` on, from the array with that number in ``args``."""
-    value = builder.load(_address(context, builder, signature, args, kind, array, at))
-    value.align = signature.args[array].dtype.bitwidth // 8  # of one number: any may be the first
-    return value
-
-
-def store(
-    context: Any, builder: Any, signature: Any, args: Any, kind: ir.Type, array: int, at: Any, value: Any
-) -> None:
-    """Store a value of some type where `load` finds it."""
-    address = _address(context, builder, signature, args, kind, array, at)
-    builder.store(value, address).align = signature.args[array].dtype.bitwidth // 8
-
-
-def _address(context: Any, builder: Any, signature: Any, args: Any, kind: ir.Type, array: int, at: Any) -> Any:
-    data = cgutils.create_struct_proxy(signature.args[array])(context, builder, value=args[array]).data
-    return builder.bitcast(builder.gep(data, [at]), kind.as_pointer())

@@ -25,9 +25,8 @@ from llvmlite import ir
 from numba import types
 from numpy.typing import NDArray
 
-from ltr_duel.core._machine.instructions import in_place_of, load, spread
+from ltr_duel.core._machine.instructions import Writer, in_place_of
 
-_BYTE = ir.IntType(8)
 LANES = 32  # numbers that `lanes_up_to` and `lanes_at` take
 _DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
 _SPACE = ord(" ")
@@ -40,14 +39,12 @@ def larger(a: float, b: float) -> float:
     return a if a > b else b
 
 
-@in_place_of(larger)
-def _larger(typing: Any, a: Any, b: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        double = ir.DoubleType()
-        function = builder.module.declare_intrinsic("llvm.maximum", [double], ir.FunctionType(double, [double, double]))
-        return builder.call(function, args, fastmath=("nnan", "nsz"))
-
-    return types.float64(types.float64, types.float64), generate
+@in_place_of(larger, types.float64, types.float64, types.float64)
+def _larger(write: Writer, a: Any, b: Any) -> Any:
+    double = ir.DoubleType()
+    maximum = ir.FunctionType(double, [double, double])
+    function = write.builder.module.declare_intrinsic("llvm.maximum", [double], maximum)
+    return write.builder.call(function, (a, b), fastmath=("nnan", "nsz"))
 
 
 def lanes_up_to(values: NDArray[np.float64], at: int, level: float) -> int:
@@ -55,13 +52,10 @@ def lanes_up_to(values: NDArray[np.float64], at: int, level: float) -> int:
     return sum(1 << k for k, value in enumerate(values[at : at + LANES].tolist()) if value <= level)
 
 
-@in_place_of(lanes_up_to)
-def _lanes_up_to(typing: Any, values: Any, at: Any, level: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = load(context, builder, signature, args, _DOUBLES, 0, args[1])
-        return _mask(builder, builder.fcmp_ordered("<=", data, spread(builder, args[2], _DOUBLES)))
-
-    return types.int64(values, types.int64, types.float64), generate
+@in_place_of(lanes_up_to, types.int64, None, types.int64, types.float64)
+def _lanes_up_to(write: Writer, values: Any, at: Any, level: Any) -> Any:
+    data = write.load(_DOUBLES, 0, at)
+    return write.mask(write.builder.fcmp_ordered("<=", data, write.spread(level, _DOUBLES)))
 
 
 def lanes_at(base: NDArray[np.float64], width: NDArray[np.float64], at: int, scale: float, level: float) -> int:
@@ -70,15 +64,12 @@ def lanes_at(base: NDArray[np.float64], width: NDArray[np.float64], at: int, sca
     return sum(1 << k for k, number in enumerate(numbers) if number == level)
 
 
-@in_place_of(lanes_at)
-def _lanes_at(typing: Any, base: Any, width: Any, at: Any, scale: Any, level: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        start = load(context, builder, signature, args, _DOUBLES, 0, args[2])
-        wide = load(context, builder, signature, args, _DOUBLES, 1, args[2])
-        number = builder.fadd(start, builder.fmul(spread(builder, args[3], _DOUBLES), wide))
-        return _mask(builder, builder.fcmp_ordered("==", number, spread(builder, args[4], _DOUBLES)))
-
-    return types.int64(base, width, types.int64, types.float64, types.float64), generate
+@in_place_of(lanes_at, types.int64, None, None, types.int64, types.float64, types.float64)
+def _lanes_at(write: Writer, base: Any, width: Any, at: Any, scale: Any, level: Any) -> Any:
+    builder = write.builder
+    added = builder.fmul(write.spread(scale, _DOUBLES), write.load(_DOUBLES, 1, at))
+    number = builder.fadd(write.load(_DOUBLES, 0, at), added)
+    return write.mask(builder.fcmp_ordered("==", number, write.spread(level, _DOUBLES)))
 
 
 def count_reaching(values: NDArray[np.float64], at: int, level: float) -> int:
@@ -86,13 +77,10 @@ def count_reaching(values: NDArray[np.float64], at: int, level: float) -> int:
     return int((values[at : at + AT_ONCE] >= level).sum())
 
 
-@in_place_of(count_reaching)
-def _count_reaching(typing: Any, values: Any, at: Any, level: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = load(context, builder, signature, args, ir.VectorType(ir.DoubleType(), AT_ONCE), 0, args[1])
-        return builder.ctpop(_mask(builder, builder.fcmp_ordered(">=", data, spread(builder, args[2], data.type))))
-
-    return types.int64(values, types.int64, types.float64), generate
+@in_place_of(count_reaching, types.int64, None, types.int64, types.float64)
+def _count_reaching(write: Writer, values: Any, at: Any, level: Any) -> Any:
+    data = write.load(ir.VectorType(ir.DoubleType(), AT_ONCE), 0, at)
+    return write.builder.ctpop(write.mask(write.builder.fcmp_ordered(">=", data, write.spread(level, data.type))))
 
 
 def count_below(values: NDArray[np.int16], at: int, level: int) -> int:
@@ -100,17 +88,10 @@ def count_below(values: NDArray[np.int16], at: int, level: int) -> int:
     return int((values[at : at + SMALL_AT_ONCE] < level).sum())
 
 
-@in_place_of(count_below)
-def _count_below(typing: Any, values: Any, at: Any, level: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = load(context, builder, signature, args, ir.VectorType(ir.IntType(16), SMALL_AT_ONCE), 0, args[1])
-        return builder.ctpop(_mask(builder, builder.icmp_signed("<", data, spread(builder, args[2], data.type))))
-
-    return types.int64(values, types.int64, types.int16), generate
-
-
-def _mask(builder: Any, same: Any) -> Any:
-    return builder.zext(builder.bitcast(same, ir.IntType(same.type.count)), ir.IntType(64))
+@in_place_of(count_below, types.int64, None, types.int64, types.int16)
+def _count_below(write: Writer, values: Any, at: Any, level: Any) -> Any:
+    data = write.load(ir.VectorType(ir.IntType(16), SMALL_AT_ONCE), 0, at)
+    return write.builder.ctpop(write.mask(write.builder.icmp_signed("<", data, write.spread(level, data.type))))
 
 
 def count_bits(word: int) -> int:
@@ -118,12 +99,9 @@ def count_bits(word: int) -> int:
     return int(word).bit_count()
 
 
-@in_place_of(count_bits)
-def _count_bits(typing: Any, word: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.ctpop(args[0])
-
-    return types.int64(types.int64), generate
+@in_place_of(count_bits, types.int64, types.int64)
+def _count_bits(write: Writer, word: Any) -> Any:
+    return write.builder.ctpop(word)
 
 
 def load_word(text: NDArray[np.uint8], at: int) -> int:
@@ -131,12 +109,9 @@ def load_word(text: NDArray[np.uint8], at: int) -> int:
     return int.from_bytes(text[at : at + 8].tobytes(), "little")
 
 
-@in_place_of(load_word)
-def _load_word(typing: Any, text: Any, at: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return load(context, builder, signature, args, ir.IntType(64), 0, args[1])
-
-    return types.uint64(text, types.int64), generate
+@in_place_of(load_word, types.uint64, None, types.int64)
+def _load_word(write: Writer, text: Any, at: Any) -> Any:
+    return write.load(ir.IntType(64), 0, at)
 
 
 def space_mask(text: NDArray[np.uint8], at: int) -> int:
@@ -144,15 +119,12 @@ def space_mask(text: NDArray[np.uint8], at: int) -> int:
     return sum(1 << k for k, byte in enumerate(text[at : at + 32].tolist()) if byte == _SPACE)
 
 
-@in_place_of(space_mask)
-def _space_mask(typing: Any, text: Any, at: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        vector = ir.VectorType(_BYTE, 32)
-        data = load(context, builder, signature, args, vector, 0, args[1])
-        same = builder.icmp_unsigned("==", data, ir.Constant(vector, [_SPACE] * 32))
-        return builder.zext(builder.bitcast(same, ir.IntType(32)), ir.IntType(64))
-
-    return types.int64(text, types.int64), generate
+@in_place_of(space_mask, types.int64, None, types.int64)
+def _space_mask(write: Writer, text: Any, at: Any) -> Any:
+    vector = ir.VectorType(ir.IntType(8), 32)
+    return write.mask(
+        write.builder.icmp_unsigned("==", write.load(vector, 0, at), ir.Constant(vector, [_SPACE] * vector.count))
+    )
 
 
 def trailing_zeros(word: int | np.uint64) -> int:
@@ -161,9 +133,6 @@ def trailing_zeros(word: int | np.uint64) -> int:
     return (number & -number).bit_length() - 1 if number else 64
 
 
-@in_place_of(trailing_zeros)
-def _trailing_zeros(typing: Any, word: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
-
-    return types.uint64(types.uint64), generate
+@in_place_of(trailing_zeros, types.uint64, types.uint64)
+def _trailing_zeros(write: Writer, word: Any) -> Any:
+    return write.builder.cttz(word, ir.Constant(ir.IntType(1), 0))

@@ -11,7 +11,7 @@ from typing import Any
 
 from numba import types
 
-from ltr_duel.core._machine.instructions import in_place_of
+from ltr_duel.core._machine.instructions import put_in_place
 
 
 def _chosen_by(order: str) -> Callable[..., Any]:
@@ -49,6 +49,6 @@ def _whole(typing: Any, number: Any) -> Any:
     return kind(number), generate
 
 
-in_place_of(min)(_chosen_by("<"))
-in_place_of(max)(_chosen_by(">"))
-in_place_of(int)(_whole)
+put_in_place(min, _chosen_by("<"))
+put_in_place(max, _chosen_by(">"))
+put_in_place(int, _whole)

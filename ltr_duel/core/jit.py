@@ -203,7 +203,7 @@ class Kernel(Generic[P, R]):
             return self._made.setdefault((for_python, stored), numba.njit(**options, cache=bool(folder))(text))
 
 
-@typeof_impl.register(Kernel)
+@typeof_impl.register(Kernel)  # type: ignore[untyped-decorator]  # numba has no types
 def _typeof(function: Kernel[Any, Any], context: Any) -> Any:
     return numba.typeof(function.compiled(for_python=False))
 

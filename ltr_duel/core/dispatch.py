@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from ltr_duel.core._machine.instructions import compiled_text, resolved_as
-from ltr_duel.core._machine.kernels import interpreted, tell_apart
 from ltr_duel.core._machine.options import INLINED, KERNEL
+from ltr_duel.core.jit import interpreted, tell_apart
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -1,0 +1,94 @@
+"""One room holds what numba and llvmlite do not promise to keep; the rest of the package does without."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+
+from ltr_duel.core import ROOT
+from ltr_duel.core._machine import options
+
+ROOM = ROOT / "core" / "_machine"
+PRIVATE = ("numba.core", "numba.cpython", "numba.np", "llvmlite")
+# Underscore attributes and undocumented options of numba's objects, as versions 0.62 to 0.68 name them.
+PARTS = {
+    "_compiler", "_compiling_counter", "_cache", "_impl", "_build_impl", "_impl_cache", "_unboxers", "_boxers", "_nrt",
+    "_numba_type_", "_type_cache", "_can_compile", "_make_finalizer", "_getvalue", "targetctx",
+    "typingctx", "targetdescr", "overloads", "get_call_template", "get_overload", "check_cachable", "no_cpython_wrapper", "no_cfunc_wrapper",
+}  # fmt: skip
+
+
+def _files() -> list[Path]:
+    return [path for path in sorted(ROOT.rglob("*.py")) if not path.is_relative_to(ROOM)]
+
+
+def _imported(tree: ast.AST) -> list[str]:
+    names = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [one.name for one in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names += [f"{node.module}.{one.name}" for one in node.names]
+    return names
+
+
+def private_parts(text: str) -> list[str]:
+    """Return the private modules that a file imports, and numba's private attributes and options that it names."""
+    tree = ast.parse(text)
+    imported = [name for name in _imported(tree) if any(f"{name}.".startswith(f"{one}.") for one in PRIVATE)]
+    uses_numba = any(name.partition(".")[0] == "numba" for name in _imported(tree))
+    attributes = [node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    options = [node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg]
+    return imported + [name for name in (*attributes, *options) if uses_numba and name in PARTS]
+
+
+def test_only_one_room_touches_private_parts_of_the_compiler() -> None:
+    found = {str(path.relative_to(ROOT)): private_parts(path.read_text(encoding="utf-8")) for path in _files()}
+    assert {name: parts for name, parts in found.items() if parts} == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from numba.core import types",
+        "import llvmlite.ir as ir",
+        "from numba.np.linalg import ensure_blas",
+        "import numba\nnumba.njit(f)._compiler.compile",
+        "from numba import njit\nnjit(_nrt=False)",
+    ],
+)
+def test_the_look_at_the_files_finds_private_parts(text) -> None:
+    assert private_parts(text)
+
+
+def test_the_room_stays_small() -> None:
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in ROOM.rglob("*.py")) <= 750
+
+
+def test_an_option_that_numba_does_not_have_is_left_out(monkeypatch) -> None:
+    monkeypatch.setitem(options._UNDOCUMENTED, "no_such_option", (True, bool))
+    assert not options.is_effective("no_such_option")
+
+
+def test_an_option_without_its_effect_is_left_out(monkeypatch) -> None:
+    value, _ = options._UNDOCUMENTED["_nrt"]
+    monkeypatch.setitem(options._UNDOCUMENTED, "_nrt", (value, lambda flags: False))
+    assert not options.is_effective("_nrt")
+
+
+def test_the_compiler_that_is_in_use_is_named() -> None:
+    script = "from ltr_duel.core import compiler; print(compiler())"
+
+    def named(**settings: str) -> str:
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": "0", "LTR_DUEL_COMPILER": "", **settings}
+        return subprocess.check_output([sys.executable, "-c", script], env=environment, text=True).strip()
+
+    assert named() == f"numba {numba.__version__}, _nrt, forceinline, no_cfunc_wrapper, no_cpython_wrapper"
+    assert named(LTR_DUEL_COMPILER="plain") == f"numba {numba.__version__}, plain"
+    assert named(NUMBA_DISABLE_JIT="1") == "interpreted"

@@ -11,8 +11,8 @@ SIZES_NOT_PRINTED = "The values of K stand only in the plot, which the text lack
 HOW_RUN = [
     "Interleaved Filter is run in both forms: Interleaved Filter 2 of the journal paper, whose fallen candidate takes "
     "the rivals it was beating with it (prune=true), and the form without that.",
-    "Its confidence intervals have delta = 1 / (T K^2), as in the journal paper. Footnote 7 of this paper has 1 / (2 T K) "
-    "for it: a sixth fewer duels with 500 arms.",
+    "Its confidence intervals have delta = 1 / (T K^2), as in the journal paper. Footnote 7 of this paper has "
+    "1 / (2 T K) for it: a sixth fewer duels with 500 arms.",
     "Whole sweeps of duels are drawn at once, which has the same law as one duel after the other and makes 10^10 steps "
     "possible.",
 ]

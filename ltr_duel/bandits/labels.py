@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
-from ltr_duel.core import IntVector, SignMatrix, Streams, implement
+from ltr_duel.core import IntVector, SignMatrix, Streams, implement, require_memory
 
 
 class Relabelled(NamedTuple):
@@ -51,7 +51,13 @@ def relabelled(oracle: Any, order: IntVector) -> Any:
     oracle : NamedTuple
     order : ndarray of int64, shape (K,)
         Arm ``order[k]`` of the oracle is arm k of the policy.
+
+    Raises
+    ------
+    InputError
+        If there is not enough memory for the copy.
     """
     if isinstance(oracle, MatrixOracle):
+        require_memory(f"a copy of the matrix of {len(order):,} arms", 2 * oracle.p.nbytes)
         return MatrixOracle(oracle.p.take(order, 0).take(order, 1))
     return Relabelled(oracle, order, np.zeros(len(order), np.int64))

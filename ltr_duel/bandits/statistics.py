@@ -68,7 +68,10 @@ def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, Fl
 
 @kernel
 def most_victorious(wins: IntMatrix) -> int:
-    """Return the arm that won more than half of its duels against the most rivals (the first of several)."""
+    """Return the arm that won more than half of its duels against the most rivals (the first of several).
+
+    Which arm comes first is random in each run, see `ltr_duel.bandits.labels`.
+    """
     n_arms = wins.shape[0]
     best, most = 0, -1
     for i in range(n_arms):

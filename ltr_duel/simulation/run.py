@@ -60,7 +60,7 @@ def simulate(
     repetitions : int
         Up to 10^6; see `ltr_duel.experiment` for more.
     seed : int
-        Repetition r of every policy meets the same coins, users and queries.
+        Repetition r of every policy has the same random streams for coins, users and queries.
     jobs : int
         Threads; -1 for all cores.
     preferences : PreferenceMatrix, optional

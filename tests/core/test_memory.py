@@ -101,6 +101,13 @@ def test_a_policy_that_needs_more_than_there_is_is_refused(monkeypatch):
         simulate(FromMatrix(matrix, in_sweeps=True), "beat_the_mean", preferences=matrix, horizon=10, repetitions=1)
 
 
+def test_the_copy_of_a_matrix_that_a_run_takes_is_refused_where_it_does_not_fit(monkeypatch):
+    matrix = PreferenceMatrix(np.full((LARGE, LARGE), 0.5))
+    free(monkeypatch, 10**8)
+    with pytest.raises(InputError, match=r"^a copy of the matrix of 3,000 arms needs 0.1 GB of memory, and 0.1 GB are"):
+        simulate(matrix, "sparring", horizon=10, repetitions=1)
+
+
 @pytest.mark.parametrize(
     "make, size", [(lambda: PreferenceMatrix(np.broadcast_to(0.5, (4000, 4000))), 0.1), (lambda: equal_gaps(4000), 0.6)]
 )

@@ -1,11 +1,13 @@
 """Doubler and its forms without reset: the left arm repeats what the right player did in the last epoch.
 
-Time is cut into epochs of 1, 2, 4, ... steps. In an epoch the left arm is a uniform draw from the multiset of arms that
-the right player chose in the epoch before, so the right player faces a fixed opponent: an ordinary bandit.
+Time is cut into epochs of 1, 2, 4, ... steps (2, 4, 8, ... in the survey's text). In an epoch the left arm is a uniform
+draw from the multiset of arms that the right player chose in the epoch before, so the right player faces a fixed
+opponent: an ordinary bandit.
 
 `doubler` (Ailon, Karnin, Joachims, ICML 2014; Algorithm 8 of Wolfenfeld's survey) has a UCB1 box that starts anew in
 each epoch: regret O(K log^2 T). `improved_doubler` (Algorithm 9) keeps its box and corrects the feedback for the
-changing opponent by an estimate f of the opponent's utility. `thompson_doubler` (Algorithm 10, "unforgetful") keeps a
+changing opponent by an estimate f of the opponent's utility: each epoch adds its share of wins less 1/2, as in the
+survey's box; the survey derives twice that. `thompson_doubler` (Algorithm 10, "unforgetful") keeps a
 Thompson box and does without the correction. All assume utilities behind the preferences and a linear link; none
 needs a horizon; the last two have no proven bound. A step costs O(K).
 

@@ -6,7 +6,8 @@ and a known horizon T. Regret O(K log T / gap) in expectation.
 
 With ``prune`` a candidate that is replaced takes all rivals with it that lost to it on average (Interleaved Filter 2 of
 the JCSS paper); without, only those that lost confidently (Interleaved Filter 1, and the survey's box). The confidence
-radius is ``radius_scale * sqrt(ln(1/delta) / n)`` with delta = 1 / (T K^2).
+radius is ``radius_scale * sqrt(ln(1/delta) / n)`` with delta = 1 / (T K^2), as in the journal paper. (Beat the Mean's
+paper has delta = 1 / (2 T K) for it, a smaller radius.)
 
 The survey asks for "q - c < 1/2" before pruning; q - c > 1/2 is meant. A step costs O(1), a sweep O(K) more.
 """

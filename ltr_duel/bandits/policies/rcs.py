@@ -1,8 +1,9 @@
 """RCS: Relative Confidence Sampling. As RUCB, but the champion is chosen by a sample from the posterior.
 
 Zoghi, Whiteson, de Rijke, Munos. Relative Confidence Sampling for Efficient On-Line Ranker Evaluation. WSDM 2014;
-Algorithm 4 of Wolfenfeld's survey, whose lines the comments give. Assumes a Condorcet winner; needs no horizon; no
-bound is proven.
+Algorithm 4 of Wolfenfeld's survey, whose lines the comments give, but for one: it prints U_xx <- 0, with which an arm
+never meets itself and regret is linear. Here U_xx is 1/2, as in RUCB's paper. Assumes a Condorcet winner; needs no
+horizon; no bound is proven.
 
 Only the side of 1/2 matters of each theta_ij, so coins take the place of Beta draws (see `posterior`), and only those
 are tossed that decide whether an arm beats all others: a candidate walks along the arms until it loses, its victor

@@ -5,7 +5,9 @@ champion.
 
 Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem. ICML 2014,
 Algorithm 1 (in the arXiv version's form, without the hypothesised best arm); comments give its lines.
-Assumes a Condorcet winner; needs no horizon. Regret O(K^2 log T).
+Assumes a Condorcet winner; needs no horizon. Regret O(K^2 log T). Two deviations: the arm to return is the one with
+the most wins over others that it has met (the paper's x/0 := 1 counts the others as beaten), and where figures of
+Wolfenfeld's survey run RUCB, U_xx is 1/2 and not the 0 of its box 3, with which regret is linear.
 
 A step costs O(K): the candidates follow from one threshold for each arm (`doubt`, see `statistics`), and the bounds of
 all arms against the champion from two stored rows, since u_jc = rate[c, j] + sqrt(alpha ln t) * width[c, j].

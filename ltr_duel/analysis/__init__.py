@@ -16,6 +16,7 @@ __all__ = [
     "plot_accuracy",
     "plot_against_arms",
     "plot_distortion",
+    "plot_facets",
     "plot_identification",
     "plot_measures",
     "plot_preferences",

@@ -1,3 +1,4 @@
+from .facets import plot_facets as plot_facets
 from .html import render_page as render_page
 from .identification import plot_accuracy as plot_accuracy
 from .identification import plot_identification as plot_identification

@@ -117,7 +117,8 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
     lines.append(f"Strong transitivity fails in {share:.1%} of triples{gammas}")
     if about.triangle_violations is not None:
         lines.append(f"The stochastic triangle inequality fails for {about.triangle_violations:,} pairs of rivals")
-    lines.append(f"Random subsets have a Condorcet winner with probability {about.least_condorcet_share:.4f} or more")
+    if (share := about.least_condorcet_share) > 0:  # without a winner of the whole set it says nothing
+        lines.append(f"Random subsets have a Condorcet winner with probability {share:.4f} or more")
     if about.lower_bound is not None:
         multi = f"; of sets: about {about.multiduel_bound:.4g} ln T" if about.multiduel_bound is not None else ""
         lines.append(f"Asymptotic lower bound on the regret of pairwise policies: {about.lower_bound:.4g} ln T{multi}")

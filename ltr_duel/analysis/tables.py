@@ -101,7 +101,7 @@ def few_runs_sentence(runs: int) -> str:
     )
 
 
-def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "") -> str:
+def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "", note: str = "") -> str:
     r"""Write a table as LaTeX (package booktabs): text columns to the left, others to the right.
 
     Parameters
@@ -109,6 +109,8 @@ def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "") -> s
     frame : DataFrame
     caption, label : str
         If one is given the table floats.
+    note : str
+        A line below the table, as wide as it.
 
     Returns
     -------
@@ -131,7 +133,10 @@ def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "") -> s
     lines = [f"\\begin{{tabular}}{{{''.join('l' if one else 'r' for one in left)}}}", "\\toprule"]
     lines += [_row(map(str, frame.columns)), "\\midrule"]
     lines += [_row(_cell(one) for one in row) for row in frame.itertuples(index=False)]
-    lines += ["\\bottomrule", "\\end{tabular}"]
+    lines += ["\\bottomrule"]
+    if note:
+        lines += [f"\\multicolumn{{{frame.shape[1]}}}{{p{{\\linewidth}}}}{{\\footnotesize {_escaped(note)}}} \\\\"]
+    lines += ["\\end{tabular}"]
     if caption or label:
         head = ["\\begin{table}", "\\centering"]
         tail = [f"\\caption{{{_escaped(caption)}}}"] if caption else []

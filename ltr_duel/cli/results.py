@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import OUT_FILE, print_table
+from ltr_duel.cli._options import COUNT, OUT_FILE, plugin_option, print_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,29 +20,59 @@ _BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--regret", default="average", show_default=True, help="Which regret the summary is of.")
+@click.option(
+    "--regret",
+    "regrets",
+    multiple=True,
+    default=("average",),
+    show_default=True,
+    help="Which regret the summary is of; --facets draws all that are given.",
+)
 @click.option("--csv", type=OUT_FILE, help="Write the tidy table here.")
 @click.option("--latex", type=OUT_FILE, help="Write the summary as a LaTeX table here.")
 @click.option("--plots", type=click.Path(path_type=Path), help="Write the figures into this folder.")
+@click.option("--facets", type=OUT_FILE, help="Write one figure of all problems here (.png, .pdf or .svg).")
+@click.option("--start", type=COUNT, default=1, show_default=True, help="First step that figures show.")
+@click.option("--methods", is_flag=True, help="Print what was done, as a paragraph of a paper, instead.")
+@click.option("--bibtex", is_flag=True, help="Print what a paper on the study cites, instead.")
+@plugin_option
 @click.option("--format", "suffix", type=_FORMAT, default="png", show_default=True, help="Of the figures.")
 @click.option("--band", type=_BAND, default="quantiles", show_default=True, help="Around the lines.")
 def command(
-    folder: Path, regret: str, csv: Path | None, latex: Path | None, plots: Path | None, suffix: str, band: str
+    folder: Path,
+    regrets: tuple[str, ...],
+    csv: Path | None,
+    latex: Path | None,
+    plots: Path | None,
+    facets: Path | None,
+    start: int,
+    methods: bool,
+    bibtex: bool,
+    suffix: str,
+    band: str,
 ) -> None:
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
     from ltr_duel.analysis import ENOUGH_RUNS, few_runs_sentence, latex_table, summary_table
-    from ltr_duel.core import InputError, regret_column, replacing, unknown_name
-    from ltr_duel.experiment import StudyResults
+    from ltr_duel.core import InputError, regret_column, regret_label, replacing, unknown_name
+    from ltr_duel.experiment import TESTS, StudyResults, methods_paragraph, study_bibtex
     from ltr_duel.simulation import REGRETS
 
-    if regret not in REGRETS:
-        raise unknown_name("regret", regret, REGRETS)
-    results = StudyResults(folder)
+    for regret in regrets:
+        if regret not in REGRETS:
+            raise unknown_name("regret", regret, REGRETS)
+    results, regret = StudyResults(folder), regrets[0]
+    if methods or bibtex:
+        click.echo(
+            (methods_paragraph(results) + "\n" if methods else "") + (study_bibtex(results) if bibtex else ""), nl=False
+        )
+        return
     summary = results.summary(regret_column(regret))
     if summary.empty:
         raise InputError(f"{folder}: no run is done yet")
-    table = summary_table(summary)
+    table, tests = summary_table(summary), TESTS.format(regret=regret_label(regret_column(regret)))
     print_table(table)
+    if len(summary) > 1:
+        click.echo(tests)
     fewest = int(summary["runs"].min())
     if len(summary) > 1 and fewest < ENOUGH_RUNS:
         click.echo(few_runs_sentence(fewest), err=True)
@@ -50,13 +80,27 @@ def command(
         results.to_csv(csv)
     if latex is not None:
         with replacing(latex) as temporary:
-            temporary.write_text(latex_table(table), encoding="utf-8")
+            temporary.write_text(latex_table(table, note=tests if len(summary) > 1 else ""), encoding="utf-8")
     if plots is not None:
-        for path in _draw(results, plots, f".{suffix}", regret, band):
+        for path in _draw(results, plots, f".{suffix}", regret, band, start):
             click.echo(path)
+    if facets is not None:
+        click.echo(_draw_facets(results, facets, regrets, band, start))
 
 
-def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: str) -> list[Path]:
+def _draw_facets(results: StudyResults, path: Path, regrets: tuple[str, ...], band: str, start: int) -> Path:
+    """Draw all problems in one figure, at the longest horizon of each."""
+    from ltr_duel.analysis import plot_facets, save_figure
+    from ltr_duel.core import LOWER_BOUND, PROBLEM, regret_column
+    from ltr_duel.preferences import lower_bound
+
+    frame = results.to_frame(regrets)
+    bounds = {name: lower_bound(results.matrix(name)) for name in frame[PROBLEM].unique()}
+    frame[LOWER_BOUND] = frame[PROBLEM].map(bounds).astype(float)
+    return save_figure(plot_facets(frame, [regret_column(one) for one in regrets], spread=band, start=start), path)
+
+
+def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: str, start: int) -> list[Path]:
     """Draw all figures of all problems, and return where they are."""
     import re
 
@@ -64,7 +108,7 @@ def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: s
     from ltr_duel.core import HORIZON, LOWER_BOUND, PROBLEM, RANKERS, regret_column
     from ltr_duel.preferences import lower_bound
 
-    paths, column = [], regret_column(regret)
+    paths, column, among = [], regret_column(regret), results.policies
     final = results.final((regret,))
     frame = results.to_frame((regret,))
     for study in results.studies:
@@ -79,13 +123,13 @@ def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: s
         matrix = results.matrix(study.problem)
         bound = lower_bound(matrix)
         runs = here(frame).assign(**{LOWER_BOUND: float("nan") if bound is None else bound})
-        figures = {"regret": plot_regret(runs, title=title, spread=band, column=column)}
+        figures = {"regret": plot_regret(runs, title=title, spread=band, column=column, start=start, among=among)}
         if matrix.condorcet_winner:
-            figures["accuracy"] = plot_accuracy(here(frame), title=title)
-            figures["identification"] = plot_identification(here(final), title=title)
+            figures["accuracy"] = plot_accuracy(here(frame), title=title, start=start, among=among)
+            figures["identification"] = plot_identification(here(final), title=title, among=among)
         paths += [save_figure(ax, folder / f"{name}-{study.horizon}-{kind}{suffix}") for kind, ax in figures.items()]
     for horizon, runs in final.groupby(HORIZON):
         if runs[RANKERS].nunique() > 1 and runs[column].notna().any():
-            ax = plot_against_arms(runs, column=column, title=f"horizon {horizon:,}", spread=band)
+            ax = plot_against_arms(runs, column=column, title=f"horizon {horizon:,}", spread=band, among=among)
             paths.append(save_figure(ax, folder / f"all-{horizon}-arms{suffix}"))
     return paths

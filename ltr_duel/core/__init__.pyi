@@ -117,6 +117,7 @@ from .random import shuffle as shuffle
 from .random import stream as stream
 from .references import Reference as Reference
 from .references import reference_of as reference_of
+from .sentences import listed as listed
 from .simd import AT_ONCE as AT_ONCE
 from .simd import INLINED as INLINED
 from .simd import SMALL_AT_ONCE as SMALL_AT_ONCE

@@ -120,7 +120,7 @@ def refused(answer, *words):
         (("--repetitions", "0"), ["the number of repetitions must be at least 1, not 0"]),
         (("--comparisons", "1"), ["comparisons must be at least 2, not 1"]),
         (("--policy", "rubc"), ["no policy 'rubc'", "'rucb'"]),
-        (("--policy", "rucb:alpha=0.1"), ["alpha must be at least 0.5, not 0.1"]),
+        (("--policy", "rucb:alpha=0.001"), ["alpha must be at least 0.01, not 0.001"]),
         (("--jobs", "0"), ["jobs must be at least 1"]),
         (("--sed", "1"), ["--sed"]),
     ],

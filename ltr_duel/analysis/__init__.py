@@ -9,6 +9,7 @@ __all__ = [
     "COLOURS",
     "DASHES",
     "Look",
+    "confidence_sentence",
     "describe_means",
     "latex_table",
     "look_of",
@@ -29,4 +30,5 @@ __all__ = [
     "save_figure",
     "save_study",
     "summary_table",
+    "winner_sentence",
 ]

@@ -34,7 +34,7 @@ def policies_table(results: Results) -> pd.DataFrame:
     >>> from ltr_duel import simulate
     >>> from ltr_duel.preferences import arxiv
     >>> list(policies_table(simulate(arxiv(), "rucb", horizon=100, repetitions=1)))
-    ['policy', 'regret', 'runs that name the winner', 'median identification time']
+    ['policy', 'average regret', 'runs that name the winner', 'median identification time']
     """
     require_type("results", results, Results)
     frame = results.final()

@@ -6,4 +6,16 @@ A policy sees arms and outcomes, never queries, lists or clicks.
 import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
-__all__ = ["NEVER", "POLICIES", "LivePolicy", "Policy", "PolicyError", "Run", "check_policy", "register", "registers"]
+__all__ = [
+    "NEVER",
+    "POLICIES",
+    "LivePolicy",
+    "Policy",
+    "PolicyError",
+    "Run",
+    "check_policy",
+    "marked",
+    "named_policy",
+    "register",
+    "registers",
+]

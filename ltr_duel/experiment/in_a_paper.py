@@ -17,7 +17,8 @@ from ltr_duel.interleaving import METHODS
 
 TESTS = (
     "{regret} at the horizon. p: paired two-sided Wilcoxon signed-rank test against the policy with the lowest mean,"
-    " corrected for the number of policies by Holm's method. effect: mean paired difference divided by its standard deviation (Cohen's d_z)."
+    " corrected for the number of policies by Holm's method. effect: mean paired difference divided by its standard"
+    " deviation (Cohen's d_z)."
 )
 _REGISTRIES: dict[str, Registry[Any]] = {"method": METHODS, "clicks": CLICK_MODELS}  # by the fact that names an entry
 _ANSWERS = {

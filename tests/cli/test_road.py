@@ -70,7 +70,7 @@ def test_estimate_show_and_simulate(ltr_duel, corpus, tmp_path):
     assert answer.code == 0, answer.err
     frame = pd.read_parquet(out / "results.parquet")
     assert {"policy", "repetition", "t", "regret_average"} <= set(frame)
-    assert set(frame["policy"]) == {"rucb", "mdb"} and frame["t"].max() == 1000 and frame["repetition"].nunique() == 10
+    assert set(frame["policy"]) == {"rucb", "mdb"} and frame["t"].max() == 1000 and frame["repetition"].nunique() == 20
     assert {"pulls", "arm"} <= set(pd.read_parquet(out / "pulls.parquet"))
     assert (out / "regret.png").exists()
 

@@ -6,6 +6,7 @@ import math
 
 from ltr_duel.advice.answer import Reached
 from ltr_duel.advice.bounds import Estimate
+from ltr_duel.core import listed as joined
 
 METHOD_WORDS = {"a/b": "a plain A/B test"}
 
@@ -46,7 +47,7 @@ def listed(names: tuple[str, ...] | list[str], most: int = 6) -> str:
     quoted = [f"'{name}'" for name in names[:most]]
     if len(names) > most:
         return f"{', '.join(quoted)} and {len(names) - most} more"
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+    return joined(quoted)
 
 
 def short(value: float) -> str:

@@ -9,6 +9,7 @@ __all__ = [
     "COLOURS",
     "DASHES",
     "Look",
+    "confidence_sentence",
     "describe_means",
     "latex_table",
     "look_of",
@@ -16,6 +17,7 @@ __all__ = [
     "plot_accuracy",
     "plot_against_arms",
     "plot_distortion",
+    "plot_facets",
     "plot_identification",
     "plot_measures",
     "plot_preferences",
@@ -28,4 +30,5 @@ __all__ = [
     "save_figure",
     "save_study",
     "summary_table",
+    "winner_sentence",
 ]

@@ -62,7 +62,22 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
 
 
 def winner_sentence(matrix: PreferenceMatrix) -> str:
-    """Name the Condorcet winner, its margin over the strongest rival and how sure it is, or say that there is none."""
+    """Name the Condorcet winner, its margin over the strongest rival and how sure it is, or state that there is none.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import arxiv
+    >>> winner_sentence(arxiv())
+    'Condorcet winner: A. It beats its strongest rival, D, in 0.5400 of comparisons.'
+    """
     winner = matrix.condorcet_winner
     estimated = bool(matrix.standard_error.any())
     sure = condorcet_confidence(matrix)
@@ -87,7 +102,22 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
 
 
 def confidence_sentence(matrix: PreferenceMatrix) -> str:
-    """Give the probability of being the true Condorcet winner for the best candidates of an estimated matrix."""
+    """Give the probability of being the true Condorcet winner for the best candidates of an estimated matrix.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> error = [[0, 0.01], [0.01, 0]]
+    >>> confidence_sentence(PreferenceMatrix([[0.5, 0.51], [0.49, 0.5]], ("new", "old"), error))
+    'Condorcet winner: new, P = 0.841; old, P = 0.159'
+    """
     sure = condorcet_confidence(matrix)
     order = sorted(range(len(matrix)), key=lambda k: -sure[k])
     none = max(0.0, 1 - float(sure.sum()))

@@ -35,7 +35,7 @@ def policies_table(results: Results) -> pd.DataFrame:
     >>> from ltr_duel import simulate
     >>> from ltr_duel.preferences import arxiv
     >>> list(policies_table(simulate(arxiv(), "rucb", horizon=100, repetitions=1)))
-    ['policy', 'regret', 'runs that name the winner', 'median identification time']
+    ['policy', 'average regret', 'runs that name the winner', 'median identification time']
     """
     require_type("results", results, Results)
     frame = results.final()
@@ -138,8 +138,10 @@ def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "", note
     lines = [f"\\begin{{tabular}}{{{''.join('l' if one else 'r' for one in left)}}}", "\\toprule"]
     lines += [_row(map(str, frame.columns)), "\\midrule"]
     lines += [_row(_cell(one) for one in row) for row in frame.itertuples(index=False)]
-    lines += ["\\bottomrule", "\\end{tabular}"]
-    lines += [f"\\par{{\\footnotesize {_escaped(note)}\\par}}" for note in notes]
+    lines += ["\\bottomrule"]
+    wide = f"\\multicolumn{{{frame.shape[1]}}}{{p{{\\linewidth}}}}"
+    lines += [f"{wide}{{\\footnotesize {_escaped(note)}}} \\\\" for note in notes]
+    lines += ["\\end{tabular}"]
     if caption or label:
         head = ["\\begin{table}", "\\centering"]
         tail = [f"\\caption{{{_escaped(caption)}}}"] if caption else []

@@ -16,6 +16,8 @@ __all__ = [
     "Run",
     "SlatePolicyPage",
     "check_policy",
+    "marked",
+    "named_policy",
     "register",
     "registers",
 ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import OUT_FILE, abscissa_option, print_table
+from ltr_duel.cli._options import COUNT, OUT_FILE, abscissa_option, plugin_option, print_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,46 +22,64 @@ _BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
     "--regret",
+    "regrets",
+    multiple=True,
     show_default="average; copeland for problems without a Condorcet winner",
-    help="Which regret the summary is of.",
+    help="Which regret the summary is of; --facets draws all that are given.",
 )
 @click.option("--csv", type=OUT_FILE, help="Write the tidy table here.")
 @click.option("--latex", type=OUT_FILE, help="Write the summary as a LaTeX table here.")
 @click.option("--plots", type=click.Path(path_type=Path), help="Write the figures into this folder.")
+@click.option("--facets", type=OUT_FILE, help="Write one figure of all problems here (.png, .pdf or .svg).")
+@click.option("--start", type=COUNT, default=1, show_default=True, help="First step that figures show.")
+@click.option("--methods", is_flag=True, help="Print what was done, as a paragraph of a paper, instead.")
+@click.option("--bibtex", is_flag=True, help="Print what a paper on the study cites, instead.")
+@plugin_option
 @click.option("--format", "suffix", type=_FORMAT, default="png", show_default=True, help="Of the figures.")
 @abscissa_option
 @click.option("--band", type=_BAND, default="quantiles", show_default=True, help="Around the lines.")
 def command(
     folder: Path,
-    regret: str | None,
+    regrets: tuple[str, ...],
     csv: Path | None,
     latex: Path | None,
     plots: Path | None,
+    facets: Path | None,
+    start: int,
+    methods: bool,
+    bibtex: bool,
     suffix: str,
     x: str,
     band: str,
 ) -> None:
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
     from ltr_duel.analysis import ENOUGH_RUNS, few_runs_sentence, latex_table, summary_table, winner_sentence
-    from ltr_duel.core import InputError, regret_column, replacing, unknown_name
-    from ltr_duel.experiment import StudyResults
+    from ltr_duel.core import InputError, regret_column, regret_label, replacing, unknown_name
+    from ltr_duel.experiment import TESTS, StudyResults, methods_paragraph, study_bibtex
     from ltr_duel.simulation import REGRETS
 
-    if regret is not None and regret not in REGRETS:
-        raise unknown_name("regret", regret, REGRETS)
-    results = StudyResults(folder)
-    summary = results.summary(regret_column(regret or "average"))
+    for one in regrets:
+        if one not in REGRETS:
+            raise unknown_name("regret", one, REGRETS)
+    results, regret = StudyResults(folder), regrets[0] if regrets else "average"
+    if methods or bibtex:
+        click.echo(
+            (methods_paragraph(results) + "\n" if methods else "") + (study_bibtex(results) if bibtex else ""), nl=False
+        )
+        return
+    summary = results.summary(regret_column(regret))
     if summary.empty:
         raise InputError(f"{folder}: no run is done yet")
-    if regret is None:
+    if not regrets:
         summary = _defined(results, summary)
-    table = summary_table(summary)
+    table, tests = summary_table(summary), TESTS.format(regret=regret_label(regret_column(regret)))
     print_table(table)
+    notes = [*([tests] if len(summary) > 1 else []), *results.notes]
     for problem in results.problems:
         matrix = results.matrix(problem)
         if matrix.standard_error.any() or matrix.condorcet_winner is None:
             click.echo(f"{problem}: {winner_sentence(matrix)}", err=True)
-    for note in results.notes:
+    for note in notes:
         click.echo(note)
     fewest = int(summary["runs"].min())
     if len(summary) > 1 and 0 < fewest < ENOUGH_RUNS:
@@ -70,10 +88,12 @@ def command(
         results.to_csv(csv)
     if latex is not None:
         with replacing(latex) as temporary:
-            temporary.write_text(latex_table(table, notes=results.notes), encoding="utf-8")
+            temporary.write_text(latex_table(table, notes=notes), encoding="utf-8")
     if plots is not None:
-        for path in _draw(results, plots, f".{suffix}", regret, band, x):
+        for path in _draw(results, plots, f".{suffix}", regret, band, x, start):
             click.echo(path)
+    if facets is not None:
+        click.echo(_draw_facets(results, facets, regrets or ("average",), band, start))
 
 
 def _defined(results: StudyResults, summary: pd.DataFrame) -> pd.DataFrame:
@@ -93,7 +113,19 @@ def _defined(results: StudyResults, summary: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([named[0][~undecided], named[1][undecided]]).sort_index()
 
 
-def _draw(results: StudyResults, folder: Path, suffix: str, regret: str | None, band: str, x: str) -> list[Path]:
+def _draw_facets(results: StudyResults, path: Path, regrets: tuple[str, ...], band: str, start: int) -> Path:
+    """Draw all problems in one figure, at the longest horizon of each."""
+    from ltr_duel.analysis import plot_facets, save_figure
+    from ltr_duel.core import LOWER_BOUND, PROBLEM, regret_column
+    from ltr_duel.preferences import lower_bound
+
+    frame = results.to_frame(regrets)
+    bounds = {name: lower_bound(results.matrix(name)) for name in frame[PROBLEM].unique()}
+    frame[LOWER_BOUND] = frame[PROBLEM].map(bounds).astype(float)
+    return save_figure(plot_facets(frame, [regret_column(one) for one in regrets], spread=band, start=start), path)
+
+
+def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: str, x: str, start: int) -> list[Path]:
     """Draw all figures of all problems, and return where they are."""
     import re
 
@@ -101,8 +133,8 @@ def _draw(results: StudyResults, folder: Path, suffix: str, regret: str | None, 
     from ltr_duel.core import HORIZON, LOWER_BOUND, PROBLEM, RANKERS, regret_column
     from ltr_duel.preferences import lower_bound
 
-    paths, column, copeland = [], regret_column(regret or "average"), regret_column("copeland")
-    wanted = tuple(dict.fromkeys((regret or "average", "copeland")))
+    paths, column, copeland, among = [], regret_column(regret), regret_column("copeland"), results.policies
+    wanted = tuple(dict.fromkeys((regret, "copeland")))
     final, frame = results.final(wanted), results.to_frame(wanted)
     for study in results.studies:
         name = re.sub(r"[^A-Za-z0-9.=-]+", "-", study.problem).strip("-")
@@ -117,13 +149,14 @@ def _draw(results: StudyResults, folder: Path, suffix: str, regret: str | None, 
         bound = lower_bound(matrix)
         runs = here(frame).assign(**{LOWER_BOUND: float("nan") if bound is None else bound})
         drawn = column if runs[column].notna().any() else copeland
-        figures = {"regret": plot_regret(runs, x=x, title=title, spread=band, column=drawn)}
+        regret_axes = plot_regret(runs, x=x, title=title, spread=band, column=drawn, start=start, among=among)
+        figures = {"regret": regret_axes}
         if matrix.condorcet_winner:
-            figures["accuracy"] = plot_accuracy(here(frame), title=title)
-            figures["identification"] = plot_identification(here(final), title=title)
+            figures["accuracy"] = plot_accuracy(here(frame), title=title, start=start, among=among)
+            figures["identification"] = plot_identification(here(final), title=title, among=among)
         paths += [save_figure(ax, folder / f"{name}-{study.horizon}-{kind}{suffix}") for kind, ax in figures.items()]
     for horizon, runs in final.groupby(HORIZON):
         if runs[RANKERS].nunique() > 1 and runs[column].notna().any():
-            ax = plot_against_arms(runs, column=column, title=f"horizon {horizon:,}", spread=band)
+            ax = plot_against_arms(runs, column=column, title=f"horizon {horizon:,}", spread=band, among=among)
             paths.append(save_figure(ax, folder / f"all-{horizon}-arms{suffix}"))
     return paths

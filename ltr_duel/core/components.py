@@ -194,6 +194,12 @@ class Registry(Generic[Item]):
             raise unknown_name(self.kind, name, self.names())
         return self._items[name]
 
+    def get(self, name: str) -> Item | None:
+        """Return the component called ``name``, or None if there is none."""
+        if name in self:
+            return self[name]
+        return None
+
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str):
             return False

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from ltr_duel.core.errors import require_one_of
+from ltr_duel.core.sentences import listed
 
 _FIELD = re.compile(r"^\s*(\w+)\s*=\s*\{(.*?)\},?\s*$", re.M | re.S)
 _VENUE = re.compile(r"\((\w[\w ]*)\)\s*$")  # the short name at the end: "... Machine Learning (ICML)"
@@ -51,7 +52,7 @@ class Reference:
         names = [name.split(",")[0].strip() for name in re.split(r"\s+and\s+", self.author)]
         if len(names) > most:
             return f"{names[0]} et al."
-        return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+        return listed(names)
 
 
 def reference_of(cite: str) -> Reference:

@@ -1,6 +1,9 @@
 from .backends.backend import Backend as Backend
 from .backends.backend import check_backend as check_backend
 from .cost import print_estimate as print_estimate
+from .in_a_paper import TESTS as TESTS
+from .in_a_paper import methods_paragraph as methods_paragraph
+from .in_a_paper import study_bibtex as study_bibtex
 from .merge import merge_stores as merge_stores
 from .plan import Plan as Plan
 from .plan import parse_shard as parse_shard

@@ -75,7 +75,7 @@ class Plan:
     >>> from ltr_duel.experiment import make_plan, read_spec
     >>> plan = make_plan(read_spec("one.toml", "policies = 'rucb'\nutilities = [{ set = '1good5poor' }]"))
     >>> len(plan), next(iter(plan)).label
-    (10, 'rucb')
+    (20, 'rucb')
     """
 
     file: SpecFile

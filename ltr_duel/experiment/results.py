@@ -18,6 +18,7 @@ from ltr_duel.core import (
     REGRET,
     FloatVector,
     InputError,
+    notebook_html,
     regret_name,
     replacing,
     unknown_name,
@@ -108,6 +109,24 @@ class StudyResults:
         self._runs = pd.concat(parts, ignore_index=True).drop_duplicates("digest")
         self.studies = list(studies.values())
 
+    def __repr__(self) -> str:
+        return f"<{self._said()}>"
+
+    def _repr_html_(self) -> str:
+        """Show the problems: how large they are, and how many of their runs are done."""
+        header = ("problem", "horizon", "rankers", "runs that are done")
+        rows = [
+            (one.problem, one.horizon, one.facts.get("rankers"), len(self._wanted(one.problem, one.horizon)))
+            for one in self.studies
+        ]
+        return notebook_html([self._said()], header, rows)
+
+    def _said(self) -> str:
+        return (
+            f"StudyResults: {len(self._runs):,} finished runs of {len(self.policies):,} policies on"
+            f" {len(self._problems):,} problems, in {self._store.folder}"
+        )
+
     def __iter__(self) -> Iterator[tuple[Study, Results]]:
         """Yield each study with its results, if any of its runs is done."""
         for study in self.studies:
@@ -139,6 +158,21 @@ class StudyResults:
     def problems(self) -> list[str]:
         """Names of the problems, in the order of the files."""
         return list(self._problems)
+
+    @property
+    def policies(self) -> list[str]:
+        """Labels of the policies that have finished runs, in the order of the plans."""
+        return list(dict.fromkeys(self._runs["label"]))
+
+    @property
+    def repetitions(self) -> list[int]:
+        """How many runs are finished: the different numbers of a policy on a problem, ascending."""
+        return sorted(set(self._runs.groupby(["problem", "label", HORIZON]).size()))
+
+    @property
+    def specs(self) -> list[str]:
+        """The texts of the experiments' files."""
+        return [str(plan.about["spec"]) for plan in self._plans]
 
     @property
     def regrets(self) -> list[str]:

@@ -52,7 +52,7 @@ def make_plan(
     >>> file = read_spec("one.toml", "policies = 'rucb'\nutilities = [{ set = '1good5poor' }]")
     >>> plan = make_plan(file)
     >>> len(plan), plan.problems[0].name
-    (10, '1good5poor')
+    (20, '1good5poor')
     """
     file = spec if isinstance(spec, SpecFile) else read_spec(spec, plugins=plugins)
     _check_size(Plan(file, [None]))  # type: ignore[list-item]  # as if there were one problem: before it costs

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.analysis.rankers import confidence_sentence, winner_sentence
+from ltr_duel.analysis import confidence_sentence, winner_sentence
 from ltr_duel.core import FloatVector
 from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence
 

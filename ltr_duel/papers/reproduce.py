@@ -24,7 +24,6 @@ from pyarrow.fs import LocalFileSystem
 
 from ltr_duel.core import InputError, replacing, require_one_of
 from ltr_duel.experiment import Backend, Plan, StudyResults, environment, make_plan, run_experiment
-from ltr_duel.experiment.problem import Problem
 from ltr_duel.papers.declaration import SCALES, Figure
 from ltr_duel.papers.expand import expand
 from ltr_duel.papers.find_data import NoDataError, first_present
@@ -167,14 +166,15 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
         for problem in plan.problems
     }
     sources = [{"problem": name, **origin} for name, origin in origins.items()]
-    references = {problem.name: _reference(plan, problem) for plan in plans for problem in plan.problems}
+    references = {
+        problem.name: reference_of(
+            problem.matrix, str(problem.facts["source"]), problem.values(plan.file.spec.regrets).get("ndcg")
+        )
+        for plan in plans
+        for problem in plan.problems
+    }
     facts = {"sources": sources, "runs": planned, "horizon": max(max(plan.file.spec.horizon) for plan in plans)}
     return _table(store, plans, references), facts | {"references": references}, new
-
-
-def _reference(plan: Plan, problem: Problem) -> dict[str, Any]:
-    ndcg = problem.values(plan.file.spec.regrets).get("ndcg")
-    return reference_of(problem.matrix, str(problem.facts["source"]), ndcg)
 
 
 def _table(store: Path, plans: Sequence[Plan], references: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:

@@ -16,6 +16,7 @@ __all__ = [
     "PreferenceMatrix",
     "arxiv",
     "compare_matrices",
+    "condorcet_confidence",
     "condorcet_shares",
     "cyclic_triples",
     "estimate_preferences",

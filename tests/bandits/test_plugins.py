@@ -126,10 +126,10 @@ def test_a_file_without_a_policy_is_refused(tmp_path, text, sentence):
 
 def test_parameters_out_of_range_are_refused():
     for text, sentence in {
-        "rucb:alpha=0.4": "alpha must be at least 0.5",
+        "rucb:alpha=0.001": "alpha must be at least 0.01",
         "mdb:beta=0.9": "beta must be at least 1",
         "beat_the_mean:gamma=0.5": "gamma must be at least 1",
-        "rucb:alpha=nan": "alpha must be at least 0.5",
+        "rucb:alpha=nan": "alpha must be at least 0.01",
         "merge_rucb:batch=1": "batch must be at least 2",
         "rucbx": "no policy 'rucbx'; did you mean 'rucb'",
         "interleaved_filter:prune=maybe": "prune must be true or false",

@@ -74,7 +74,7 @@ def test_estimate_show_and_simulate(ltr_duel, corpus, tmp_path):
     assert "independent coins" in answer.out
     frame = pd.read_parquet(out / "results.parquet")
     assert {"policy", "repetition", "t", "regret_average"} <= set(frame)
-    assert set(frame["policy"]) == {"rucb", "mdb"} and frame["t"].max() == 1000 and frame["repetition"].nunique() == 10
+    assert set(frame["policy"]) == {"rucb", "mdb"} and frame["t"].max() == 1000 and frame["repetition"].nunique() == 20
     assert {"pulls", "arm"} <= set(pd.read_parquet(out / "pulls.parquet"))
     assert (out / "regret.png").exists()
 
@@ -134,7 +134,7 @@ def refused(answer, *words):
         (("--repetitions", "0"), ["the number of repetitions must be at least 1, not 0"]),
         (("--comparisons", "1"), ["comparisons must be at least 2, not 1"]),
         (("--policy", "rubc"), ["no policy 'rubc'", "'rucb'"]),
-        (("--policy", "rucb:alpha=0.1"), ["alpha must be at least 0.5, not 0.1"]),
+        (("--policy", "rucb:alpha=0.001"), ["alpha must be at least 0.01, not 0.001"]),
         (("--jobs", "0"), ["jobs must be at least 1"]),
         (("--sed", "1"), ["--sed"]),
     ],

@@ -50,14 +50,24 @@ def test_an_experiment_from_its_file_to_its_tables(ltr_duel, spec, tmp_path):
     words = ("--csv", tmp_path / "t.csv", "--latex", tmp_path / "t.tex", "--plots", tmp_path / "figures")
     answer = ltr_duel("results", out, *words, "--format", "svg")
     assert answer.code == 0 and "rucb" in answer.out, answer.err
+    assert "average regret at the horizon. p: paired two-sided Wilcoxon signed-rank test" in answer.out
     assert "With 2 repetitions p and effect say next to nothing: p cannot fall below 0.5," in answer.err
     assert (
         (tmp_path / "t.csv")
         .read_text()
         .startswith("problem,answers,rankers,source,policy,horizon,repetition,t,regret_")
     )
-    assert "\\toprule" in (tmp_path / "t.tex").read_text()
+    assert "\\toprule" in (tmp_path / "t.tex").read_text() and "Wilcoxon" in (tmp_path / "t.tex").read_text()
     assert len(list((tmp_path / "figures").glob("m-100-*.svg"))) == 3
+    answer = ltr_duel("results", out, "--methods", "--bibtex")
+    assert answer.out.startswith("We compare rucb [zoghi2014rucb] and random on 1 problem: m (3 rankers")
+    assert (
+        "% no reference is known for the policy 'random'" in answer.out
+        and "@inproceedings{zoghi2014rucb," in answer.out
+    )
+    both = ("--regret", "average", "--regret", "copeland", "--start", 10)
+    answer = ltr_duel("results", out, "--facets", tmp_path / "all.png", *both)
+    assert answer.code == 0 and (tmp_path / "all.png").stat().st_size > 10_000, answer.err
 
 
 def test_the_dry_run_prints_the_plan_and_writes_nothing(ltr_duel, spec, tmp_path):

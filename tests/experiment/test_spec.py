@@ -83,7 +83,7 @@ def test_the_matrix_of_a_corpus_is_estimated_with_the_reductions_that_the_spec_n
         (("horizon = [50, 300]", "horizon = [50, 50]"), ["horizon[1]: 50 is given twice"]),
         (("repetitions = 3", "repetitions = true"), ["repetitions: must be a whole number, not true"]),
         (('"rucb"', '"rubc"'), ["policies[0]: no policy 'rubc'; did you mean 'rucb'?"]),
-        (('"rucb"', '"rucb:alpha=0.1"'), ["policies[0]:", "alpha must be at least 0.5"]),
+        (('"rucb"', '"rucb:alpha=0.001"'), ["policies[0]:", "alpha must be at least 0.01"]),
         (('"rucb"', '{name = "rucb", alfa = 1}'), ["policies[0]:", "'alfa'; did you mean 'alpha'?"]),
         (('"rucb"', '"mdb"'), ["policies[1]: 'mdb' is given twice"]),
         (('policies = ["rucb", "mdb"]\n', ""), ["the key 'policies' is missing"]),

@@ -87,7 +87,7 @@ CASES = [
     typed(SIMULATE, "--seed", "x", "'x' is not a whole number"),
     typed(SIMULATE, "--seed", DIGITS, "the seed must be between .* not an integer of more than 300 digits"),
     typed(SIMULATE, "--policy", "rucb:alpha=1,alpha=2", "alpha is given twice"),
-    typed(SIMULATE, "--policy", f"rucb:alpha={DIGITS}", r"alpha must be at least 0.5, not inf"),
+    typed(SIMULATE, "--policy", f"rucb:alpha={DIGITS}", r"alpha must be at least 0.01, not inf"),
     typed(SIMULATE, "--policy", "mdb:alpha=1e400", "alpha must be at least 0, not inf"),
     typed(SIMULATE, "--policy", "rucb:" + "[" * 5000, r"no parameter of policy rucb called .*characters\)"),
     typed(SIMULATE, "--policy", "x" * 5000, r"no policy .*characters\)"),

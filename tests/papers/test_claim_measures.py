@@ -28,7 +28,7 @@ def test_places_are_taken_among_variants_of_a_policy_too():
         ("growth", {"policy": {}, "to": "mdb", "along": "rankers"}, "log rankers: each, divided by mdb"),
         ("ratio", {"of": {"clicks": "perfect", "policy": "mdb"}, "to": "mdb"}, ": mdb at clicks perfect, divided by"),
         ("value", {"take": "least"}, "least value"),
-        ("late", {"policy": "rcs"}, "share of the final regret of rcs"),
+        ("late", {"policy": "rcs"}, "share of the final average regret of rcs"),
         ("late", {"policy": "rcs", "column": "regret_ndcg"}, "share of the final NDCG regret of rcs"),
     ],
 )

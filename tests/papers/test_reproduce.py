@@ -71,6 +71,22 @@ def test_a_figure_leaves_one_tidy_table_and_says_where_it_comes_from(tmp_path):
     assert made.about["figure"]["title"] == "Small" and "note" not in frame
 
 
+def test_what_problems_are_measured_against_is_said_with_its_probability(tmp_path):
+    made = make_figure(write(tmp_path / "files"), tmp_path / "out", scale="paper", root=None, jobs=1)
+    exact, toy = made.about["references"]["equal_gaps K=3"], made.about["references"]["toy"]
+    assert exact["text"].startswith("The matrix is known exactly. Condorcet winner: 0.") and exact["probability"] == 1
+    for words in (
+        "comparisons of each pair (method probabilistic",
+        "outcome rule ",
+        "equal scores fixed_random)",
+        "P = ",
+    ):
+        assert words in toy["text"]
+    known = made.frame.groupby("problem")["winner_probability"].first()
+    assert known["equal_gaps K=3"] == 1 and known["toy"] == pytest.approx(toy["probability"]) and known["toy"] < 1
+    assert made.frame["best_by_ndcg"].isna().all(), "no regret in NDCG was asked for"
+
+
 def test_the_same_again_does_nothing_and_leaves_the_same_bytes(tmp_path):
     file = write(tmp_path / "files")
     folder = tmp_path / "out" / "small"

@@ -172,7 +172,7 @@ def test_numbers_out_of_range_are_refused_before_anything_runs():
         "no policy 'rubc'; did you mean 'rucb'": {"policies": "rubc"},
         "a policy is named twice": {"policies": ["rucb", "rucb"]},
         "there is no policy": {"policies": []},
-        "alpha must be at least 0.5, not 0.4": {"policies": "rucb:alpha=0.4"},
+        "alpha must be at least 0.01, not 0.001": {"policies": "rucb:alpha=0.001"},
         "beta must be at least 1, not 0.9": {"policies": "mdb:beta=0.9"},
         "alpha must be a number, not 'x'": {"policies": "rucb:alpha=x"},
         "no parameter of policy rucb called 'alfa'; did you mean 'alpha'": {"policies": "rucb:alfa=1"},

@@ -15,6 +15,16 @@ def test_of_a_policy_with_two_horizons_only_the_ends_are_comparable():
     assert frame["separate"].tolist() == [True, True, False]
 
 
+def test_of_a_policy_that_knows_its_horizon_only_the_end_is_comparable():
+    rows = [(policy, horizon, t) for policy in ("savage:delta=0.1", "mine") for horizon in (10,) for t in (1, 5, 10)]
+    frame = pd.DataFrame(rows, columns=["policy", "horizon", "t"])
+    for table in (frame, frame.drop(columns="horizon")):
+        kept = comparable_rows(table)
+        assert list(zip(kept["policy"], kept["t"], strict=True)) == [
+            ("savage:delta=0.1", 10), ("mine", 1), ("mine", 5), ("mine", 10),
+        ]  # fmt: skip
+
+
 def test_quantiles_are_the_tenth_and_the_ninetieth_percentile():
     frame = pd.DataFrame({"policy": "rucb", "t": 5, "regret": [float(k) for k in range(11)]})
     (row,) = averaged(frame, ["policy", "t"], "regret", "quantiles").itertuples()

@@ -42,7 +42,7 @@ from ltr_duel.core import (
 class Params(NamedTuple):
     """Parameters of RUCB."""
 
-    alpha: float = 0.51  # exploration; the bound asks for alpha > 1/2
+    alpha: float = 0.51  # exploration; the bound needs alpha > 1/2, less is for studies of sensitivity
     prior_wins: int = 0  # duels that each arm has won against each other before the first (1 in Lerot)
 
 
@@ -138,7 +138,7 @@ def recommend(state: State, params: Params) -> int:
 
 register(
     __name__,
-    limits={"alpha": (0.5, None), "prior_wins": (0, None)},
+    limits={"alpha": (0.01, None), "prior_wins": (0, None)},
     assumes="a Condorcet winner",
     regret="O(K^2 log T)",
     cost="O(K)",

@@ -83,7 +83,7 @@ register(
     update=update,
     recommend=recommend,
     idle_until=idle_until,
-    limits={"alpha": (0.5, None), "prior_wins": (0, None)},
+    limits={"alpha": (0.01, None), "prior_wins": (0, None)},
     assumes="a Condorcet winner",
     regret="O(K log T) + O(K^2)",
     cost="O(K)",

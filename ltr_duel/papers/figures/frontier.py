@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 
 from ltr_duel.bandits import marked
 from ltr_duel.core import columns as col
-from ltr_duel.core import regret_label
 from ltr_duel.papers.figures.panels import finish, safe
 from ltr_duel.papers.standings import SETS, standings
 
@@ -62,5 +61,5 @@ def frontier(
     axes.spines[:].set_visible(False)
     if 0 < len(sets) < wide.shape[1]:
         axes.axvline(wide.shape[1] - len(sets), color="#1c1f23", lw=1.5)  # pairs to the left, sets to the right
-    what = f"{regret_label(column)} at the horizon divided by the lowest mean"
+    what = f"{col.regret_label(column)} at the horizon divided by the lowest mean"
     return finish(figure, [], about, f"{what} of those that compare pairs (left), or sets (right); blank: not run")

@@ -12,7 +12,6 @@ import pandas as pd
 from ltr_duel.analysis import markdown_table
 from ltr_duel.bandits import marked
 from ltr_duel.core import columns as col
-from ltr_duel.core import regret_label
 from ltr_duel.papers.figures.table import format_number
 from ltr_duel.papers.standings import PAIRS, standings
 
@@ -161,7 +160,7 @@ def _texts(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _regret(column: str) -> str:
-    label = regret_label(column)
+    label = col.regret_label(column)
     return label[0].upper() + label[1:]
 
 

@@ -31,7 +31,22 @@ def pair_confidence(matrix: PreferenceMatrix) -> FloatMatrix:
 
 
 def condorcet_confidence(matrix: PreferenceMatrix) -> FloatVector:
-    """Return Pr(i beats every other ranker) for each ranker; they add up to at most 1."""
+    """Return Pr(i beats every other ranker) for each ranker; they add up to at most 1.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+
+    Returns
+    -------
+    ndarray of float64, shape (K,)
+
+    Examples
+    --------
+    >>> error = [[0, 0.01], [0.01, 0]]
+    >>> condorcet_confidence(PreferenceMatrix([[0.5, 0.51], [0.49, 0.5]], ("new", "old"), error)).round(3).tolist()
+    [0.841, 0.159]
+    """
     sure = pair_confidence(matrix)
     np.fill_diagonal(sure, 1.0)
     product: FloatVector = sure.prod(axis=1)

@@ -1,0 +1,92 @@
+"""One figure of a whole study: a panel for each problem, a column for each regret, one legend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ltr_duel.analysis.lines import STEPS, describe_means
+from ltr_duel.analysis.regret import BOUND, plot_regret
+from ltr_duel.analysis.style import require_table
+from ltr_duel.core import HORIZON, POLICY, PROBLEM, REPETITION, InputError, regret_label
+
+_ACROSS = 3  # panels side by side, where there is one regret
+_WIDTH, _HEIGHT = 3.6, 2.9
+
+
+def plot_facets(
+    results: pd.DataFrame,
+    columns: Sequence[str] = ("regret_average",),
+    *,
+    spread: str = "quantiles",
+    start: float = 0,
+    log: str = "xy",
+) -> Figure:
+    """Draw cumulative regret against steps for each problem of a study, with one legend for all panels.
+
+    Parameters
+    ----------
+    results : DataFrame
+        As from `StudyResults.to_frame`: columns problem, policy, horizon, repetition, t and the regrets; and
+        ``lower_bound``, if the bound is to be drawn.
+    columns : sequence of str
+        Which regrets. Of several each problem has a row of panels; a panel without its regret says so.
+    spread, start, log
+        See `plot_regret`.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For a spread or a column that does not exist.
+
+    Examples
+    --------
+    >>> rows = [(problem, "rucb", 10, 0, t, float(t)) for problem in ("one", "two") for t in (1, 10)]
+    >>> names = ["problem", "policy", "horizon", "repetition", "t", "regret_average"]
+    >>> figure = plot_facets(pd.DataFrame(rows, columns=names))
+    >>> [ax.get_title(loc="left") for ax in figure.axes]
+    ['one', 'two']
+    """
+    require_table(results, PROBLEM, POLICY, HORIZON, REPETITION, *columns)
+    if not columns:
+        raise InputError("name the regrets that are drawn")
+    problems, among = list(dict.fromkeys(results[PROBLEM])), list(dict.fromkeys(results[POLICY]))
+    panels = [(problem, column) for problem in problems for column in columns]
+    across = len(columns) if len(columns) > 1 else min(_ACROSS, len(panels))
+    down = -(-len(panels) // across)
+    figure = Figure(figsize=(_WIDTH * across, _HEIGHT * down + 0.8), dpi=150, layout="constrained")
+    grid = figure.subplots(down, across, squeeze=False)
+    handles: dict[str, Any] = {}
+    for place, ((problem, column), ax) in enumerate(zip(panels, grid.flat, strict=False)):
+        rows = results[results[PROBLEM] == problem]
+        title = str(problem) if len(columns) == 1 else f"{problem}, {regret_label(column)}"
+        if rows[column].notna().any():
+            plot_regret(
+                rows, ax, column=column, title=title, spread=spread, start=start, log=log, legend=False, among=among
+            )
+        else:
+            ax.set_title(title, loc="left", fontsize=10)
+            ax.annotate(f"no {regret_label(column)}", (0.5, 0.5), xycoords="axes fraction", ha="center")
+        handles |= {label: line for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+        ax.set_xlabel(STEPS if place + across >= len(panels) else "")
+        if place % across and len(columns) == 1:
+            ax.set_ylabel("")
+    for ax in list(grid.flat)[len(panels) :]:
+        ax.remove()
+    runs = results.groupby([PROBLEM, POLICY, HORIZON], sort=False)[REPETITION].nunique()
+    names = sorted(handles, key=lambda label: label == BOUND)  # the bound comes last
+    wide = int(np.clip(_WIDTH * across * 12 / (max(map(len, names), default=1) + 7), 1, max(1, len(names))))
+    legend = figure.legend(
+        [handles[one] for one in names], names, title=describe_means(runs, spread), title_fontsize=8,
+        loc="outside lower center", ncols=wide, fontsize=8, frameon=False, handlelength=3,
+    )  # fmt: skip
+    legend.get_title().set_color("#5d6670")
+    return figure

@@ -1,0 +1,114 @@
+"""What a paper says of a study: the paragraph on methods, and the works to cite. Both follow from the stored plans."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ltr_duel.bandits import named_policy
+from ltr_duel.clicks import CLICK_MODELS
+from ltr_duel.core import Component, Registry, listed, own_version, regret_column, regret_label
+from ltr_duel.data import CORPORA
+from ltr_duel.experiment.problem_specs import CorpusSpec
+from ltr_duel.experiment.results import StudyResults
+from ltr_duel.interleaving import METHODS
+
+TESTS = (
+    "{regret} at the horizon. p: paired two-sided Wilcoxon signed-rank test against the policy with the lowest mean,"
+    " corrected for the number of policies by Holm's method. effect: mean paired difference divided by its standard"
+    " deviation (Cohen's d_z)."
+)
+_REGISTRIES: dict[str, Registry[Any]] = {"method": METHODS, "clicks": CLICK_MODELS}  # by the fact that names an entry
+_ANSWERS = {
+    "live": "simulated users",
+    "matrix": "coins of the preference matrix",
+    "sweeps": "coins of the preference matrix, drawn in whole sweeps",
+}
+
+
+def methods_paragraph(results: StudyResults) -> str:
+    """Return what was done in a few sentences, as the section on experiments of a paper would say it."""
+    problems = {study.problem: study.facts for study in results.studies}
+    specs = [tomllib.loads(text) for text in results.specs]
+    horizons = sorted({study.horizon for study in results.studies})
+    steps = listed([f"{one:,}" for one in horizons], "or")
+    times = listed([f"{one:,}" for one in results.repetitions], "or")
+    labels = [_in_words(label) for label in results.policies]
+    said = [
+        f"We compare {listed(labels)} on {len(problems)} problem{'s' * (len(problems) > 1)}:"
+        f" {'; '.join(_problem(name, facts) for name, facts in problems.items())}.",
+        f"Each policy runs {times} times for {steps} steps on each problem"
+        f" (ltr_duel {own_version()}, seed {listed([str(one.get('seed', 0)) for one in specs])}).",
+    ]
+    knowing = [label for label in results.policies if (policy := named_policy(label)) and policy.needs_horizon]
+    said += [f"{listed(knowing)} {'are' if len(knowing) > 1 else 'is'} told the horizon."] if knowing else []
+    regrets = [regret_label(regret_column(name)) for name in results.regrets]
+    said.append(f"We report cumulative {listed(regrets)} at the horizon: mean and standard deviation over the runs.")
+    said.append(
+        "On each problem a policy is compared with that of the lowest mean by a paired two-sided Wilcoxon signed-rank"
+        " test, corrected for the number of policies by Holm's method; effects are Cohen's d of the paired differences"
+        " (d_z)."
+    )
+    return " ".join(said)
+
+
+def study_bibtex(results: StudyResults) -> str:
+    """Return what a paper on a study cites, each work once; what has no known reference is named in a comment."""
+    entries, unknown = dict[str, None](), dict[str, None]()
+    for kind, name, component in _components(results):
+        if component is None or not component.sources:
+            unknown[f"% no reference is known for the {kind} '{name}'"] = None
+        else:
+            entries |= dict.fromkeys(source.bibtex for source in component.sources)
+    return "\n\n".join(["\n".join(unknown)] * bool(unknown) + list(entries)) + "\n"
+
+
+def _components(results: StudyResults) -> Iterator[tuple[str, str, Component | None]]:
+    """Yield the policies, methods, click models and corpora of a study, or None for one that is not known here."""
+    policies = [named_policy(label) for label in results.policies]
+    for label, policy in zip(results.policies, policies, strict=True):
+        yield "policy", label, policy
+    if any(policy is not None and policy.feedback == "slate" for policy in policies):
+        for name in _slates(results):
+            yield "method", name, METHODS.get(name)
+    for study in results.studies:
+        for fact, registry in _REGISTRIES.items():
+            if given := study.facts.get(fact):
+                name = str(given).partition(":")[0]
+                yield fact, name, registry.get(name)
+        if given := study.facts.get("corpus"):
+            yield "corpus", str(given), _corpus(str(given))
+
+
+def _slates(results: StudyResults) -> list[str]:
+    """Return the methods by which simulated users compare sets."""
+    corpora = [one for text in results.specs for one in tomllib.loads(text).get("corpora", [])]
+    live = [one for one in corpora if "live" in one.get("answers", "")]
+    return list(dict.fromkeys(str(one.get("slates", CorpusSpec.slates)).partition(":")[0] for one in live))
+
+
+def _corpus(name: str) -> Component | None:
+    """Return the entry of the catalogue whose name this one begins with: ``MSLR-WEB30K/Fold1`` is ``mslr-web30k``."""
+
+    def plain(text: str) -> str:
+        return re.sub(r"[^a-z0-9]", "", text.lower())
+
+    fitting = [one for one in CORPORA if plain(name).startswith(plain(one.name))]
+    return max(fitting, key=lambda one: len(one.name), default=None)
+
+
+def _in_words(label: str) -> str:
+    policy = named_policy(label)
+    cited = f" [{policy.sources[0].key}]" if policy is not None and policy.sources else ""
+    return f"{label}{cited}"
+
+
+def _problem(name: str, facts: Mapping[str, Any]) -> str:
+    users = f"{facts['clicks']} clicks" if facts.get("clicks") else ""
+    shown = f"lists of {facts['top']}" if facts.get("top") else ""
+    rule = f"outcome rule {facts['outcome']}" if facts.get("outcome") else ""
+    answers = _ANSWERS.get(str(facts.get("answers")), "")
+    parts = [f"{facts['rankers']} rankers", str(facts.get("method") or ""), users, rule, shown]
+    return f"{name} ({', '.join(filter(None, [*parts, answers and f'answers: {answers}']))})"

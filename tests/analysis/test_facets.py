@@ -1,0 +1,88 @@
+"""One figure of a study: a panel for each problem and regret, one legend, one colour for a policy in all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ltr_duel.analysis.facets import plot_facets
+from ltr_duel.analysis.regret import plot_regret
+from ltr_duel.analysis.style import HUES, look_of, looks_of
+from ltr_duel.core.errors import InputError
+from tests.analysis.test_colours import SEEN_BY, alike
+
+
+def study(policies=("mdb", "self_sparring", "savage"), problems=("one", "two"), steps=(1, 10, 100, 1000)):
+    rows = [
+        {"problem": problem, "policy": policy, "horizon": steps[-1], "repetition": run, "t": t}
+        | {"regret_average": (place + 1.0) * t, "regret_ndcg": float(t) if problem == "one" else np.nan}
+        for problem in problems
+        for place, policy in enumerate(policies)
+        for run in range(2)
+        for t in steps
+    ]
+    return pd.DataFrame(rows).assign(lower_bound=3.0)
+
+
+def test_each_problem_has_a_panel_and_the_figure_one_legend():
+    figure = plot_facets(study())
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["one", "two"]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "mdb", "self_sparring", "savage (knows T)", "lower bound (asymptotic, pairs)",
+    ]  # fmt: skip
+    assert legend.get_title().get_text() == "mean of 2 runs, band: 10th to 90th percentile"
+
+
+def test_two_regrets_stand_side_by_side_and_one_that_is_missing_says_so():
+    axes = plot_facets(study(), ["regret_average", "regret_ndcg"]).axes
+    assert [ax.get_title(loc="left") for ax in axes] == [
+        "one, average regret", "one, NDCG regret", "two, average regret", "two, NDCG regret",
+    ]  # fmt: skip
+    assert [text.get_text() for text in axes[3].texts] == ["no NDCG regret"] and not axes[3].get_lines()
+
+
+def test_a_regret_that_does_not_exist_is_named():
+    with pytest.raises(InputError, match="no column 'regret_borda'"):
+        plot_facets(study(), ["regret_borda"])
+
+
+def test_the_first_step_can_be_chosen():
+    line = plot_facets(study(), start=10).axes[0].get_lines()[0]
+    assert line.get_xdata().tolist() == [10, 100, 1000]
+
+
+def test_a_policy_that_knows_its_horizon_is_a_point_and_the_bound_a_decade():
+    axes = plot_regret(study(problems=["one"]))
+    lines = {str(line.get_label()): np.asarray(line.get_xdata()) for line in axes.get_lines()}
+    assert lines["savage (knows T)"].tolist() == [1000] and len(lines["mdb"]) == 4
+    assert lines["lower bound (asymptotic, pairs)"].min() == pytest.approx(100)
+
+
+def test_a_table_without_horizons_has_the_last_step_as_horizon():
+    axes = plot_regret(study(problems=["one"]).drop(columns="horizon"))
+    assert axes.get_lines()[2].get_xdata().tolist() == [1000]
+
+
+@pytest.mark.parametrize("eye", SEEN_BY)
+def test_the_first_eight_policies_have_hues_of_their_own(eye):
+    relatives = ["mdb", "sparring", "self_sparring", "multi_self_sparring", "rucb", "double_thompson", "rcs", "random"]
+    looks = looks_of(relatives)
+    assert {look.color for look in looks.values()} == set(HUES) and len({look_of(one).color for one in relatives}) < 8
+    assert alike(looks, eye) == []
+
+
+def test_a_policy_keeps_its_colour_in_all_figures_of_a_study():
+    among = ["mdb", "self_sparring", "rucb", "double_thompson"]
+    frame = study(policies=["double_thompson", "self_sparring"], problems=["one"])
+    drawn = [plot_regret(rows, among=among, bound=False) for rows in (frame, frame[frame["policy"] == "self_sparring"])]
+    colours = [{line.get_label(): line.get_color() for line in ax.get_lines()} for ax in drawn]
+    assert colours[1].items() <= colours[0].items()
+    assert colours[0] == {name: looks_of(among)[name].color for name in frame["policy"].unique()}
+
+
+def test_variants_of_a_policy_share_its_hue_and_differ_in_markers():
+    looks = looks_of(["mdb", "self_sparring", "multi_self_sparring", "multi_self_sparring:size=10"])
+    one, other = looks["multi_self_sparring"], looks["multi_self_sparring:size=10"]
+    assert one.color == other.color and one.marker != other.marker

@@ -33,6 +33,7 @@ SIZES = (2, 3, 5, 10, 20)
 SETS = ("mdb", *(f"multi_self_sparring:size={size}" for size in SIZES))
 METHODS_FOR_SETS = ("sosm", "probabilistic")
 COINS = "coins"
+HEADINGS = ("independent coins", "users, SOSM", "users, probabilistic")
 PAGE = Path(__file__).parents[2] / "docs" / "explanations" / "what_a_step_is_worth.md"
 _PLACE = re.compile(r"(<!-- measured: sets -->\n).*?(<!-- end of measured -->)", re.S)
 
@@ -114,7 +115,7 @@ def page(rows: Sequence[dict]) -> str:
         f"{one['horizon']:,} steps; means of {one['runs']} runs, ± the standard error of the mean; in brackets the"
         " share of runs that name the winner at the end, where that is not all of them."
     )
-    parts = [sentence, problems(rows), means(by_name)]
+    parts = [sentence, problems(rows), means(by_name), best_sizes(by_name)]
     for corpus in dict.fromkeys(row["corpus"] for row in rows):
         parts.append(f"### {corpus}")
         parts.append(of_corpus(corpus, by_name))
@@ -151,7 +152,21 @@ def means(rows: dict[str, dict]) -> str:
                 f"{np.exp(np.mean(np.log(ratios))):.2f} ({min(ratios):.2f} to {max(ratios):.2f})" if ratios else ""
             )
         lines.append(line)
-    return table(["policy", "outcomes a step", "users, SOSM / coins", "users, probabilistic / coins"], lines)
+    return table(["policy", "outcomes a step (mean)", "users, SOSM / coins", "users, probabilistic / coins"], lines)
+
+
+def best_sizes(rows: dict[str, dict]) -> str:
+    """Write in how many problems each size of Self-Sparring's sets pays least."""
+    ways, problems = (COINS, *METHODS_FOR_SETS), {(one["corpus"], one["clicks"]) for one in rows.values()}
+    sets = SETS[1:]
+    counts = {policy: dict.fromkeys(ways, 0) for policy in sets}
+    for corpus, clicks in problems:
+        for way in ways:
+            regret = {policy: rows[f"{corpus} {clicks} {way} {policy}"]["mean"] for policy in sets}
+            counts[min(sets, key=regret.__getitem__)][way] += 1
+    lines = [[f"`{policy}`", *(str(found[way]) for way in ways)] for policy, found in counts.items()]
+    header = [f"pays least of the five, in so many of {len(problems)} problems", *HEADINGS]
+    return table(header, lines)
 
 
 def of_corpus(corpus: str, rows: dict[str, dict]) -> str:
@@ -161,7 +176,7 @@ def of_corpus(corpus: str, rows: dict[str, dict]) -> str:
         for policy in (*PAIRS, *SETS):
             found = [rows.get(f"{corpus} {clicks} {answers} {policy}") for answers in (COINS, *METHODS_FOR_SETS)]
             lines.append([clicks, f"`{policy}`", *map(cell, found)])
-    return table(["clicks", "policy", "independent coins", "users, SOSM", "users, probabilistic"], lines)
+    return table(["clicks", "policy", *HEADINGS], lines)
 
 
 def cell(row: dict | None) -> str:

@@ -18,9 +18,10 @@ ROOM = ROOT / "core" / "_machine"
 PRIVATE = ("numba.core", "numba.cpython", "numba.np", "llvmlite")
 # Underscore attributes and undocumented options of numba's objects, as versions 0.62 to 0.68 name them.
 PARTS = {
-    "_compiler", "_compiling_counter", "_cache", "_impl", "_build_impl", "_impl_cache", "_unboxers", "_boxers", "_nrt",
-    "_numba_type_", "_type_cache", "_can_compile", "_make_finalizer", "_getvalue", "targetctx",
-    "typingctx", "targetdescr", "overloads", "get_call_template", "get_overload", "check_cachable", "no_cpython_wrapper", "no_cfunc_wrapper",
+    "_compiler", "_compiling_counter", "_cache", "_impl", "_build_impl", "_impl_cache", "_unboxers", "_boxers",
+    "_nrt", "_numba_type_", "_type_cache", "_can_compile", "_make_finalizer", "_getvalue", "targetctx", "typingctx",
+    "targetdescr", "overloads", "get_call_template", "get_overload", "check_cachable", "no_cpython_wrapper",
+    "no_cfunc_wrapper",
 }  # fmt: skip
 
 

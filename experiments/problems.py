@@ -2,12 +2,12 @@
 
 from functools import partial
 
-from ltr_duel import papers
 from ltr_duel.papers import another, excerpt, matrix, published, real, surrogate, utilities
+from ltr_duel.papers import corpus as any_corpus
 
 # How the papers estimated: the sign of the marginal outcome, one user for each list. The package has other defaults.
 PAPERS_RULE = {"outcome": "marginal_sign", "comparisons": 4000, "variance_reduction": []}
-corpus = partial(papers.corpus, **PAPERS_RULE)
+corpus = partial(any_corpus, **PAPERS_RULE)
 
 NP2004_MATRIX = "preference_matrices/wolfenfeld_PMat_64.npy"  # published with Wolfenfeld's code, without names
 MSLR_PERFECT_MATRIX = "preference_matrices/MergeDTS_MSLR-Perfect.txt"

@@ -14,6 +14,7 @@ __all__ = [
     "UTILITY_SETS",
     "Agreement",
     "PreferenceMatrix",
+    "Statistic",
     "arxiv",
     "compare_matrices",
     "condorcet_confidence",
@@ -37,4 +38,5 @@ __all__ = [
     "total_order_share",
     "transitive_null",
     "triangle_violations",
+    "wins_beyond_noise",
 ]

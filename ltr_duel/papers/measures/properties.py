@@ -31,7 +31,6 @@ from ltr_duel.preferences import (
     lower_bound,
     multiduel_bound,
     random_condorcet_subset,
-    strong_share,
     strong_violations,
     total_order,
     transitive_null,
@@ -109,7 +108,7 @@ def measure(
         for label, value, error in _answers(name, matrix, items):
             rows.append((name, label, len(matrix), value, error, float(said.get(label, np.nan))))
         if "strong_violations" in compared:
-            chance = _chance(matrix, Statistic(strong_share, +1), _WORLDS, comparisons, seed)
+            chance = _chance(matrix, Statistic(_strong_share, +1), _WORLDS, comparisons, seed)
             chances[name, "strong_violations", len(matrix)] = chance
         for wanted in subset_sizes:
             size, gamma = int(wanted["rankers"]), float(wanted["printed"])
@@ -131,6 +130,11 @@ def _chance(matrix: PreferenceMatrix, one: Statistic, worlds: int, comparisons: 
     rng = stream(seed, "transitive worlds", matrix.digest)
     table = transitive_null(matrix, rng, worlds=worlds, comparisons=comparisons, statistics={"": one})
     return float(table["p_value"].iloc[0])
+
+
+def _strong_share(matrix: PreferenceMatrix) -> float:
+    broken, triples = strong_violations(matrix)
+    return broken / max(1, triples)
 
 
 def _low_gamma(matrix: PreferenceMatrix, *, size: int, seed: int) -> float:

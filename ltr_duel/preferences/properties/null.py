@@ -43,10 +43,24 @@ _OUTSIDE = 0.05  # intervals are of 95 %
 
 
 class Statistic(NamedTuple):
-    """A number that noise changes."""
+    """A property of a matrix that noise changes.
 
-    measured: Callable[[PreferenceMatrix], float | None]  # None without a Condorcet winner: less transitive than any
-    worse: int  # +1: the larger, the less transitive; -1: the smaller; 0: neither
+    Parameters
+    ----------
+    measured : callable
+        Of a `PreferenceMatrix`; returns a number, or None without a Condorcet winner, which counts as less transitive
+        than any number.
+    worse : {+1, -1, 0}
+        +1 if a larger number is less transitive, -1 if a smaller one is, 0 if neither.
+
+    Examples
+    --------
+    >>> Statistic(cyclic_triples, +1).worse
+    1
+    """
+
+    measured: Callable[[PreferenceMatrix], float | None]
+    worse: int
 
 
 def strong_share(matrix: PreferenceMatrix) -> float:
@@ -162,7 +176,29 @@ def redrawn(p: FloatMatrix, error: FloatMatrix, rng: np.random.Generator) -> Flo
 
 
 def wins_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence: float = 0.95) -> FloatMatrix:
-    """Return 1 where a ranker beats another beyond noise, else 0; with this confidence in all pairs (Bonferroni)."""
+    """Return 1 where a ranker beats another beyond noise, else 0; all ones are true with this confidence (Bonferroni).
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+    comparisons : int
+        Of each pair, assumed where the matrix has no standard errors.
+    confidence : float
+
+    Returns
+    -------
+    ndarray of float64, shape (K, K)
+
+    Raises
+    ------
+    InputError
+        If there is no noise to compare with, or some pairs were never compared.
+
+    Examples
+    --------
+    >>> wins_beyond_noise(PreferenceMatrix(np.array([[0.5, 0.6], [0.4, 0.5]])), comparisons=100).tolist()
+    [[0.0, 1.0], [0.0, 0.0]]
+    """
     error, size = noise_of(matrix, comparisons), len(matrix)
     reach = scipy.special.ndtri(1 - (1 - confidence) / max(1, size * (size - 1)))
     wins: FloatMatrix = (matrix.p - 0.5 > reach * error).astype(np.float64)

@@ -151,6 +151,7 @@ class Kernel(Generic[P, R]):
         self._open = not all(map(_FROM_HERE.fullmatch, kinds))  # whether it may be given types from outside
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the compiled function."""
         if self._ready is not None and not (kwargs or (self._open and _renamed)):
             return cast(R, self._ready(*args))
         given = self.given(*args, **kwargs)

@@ -19,7 +19,7 @@ NO_NUMBERS = (
 )
 BOXES = [
     "Boxes 3 and 4 (RUCB, RCS) print U_xx <- 0; here U_xx is 1/2, as in RUCB's paper. With 0 no arm meets itself and "
-    "regret is linear: on a linear list of 7 arms RCS would pay 5,561 and not 128, more than Sparring's 203.",
+    "regret is linear: on a linear list of 7 arms RCS would pay some 5,600 and not 125, more than Sparring's 190.",
     "Improved Doubler follows box 9; its derivation in the text has twice the correction. Doubler's epochs have 1, 2, "
     "4, ... steps; the text says 2, 4, 8, ...",
 ]

@@ -244,10 +244,10 @@ class Results:
         if winner is None:
             return np.full(len(self.policies), np.nan)
         variance = self.matrix.standard_error[self.matrix.index(winner)] ** 2
-        shown = [
+        displayed = [
             np.mean([run.exposure[-1] for run in self.runs if run.label == policy], axis=0) for policy in self.policies
         ]
-        return np.sqrt(np.square(shown) @ variance)
+        return np.sqrt(np.square(displayed) @ variance)
 
     @property
     def _default_column(self) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from ltr_duel.advice.bounds import Estimate, mean, share
 from ltr_duel.advice.race import Round
 from ltr_duel.advice.trials import Trials
-from ltr_duel.core import IntVector, notebook_html
+from ltr_duel.core import IntVector, notebook
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,7 +157,7 @@ class Advice:
 
     def _repr_html_(self) -> str:
         table = self.table()
-        return notebook_html(self.lines(), list(table.columns), table.to_numpy().tolist())
+        return notebook.notebook_html(self.lines(), list(table.columns), table.to_numpy().tolist())
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as JSON; what is not finite is null."""

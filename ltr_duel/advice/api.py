@@ -15,16 +15,7 @@ from ltr_duel.advice.question import Question
 from ltr_duel.advice.trials import Laboratory
 from ltr_duel.advice.world import World, worlds_of
 from ltr_duel.clicks import ClickModel
-from ltr_duel.core import (
-    InputError,
-    IntVector,
-    checked_jobs,
-    checked_seed,
-    require_between,
-    require_whole,
-    shown,
-    unknown_name,
-)
+from ltr_duel.core import InputError, IntVector, checked_seed, errors, parallel
 from ltr_duel.rankers import Rankings, require_rankings
 from ltr_duel.simulation import checkpoints
 
@@ -104,12 +95,12 @@ def advise(
     ('identical', None)
     """
     if aim not in AIMS:
-        raise unknown_name("aim", aim, AIMS)
+        raise errors.unknown_name("aim", aim, AIMS)
     question, worlds = _question(
         rankings, budget, clicks, confidence, margin, aim, candidates, top, simulations, seed, jobs, compiled
     )
     if incumbent is not None and incumbent not in rankings.names:
-        raise unknown_name("ranker", incumbent, rankings.names)
+        raise errors.unknown_name("ranker", incumbent, rankings.names)
     settings = {
         "corpus": rankings.provenance.get("corpus", ""),
         "corpus_sha256": rankings.provenance.get("corpus_sha256", ""),
@@ -199,14 +190,14 @@ def _question(
     require_rankings(rankings)
     if not 2 <= len(rankings) <= _MOST_RANKERS:
         raise InputError(f"advice is for 2 to {_MOST_RANKERS} rankers, not {len(rankings)}")
-    budget = require_whole("the budget", budget, 100, _MOST_BUDGET)
-    require_between("the confidence", confidence, 0.5, 0.999)
-    require_between("the margin", margin, 0, 1)
-    top = require_whole("the number of documents shown", top, 1, 1000)
-    simulations = require_whole("the number of simulations", simulations, 10, 100_000)
-    seed, jobs = checked_seed(seed), checked_jobs(jobs)
+    budget = errors.require_whole("the budget", budget, 100, _MOST_BUDGET)
+    errors.require_between("the confidence", confidence, 0.5, 0.999)
+    errors.require_between("the margin", margin, 0, 1)
+    top = errors.require_whole("the number of documents shown", top, 1, 1000)
+    simulations = errors.require_whole("the number of simulations", simulations, 10, 100_000)
+    seed, jobs = checked_seed(seed), parallel.checked_jobs(jobs)
     if not isinstance(clicks, str | ClickModel) and not isinstance(clicks, Sequence):
-        raise InputError(f"click models are given by name, one or a list of them, not as {shown(clicks)}")
+        raise InputError(f"click models are given by name, one or a list of them, not as {errors.shown(clicks)}")
     users = (clicks,) if isinstance(clicks, str | ClickModel) else tuple(clicks)
     named = candidates_named(candidates)
     worlds = worlds_of(rankings, users, top, margin)

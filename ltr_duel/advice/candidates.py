@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from ltr_duel.bandits import POLICIES, Policy
-from ltr_duel.core import Configured, InputError, shown
+from ltr_duel.core import InputError, components, errors
 from ltr_duel.interleaving import METHODS
 
 APART = "a/b"
@@ -33,7 +33,7 @@ class Candidate(NamedTuple):
 
     label: str
     kind: Literal["pairs", "sets", "apart"]
-    policy: Configured[Policy] | None  # None of a plain A/B test
+    policy: components.Configured[Policy] | None  # None of a plain A/B test
     method: str
 
     @property
@@ -57,7 +57,7 @@ def candidates_named(words: Sequence[str] = ()) -> list[Candidate]:
         something else; or where only the A/B test is left.
     """
     if not isinstance(words, Sequence):
-        raise InputError(f"candidates are a list of texts, not {shown(words)}")
+        raise InputError(f"candidates are a list of texts, not {errors.shown(words)}")
     found = [_candidate(word) for word in ((words,) if isinstance(words, str) else words) or DEFAULTS]
     labels = [one.label for one in found]
     twice = next((label for label in labels if labels.count(label) > 1), None)
@@ -73,7 +73,8 @@ def _candidate(word: Any) -> Candidate:
         return Candidate(APART, "apart", None, "team_draft")
     if not isinstance(word, str) or word.count("/") != 1:
         raise InputError(
-            f"a candidate is written policy/method, for example 'rucb/team_draft', or '{APART}'; not {shown(word)}"
+            f"a candidate is written policy/method, for example 'rucb/team_draft', or '{APART}';"
+            f" not {errors.shown(word)}"
         )
     policy, method = (part.strip() for part in word.split("/"))
     configured, compared = POLICIES.configure(policy), METHODS.configure(method)

@@ -11,7 +11,7 @@ from ltr_duel.advice.candidates import APART
 from ltr_duel.advice.picture import plot_advice
 from ltr_duel.advice.tables import candidates_table, race_table, rankers_table, users_table, what_if_table
 from ltr_duel.analysis import png_bytes, render_page
-from ltr_duel.core import replacing_files
+from ltr_duel.core import files
 from ltr_duel.live import Settings, write_settings
 
 _TEMPLATE = Path(__file__).parent / "templates" / "advice.html"
@@ -19,7 +19,7 @@ _TEMPLATE = Path(__file__).parent / "templates" / "advice.html"
 
 def save_advice(advice: Advice, folder: Path) -> list[Path]:
     """Write all files of an answer, or none."""
-    with replacing_files(folder) as temporary:
+    with files.replacing_files(folder) as temporary:
         live = ""
         if advice.live:
             write_settings(Settings(**advice.live), temporary / "live.toml")

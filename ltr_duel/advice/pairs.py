@@ -25,8 +25,8 @@ from ltr_duel.core import (
     implement,
     kernel,
     random_below,
-    sign,
     uniform,
+    vector,
 )
 from ltr_duel.interleaving import Comparison, compare_pair
 
@@ -73,7 +73,7 @@ def fill_tape(tape: Tape, c: Comparison, yardstick: Yardstick, turned: FloatMatr
         share = turned[first, second]
         while tape.played[pair] < tape.used[pair] + length:
             query = random_below(n_queries, streams.queries)
-            outcome = sign(compare_pair(c, query, first, second, streams.lists, streams.clicks), 0.0)
+            outcome = vector.sign(compare_pair(c, query, first, second, streams.lists, streams.clicks), 0.0)
             if outcome == 0:
                 outcome = coin(streams.feedback)
             elif share > 0.0 and uniform(streams.feedback) < share:

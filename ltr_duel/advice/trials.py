@@ -13,7 +13,7 @@ import numpy as np
 from ltr_duel.advice.candidates import Candidate
 from ltr_duel.advice.play import Played, Player, Source
 from ltr_duel.advice.world import World
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, MarkMatrix, run_tasks
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, MarkMatrix, parallel
 
 
 class Trials(NamedTuple):
@@ -124,7 +124,9 @@ class Laboratory:
             compiler.shutdown(wait=False, cancel_futures=True)
 
     def _all(self, function: Callable[[Any], Played], tasks: Sequence[Any], label: str) -> Iterator[Played]:
-        return run_tasks(function, tasks, total=len(tasks), jobs=self._jobs, label=label, unit="run", first_alone=False)
+        return parallel.run_tasks(
+            function, tasks, total=len(tasks), jobs=self._jobs, label=label, unit="run", first_alone=False
+        )
 
 
 def _compile(source: Source) -> None:

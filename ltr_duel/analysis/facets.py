@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from ltr_duel.analysis.lines import STEPS, describe_means
 from ltr_duel.analysis.regret import BOUND, plot_regret
 from ltr_duel.analysis.style import require_table
-from ltr_duel.core import HORIZON, POLICY, PROBLEM, REPETITION, InputError, regret_label
+from ltr_duel.core import InputError
+from ltr_duel.core import columns as core_columns
 
 _ACROSS = 3  # panels side by side, where there is one regret
 _WIDTH, _HEIGHT = 3.6, 2.9
@@ -55,10 +56,15 @@ def plot_facets(
     >>> [ax.get_title(loc="left") for ax in figure.axes]
     ['one', 'two']
     """
-    require_table(results, PROBLEM, POLICY, HORIZON, REPETITION, *columns)
+    require_table(
+        results, core_columns.PROBLEM, core_columns.POLICY, core_columns.HORIZON, core_columns.REPETITION, *columns
+    )
     if not columns:
         raise InputError("name the regrets that are drawn")
-    problems, among = list(dict.fromkeys(results[PROBLEM])), list(dict.fromkeys(results[POLICY]))
+    problems, among = (
+        list(dict.fromkeys(results[core_columns.PROBLEM])),
+        list(dict.fromkeys(results[core_columns.POLICY])),
+    )
     panels = [(problem, column) for problem in problems for column in columns]
     across = len(columns) if len(columns) > 1 else min(_ACROSS, len(panels))
     down = -(-len(panels) // across)
@@ -66,22 +72,24 @@ def plot_facets(
     grid = figure.subplots(down, across, squeeze=False)
     handles: dict[str, Any] = {}
     for place, ((problem, column), ax) in enumerate(zip(panels, grid.flat, strict=False)):
-        rows = results[results[PROBLEM] == problem]
-        title = str(problem) if len(columns) == 1 else f"{problem}, {regret_label(column)}"
+        rows = results[results[core_columns.PROBLEM] == problem]
+        title = str(problem) if len(columns) == 1 else f"{problem}, {core_columns.regret_label(column)}"
         if rows[column].notna().any():
             plot_regret(
                 rows, ax, column=column, title=title, spread=spread, start=start, log=log, legend=False, among=among
             )
         else:
             ax.set_title(title, loc="left", fontsize=10)
-            ax.annotate(f"no {regret_label(column)}", (0.5, 0.5), xycoords="axes fraction", ha="center")
+            ax.annotate(f"no {core_columns.regret_label(column)}", (0.5, 0.5), xycoords="axes fraction", ha="center")
         handles |= {label: line for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
         ax.set_xlabel(STEPS if place + across >= len(panels) else "")
         if place % across and len(columns) == 1:
             ax.set_ylabel("")
     for ax in list(grid.flat)[len(panels) :]:
         ax.remove()
-    runs = results.groupby([PROBLEM, POLICY, HORIZON], sort=False)[REPETITION].nunique()
+    runs = results.groupby([core_columns.PROBLEM, core_columns.POLICY, core_columns.HORIZON], sort=False)[
+        core_columns.REPETITION
+    ].nunique()
     names = sorted(handles, key=lambda label: label == BOUND)  # the bound comes last
     wide = int(np.clip(_WIDTH * across * 12 / (max(map(len, names), default=1) + 7), 1, max(1, len(names))))
     legend = figure.legend(

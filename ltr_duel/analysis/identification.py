@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from ltr_duel.analysis.lines import STEPS, draw_over_time, remark, tidy, write_remarks
 from ltr_duel.analysis.style import legend_beside, looks_of, prepared_axes, require_table
 from ltr_duel.bandits import marked
-from ltr_duel.core import CORRECT, IDENTIFIED_AT, POLICY, T
+from ltr_duel.core import columns
 from ltr_duel.simulation import Results, identified
 
 
@@ -53,10 +53,10 @@ def plot_accuracy(
     [0.5, 1.0]
     """
     frame = tidy(results)
-    require_table(frame, CORRECT)
+    require_table(frame, columns.CORRECT)
     ax = prepared_axes(ax, 7.2, 4.2, title)
-    if frame[CORRECT].notna().any():
-        draw_over_time(ax, frame, CORRECT, spread="none", start=start, log="x", among=among)
+    if frame[columns.CORRECT].notna().any():
+        draw_over_time(ax, frame, columns.CORRECT, spread="none", start=start, log="x", among=among)
         write_remarks(ax, [remark(frame)])
         if legend:
             legend_beside(ax)
@@ -98,16 +98,16 @@ def plot_identification(
     ['1 of 3 never']
     """
     if not isinstance(results, Results):
-        require_table(results, POLICY, T, IDENTIFIED_AT)
+        require_table(results, columns.POLICY, columns.T, columns.IDENTIFIED_AT)
         final = results
     else:
         final = identified(results.to_frame(("average",)), results.matrix.condorcet_winner)
-    policies = list(dict.fromkeys(final[POLICY]))
+    policies = list(dict.fromkeys(final[columns.POLICY]))
     ax = prepared_axes(ax, 7.2, 1.2 + 0.42 * len(policies), title)
-    edge = float(final[T].max()) * 2
+    edge = float(final[columns.T].max()) * 2
     looks = looks_of(dict.fromkeys([*among, *policies]))
     for place, policy in enumerate(policies):
-        times = final.loc[final[POLICY] == policy, IDENTIFIED_AT].dropna().to_numpy(np.float64)
+        times = final.loc[final[columns.POLICY] == policy, columns.IDENTIFIED_AT].dropna().to_numpy(np.float64)
         look, found = looks[policy], times[np.isfinite(times)]
         lift = (np.arange(len(found)) % 5 - 2) * 0.06
         ax.plot(np.sort(found), place + lift, "o", color=look.color, alpha=0.5, ms=4, lw=0)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ltr_duel.analysis.style import MARKERS, looks_of, require_table
 from ltr_duel.bandits import marked
-from ltr_duel.core import ANSWERS, LOWER_BOUND, OUTCOMES, POLICY, InputError, T, shown
+from ltr_duel.core import InputError, columns, errors
 from ltr_duel.preferences import lower_bound
 from ltr_duel.simulation import (
     COINS_LABEL,
@@ -25,7 +25,10 @@ from ltr_duel.simulation import (
 )
 
 STEPS = "steps (impressions)"
-ABSCISSAE = {"steps": (T, STEPS), "outcomes": (OUTCOMES, "outcomes received (pairs of rankers compared)")}
+ABSCISSAE = {
+    "steps": (columns.T, STEPS),
+    "outcomes": (columns.OUTCOMES, "outcomes received (pairs of rankers compared)"),
+}
 _DRAWN_AS = {"quantiles": "band", "standard error": "band", "sd": "bars", "range": "dotted", "none": ""}
 _BARS = 7  # error bars on a curve; more would hide it
 _MOST_BANDS = 10  # more bands than this hide each other, and the lines
@@ -34,19 +37,19 @@ _MOST_BANDS = 10  # more bands than this hide each other, and the lines
 def tidy(results: Results | pd.DataFrame) -> pd.DataFrame:
     """Return the tidy table with the columns that figures need; a table is returned unchanged."""
     if not isinstance(results, Results):
-        require_table(results, POLICY, T)
+        require_table(results, columns.POLICY, columns.T)
         return results
     frame = with_correct(results.to_frame(), results.matrix.condorcet_winner)
     bound = lower_bound(results.matrix)
-    more = {ANSWERS: INDEPENDENT_COINS} if results.notes else {}
-    return frame.assign(**{LOWER_BOUND: np.nan if bound is None else bound}, **more)
+    more = {columns.ANSWERS: INDEPENDENT_COINS} if results.notes else {}
+    return frame.assign(**{columns.LOWER_BOUND: np.nan if bound is None else bound}, **more)
 
 
 def remark(results: Results | pd.DataFrame) -> str:
     """Say in a few words how sets were compared, where that was by independent coins; else nothing."""
     if isinstance(results, Results):
         return COINS_LABEL if results.notes else ""
-    return COINS_LABEL if ANSWERS in results and (results[ANSWERS] == INDEPENDENT_COINS).any() else ""
+    return COINS_LABEL if columns.ANSWERS in results and (results[columns.ANSWERS] == INDEPENDENT_COINS).any() else ""
 
 
 def write_remarks(ax: Axes, lines: Sequence[str]) -> None:
@@ -90,7 +93,7 @@ def draw_over_time(
     start: float = 0,
     log: str = "xy",
     among: Iterable[str] = (),
-    x: str = T,
+    x: str = columns.T,
 ) -> pd.DataFrame:
     """Draw each policy's mean against steps; one that knows its horizon, or has several, as markers at their ends.
 
@@ -117,19 +120,19 @@ def draw_over_time(
         What is drawn, see `averaged`.
     """
     rows = comparable_rows(frame)
-    rows = rows[rows[T] >= min(start, float(rows[T].max()) / 10)]
-    table = averaged(rows, [POLICY, T], column, spread)
+    rows = rows[rows[columns.T] >= min(start, float(rows[columns.T].max()) / 10)]
+    table = averaged(rows, [columns.POLICY, columns.T], column, spread)
     if log not in ("xy", "x", "y", ""):
-        raise InputError(f"log names the logarithmic axes, 'xy', 'x', 'y' or '', not {shown(log)}")
-    if x != T:
-        table = table.merge(rows.groupby([POLICY, T], as_index=False)[x].mean())
+        raise InputError(f"log names the logarithmic axes, 'xy', 'x', 'y' or '', not {errors.shown(log)}")
+    if x != columns.T:
+        table = table.merge(rows.groupby([columns.POLICY, columns.T], as_index=False)[x].mean())
         if table[x].isna().any():
             raise InputError(f"these results hold no number of {x}: their runs were made before it was recorded")
     if "y" in log:
         table = table[table["mean"] > 0]
     if "x" in log:
         table = table[table[x] > 0]
-    separate = set(rows.loc[rows["separate"], POLICY].unique())
+    separate = set(rows.loc[rows["separate"], columns.POLICY].unique())
     return draw_lines(ax, table, x, spread=spread, log=log, among=among, separate=separate)
 
 
@@ -147,12 +150,12 @@ def draw_lines(
 
     The policies in ``separate`` (all, if it is not given) have a marker at each point.
     """
-    policies = [str(name) for name in table[POLICY].unique()]
+    policies = [str(name) for name in table[columns.POLICY].unique()]
     looks = looks_of(dict.fromkeys([*among, *policies]))
     crowded = visible_spread(table, spread) != spread
     colours: set[str] = set()
     for place, policy in enumerate(policies):
-        mine, look = table[table[POLICY] == policy], looks[policy]
+        mine, look = table[table[columns.POLICY] == policy], looks[policy]
         style: dict[str, Any] = look._asdict() | {"markersize": 4}
         each = separate is None or policy in separate
         if each:
@@ -172,7 +175,7 @@ def draw_lines(
 
 def visible_spread(table: pd.DataFrame, spread: str) -> str:
     """Return the spread, or "none" where bands would be too many."""
-    crowded = _DRAWN_AS[spread] == "band" and table[POLICY].nunique() > _MOST_BANDS
+    crowded = _DRAWN_AS[spread] == "band" and table[columns.POLICY].nunique() > _MOST_BANDS
     return "none" if crowded else spread
 
 

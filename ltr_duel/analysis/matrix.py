@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import TwoSlopeNorm
 
 from ltr_duel.analysis.style import prepared_axes
-from ltr_duel.core import require_type
+from ltr_duel.core import arguments
 from ltr_duel.preferences import PreferenceMatrix
 
 _MOST_LABELS = 40  # more names than this on an axis cannot be read
@@ -37,7 +37,7 @@ def plot_preferences(matrix: PreferenceMatrix, ax: Axes | None = None, *, title:
     >>> plot_preferences(arxiv()).get_title(loc="left")
     '★ Condorcet winner: A'
     """
-    require_type("the matrix", matrix, PreferenceMatrix)
+    arguments.require_type("the matrix", matrix, PreferenceMatrix)
     size, winner = len(matrix), matrix.condorcet_winner
     order = matrix.copeland_order
     p = matrix.p[np.ix_(order, order)]

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ltr_duel.analysis.style import COLOURS, prepared_axes, require_table
-from ltr_duel.core import unknown_name
+from ltr_duel.core import errors
 
 
 def measures_table(evaluation: pd.DataFrame) -> pd.DataFrame:
@@ -80,7 +80,7 @@ def plot_measures(evaluation: pd.DataFrame, ax: Axes | None = None, *, measure: 
     require_table(evaluation, "ranker", "measure", "mean", "low", "high", "p")
     measure = measure or str(evaluation["measure"].iloc[0])
     if measure not in set(evaluation["measure"]):
-        raise unknown_name("measure in the table called", measure, dict.fromkeys(evaluation["measure"]))
+        raise errors.unknown_name("measure in the table called", measure, dict.fromkeys(evaluation["measure"]))
     rows = evaluation[evaluation["measure"] == measure].reset_index(drop=True)
     ax = prepared_axes(ax, 7, max(2.2, 1.2 + 0.2 * len(rows)), title, grid="x")
     places = range(len(rows))

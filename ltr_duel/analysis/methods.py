@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ltr_duel.analysis.style import BOUND_COLOUR, legend_beside, method_look, prepared_axes, require_table
-from ltr_duel.core import CLICKS, METHOD, RANKERS
+from ltr_duel.core import columns
 from ltr_duel.simulation import distortion_table
 
 
@@ -36,14 +36,14 @@ def plot_distortion(frame: pd.DataFrame, ax: Axes | None = None, *, title: str =
     >>> plot_distortion(frame).get_lines()[0].get_xdata().tolist()
     [50.0]
     """
-    require_table(frame, METHOD, CLICKS, RANKERS, "percent", "percent_clear")
+    require_table(frame, columns.METHOD, columns.CLICKS, columns.RANKERS, "percent", "percent_clear")
     table = distortion_table(frame)
-    rows = list(table[[CLICKS, RANKERS]].drop_duplicates().itertuples(index=False, name=None))
-    methods = list(dict.fromkeys(table[METHOD]))
+    rows = list(table[[columns.CLICKS, columns.RANKERS]].drop_duplicates().itertuples(index=False, name=None))
+    methods = list(dict.fromkeys(table[columns.METHOD]))
     step = 0.8 / len(methods)
     ax = prepared_axes(ax, 8.4, 1.2 + float(np.clip(0.16 * len(methods) * len(rows), 1.6, 16)), title, grid="x")
     for line, method in enumerate(methods):
-        part = table[table[METHOD] == method].set_index([CLICKS, RANKERS]).reindex(rows)
+        part = table[table[columns.METHOD] == method].set_index([columns.CLICKS, columns.RANKERS]).reindex(rows)
         y = np.arange(len(rows)) - 0.4 + step * (line + 0.5)
         look = method_look(method)
         bar = 2 * part["standard_error"].fillna(0)
@@ -89,10 +89,10 @@ def plot_sensitivity(frame: pd.DataFrame, ax: Axes | None = None, *, title: str 
     >>> plot_sensitivity(frame.assign(accuracy=[0.5, 0.8])).get_xscale()
     'log'
     """
-    require_table(frame, METHOD, "better", "worse", "impressions", "accuracy")
+    require_table(frame, columns.METHOD, "better", "worse", "impressions", "accuracy")
     ax = prepared_axes(ax, 7.8, 4.6, title)
-    methods = frame[METHOD].nunique()
-    for line, (method, part) in enumerate(frame.groupby(METHOD, sort=False)):
+    methods = frame[columns.METHOD].nunique()
+    for line, (method, part) in enumerate(frame.groupby(columns.METHOD, sort=False)):
         pairs = part.pivot(index="impressions", columns=["better", "worse"], values="accuracy")
         mean = pairs.mean(axis=1)
         error = (pairs.std(axis=1, ddof=1) / np.sqrt(pairs.shape[1])).fillna(0)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import require_type, stream
+from ltr_duel.core import arguments, stream
 from ltr_duel.preferences import (
     STATISTICS,
     Agreement,
@@ -42,7 +42,7 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
     >>> rankers_table(arxiv(), rows=2)["beats"].to_list()
     ['5 of 5', '4 of 5']
     """
-    require_type("the matrix", matrix, PreferenceMatrix)
+    arguments.require_type("the matrix", matrix, PreferenceMatrix)
     winner = matrix.condorcet_winner or matrix.copeland_winners[0]
     best = matrix.names.index(winner)
     copeland, borda, order = matrix.copeland_scores, matrix.borda_scores, matrix.copeland_order

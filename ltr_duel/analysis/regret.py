@@ -22,18 +22,7 @@ from ltr_duel.analysis.lines import (
     write_remarks,
 )
 from ltr_duel.analysis.style import BOUND_COLOUR, legend_beside, prepared_axes, require_table
-from ltr_duel.core import (
-    LOWER_BOUND,
-    POLICY,
-    PROBLEM,
-    RANKERS,
-    REGRET,
-    T,
-    regret_column,
-    regret_label,
-    require_one_of,
-    unknown_name,
-)
+from ltr_duel.core import columns, errors
 from ltr_duel.simulation import Results, averaged, final_rows
 
 BOUND = "lower bound (asymptotic, pairs)"
@@ -106,18 +95,26 @@ def plot_regret(
     >>> ax.get_ylabel()
     'cumulative average regret'
     """
-    require_one_of("abscissa", x, ABSCISSAE)
+    errors.require_one_of("abscissa", x, ABSCISSAE)
     (over, label), frame, own = ABSCISSAE[x], tidy(results), ax is None
     if not column:
-        known = REGRET in frame and frame[REGRET].notna().any()
-        column, title = (REGRET, title) if known else (regret_column("copeland"), title or "no Condorcet winner")
+        known = columns.REGRET in frame and frame[columns.REGRET].notna().any()
+        column, title = (
+            (columns.REGRET, title) if known else (columns.regret_column("copeland"), title or "no Condorcet winner")
+        )
     ax = prepared_axes(ax, 7.2, 4.8, title)
     if over not in frame:
-        raise unknown_name("column", over, [str(name) for name in frame.columns])
+        raise errors.unknown_name("column", over, [str(name) for name in frame.columns])
     table = draw_over_time(ax, frame, column, spread=spread, start=start, log=log, among=among, x=over)
-    ax.set(xlabel=label, ylabel=f"cumulative {regret_label(column)}")
-    if bound and over == T and column == REGRET and LOWER_BOUND in frame and frame[LOWER_BOUND].nunique() == 1:
-        _draw_bound(ax, float(frame[LOWER_BOUND].max()), float(frame[T].max()), in_view=legend)
+    ax.set(xlabel=label, ylabel=f"cumulative {columns.regret_label(column)}")
+    if (
+        bound
+        and over == columns.T
+        and column == columns.REGRET
+        and columns.LOWER_BOUND in frame
+        and frame[columns.LOWER_BOUND].nunique() == 1
+    ):
+        _draw_bound(ax, float(frame[columns.LOWER_BOUND].max()), float(frame[columns.T].max()), in_view=legend)
     several = legend and bool((table["runs"] > 1).any())
     words = describe_means(table["runs"], visible_spread(table, spread)) if several else ""
     write_remarks(ax, [*words.split(", "), remark(frame)])
@@ -130,9 +127,9 @@ def plot_against_arms(
     results: pd.DataFrame,
     ax: Axes | None = None,
     *,
-    x: str = RANKERS,
+    x: str = columns.RANKERS,
     xlabel: str = "number of rankers K",
-    column: str = REGRET,
+    column: str = columns.REGRET,
     title: str = "",
     spread: str = "quantiles",
     log: str = "xy",
@@ -179,9 +176,9 @@ def plot_against_arms(
     >>> [tick.get_text() for tick in ax.get_xticklabels()]
     ['4', '8', '16']
     """
-    require_table(results, POLICY, T, x)
-    ends = final_rows(results, [name for name in (PROBLEM, POLICY) if name in results])
-    table = averaged(ends, [POLICY, x], column, spread)
+    require_table(results, columns.POLICY, columns.T, x)
+    ends = final_rows(results, [name for name in (columns.PROBLEM, columns.POLICY) if name in results])
+    table = averaged(ends, [columns.POLICY, x], column, spread)
     ax = prepared_axes(ax, 7.2, 4.8, title)
     draw_lines(ax, table, x, spread=spread, log=log, among=among)
     if "y" not in log:
@@ -191,7 +188,7 @@ def plot_against_arms(
         shown = _apart(values, "x" in log)
         ax.set_xticks(shown, [f"{value:g}" for value in shown])
         ax.xaxis.set_minor_locator(NullLocator())
-    ax.set(xlabel=xlabel, ylabel=f"cumulative {regret_label(column)} at the horizon")
+    ax.set(xlabel=xlabel, ylabel=f"cumulative {columns.regret_label(column)} at the horizon")
     if legend:
         words = [describe_means(table["runs"], spread), remark(results)]
         ax.set_xlabel(f"{xlabel} ({'; '.join(filter(None, words))})")

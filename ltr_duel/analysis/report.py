@@ -16,7 +16,7 @@ from ltr_duel.analysis.rankers import rankers_table, winner_sentence
 from ltr_duel.analysis.regret import plot_regret
 from ltr_duel.analysis.style import png_bytes, save_figure
 from ltr_duel.analysis.tables import policies_table
-from ltr_duel.core import replacing_files, require_type
+from ltr_duel.core import arguments, files
 from ltr_duel.preferences import lower_bound, save_preferences
 from ltr_duel.simulation import INDEPENDENT_COINS, Results
 
@@ -122,13 +122,13 @@ def save_study(results: Results, folder: str | Path, *, title: str, notes: Seque
     ...     save_study(simulate(arxiv(), "rucb", horizon=100, repetitions=1), folder, title="arXiv")[0]
     'Condorcet winner: A. It beats its strongest rival, D, in 0.5400 of comparisons.'
     """
-    require_type("results", results, Results)
+    arguments.require_type("results", results, Results)
     matrix = results.matrix
     regret, preferences = plot_regret(results, title=title), plot_preferences(matrix)
     answer = study_answer(results)
     figures = [("Regret", regret), ("Who beats whom", preferences)]
     page = render_report(results, figures, title=title, answer=answer, notes=notes)
-    with replacing_files(folder) as temporary:
+    with files.replacing_files(folder) as temporary:
         save_preferences(matrix, temporary / "preferences.parquet")
         results.save(temporary)
         save_figure(regret, temporary / "regret.png")

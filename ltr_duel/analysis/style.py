@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from ltr_duel.analysis.powers import write_powers_as_text
 from ltr_duel.bandits import POLICIES
-from ltr_duel.core import InputError, as_path, replacing, require_type, shown
+from ltr_duel.core import InputError, arguments, errors, files
 from ltr_duel.interleaving import METHODS
 
 # Okabe and Ito's palette, without the yellow that vanishes on white.
@@ -191,7 +191,7 @@ def require_table(frame: Any, *columns: str) -> None:
     InputError
     """
     if not isinstance(frame, pd.DataFrame):
-        raise InputError(f"a figure is drawn of results or a DataFrame, not of {shown(frame)}")
+        raise InputError(f"a figure is drawn of results or a DataFrame, not of {errors.shown(frame)}")
     missing = [column for column in columns if column not in frame]
     if missing or not len(frame):
         what = f"no column '{missing[0]}'" if missing else "no row"
@@ -225,12 +225,12 @@ def save_figure(figure: Axes | Figure, path: str | Path) -> Path:
     ...     save_figure(Figure(), f"{folder}/empty.svg").name
     'empty.svg'
     """
-    require_type("a figure", figure, Axes, Figure)
-    path = as_path("a figure", path)
+    arguments.require_type("a figure", figure, Axes, Figure)
+    path = arguments.as_path("a figure", path)
     suffix = path.suffix.lower()
     if suffix not in _METADATA:
         raise InputError(f"{path}: a figure ends in .png, .pdf or .svg")
-    with replacing(path) as temporary, rc_context({"svg.hashsalt": "ltr_duel", "svg.fonttype": "path"}):
+    with files.replacing(path) as temporary, rc_context({"svg.hashsalt": "ltr_duel", "svg.fonttype": "path"}):
         _with_plain_labels(figure).savefig(temporary, format=suffix[1:], metadata=_METADATA[suffix])
     return path
 
@@ -262,7 +262,7 @@ def prepared_axes(
     """Return ``ax``, or the axes of a new figure that belongs to no window and no global state, with grid and title."""
     if ax is None:
         ax = Figure(figsize=(width, height), dpi=150, layout="constrained").add_subplot()
-    require_type("ax", ax, Axes)
+    arguments.require_type("ax", ax, Axes)
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(which="major", axis=grid, color="#e6e6e6", lw=0.7)
     ax.set_axisbelow(True)

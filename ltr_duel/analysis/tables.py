@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
-from ltr_duel.core import HORIZON, POLICY, PROBLEM, regret_column, regret_label, require_type
+from ltr_duel.core import arguments, columns
 from ltr_duel.simulation import Results
 
 _SPECIAL = {
@@ -37,12 +37,12 @@ def policies_table(results: Results) -> pd.DataFrame:
     >>> list(policies_table(simulate(arxiv(), "rucb", horizon=100, repetitions=1)))
     ['policy', 'average regret', 'runs that name the winner', 'median identification time']
     """
-    require_type("results", results, Results)
+    arguments.require_type("results", results, Results)
     frame = results.final()
     decided = bool(results.matrix.condorcet_winner)
-    table = pd.DataFrame({POLICY: frame[POLICY]})
-    column = regret_column("average" if decided else "copeland")
-    table[regret_label(column)] = [f"{value:,.1f}" for value in frame[column]]
+    table = pd.DataFrame({columns.POLICY: frame[columns.POLICY]})
+    column = columns.regret_column("average" if decided else "copeland")
+    table[columns.regret_label(column)] = [f"{value:,.1f}" for value in frame[column]]
     if decided and results.matrix.standard_error.any():
         table["error of the matrix"] = [f"± {value:,.1f}" for value in results.reference_errors()]
     if decided:
@@ -75,14 +75,14 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     >>> summary_table(results.summary()).columns.to_list()
     ['policy', 'mean ± sd', 'median', 'p', 'effect']
     """
-    require_type("the table", summary, pd.DataFrame)
+    arguments.require_type("the table", summary, pd.DataFrame)
     table = pd.DataFrame(index=summary.index)
-    for name in (PROBLEM, HORIZON):
+    for name in (columns.PROBLEM, columns.HORIZON):
         if name in summary:
-            table[name] = [f"{one:,}" if name == HORIZON else str(one) for one in summary[name]]
+            table[name] = [f"{one:,}" if name == columns.HORIZON else str(one) for one in summary[name]]
     if "regret" in summary:
         table["regret"] = summary["regret"]
-    table[POLICY] = summary[POLICY]
+    table[columns.POLICY] = summary[columns.POLICY]
     table["mean ± sd"] = [
         ("not defined" if math.isnan(mean) else f"{mean:,.1f}") + ("" if math.isnan(sd) else f" ± {sd:,.1f}")
         for mean, sd in zip(summary["mean"], summary["sd"], strict=True)
@@ -133,7 +133,7 @@ def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "", note
     \bottomrule
     \end{tabular}
     """
-    require_type("the table", frame, pd.DataFrame)
+    arguments.require_type("the table", frame, pd.DataFrame)
     left = [not pd.api.types.is_numeric_dtype(frame[name]) and not _looks_numeric(frame[name]) for name in frame]
     lines = [f"\\begin{{tabular}}{{{''.join('l' if one else 'r' for one in left)}}}", "\\toprule"]
     lines += [_row(map(str, frame.columns)), "\\midrule"]
@@ -170,7 +170,7 @@ def markdown_table(frame: pd.DataFrame) -> str:
     | --- | --- |
     | rucb | 1.5 |
     """
-    require_type("the table", frame, pd.DataFrame)
+    arguments.require_type("the table", frame, pd.DataFrame)
     rows = [list(frame.columns), ["---"] * frame.shape[1], *frame.to_numpy(object).tolist()]
     cells = [[" ".join(str(cell).split()).replace("|", "\\|").replace("<", "&lt;") for cell in row] for row in rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in cells)

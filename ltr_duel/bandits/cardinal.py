@@ -24,7 +24,7 @@ from ltr_duel.bandits.levels import (
     set_level,
     toss_row,
 )
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, larger, random_highest, uniform
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, larger, uniform, vector
 
 UNPLAYED = 1e9  # the mean reward of an arm that a UCB1 box has not yet played: such arms go first, in random order
 _LOWEST = 1e-6  # level of a Thompson box: any above 0 will do
@@ -61,7 +61,7 @@ def ucb_reset(boxes: UcbBoxes) -> None:
 def ucb_advance(boxes: UcbBoxes, box: int, alpha: float, rng: Generator) -> int:
     """UCB1: each arm once, then the largest ``mean + sqrt(alpha ln N / n)``, N being the plays of this box."""
     scale = sqrt(alpha * log(max(boxes.total[box], 1)))
-    return random_highest(boxes.mean[box], boxes.width[box], scale, rng)
+    return vector.random_highest(boxes.mean[box], boxes.width[box], scale, rng)
 
 
 @kernel

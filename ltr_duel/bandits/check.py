@@ -18,7 +18,7 @@ from ltr_duel.bandits.oracle import MatrixOracle
 from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
 from ltr_duel.bandits.recorder import new_recorder
 from ltr_duel.bandits.state import arrays_in
-from ltr_duel.core import Configured, FloatMatrix, FloatVector, Streams, interpreted, stream
+from ltr_duel.core import FloatMatrix, FloatVector, Streams, components, interpreted, stream
 
 EASY_STEPS = 4000  # enough for every policy here to find the winner of an easy matrix
 LAW_RUNS = 300  # runs on each side of the relabelling test
@@ -85,7 +85,7 @@ def check_compiled(policy: Policy | str) -> None:
     _check(POLICIES.configure(policy), check_range, check_repeatable)
 
 
-def _check(given: Configured[Policy], *checks: Callable[[Configured[Policy]], None]) -> None:
+def _check(given: components.Configured[Policy], *checks: Callable[[components.Configured[Policy]], None]) -> None:
     for check in checks:
         try:
             check(given)
@@ -97,7 +97,7 @@ def _check(given: Configured[Policy], *checks: Callable[[Configured[Policy]], No
             raise PolicyError(f"{where} of policy '{given.label}' fails: {type(error).__name__}: {error}") from error
 
 
-def check_shape(given: Configured[Policy]) -> None:
+def check_shape(given: components.Configured[Policy]) -> None:
     """The state is a NamedTuple of arrays, made by ``init``, and every parameter has a default within its limits."""
     label, policy, params = given
     stated = policy.assumes and (policy.cite or policy.where)
@@ -112,7 +112,7 @@ def check_shape(given: Configured[Policy]) -> None:
                 _demand(not np.isnan(value).any(), label, f"state.{name} starts with NaN")
 
 
-def check_range(given: Configured[Policy]) -> None:
+def check_range(given: components.Configured[Policy]) -> None:
     """Arms are in range. As plain Python, where a wrong index is an error and not a wrong read."""
     label, policy, params = given
     try:
@@ -122,7 +122,7 @@ def check_range(given: Configured[Policy]) -> None:
     _check_range(label, policy, played, 5)
 
 
-def check_steps(given: Configured[Policy]) -> None:
+def check_steps(given: components.Configured[Policy]) -> None:
     """The horizon is kept to the step, and jumping changes nothing."""
     label, policy, params = given
     p = easy_matrix(5)
@@ -135,7 +135,7 @@ def check_steps(given: Configured[Policy]) -> None:
         _demand(_same_state(slow.state, fast.state), label, "ends in another state when the loop jumps")
 
 
-def check_repeatable(given: Configured[Policy]) -> None:
+def check_repeatable(given: components.Configured[Policy]) -> None:
     """The same seed gives the same pulls, compiled or not, and global randomness is left alone."""
     label, policy, params = given
     p, steps = easy_matrix(4), 150
@@ -154,7 +154,7 @@ def check_repeatable(given: Configured[Policy]) -> None:
         _demand(_first_difference(first, other) is not None, label, complaint)
 
 
-def check_small(given: Configured[Policy]) -> None:
+def check_small(given: components.Configured[Policy]) -> None:
     """One arm, and two, are legal problems."""
     label, policy, params = given
     alone = play(policy, params, np.full((1, 1), 0.5), 50)
@@ -163,7 +163,7 @@ def check_small(given: Configured[Policy]) -> None:
     _check_range(label, policy, pair, 2)
 
 
-def check_counts(given: Configured[Policy]) -> None:
+def check_counts(given: components.Configured[Policy]) -> None:
     """What a simulation counts is what was chosen, and at every checkpoint an arm is recommended."""
     label, policy, params = given
     p, steps = easy_matrix(4), 100
@@ -176,7 +176,7 @@ def check_counts(given: Configured[Policy]) -> None:
     _demand(np.array_equal(counts.pulls[-1], chosen), label, "chooses otherwise when it is asked for recommendations")
 
 
-def check_winner(given: Configured[Policy]) -> None:
+def check_winner(given: components.Configured[Policy]) -> None:
     """On an easy matrix the recommendation is the winner, in most of nine runs, wherever the winner stands."""
     label, policy, params = given
     found = 0
@@ -189,7 +189,7 @@ def check_winner(given: Configured[Policy]) -> None:
     _demand(found >= 7, label, f"finds the winner of an easy matrix in {found} of 9 runs")
 
 
-def check_hard_matrices(given: Configured[Policy]) -> None:
+def check_hard_matrices(given: components.Configured[Policy]) -> None:
     """Without a Condorcet winner, with ties everywhere or with certain outcomes it still chooses arms to the end."""
     label, policy, params = given
     cycle = np.array([[0.5, 0.7, 0.3], [0.3, 0.5, 0.7], [0.7, 0.3, 0.5]])
@@ -199,7 +199,7 @@ def check_hard_matrices(given: Configured[Policy]) -> None:
         _check_range(label, policy, played, p.shape[0])
 
 
-def check_relabelling(given: Configured[Policy]) -> None:
+def check_relabelling(given: components.Configured[Policy]) -> None:
     """The law of the pulls is equivariant under relabelling: no arm is preferred for its number."""
     label, policy, params = given
     if policy.deterministic:

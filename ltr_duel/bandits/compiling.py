@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 
 from ltr_duel.bandits.policy import Policy, PolicyError
-from ltr_duel.core import Kernel, compile_error, interpreted, kernel_for, uncached_kernel
+from ltr_duel.core import compile_error, interpreted, jit
 
 
 def loop_for(
@@ -42,7 +42,7 @@ def loop_for(
 
 @functools.cache
 def _compiled(policy: Policy, modules: tuple[str, ...], loop: Callable[..., Any]) -> Callable[..., Any]:
-    return kernel_for(loop, *modules, parts=_parts(policy, loop))
+    return jit.kernel_for(loop, *modules, parts=_parts(policy, loop))
 
 
 @functools.cache
@@ -79,7 +79,7 @@ def plain_text(
     plain = known[text] = FunctionType(text.__code__, names, text.__name__, text.__defaults__, text.__closure__)
     for name in text.__code__.co_names:
         helper = names.get(name)
-        if isinstance(helper, Kernel):
+        if isinstance(helper, jit.Kernel):
             names[name] = known.get(interpreted(helper)) or plain_text(helper, known=known)
     names.update(instead or {})
     return plain
@@ -96,7 +96,7 @@ def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) ->
     try:
         return loop(*args)
     except Exception:
-        if isinstance(loop, Kernel):  # no kernel raises: it could not be compiled
+        if isinstance(loop, jit.Kernel):  # no kernel raises: it could not be compiled
             _blame(policy, args[0], args[1])
         raise
 
@@ -121,7 +121,7 @@ def _blame(policy: Policy, state: Any, params: Any) -> None:
     for name, (function, rest) in parts.items():
         if function is None or (type(state) is not policy.state and name not in ("sweep", "recommend")):
             continue
-        part: Any = uncached_kernel(interpreted(function))
+        part: Any = jit.uncached_kernel(interpreted(function))
         what = f"{name} of policy '{policy.name}'"
         try:
             given = part.return_type(state, params, *rest)

@@ -36,15 +36,7 @@ from ltr_duel.bandits.words import (
     odds_of,
     toss_block,
 )
-from ltr_duel.core import (
-    FloatMatrix,
-    FloatVector,
-    IntVector,
-    beta_above,
-    kernel,
-    larger,
-    trailing_zeros,
-)
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, draws, kernel, larger, trailing_zeros
 
 _FIRST, _PATIENCE = 4, 16  # samples drawn for each arm of a row until it gets a level, and a new one
 _HALVINGS = 12  # of the interval in which a new level is sought
@@ -127,7 +119,7 @@ def largest_above(
     if count > 1:
         levels.patience[row] -= count
         for k in levels.some[:count]:
-            theta = beta_above(level, good[k] - prior, bad[k] - prior, rng)
+            theta = draws.beta_above(level, good[k] - prior, bad[k] - prior, rng)
             if theta > best:
                 best, arm = theta, k
     return arm
@@ -154,7 +146,7 @@ def largest_below(
     for k in levels.some[:count]:
         a, b = good[k] - prior, bad[k] - prior
         if levels.chance[row, k] > 0.5:
-            theta = 1.0 - beta_above(1.0 - level, b, a, rng)
+            theta = 1.0 - draws.beta_above(1.0 - level, b, a, rng)
         else:
             theta = draw_above(best, a, b, log_mass[k], rng)
             while theta > level:

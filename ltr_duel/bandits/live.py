@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ltr_duel.bandits.policy import POLICIES, Policy
 from ltr_duel.bandits.room import require_room
 from ltr_duel.bandits.state import arrays_in, with_arrays
-from ltr_duel.core import InputError, require_whole, stream
+from ltr_duel.core import InputError, errors, stream
 
 
 class LivePolicy:
@@ -62,9 +62,9 @@ class LivePolicy:
         order: ArrayLike | None = None,
     ) -> None:
         self._label, self._policy, self._params = POLICIES.configure(policy)
-        n_arms = require_whole("the number of arms", n_arms, 1, 100_000)
+        n_arms = errors.require_whole("the number of arms", n_arms, 1, 100_000)
         if self._policy.needs_horizon:
-            horizon = require_whole(f"the horizon of {self._policy.name}", horizon, 1)
+            horizon = errors.require_whole(f"the horizon of {self._policy.name}", horizon, 1)
         require_room(self._policy, self._params, n_arms, horizon=horizon)
         self._state = self._policy.init(n_arms, horizon if self._policy.needs_horizon else 0, self._params)
         self._rng = stream(seed, "live", self._label) if rng is None else rng

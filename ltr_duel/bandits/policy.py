@@ -29,14 +29,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ltr_duel.core import (
-    Component,
     FloatMatrix,
     InputError,
     IntMatrix,
     IntVector,
-    NoParams,
-    Registry,
     SignMatrix,
+    components,
     dispatched,
     dispatched_call,
     implement,
@@ -126,7 +124,7 @@ class PolicyError(InputError):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Policy(Component):
+class Policy(components.Component):
     """A policy: its functions, and what a reader wants to know of it. `register` makes one from a page.
 
     Parameters
@@ -234,7 +232,7 @@ def bind(policy: Policy) -> None:
 
 
 _bound: dict[type, tuple[Callable[..., Any], ...]] = {}
-POLICIES: Registry[Policy] = Registry(
+POLICIES: components.Registry[Policy] = components.Registry(
     "policy", "ltr_duel.bandits.policies", bind, check="ltr_duel.bandits.check:check_policy"
 )
 
@@ -291,7 +289,7 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
     for word, value in found.items():
         if value is None:
             raise PolicyError(f"policy '{name}': there is no '{_NEEDED[word]}' in {defined.get('__file__', page)}")
-    found |= {"params": part("Params") or NoParams, "idle_until": part("idle_until")}
+    found |= {"params": part("Params") or components.NoParams, "idle_until": part("idle_until")}
     if "sweep" in defined:
         found["sweeps"] = Sweeps(found["state"], found["init"], defined["sweep"], found["recommend"])
     return POLICIES.add(Policy(name=name, **(found | given)))

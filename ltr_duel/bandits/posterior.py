@@ -16,7 +16,7 @@ from math import exp, log
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import FloatMatrix, beta_draw, kernel, uniform
+from ltr_duel.core import FloatMatrix, draws, kernel, uniform
 
 
 def posterior_rows(n_arms: int) -> tuple[FloatMatrix, FloatMatrix]:
@@ -44,12 +44,12 @@ def draw_above(level: float, a: int, b: int, log_mass: float, rng: Generator) ->
     """
     n = a + b
     if n == 0 or level * n <= a:
-        return max(level, beta_draw(a + 1.0, b + 1.0, rng))
+        return max(level, draws.beta_draw(a + 1.0, b + 1.0, rng))
     h = b / (1.0 - level) - a / level  # > 0
     log_f = log(n + 1.0) + log_mass + n * 0.6931471805599453 + a * log(level) + b * log(1.0 - level)
     area = exp(log_f) / h
     if area >= 1.0:
-        return max(level, beta_draw(a + 1.0, b + 1.0, rng))
+        return max(level, draws.beta_draw(a + 1.0, b + 1.0, rng))
     if uniform(rng) >= area:
         return level
     theta = level - log(1.0 - uniform(rng)) / h

@@ -15,17 +15,7 @@ from numpy.random import Generator
 from ltr_duel.bandits.statistics import coin_divergence
 from ltr_duel.bandits.tournament import CountVector, Tournament, open_tournament, toss_arm
 from ltr_duel.bandits.words import BLOCK, new_seed
-from ltr_duel.core import (
-    FloatMatrix,
-    FloatVector,
-    IntMatrix,
-    IntVector,
-    beta_above,
-    count_up_to,
-    kernel,
-    random_up_to,
-    smallest,
-)
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, draws, kernel, vector
 
 
 class Sample(NamedTuple):
@@ -80,8 +70,8 @@ def cheapest_candidate(
     for k in range(n_arms):
         if sample.cost[k] == 0.0:
             sample.cost[k] = regret_estimate(lost, sample.theta[k], k, top)
-    lowest = smallest(sample.cost)
-    return random_up_to(sample.cost, lowest, count_up_to(sample.cost, lowest), rng)
+    lowest = vector.smallest(sample.cost)
+    return vector.random_up_to(sample.cost, lowest, vector.count_up_to(sample.cost, lowest), rng)
 
 
 @kernel
@@ -90,9 +80,9 @@ def draw_row(wins: IntMatrix, sample: Sample, i: int, rng: Generator) -> None:
     for j in range(sample.cost.shape[0]):
         if j != i and (j > i or sample.cost[j] > 0.0):
             if is_ahead(sample.ahead, i, j):
-                theta = beta_above(0.5, wins[i, j], wins[j, i], rng)
+                theta = draws.beta_above(0.5, wins[i, j], wins[j, i], rng)
             else:
-                theta = 1.0 - beta_above(0.5, wins[j, i], wins[i, j], rng)
+                theta = 1.0 - draws.beta_above(0.5, wins[j, i], wins[i, j], rng)
             sample.theta[i, j] = theta
             sample.theta[j, i] = 1.0 - theta
 

@@ -13,19 +13,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from ltr_duel.core import (
-    InputError,
-    abandoned_threads_run,
-    require_file_place,
-    require_folder_place,
-    sole_writer,
-)
+from ltr_duel.core import InputError, places, sole_writer, threads
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ltr_duel.cli._reading import Reading
-    from ltr_duel.core import Plugin, Registry
+    from ltr_duel.core import components
+    from ltr_duel.core import plugins as core_plugins
     from ltr_duel.data import Dataset
     from ltr_duel.rankers import Rankings
 
@@ -69,10 +64,10 @@ class Jobs(Count):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Refuse what nobody has cores for, before any work is done."""
-        from ltr_duel.core import checked_jobs
+        from ltr_duel.core import parallel
 
         jobs = super().convert(value, param, ctx)
-        checked_jobs(jobs)
+        parallel.checked_jobs(jobs)
         return jobs
 
 
@@ -88,7 +83,7 @@ class Place(click.Path):
         path = Path(str(super().convert(value, param, ctx)))
         if not str(value):
             raise InputError("an empty name is no place to write to")
-        (require_folder_place if self._folder else require_file_place)(path)
+        (places.require_folder_place if self._folder else places.require_file_place)(path)
         return path
 
 
@@ -106,15 +101,15 @@ most_rankers_option = click.option(
 seed_option = click.option("--seed", type=COUNT, default=0, show_default=True, help="Seed of everything random.")
 
 
-def _load(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[Plugin, ...]:
+def _load(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[core_plugins.Plugin, ...]:
     if not paths:
         return ()
-    from ltr_duel.core import load_plugin
+    from ltr_duel.core import plugins as core_plugins
 
-    return tuple(map(load_plugin, paths))
+    return tuple(map(core_plugins.load_plugin, paths))
 
 
-def check_once(plugins: Iterable[Plugin]) -> None:
+def check_once(plugins: Iterable[core_plugins.Plugin]) -> None:
     """Refuse a policy of a plug-in that does not do compiled what its text says; a file that passed is not run again.
 
     A policy that is not compiled has nothing to lose. The pass is kept under the cache, by the digests of the file and
@@ -127,11 +122,11 @@ def check_once(plugins: Iterable[Plugin]) -> None:
         import numba
 
         from ltr_duel.bandits import POLICIES, check_compiled
-        from ltr_duel.core import cache_home, sources_digest
+        from ltr_duel.core import cache_home, sources
 
         if numba.config.DISABLE_JIT:
             return
-        passed = cache_home() / "checked" / f"{plugin.sha256}-{sources_digest()[:16]}"
+        passed = cache_home() / "checked" / f"{plugin.sha256}-{sources.sources_digest()[:16]}"
         if passed.is_file():
             continue
         for name in names:
@@ -142,7 +137,9 @@ def check_once(plugins: Iterable[Plugin]) -> None:
             passed.touch()
 
 
-def _load_checked(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[Plugin, ...]:
+def _load_checked(
+    ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]
+) -> tuple[core_plugins.Plugin, ...]:
     plugins = _load(ctx, param, paths)
     check_once(plugins)
     return plugins
@@ -215,7 +212,7 @@ def only_writer(out: Path | None) -> None:
 
 def end(code: int, *, at_once: bool = False) -> NoReturn:
     """End the process; without Python's shutdown where runs are still going on that nobody waits for."""
-    if not at_once and not abandoned_threads_run():
+    if not at_once and not threads.abandoned_threads_run():
         sys.exit(code)
     sys.stdout.flush()
     sys.stderr.flush()
@@ -234,7 +231,7 @@ def print_table(frame: pd.DataFrame) -> None:
         click.echo("  ".join([first, *rest]).rstrip())
 
 
-def print_catalogue(registry: Registry[Any], names: Sequence[str], *, bibtex: bool) -> None:
+def print_catalogue(registry: components.Registry[Any], names: Sequence[str], *, bibtex: bool) -> None:
     """Print all components of a kind, or those named, as wide as the terminal allows: each with the facts of it.
 
     With ``bibtex``, what to cite instead.

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core import Registry
+from ltr_duel.core import components
 
 # What is tabulated, from which registry; and the facts that a table has no room for.
 TABLES = {
@@ -28,7 +28,7 @@ _PLACE = re.compile(r"(<!-- begin: ([\w ]+) -->\n).*?(<!-- end: \2 -->)", re.S)
 
 def table_of(name: str) -> str:
     """Return the table of that name in Markdown."""
-    registry: Registry[Any] = pkgutil.resolve_name(TABLES[name])
+    registry: components.Registry[Any] = pkgutil.resolve_name(TABLES[name])
     rows = []
     for component in registry:
         facts = component.facts()

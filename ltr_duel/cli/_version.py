@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from ltr_duel.core import InputError, own_version
+from ltr_duel.core import InputError, machine
 
 _EXTRAS = ("cluster", "models", "serve")
 _VARIABLES = (
@@ -32,27 +32,20 @@ def version_option(command: Any) -> Any:
 
 def about() -> dict[str, Any]:
     """Return versions, machine, cache and threads; nothing in it names a host or a user, but for the cache's path."""
-    from ltr_duel.core import (
-        cache_home,
-        checked_jobs,
-        compiler,
-        processor,
-        system,
-        versions_of,
-    )  # slow, for every command
+    from ltr_duel.core import cache_home, compiler, host, machine, parallel
 
     home = cache_home()
     above = next(path for path in (home, *home.absolute().parents) if path.exists())
     return {
-        "ltr-duel": own_version(),
+        "ltr-duel": machine.own_version(),
         "python": platform.python_version(),
         "implementation": platform.python_implementation(),
-        "libraries": versions_of(_libraries()),
+        "libraries": machine.versions_of(_libraries()),
         "compiler": compiler(),
-        "system": system(),
-        "processor": processor(),
+        "system": host.system(),
+        "processor": host.processor(),
         "cores": os.cpu_count(),
-        "threads": checked_jobs(-1),
+        "threads": parallel.checked_jobs(-1),
         "cache": {"folder": str(home), "exists": home.exists(), "writable": os.access(above, os.W_OK)},
         "environment": {name: os.environ.get(name) for name in _VARIABLES},
     }
@@ -61,7 +54,7 @@ def about() -> dict[str, Any]:
 def _answer(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
     as_json = context.params.get("as_json", False)
     if asked and not context.resilient_parsing:
-        click.echo(json.dumps(about(), indent=1) if as_json else f"ltr-duel, version {own_version()}")
+        click.echo(json.dumps(about(), indent=1) if as_json else f"ltr-duel, version {machine.own_version()}")
         context.exit()
     if as_json:
         raise InputError("--json before a command goes with --version; a command has its own --json after its name")

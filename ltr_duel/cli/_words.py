@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import click
 
-from ltr_duel.core import unknown_name
+from ltr_duel.core import errors
 
 Completion = Callable[[click.Context, click.Parameter, str], list[str]]
 
@@ -24,7 +24,7 @@ class Commands(click.Group):
         """Find the command that the first word names."""
         wanted = args[0]
         if not ctx.resilient_parsing and not wanted.startswith("-") and self.get_command(ctx, wanted) is None:
-            raise unknown_name("command", wanted, self.list_commands(ctx))
+            raise errors.unknown_name("command", wanted, self.list_commands(ctx))
         return super().resolve_command(ctx, args)
 
 

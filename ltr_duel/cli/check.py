@@ -15,10 +15,10 @@ def command(file: Path) -> None:
 
     Exit code: 0 all keep the contract of their kind; 1 some do not; 2 the file cannot be loaded.
     """
-    from ltr_duel.core import REGISTRIES, InputError, load_plugin, plugin_complaint
+    from ltr_duel.core import InputError, components, plugins
 
-    plugin = load_plugin(file)  # which makes all kinds known
-    registries = {registry.kind: registry for registry in REGISTRIES}
+    plugin = plugins.load_plugin(file)  # which makes all kinds known
+    registries = {registry.kind: registry for registry in components.REGISTRIES}
     broken = False
     for kind, name in plugin.components:
         try:
@@ -28,7 +28,7 @@ def command(file: Path) -> None:
             click.echo(str(error))
             broken = True
         except (Exception, SystemExit) as error:
-            complaint = plugin_complaint(error)
+            complaint = plugins.plugin_complaint(error)
             if complaint is None:
                 raise
             click.echo(f"{kind} '{name}': {complaint}")

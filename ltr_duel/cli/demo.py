@@ -79,7 +79,7 @@ def command(
     from ltr_duel.analysis import save_study
     from ltr_duel.bandits import POLICIES
     from ltr_duel.clicks import CLICK_MODELS
-    from ltr_duel.core import InputError, checked_jobs, require_whole
+    from ltr_duel.core import InputError, errors, parallel
     from ltr_duel.preferences import estimate_preferences
     from ltr_duel.rankers import constant_features
     from ltr_duel.simulation import Live, checkpoints, simulate
@@ -87,11 +87,11 @@ def command(
     if path is None and reading.is_given:
         raise InputError("options of how feature files are read go with --data")
     CLICK_MODELS.configure(clicks)
-    checked_jobs(jobs)
+    parallel.checked_jobs(jobs)
     only_writer(out)
     checkpoints(horizon)
-    require_whole("the number of comparisons", comparisons, 2)
-    require_whole("the number of repetitions", repetitions, 1)
+    errors.require_whole("the number of comparisons", comparisons, 2)
+    errors.require_whole("the number of repetitions", repetitions, 1)
     for policy in policies:
         POLICIES.configure(policy)
     began = time.perf_counter()

@@ -116,9 +116,9 @@ def _percent(value: float) -> str:
 
 def _save(frame: pd.DataFrame, out: Path, title: str) -> None:
     from ltr_duel.analysis import plot_distortion, save_figure
-    from ltr_duel.core import replacing
+    from ltr_duel.core import files
 
-    with replacing(out / "distortion.parquet") as temporary:
+    with files.replacing(out / "distortion.parquet") as temporary:
         frame.to_parquet(temporary, index=False)
     save_figure(plot_distortion(frame, title=title), out / "distortion.png")
     click.echo(f"\n{out / 'distortion.parquet'}, {out / 'distortion.png'}")

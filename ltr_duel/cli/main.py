@@ -20,7 +20,7 @@ from ltr_duel.cli._options import end
 from ltr_duel.cli._signals import interrupted, interrupts_heard, was_interrupted
 from ltr_duel.cli._version import version_option
 from ltr_duel.cli._words import Commands
-from ltr_duel.core import InputError, cause, in_one_line, plugin_complaint
+from ltr_duel.core import InputError, errors, places, plugins
 
 # Raised for a group without a command, by versions of click that do not simply print the help.
 _HELP_WANTED = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -113,7 +113,7 @@ def _run(words: tuple[str, ...]) -> None:
     except BrokenPipeError:
         _end_unread()
     except (InputError, OSError, MemoryError) as error:
-        complaint = None if isinstance(error, InputError) else plugin_complaint(error)
+        complaint = None if isinstance(error, InputError) else plugins.plugin_complaint(error)
         _say(complaint or _sentence(error))
         end(2)
     except (Exception, SystemExit) as error:
@@ -121,7 +121,7 @@ def _run(words: tuple[str, ...]) -> None:
             _end_unread()
         if was_interrupted() and not isinstance(error, SystemExit):
             _end_interrupted()
-        complaint = plugin_complaint(error)
+        complaint = plugins.plugin_complaint(error)
         if complaint is None:
             raise
         _say(complaint)
@@ -141,13 +141,13 @@ def _end_unread() -> NoReturn:
 
 
 def _say(sentence: str) -> None:
-    print(f"ltr-duel: {in_one_line(sentence)}", file=sys.stderr)
+    print(f"ltr-duel: {errors.in_one_line(sentence)}", file=sys.stderr)
 
 
 def _sentence(error: Exception) -> str:
     """Say what the system did not grant; the one place for errors of files that nobody has said more exactly."""
     if isinstance(error, OSError):
-        return f"{error.filename}: {cause(error)}" if error.filename else cause(error)
+        return f"{error.filename}: {places.cause(error)}" if error.filename else places.cause(error)
     if isinstance(error, MemoryError):
         return f"there is not enough memory ({str(error) or 'none was left'})"
     return str(error)

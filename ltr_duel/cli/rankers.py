@@ -62,7 +62,7 @@ def evaluate(
     paired t-test against the best, corrected for the number of rankers by Holm's method.
     """
     from ltr_duel.analysis import latex_table, measures_table, plot_measures, save_figure
-    from ltr_duel.core import replacing
+    from ltr_duel.core import files
     from ltr_duel.rankers import DEFAULT_MEASURES, evaluate_rankers
 
     only_writer(out)
@@ -75,9 +75,9 @@ def evaluate(
     print_table(text)
     if out is None:
         return
-    with replacing(out / "measures.parquet") as temporary:
+    with files.replacing(out / "measures.parquet") as temporary:
         table.to_parquet(temporary, index=False)
-    with replacing(out / "measures.tex") as temporary:
+    with files.replacing(out / "measures.tex") as temporary:
         temporary.write_text(latex_table(text, caption=title), encoding="utf-8")
     save_figure(plot_measures(table, title=title), out / "measures.png")
     click.echo(f"\n{out / 'measures.parquet'}, {out / 'measures.tex'}, {out / 'measures.png'}")

@@ -50,7 +50,7 @@ def command(
     The rankers of CONFIG are those of the corpus with the same names. One user at a time, and with the seed of CONFIG,
     the service takes the path of 'simulate --live' with that seed.
     """
-    from ltr_duel.core import PlainLine, progress_bar
+    from ltr_duel.core import progress as core_progress
     from ltr_duel.live import read_settings
     from ltr_duel.replay import SimulatedUsers, address_of, replay
     from ltr_duel.serve import read_api_keys
@@ -59,8 +59,8 @@ def command(
     settings, keys = read_settings(config), read_api_keys(api_key_file)
     rankings = rankings_of(corpus_at(corpus, words, reading), words, seed=seed, drop_constant=True, jobs=1)
     users = SimulatedUsers(rankings[settings.rankers], clicks, top=settings.top, seed=seed)
-    line = PlainLine()
-    with progress_bar(total=steps, desc="replay", unit="page", unit_scale=True) as bar:
+    line = core_progress.PlainLine()
+    with core_progress.progress_bar(total=steps, desc="replay", unit="page", unit_scale=True) as bar:
 
         def progress(pages: int) -> None:
             bar.update(pages - bar.n)

@@ -55,7 +55,7 @@ def command(
     in the folder, ``reproduce reliability`` tries the claims' criteria in simulated worlds (minutes). Exit code: 0 all
     is done; 1 some figures could not be made; 2 bad input; 130 interrupted.
     """
-    from ltr_duel.core import unknown_name
+    from ltr_duel.core import errors
     from ltr_duel.papers import SCALES, figures_folder, ledger_text, list_figures
 
     folder = experiments or figures_folder()
@@ -64,10 +64,10 @@ def command(
         _print_figures(figures)
         return
     if scale not in SCALES:
-        raise unknown_name("scale", scale, SCALES)
+        raise errors.unknown_name("scale", scale, SCALES)
     for name in names:
         if name not in (*figures, "all", *_AFTERWARDS):
-            raise unknown_name("figure", name, [*figures, "all", *_AFTERWARDS])
+            raise errors.unknown_name("figure", name, [*figures, "all", *_AFTERWARDS])
     if not names or out is None:
         raise click.UsageError("name figures (or all, or claims) and give --out DIR; --list shows what there is")
     only_writer(out)
@@ -121,7 +121,7 @@ def _draw(made: Made) -> None:
 
 def _try_criteria(folder: Path, out: Path) -> None:
     """Write how reliable the criteria of the claims are, for all figures that are in OUT."""
-    from ltr_duel.core import replacing
+    from ltr_duel.core import files
     from ltr_duel.papers import read_claims, read_made, reliability_markdown, try_criteria
 
     made = read_made(out)
@@ -129,7 +129,7 @@ def _try_criteria(folder: Path, out: Path) -> None:
     tried = try_criteria(read_claims(folder / _CLAIMS), frames, {name: one.about for name, one in made.items()})
     texts = {"csv": tried.to_csv(index=False, lineterminator="\n"), "md": reliability_markdown(tried)}
     for suffix, text in texts.items():
-        with replacing(out / f"{_RELIABILITY}.{suffix}") as temporary:
+        with files.replacing(out / f"{_RELIABILITY}.{suffix}") as temporary:
             temporary.write_text(text, encoding="utf-8")
     click.echo(
         f"{out / _RELIABILITY}.md: {int(tried['reliable'].sum())} of {len(tried)} criteria are reliable", err=True
@@ -138,7 +138,7 @@ def _try_criteria(folder: Path, out: Path) -> None:
 
 def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
     """Check the claims on all figures that are in OUT, and write the ledger and the report."""
-    from ltr_duel.core import replacing
+    from ltr_duel.core import files
     from ltr_duel.papers import (
         Reproduced,
         check_claims,
@@ -162,14 +162,14 @@ def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
             _draw(one)
     shown = [made[name] for name in [*order, *sorted(made.keys() - set(order))] if name in made]
     pages = [Reproduced(one.about, one.frame, (one.folder / "figure.png").read_bytes()) for one in shown]
-    with replacing(out / "report.html") as temporary:
+    with files.replacing(out / "report.html") as temporary:
         temporary.write_text(reproduction_page(pages, ledger, title="The papers, reproduced"), encoding="utf-8")
     for name in _STANDINGS:
         if name in made:
             text = state_of_the_art_markdown(frames[name], abouts[name], circumstances({name: abouts[name]}))
-            with replacing(out / f"{name}.md") as temporary:
+            with files.replacing(out / f"{name}.md") as temporary:
                 temporary.write_text(text, encoding="utf-8")
-            with replacing(out / f"{name}.png") as temporary:  # the page shows it
+            with files.replacing(out / f"{name}.png") as temporary:  # the page shows it
                 temporary.write_bytes((made[name].folder / "figure.png").read_bytes())
     click.echo(f"{out / 'report.html'}: {len(pages)} figures, {len(ledger)} claims", err=True)
     return ledger

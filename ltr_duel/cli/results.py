@@ -54,25 +54,25 @@ def command(
 ) -> None:
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
     from ltr_duel.analysis import ENOUGH_RUNS, few_runs_sentence, latex_table, summary_table, winner_sentence
-    from ltr_duel.core import InputError, regret_column, regret_label, replacing, unknown_name
+    from ltr_duel.core import InputError, columns, errors, files
     from ltr_duel.experiment import TESTS, StudyResults, methods_paragraph, study_bibtex
     from ltr_duel.simulation import REGRETS
 
     for one in regrets:
         if one not in REGRETS:
-            raise unknown_name("regret", one, REGRETS)
+            raise errors.unknown_name("regret", one, REGRETS)
     results, regret = StudyResults(folder), regrets[0] if regrets else "average"
     if methods or bibtex:
         click.echo(
             (methods_paragraph(results) + "\n" if methods else "") + (study_bibtex(results) if bibtex else ""), nl=False
         )
         return
-    summary = results.summary(regret_column(regret))
+    summary = results.summary(columns.regret_column(regret))
     if summary.empty:
         raise InputError(f"{folder}: no run is done yet")
     if not regrets:
         summary = _defined(results, summary)
-    table, tests = summary_table(summary), TESTS.format(regret=regret_label(regret_column(regret)))
+    table, tests = summary_table(summary), TESTS.format(regret=columns.regret_label(columns.regret_column(regret)))
     print_table(table)
     notes = [*([tests] if len(summary) > 1 else []), *results.notes]
     for problem in results.problems:
@@ -87,7 +87,7 @@ def command(
     if csv is not None:
         results.to_csv(csv)
     if latex is not None:
-        with replacing(latex) as temporary:
+        with files.replacing(latex) as temporary:
             temporary.write_text(latex_table(table, notes=notes), encoding="utf-8")
     if plots is not None:
         for path in _draw(results, plots, f".{suffix}", regret, band, x, start):
@@ -100,29 +100,31 @@ def _defined(results: StudyResults, summary: pd.DataFrame) -> pd.DataFrame:
     """Return the summary with Copeland regret, by name, where average regret is not defined: without a winner."""
     import pandas as pd
 
-    from ltr_duel.core import PROBLEM, regret_column, regret_label
+    from ltr_duel.core import columns
 
     undecided = summary["mean"].isna()
     if not undecided.any():
         return summary
-    column = regret_column("copeland")
+    column = columns.regret_column("copeland")
     copeland = results.summary(column)
-    problems = ", ".join(dict.fromkeys(summary.loc[undecided, PROBLEM].astype(str)))
+    problems = ", ".join(dict.fromkeys(summary.loc[undecided, columns.PROBLEM].astype(str)))
     click.echo(f"no Condorcet winner, so the regret is the Copeland regret: {problems}", err=True)
-    named = [summary.assign(regret="average regret"), copeland.assign(regret=regret_label(column))]
+    named = [summary.assign(regret="average regret"), copeland.assign(regret=columns.regret_label(column))]
     return pd.concat([named[0][~undecided], named[1][undecided]]).sort_index()
 
 
 def _draw_facets(results: StudyResults, path: Path, regrets: tuple[str, ...], band: str, start: int) -> Path:
     """Draw all problems in one figure, at the longest horizon of each."""
     from ltr_duel.analysis import plot_facets, save_figure
-    from ltr_duel.core import LOWER_BOUND, PROBLEM, regret_column
+    from ltr_duel.core import columns
     from ltr_duel.preferences import lower_bound
 
     frame = results.to_frame(regrets)
-    bounds = {name: lower_bound(results.matrix(name)) for name in frame[PROBLEM].unique()}
-    frame[LOWER_BOUND] = frame[PROBLEM].map(bounds).astype(float)
-    return save_figure(plot_facets(frame, [regret_column(one) for one in regrets], spread=band, start=start), path)
+    bounds = {name: lower_bound(results.matrix(name)) for name in frame[columns.PROBLEM].unique()}
+    frame[columns.LOWER_BOUND] = frame[columns.PROBLEM].map(bounds).astype(float)
+    return save_figure(
+        plot_facets(frame, [columns.regret_column(one) for one in regrets], spread=band, start=start), path
+    )
 
 
 def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: str, x: str, start: int) -> list[Path]:
@@ -130,10 +132,15 @@ def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: s
     import re
 
     from ltr_duel.analysis import plot_accuracy, plot_against_arms, plot_identification, plot_regret, save_figure
-    from ltr_duel.core import HORIZON, LOWER_BOUND, PROBLEM, RANKERS, regret_column
+    from ltr_duel.core import columns
     from ltr_duel.preferences import lower_bound
 
-    paths, column, copeland, among = [], regret_column(regret), regret_column("copeland"), results.policies
+    paths, column, copeland, among = (
+        [],
+        columns.regret_column(regret),
+        columns.regret_column("copeland"),
+        results.policies,
+    )
     wanted = tuple(dict.fromkeys((regret, "copeland")))
     final, frame = results.final(wanted), results.to_frame(wanted)
     for study in results.studies:
@@ -141,13 +148,13 @@ def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: s
         title = f"{study.problem}, horizon {study.horizon:,}"
 
         def here(table: pd.DataFrame, study: Study = study) -> pd.DataFrame:
-            return table[(table[PROBLEM] == study.problem) & (table[HORIZON] == study.horizon)]
+            return table[(table[columns.PROBLEM] == study.problem) & (table[columns.HORIZON] == study.horizon)]
 
         if here(final).empty:
             continue
         matrix = results.matrix(study.problem)
         bound = lower_bound(matrix)
-        runs = here(frame).assign(**{LOWER_BOUND: float("nan") if bound is None else bound})
+        runs = here(frame).assign(**{columns.LOWER_BOUND: float("nan") if bound is None else bound})
         drawn = column if runs[column].notna().any() else copeland
         regret_axes = plot_regret(runs, x=x, title=title, spread=band, column=drawn, start=start, among=among)
         figures = {"regret": regret_axes}
@@ -155,8 +162,8 @@ def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: s
             figures["accuracy"] = plot_accuracy(here(frame), title=title, start=start, among=among)
             figures["identification"] = plot_identification(here(final), title=title, among=among)
         paths += [save_figure(ax, folder / f"{name}-{study.horizon}-{kind}{suffix}") for kind, ax in figures.items()]
-    for horizon, runs in final.groupby(HORIZON):
-        if runs[RANKERS].nunique() > 1 and runs[column].notna().any():
+    for horizon, runs in final.groupby(columns.HORIZON):
+        if runs[columns.RANKERS].nunique() > 1 and runs[column].notna().any():
             ax = plot_against_arms(runs, column=column, title=f"horizon {horizon:,}", spread=band, among=among)
             paths.append(save_figure(ax, folder / f"all-{horizon}-arms{suffix}"))
     return paths

@@ -11,7 +11,7 @@ from ltr_duel.cli._options import OUT_FOLDER, check_once, end, jobs_option, plug
 from ltr_duel.cli._signals import interrupted
 
 if TYPE_CHECKING:
-    from ltr_duel.core import Plugin
+    from ltr_duel.core import plugins as core_plugins
     from ltr_duel.experiment import Report
 
 _MOST = 10  # runs that are named
@@ -40,7 +40,7 @@ def command(
     on_existing: str,
     retry: bool,
     time_limit: float | None,
-    plugins: tuple[Plugin, ...],
+    plugins: tuple[core_plugins.Plugin, ...],
 ) -> None:
     """Do the runs of the experiment in the file SPEC that are not in the folder yet.
 

@@ -68,10 +68,10 @@ def command(
     which a method is right in 95 % of repetitions; the share of pairs for which it gets there; and its accuracy at the
     last impression, with the standard error over pairs.
     """
-    from ltr_duel.core import require_between
+    from ltr_duel.core import errors
     from ltr_duel.simulation import measure_sensitivity, sensitivity_table
 
-    require_between("the accuracy", accuracy, 0.5, 1)
+    errors.require_between("the accuracy", accuracy, 0.5, 1)
     only_writer(out)
     rankings = rankings_of(corpus_at(path, words, reading), words, seed=seed, drop_constant=True, jobs=jobs)
     frame = measure_sensitivity(
@@ -109,9 +109,9 @@ def command(
 
 def _save(frame: pd.DataFrame, out: Path, title: str, accuracy: float) -> None:
     from ltr_duel.analysis import plot_sensitivity, save_figure
-    from ltr_duel.core import replacing
+    from ltr_duel.core import files
 
-    with replacing(out / "sensitivity.parquet") as temporary:
+    with files.replacing(out / "sensitivity.parquet") as temporary:
         frame.to_parquet(temporary, index=False)
     save_figure(plot_sensitivity(frame, title=title, accuracy=accuracy), out / "sensitivity.png")
     click.echo(f"\n{out / 'sensitivity.parquet'}, {out / 'sensitivity.png'}")

@@ -114,7 +114,7 @@ def command(
     """
     from ltr_duel.analysis import plot_regret, policies_table, save_figure, winner_sentence
     from ltr_duel.bandits import POLICIES
-    from ltr_duel.core import InputError, replacing_files
+    from ltr_duel.core import InputError, files
     from ltr_duel.preferences import load_preferences
     from ltr_duel.simulation import FromMatrix, Live, OracleSource, simulate
 
@@ -155,7 +155,7 @@ def command(
         seed=seed,
         jobs=jobs,
     )
-    with replacing_files(out) as temporary:
+    with files.replacing_files(out) as temporary:
         results.save(temporary)
         save_figure(plot_regret(results, x=x), temporary / "regret.png")
     if log is not None:

@@ -11,7 +11,7 @@ import click
 from ltr_duel.cli._options import COUNT, jobs_option, plugins_option, seed_option
 
 if TYPE_CHECKING:
-    from ltr_duel.core import Plugin
+    from ltr_duel.core import plugins as core_plugins
 
 _MOST = 20
 
@@ -23,7 +23,9 @@ _MOST = 20
 @plugins_option
 @seed_option
 @jobs_option
-def command(folder: Path, sample: int, repair: bool, plugins: tuple[Plugin, ...], seed: int, jobs: int) -> None:
+def command(
+    folder: Path, sample: int, repair: bool, plugins: tuple[core_plugins.Plugin, ...], seed: int, jobs: int
+) -> None:
     """Compare all runs in FOLDER with their checksums, and repeat a random sample of the runs.
 
     Exit code 1 if anything is wrong, and not repaired.

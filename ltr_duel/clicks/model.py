@@ -18,18 +18,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import (
-    Component,
-    FloatVector,
-    InputError,
-    IntVector,
-    Registry,
-    SmallIntVector,
-    kernel,
-    require_between,
-    require_one_of,
-    uniform,
-)
+from ltr_duel.core import FloatVector, InputError, IntVector, SmallIntVector, components, errors, kernel, uniform
 
 STOP_RULES = ("click", "examine")
 CLICK_NUMBERS = 1  # version of what `simulate_clicks` makes of one seed (`ltr_duel.core.numbered`)
@@ -94,11 +83,11 @@ class ClickModel:
             )
         for kind, values in (("click", self.p_click), ("stop", self.p_stop), ("leave", self.p_leave)):
             for grade, value in enumerate(values):
-                require_between(f"click model '{self.name}': {kind} probability of grade {grade}", value, 0, 1)
+                errors.require_between(f"click model '{self.name}': {kind} probability of grade {grade}", value, 0, 1)
         for place, value in enumerate(self.p_notice, 1):
-            require_between(f"click model '{self.name}': probability to notice place {place}", value, 0, 1)
-        require_one_of("stop rule", self.stop_on, STOP_RULES)
-        require_between(f"click model '{self.name}': position bias", self.position_bias, 0)
+            errors.require_between(f"click model '{self.name}': probability to notice place {place}", value, 0, 1)
+        errors.require_one_of("stop rule", self.stop_on, STOP_RULES)
+        errors.require_between(f"click model '{self.name}': position bias", self.position_bias, 0)
 
     @property
     def grades(self) -> int:
@@ -141,7 +130,7 @@ class FamilyParams(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ClickFamily(Component):
+class ClickFamily(components.Component):
     """A click model by name, for several numbers of grades: a `Component` with tables.
 
     Parameters
@@ -185,7 +174,7 @@ class ClickFamily(Component):
         }
 
 
-CLICK_MODELS: Registry[ClickFamily] = Registry(
+CLICK_MODELS: components.Registry[ClickFamily] = components.Registry(
     "click model",
     "ltr_duel.clicks.models",
     check="ltr_duel.clicks.check:check_click_model",

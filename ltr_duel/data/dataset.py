@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, frozen, notebook_html, require_whole, shown
+from ltr_duel.core import InputError, errors, frozen, notebook
 
 _ARRAYS: Final = (  # name, kinds of numbers, axes
     ("features", "fiu", 2),
@@ -89,7 +89,7 @@ class Dataset:
             given = getattr(self, name)
             if given is not None:
                 object.__setattr__(self, name, _own(f"{self.name}: {name}", given, kinds, axes))
-        require_whole(f"{self.name}: the number of grades", self.grades, 1)
+        errors.require_whole(f"{self.name}: the number of grades", self.grades, 1)
         if self.n_queries < 1 or self.n_docs < 1:
             raise InputError(f"{self.name}: it has no query")
         if self.query_ptr[0] != 0 or self.query_ptr[-1] != self.n_docs or np.any(np.diff(self.query_ptr) < 1):
@@ -158,7 +158,7 @@ class Dataset:
     def _repr_html_(self) -> str:
         counts = np.bincount(self.relevance, minlength=self.grades)
         rows = [(str(grade), count, f"{count / self.n_docs:.1%}") for grade, count in enumerate(counts)]
-        return notebook_html([self._said()], ("grade", "documents", "share"), rows)
+        return notebook.notebook_html([self._said()], ("grade", "documents", "share"), rows)
 
     def _said(self) -> str:
         return (
@@ -172,7 +172,7 @@ def _own(name: str, given: Any, kinds: str, axes: int) -> NDArray[Any]:
     try:
         array = frozen(given)
     except ValueError:
-        raise InputError(f"{name} must be an array, not {shown(given)} of unequal rows") from None
+        raise InputError(f"{name} must be an array, not {errors.shown(given)} of unequal rows") from None
     if array.ndim != axes or (kinds and array.dtype.kind not in kinds):
         what = {"": "texts", "iu": "whole numbers"}.get(kinds, "numbers")
         shape = "rows of " if axes == 2 else ""

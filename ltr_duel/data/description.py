@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import require_type
+from ltr_duel.core import arguments
 from ltr_duel.data.dataset import Dataset
 
 
@@ -49,7 +49,7 @@ def describe(dataset: Dataset) -> Description:
     >>> describe(make_corpus(queries=3, documents=10, grades=2)).grade_counts.tolist()
     [29, 4]
     """
-    require_type("the corpus", dataset, Dataset)
+    arguments.require_type("the corpus", dataset, Dataset)
     starts = dataset.query_ptr[:-1]
     dead, constant, twins, missing = [], [], [], {}
     first_with: dict[bytes, int] = {}

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core import InputError, as_names, as_path, checked_jobs, require_type, require_whole
+from ltr_duel.core import InputError, arguments, errors, parallel
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.store.convert import find_converted
 from ltr_duel.data.store.converted import is_converted, open_converted, open_parts, read_meta
@@ -86,12 +86,12 @@ def load_dataset(
     >>> corpus.features.tolist()
     [[0.5, 3.0], [0.0, 1.0]]
     """
-    path = as_path("a corpus", path)
+    path = arguments.as_path("a corpus", path)
     options = ReadOptions(dialect, features, fill, labels, unlabelled, repeated, first_id, limit)
     if name is not None:
-        require_type("the name of a corpus", name, str)
-    grades = None if grades is None else require_whole("the number of grades", grades, 1, _MOST_GRADES)
-    feature_names = None if feature_names is None else as_names("the names of features", feature_names)
+        arguments.require_type("the name of a corpus", name, str)
+    grades = None if grades is None else errors.require_whole("the number of grades", grades, 1, _MOST_GRADES)
+    feature_names = None if feature_names is None else arguments.as_names("the names of features", feature_names)
     if is_pipe(path):
         naming = Naming(name or path.name, grades, feature_names)
         return _from_pipe(path, options, naming, jobs=jobs, split=split, fold=fold)
@@ -107,7 +107,7 @@ def load_dataset(
     if (split or fold) and labels != "distinct" and (whole := find_converted(path, options)):
         return _renamed(open_parts(whole, files, name), name, grades, feature_names)
     naming = Naming(name, grades, feature_names)
-    workers = checked_jobs(jobs)
+    workers = parallel.checked_jobs(jobs)
     buffer = MemoryBuffer(estimate_text_bytes(files), options.limit_bytes)
     with FileDigest(workers) as digest:
         return read_files(files, options, buffer, naming, digest, workers)[0]

@@ -11,7 +11,7 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, checked_seed, handed_over, require_between, require_whole, stream
+from ltr_duel.core import InputError, checked_seed, errors, handed_over, stream
 from ltr_duel.data.corpora.feature_names import numbered
 from ltr_duel.data.dataset import Dataset
 
@@ -71,10 +71,10 @@ def make_corpus(
     >>> make_corpus(queries=4, documents=20, features=10, seed=1)
     <Dataset synthetic: 4 queries, 74 documents, 10 features, grades 0..4>
     """
-    queries = require_whole("queries", queries, 1)
-    documents = require_whole("documents", documents, 1)
-    features = require_whole("features", features, 1)
-    grades = require_whole("grades", grades, 2, 1000)
+    queries = errors.require_whole("queries", queries, 1)
+    documents = errors.require_whole("documents", documents, 1)
+    features = errors.require_whole("features", features, 1)
+    grades = errors.require_whole("grades", grades, 2, 1000)
     seed = checked_seed(seed)
     if queries * documents * features > _MOST_NUMBERS:
         raise InputError(f"queries x documents x features must be at most {_MOST_NUMBERS:,}: it is made in memory")
@@ -85,7 +85,7 @@ def make_corpus(
         ("twins", twins),
         ("sparsity", sparsity),
     ):
-        require_between(label, share, 0, 1)
+        errors.require_between(label, share, 0, 1)
     if dead + constant + twins > 1:
         raise InputError(f"dead + constant + twins must be at most 1, not {dead + constant + twins:g}")
 

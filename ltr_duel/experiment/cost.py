@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from ltr_duel.bandits import POLICIES
-from ltr_duel.core import checked_jobs
+from ltr_duel.core import parallel
 from ltr_duel.experiment.backends.backend import Backend
 from ltr_duel.experiment.plan import Plan, PlannedRun, Shard
 from ltr_duel.experiment.problems import TO_ESTIMATE
@@ -63,7 +63,7 @@ def print_estimate(plan: Plan, shard: Shard | None, folder: Path | None, backend
     }
     if waiting:
         yield f"before: {len(waiting):,} preference matrices to estimate, {sum(waiting.values()):,} comparisons in all"
-    jobs = checked_jobs(backend.jobs)
+    jobs = parallel.checked_jobs(backend.jobs)
     yield (
         f"about {duration(seconds / jobs)} on {jobs} cores (from short trials; jumps make long horizons cheaper),"
         f" {tqdm.format_sizeof(disk)}B of disk"

@@ -9,7 +9,7 @@ from typing import Any
 
 from ltr_duel.bandits import named_policy
 from ltr_duel.clicks import CLICK_MODELS
-from ltr_duel.core import Component, Registry, listed, own_version, regret_column, regret_label
+from ltr_duel.core import columns, components, listed, machine
 from ltr_duel.data import CORPORA
 from ltr_duel.experiment.problem_specs import CorpusSpec
 from ltr_duel.experiment.results import StudyResults
@@ -20,7 +20,10 @@ TESTS = (
     " corrected for the number of policies by Holm's method. effect: mean paired difference divided by its standard"
     " deviation (Cohen's d_z)."
 )
-_REGISTRIES: dict[str, Registry[Any]] = {"method": METHODS, "clicks": CLICK_MODELS}  # by the fact that names an entry
+_REGISTRIES: dict[str, components.Registry[Any]] = {
+    "method": METHODS,
+    "clicks": CLICK_MODELS,
+}  # by the fact that names an entry
 _ANSWERS = {
     "live": "simulated users",
     "matrix": "coins of the preference matrix",
@@ -40,11 +43,11 @@ def methods_paragraph(results: StudyResults) -> str:
         f"We compare {listed(labels)} on {len(problems)} problem{'s' * (len(problems) > 1)}:"
         f" {'; '.join(_problem(name, facts) for name, facts in problems.items())}.",
         f"Each policy runs {times} times for {steps} steps on each problem"
-        f" (ltr_duel {own_version()}, seed {listed([str(one.get('seed', 0)) for one in specs])}).",
+        f" (ltr_duel {machine.own_version()}, seed {listed([str(one.get('seed', 0)) for one in specs])}).",
     ]
     knowing = [label for label in results.policies if (policy := named_policy(label)) and policy.needs_horizon]
     said += [f"{listed(knowing)} {'are' if len(knowing) > 1 else 'is'} told the horizon."] if knowing else []
-    regrets = [regret_label(regret_column(name)) for name in results.regrets]
+    regrets = [columns.regret_label(columns.regret_column(name)) for name in results.regrets]
     said.append(f"We report cumulative {listed(regrets)} at the horizon: mean and standard deviation over the runs.")
     said.append(
         "On each problem a policy is compared with that of the lowest mean by a paired two-sided Wilcoxon signed-rank"
@@ -65,7 +68,7 @@ def study_bibtex(results: StudyResults) -> str:
     return "\n\n".join(["\n".join(unknown)] * bool(unknown) + list(entries)) + "\n"
 
 
-def _components(results: StudyResults) -> Iterator[tuple[str, str, Component | None]]:
+def _components(results: StudyResults) -> Iterator[tuple[str, str, components.Component | None]]:
     """Yield the policies, methods, click models and corpora of a study, or None for one that is not known here."""
     policies = [named_policy(label) for label in results.policies]
     for label, policy in zip(results.policies, policies, strict=True):
@@ -89,7 +92,7 @@ def _slates(results: StudyResults) -> list[str]:
     return list(dict.fromkeys(str(one.get("slates", CorpusSpec.slates)).partition(":")[0] for one in live))
 
 
-def _corpus(name: str) -> Component | None:
+def _corpus(name: str) -> components.Component | None:
     """Return the entry of the catalogue whose name this one begins with: ``MSLR-WEB30K/Fold1`` is ``mslr-web30k``."""
 
     def plain(text: str) -> str:

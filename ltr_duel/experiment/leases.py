@@ -22,7 +22,7 @@ from typing import Any, Self
 import psutil
 from filelock import FileLock
 
-from ltr_duel.core import InputError, process_identity, still_runs
+from ltr_duel.core import InputError, host
 from ltr_duel.experiment.record import NUMBER, Fields, parsed_record, read_record
 from ltr_duel.experiment.store import Store, StoreFullError
 
@@ -56,7 +56,7 @@ class Driver:
         self._about, self._stop, self._claiming = about, threading.Event(), threading.Lock()
 
     def __enter__(self) -> Self:
-        content = {**self._about, **process_identity(os.getpid()), "id": self.id, "began": time.time()}
+        content = {**self._about, **host.process_identity(os.getpid()), "id": self.id, "began": time.time()}
         self._content = json.dumps(content).encode()
         self.store.write(self._file, self._content)
         threading.Thread(target=self._beat, daemon=True).start()
@@ -138,7 +138,7 @@ def live_driver(store: Store, driver: str | None) -> dict[str, Any] | None:
         about, beat = read_record(path, "a driver", _ABOUT), path.stat().st_mtime
     except (OSError, InputError):
         return None
-    runs = still_runs(about)
+    runs = host.still_runs(about)
     return about if (time.time() - beat < SILENT if runs is None else runs) else None
 
 

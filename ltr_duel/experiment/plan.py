@@ -10,7 +10,8 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from ltr_duel.bandits import POLICIES, Policy
-from ltr_duel.core import Configured, InputError, Plugin
+from ltr_duel.core import InputError, components
+from ltr_duel.core import plugins as core_plugins
 from ltr_duel.experiment.problem import Problem
 from ltr_duel.experiment.spec import SpecFile
 from ltr_duel.simulation import RunKey, source_of
@@ -22,7 +23,7 @@ class Task(NamedTuple):
     label: str
     problem: str  # its folder in the cache
     key: dict[str, Any]
-    plugins: tuple[Plugin, ...]
+    plugins: tuple[core_plugins.Plugin, ...]
 
 
 class PlannedRun(NamedTuple):
@@ -54,7 +55,7 @@ class Group(NamedTuple):
     start: int  # the place of the first one in the plan
     problem: int
     horizon: int
-    policy: Configured[Policy]
+    policy: components.Configured[Policy]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +84,12 @@ class Plan:
     labels: str = "random"
 
     @property
-    def plugins(self) -> tuple[Plugin, ...]:
+    def plugins(self) -> tuple[core_plugins.Plugin, ...]:
         """The plug-in files that the experiment needs."""
         return self.file.plugins
 
     @functools.cached_property
-    def policies(self) -> tuple[Configured[Policy], ...]:
+    def policies(self) -> tuple[components.Configured[Policy], ...]:
         """The policies with their parameters."""
         return tuple(POLICIES.configure(label) for label in self.file.spec.labels)
 

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatVector, InputError, IntVector, cache_home, digest_of, replacing_folder
+from ltr_duel.core import FloatVector, InputError, IntVector, cache_home, files
+from ltr_duel.core import digest as core_digest
 from ltr_duel.experiment.problem_specs import OF_A_MATRIX
 from ltr_duel.experiment.record import read_record
 from ltr_duel.preferences import PreferenceMatrix
@@ -106,7 +107,7 @@ class Problem:
             "provenance": self.matrix.provenance,
             "rankings": {name: one for name, one in held.items() if name not in arrays},
         }
-        with replacing_folder(folder) as temporary:
+        with files.replacing_folder(folder) as temporary:
             for name, array in {"p": self.matrix.p, **arrays}.items():
                 np.save(temporary / f"{name}.npy", np.ascontiguousarray(array))
             (temporary / "problem.json").write_text(json.dumps(about, sort_keys=True), encoding="utf-8")
@@ -163,7 +164,7 @@ def _fitting(rankings: Rankings) -> Rankings:
 
 
 def _digest(oracle: OracleSource, matrix: PreferenceMatrix) -> str:
-    return digest_of([oracle.provenance, matrix.digest])
+    return core_digest.digest_of([oracle.provenance, matrix.digest])
 
 
 def _damaged(path: Path, why: str) -> InputError:

@@ -16,22 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import (
-    ANSWERS,
-    CLICKS,
-    CORPUS,
-    FAMILY,
-    MODEL,
-    RANKERS,
-    SIZE,
-    SOURCE,
-    SUBSET,
-    InputError,
-    cache_home,
-    digest_of,
-    sources_digest,
-    stream,
-)
+from ltr_duel.core import InputError, cache_home, columns, sources, stream
+from ltr_duel.core import digest as core_digest
 from ltr_duel.data import Dataset
 from ltr_duel.experiment.problem import Problem, live_oracle, utility_oracle
 from ltr_duel.experiment.problem_specs import (
@@ -110,11 +96,13 @@ def _of_matrices(spec: MatrixSpec, folder: Path, jobs: int) -> Iterator[Problem]
     for whole in _matrices(spec, folder):
         for part in _subsets(spec.subsets, whole.content):
             matrix = canonical(whole.content[part.content])
-            facts: dict[str, Any] = {SOURCE: "matrix", RANKERS: len(matrix)} | whole.facts | part.facts | spec.origin
-            facts |= {CLICKS: spec.clicks} if spec.clicks else {}
+            facts: dict[str, Any] = (
+                {columns.SOURCE: "matrix", columns.RANKERS: len(matrix)} | whole.facts | part.facts | spec.origin
+            )
+            facts |= {columns.CLICKS: spec.clicks} if spec.clicks else {}
             for kind in spec.answers:
                 name = _name(*whole.words, *part.words, _if_several(kind, spec.answers))
-                yield Problem(name, facts | {ANSWERS: kind}, matrix, {"kind": kind})
+                yield Problem(name, facts | {columns.ANSWERS: kind}, matrix, {"kind": kind})
 
 
 def _matrices(spec: MatrixSpec, folder: Path) -> Iterator[Choice]:
@@ -125,13 +113,19 @@ def _matrices(spec: MatrixSpec, folder: Path) -> Iterator[Choice]:
         yield Choice([_given_name(spec, own, spec.file)], {}, load_preferences(folder / file))
     for family in spec.family:
         for words, facts, matrix in members(family, size=spec.size, gamma=spec.gamma, gap=spec.gap, draws=spec.draws):
-            yield Choice([_given_name(spec, family, spec.family), *words], {FAMILY: family, **facts}, matrix)
+            yield Choice([_given_name(spec, family, spec.family), *words], {columns.FAMILY: family, **facts}, matrix)
 
 
 def _of_utilities(spec: UtilitySpec, folder: Path, jobs: int) -> Iterator[Problem]:
     for arms, model in product(_means(spec, folder, jobs), spec.model):
         matrix = canonical(utility_oracle(model, arms.content).preferences())
-        facts = {SOURCE: "utilities", RANKERS: len(matrix), MODEL: model, **arms.facts, **spec.origin}
+        facts = {
+            columns.SOURCE: "utilities",
+            columns.RANKERS: len(matrix),
+            columns.MODEL: model,
+            **arms.facts,
+            **spec.origin,
+        }
         name = _name(*arms.words, _if_several(model, spec.model))
         yield Problem(name, facts, matrix, {"kind": "utilities", "model": model, "means": arms.content})
 
@@ -144,14 +138,16 @@ def _means(spec: UtilitySpec, folder: Path, jobs: int) -> Iterator[Choice]:
         yield Choice([name], {}, list(UTILITY_SETS[name]))
     for family, size in product(spec.family, spec.size):
         words = [_given_name(spec, family, spec.family), f"K={size}"]
-        yield Choice(words, {FAMILY: family, SIZE: size}, UTILITY_FAMILIES[family](size).tolist())
+        yield Choice(words, {columns.FAMILY: family, columns.SIZE: size}, UTILITY_FAMILIES[family](size).tolist())
     if spec.path or spec.synthetic:
         dataset = _dataset(spec, folder / spec.path if spec.path else None, jobs)
         means = column_means(dataset)
         for size in spec.size:
             if size > len(means):
                 raise InputError(f"size: {dataset.name} has {len(means)} features, not {size}")
-            yield Choice([spec.name, f"K={size}"], {CORPUS: spec.name, SIZE: size}, means[:size].tolist())
+            yield Choice(
+                [spec.name, f"K={size}"], {columns.CORPUS: spec.name, columns.SIZE: size}, means[:size].tolist()
+            )
 
 
 def _of_corpus(
@@ -175,13 +171,13 @@ def _of_corpus(
             matrix = matrix_of(rankings, settings | reduced, comparisons, spec.seed, jobs)
             for part in _subsets(spec.subsets, matrix):
                 picks = part.content
-                facts = {SOURCE: "corpus", CORPUS: corpus, RANKERS: len(picks), **settings}
+                facts = {columns.SOURCE: "corpus", columns.CORPUS: corpus, columns.RANKERS: len(picks), **settings}
                 facts |= part.facts | spec.origin
                 for kind in spec.answers:
                     name = _name(corpus, *words, *part.words, _if_several(kind, spec.answers))
                     answers = live if kind == "live" else {"kind": kind}
                     users = (rankings if len(picks) == len(rankings) else rankings[picks]) if kind == "live" else None
-                    yield Problem(name, facts | {ANSWERS: kind}, matrix[picks], answers, users)
+                    yield Problem(name, facts | {columns.ANSWERS: kind}, matrix[picks], answers, users)
 
 
 def _name(*words: str) -> str:
@@ -205,7 +201,7 @@ def _subsets(subsets: Subsets | None, matrix: PreferenceMatrix) -> Iterator[Choi
         return
     for size, number in product(subsets.size, range(subsets.count)):
         words = [f"K={size}", f"#{number + 1}" if subsets.count > 1 else ""]
-        yield Choice(words, {SIZE: size, SUBSET: number + 1}, _draw(matrix, size, number, subsets))
+        yield Choice(words, {columns.SIZE: size, columns.SUBSET: number + 1}, _draw(matrix, size, number, subsets))
 
 
 def _draw(matrix: PreferenceMatrix, size: int, number: int, subsets: Subsets) -> list[int]:
@@ -276,5 +272,7 @@ def stand_in(rankings: Rankings, settings: dict[str, Any], comparisons: int, see
 
 
 def _place_of(rankings: Rankings, settings: dict[str, Any], comparisons: int, seed: int) -> Path:
-    digest = digest_of([rankings.provenance, rankings.names, settings, comparisons, seed, sources_digest()])
+    digest = core_digest.digest_of(
+        [rankings.provenance, rankings.names, settings, comparisons, seed, sources.sources_digest()]
+    )
     return cache_home() / "preferences" / f"{digest}.parquet"

@@ -6,7 +6,7 @@ import time
 
 from tqdm import tqdm
 
-from ltr_duel.core import PlainLine, progress_bar
+from ltr_duel.core import progress
 
 
 class Progress:
@@ -23,8 +23,8 @@ class Progress:
     def __init__(self, total: int, known: int = 0) -> None:
         self._total, self._known, self._done, self._duels = total, known, 0, 0
         self._began = time.monotonic()
-        self._line = PlainLine()
-        self._bar = progress_bar(total=total, initial=known, unit="run", bar_format=self._drawn())
+        self._line = progress.PlainLine()
+        self._bar = progress.progress_bar(total=total, initial=known, unit="run", bar_format=self._drawn())
 
     def already_done(self, runs: int) -> None:
         """Count runs that another process did."""

@@ -11,18 +11,8 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.analysis import plot_regret
-from ltr_duel.core import (
-    ANSWERS,
-    HORIZON,
-    PROBLEM,
-    REGRET,
-    FloatVector,
-    InputError,
-    notebook_html,
-    regret_name,
-    replacing,
-    unknown_name,
-)
+from ltr_duel.core import FloatVector, InputError, errors, files, notebook
+from ltr_duel.core import columns as core_columns
 from ltr_duel.experiment.plan_file import read_plans
 from ltr_duel.experiment.store import Store
 from ltr_duel.experiment.stored_run import Reader, Stored
@@ -119,7 +109,7 @@ class StudyResults:
             (one.problem, one.horizon, one.facts.get("rankers"), len(self._wanted(one.problem, one.horizon)))
             for one in self.studies
         ]
-        return notebook_html([self._said()], header, rows)
+        return notebook.notebook_html([self._said()], header, rows)
 
     def _said(self) -> str:
         return (
@@ -167,7 +157,7 @@ class StudyResults:
     @property
     def repetitions(self) -> list[int]:
         """How many runs are finished: the different numbers of a policy on a problem, ascending."""
-        return sorted(set(self._runs.groupby(["problem", "label", HORIZON]).size()))
+        return sorted(set(self._runs.groupby(["problem", "label", core_columns.HORIZON]).size()))
 
     @property
     def specs(self) -> list[str]:
@@ -182,7 +172,11 @@ class StudyResults:
     @property
     def notes(self) -> list[str]:
         """What a reader of any table or figure of these runs must know, in sentences; mostly none."""
-        return [COINS_NOTE] if any(one.facts.get(ANSWERS) == INDEPENDENT_COINS for one in self.studies) else []
+        return (
+            [COINS_NOTE]
+            if any(one.facts.get(core_columns.ANSWERS) == INDEPENDENT_COINS for one in self.studies)
+            else []
+        )
 
     def to_frame(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
         """Return the tidy table: one row for each run and checkpoint.
@@ -215,14 +209,14 @@ class StudyResults:
 
         return self._joined(last_rows, facts=True)
 
-    def summary(self, column: str = REGRET) -> pd.DataFrame:
+    def summary(self, column: str = core_columns.REGRET) -> pd.DataFrame:
         """Return `ltr_duel.simulation.summarise` for each problem and horizon, which are its first columns."""
-        regrets = (regret_name(column),)
+        regrets = (core_columns.regret_name(column),)
         return self._joined(lambda study: summarise(self._table(study, regrets, last=True)[0], column))
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the tidy table as text; numbers with all their digits."""
-        with replacing(Path(path)) as temporary:
+        with files.replacing(Path(path)) as temporary:
             self.to_frame().to_csv(temporary, index=False, lineterminator="\n")
         return Path(path)
 
@@ -286,7 +280,7 @@ class StudyResults:
 
     def _about(self, problem: str) -> dict[str, Any]:
         if problem not in self._problems:
-            raise unknown_name("problem", problem, self.problems)
+            raise errors.unknown_name("problem", problem, self.problems)
         return self._problems[problem]
 
     def _joined(self, table: Callable[[Study], pd.DataFrame], *, facts: bool = False) -> pd.DataFrame:
@@ -296,8 +290,8 @@ class StudyResults:
             if self._wanted(study.problem, study.horizon).empty:
                 continue
             frame = table(study)
-            frame.insert(1 if facts else 0, HORIZON, study.horizon)
-            columns = [(PROBLEM, study.problem), *(sorted(study.facts.items()) if facts else ())]
+            frame.insert(1 if facts else 0, core_columns.HORIZON, study.horizon)
+            columns = [(core_columns.PROBLEM, study.problem), *(sorted(study.facts.items()) if facts else ())]
             for place, (name, value) in enumerate(columns):
                 frame.insert(place, name, value)
             parts.append(frame)

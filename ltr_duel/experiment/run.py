@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ltr_duel.core import InputError, require_one_of, require_type
+from ltr_duel.core import InputError, arguments, errors
 from ltr_duel.experiment.backends.backend import Backend, check_backend
 from ltr_duel.experiment.plan import Plan, Shard
 from ltr_duel.experiment.plan_file import require_same_labels
@@ -120,10 +120,10 @@ def run_experiment(
     >>> report.done, report.left
     (2, 0)
     """
-    require_type("a plan, as make_plan makes it,", plan, Plan)
+    arguments.require_type("a plan, as make_plan makes it,", plan, Plan)
     backend = backend or Backend()
     check_backend(backend)
-    require_one_of("way to treat existing runs", on_existing, ON_EXISTING)
+    errors.require_one_of("way to treat existing runs", on_existing, ON_EXISTING)
     store = Store(folder)
     require_same_labels([store], [plan.labels])
     scheduler = Scheduler(plan, store, backend, shard, overwrite=on_existing == "overwrite", retry=retry)

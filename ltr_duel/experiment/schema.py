@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ltr_duel.core import InputError, require_between, require_one_of, unknown_name
+from ltr_duel.core import InputError, errors
 
 Table = TypeVar("Table")
 Reader = Callable[[Any], Any]
@@ -94,7 +94,7 @@ def read_table(cls: type[Table], given: Any, where: str) -> Table:
     place, inside = where.rstrip(":"), f"{where} " if where.endswith(":") else f"{where}."
     with located(place):
         for key in given:
-            require_one_of("key", key, fields)
+            errors.require_one_of("key", key, fields)
         for name, field in fields.items():
             if field.default is dataclasses.MISSING and name not in given:
                 raise InputError(f"the key '{name}' is missing")
@@ -148,7 +148,7 @@ def one_of(kind: str, legal: Iterable[str] | Callable[[], Iterable[str]]) -> Rea
     def read(given: Any) -> str:
         name, names = text(given), list(legal() if callable(legal) else legal)
         if name not in names:
-            raise unknown_name(kind, name, names)
+            raise errors.unknown_name(kind, name, names)
         return name
 
     return read
@@ -184,7 +184,7 @@ def _one(read: Reader, given: Any, where: str) -> Any:
 def _number(given: Any, low: float, high: float | None, kind: str, legal: Callable[[float], bool]) -> float:
     if not isinstance(given, (int, float)) or isinstance(given, bool) or not legal(given):
         raise InputError(f"must be {kind}, not {_shown(given)}")
-    require_between("the value", given, low, high)
+    errors.require_between("the value", given, low, high)
     return given
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.bandits import POLICIES
-from ltr_duel.core import InputError, Plugin, as_path, load_plugin
+from ltr_duel.core import InputError, arguments
+from ltr_duel.core import plugins as core_plugins
 from ltr_duel.experiment.problem_specs import NO_LIMIT, CorpusSpec, MatrixSpec, UtilitySpec
 from ltr_duel.experiment.schema import (
     axis,
@@ -128,7 +129,7 @@ class SpecFile:
     path: Path
     content: str
     spec: Spec
-    plugins: tuple[Plugin, ...] = ()
+    plugins: tuple[core_plugins.Plugin, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -165,10 +166,10 @@ def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence
         ...
     ltr_duel.core.errors.InputError: one.toml: policies: no policy 'rubc'; did you mean 'rucb'? (...)
     """
-    path = as_path("an experiment", path)
+    path = arguments.as_path("an experiment", path)
     content, given = read_toml(path, content)
     named = several(text, given["plugins"], f"{path}: plugins") if "plugins" in given else ()
     with located(f"{path}: plugins"):  # before the rest: the policies may come from them
-        loaded = [load_plugin(one) for one in [*plugins, *(path.parent / one for one in named)]]
+        loaded = [core_plugins.load_plugin(one) for one in [*plugins, *(path.parent / one for one in named)]]
     once = {plugin.sha256: plugin for plugin in loaded}  # a file named twice, or its copy, is one
     return SpecFile(path, content, read_table(Spec, given, f"{path}:"), tuple(once.values()))

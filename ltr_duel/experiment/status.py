@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ltr_duel.core import InputError, checked_jobs
+from ltr_duel.core import InputError, parallel
 from ltr_duel.experiment.about import seconds_of
 from ltr_duel.experiment.found import Found
 from ltr_duel.experiment.leases import claimed, live_drivers
@@ -100,7 +100,7 @@ def _seconds_left(
         seconds = []
     if not seconds:
         return None
-    workers = sum(checked_jobs(int(driver["jobs"])) for driver in drivers) or checked_jobs(-1)
+    workers = sum(parallel.checked_jobs(int(driver["jobs"])) for driver in drivers) or parallel.checked_jobs(-1)
     return sum(seconds) / len(seconds) * left / workers
 
 

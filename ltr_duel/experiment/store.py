@@ -24,7 +24,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ltr_duel.core import InputError, as_path, replacing
+from ltr_duel.core import InputError, arguments
+from ltr_duel.core import files as core_files
 from ltr_duel.experiment.found import Found, Place, is_digest, look
 from ltr_duel.experiment.record import read_record
 from ltr_duel.experiment.segment import Content, decode_record
@@ -42,7 +43,7 @@ class Store:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = as_path("a store of results", folder)
+        self.folder = arguments.as_path("a store of results", folder)
         self.plans = self.folder / "plans"
         self.problems = self.folder / "problems"
         self.runs = self.folder / "runs"
@@ -110,7 +111,7 @@ class Store:
         InputError
             If it cannot be written for another reason.
         """
-        with self._said(path), replacing(path, self._temporary) as temporary, temporary.open("wb") as file:
+        with self._said(path), core_files.replacing(path, self._temporary) as temporary, temporary.open("wb") as file:
             yield file
 
     @contextmanager

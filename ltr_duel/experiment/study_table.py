@@ -9,17 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ltr_duel.core import (
-    OUTCOMES,
-    POLICY,
-    RECOMMENDED,
-    REPETITION,
-    FloatVector,
-    InputError,
-    T,
-    regret_column,
-    require_one_of,
-)
+from ltr_duel.core import FloatVector, InputError, errors
+from ltr_duel.core import columns as core_columns
 from ltr_duel.experiment.run_record import Runs, shape_of
 from ltr_duel.experiment.stored_run import Stored
 from ltr_duel.preferences import PreferenceMatrix
@@ -59,7 +50,7 @@ class StudyTable:
         self._matrix, self._refuse, self._last = matrix, refuse, last
         self._losses = {}
         for name in regrets:
-            require_one_of("regret", name, REGRETS)
+            errors.require_one_of("regret", name, REGRETS)
             self._losses[name] = loss_per_arm(matrix, REGRETS[name].loss, values.get(name))
         self._waiting: dict[tuple[int, int, int, int], list[tuple[int, Stored]]] = {}  # by shape
         self._parts: list[dict[str, NDArray[Any]]] = []
@@ -84,9 +75,9 @@ class StudyTable:
         columns = {name: np.concatenate([part.pop(name) for part in self._parts]) for name in list(self._parts[0])}
         place = columns.pop(_PLACE)
         order = np.argsort(place, kind="stable")
-        table = {POLICY: np.array(labels, dtype=object)[place[order]]}
+        table = {core_columns.POLICY: np.array(labels, dtype=object)[place[order]]}
         table |= {name: column[order] for name, column in columns.items()}
-        table[RECOMMENDED] = np.array(self._matrix.names, dtype=object)[table[RECOMMENDED]]
+        table[core_columns.RECOMMENDED] = np.array(self._matrix.names, dtype=object)[table[core_columns.RECOMMENDED]]
         return pd.DataFrame(table)
 
     def _decode(self, waiting: Sequence[tuple[int, Stored]]) -> None:
@@ -94,16 +85,19 @@ class StudyTable:
         rows, counts = runs.checkpoints.shape[1], {}
         part = {
             _PLACE: np.repeat([place for place, _ in waiting], rows),
-            REPETITION: np.repeat([run.about.repetition for _, run in waiting], rows),
-            T: runs.checkpoints.ravel(),
+            core_columns.REPETITION: np.repeat([run.about.repetition for _, run in waiting], rows),
+            core_columns.T: runs.checkpoints.ravel(),
         }
         for name, loss in self._losses.items():
             which = REGRETS[name].counts
             if which not in counts:
                 counts[which] = runs.counts(which)
-            part[regret_column(name)] = cumulative_regret(counts[which], loss).ravel()
+            part[core_columns.regret_column(name)] = cumulative_regret(counts[which], loss).ravel()
         outcomes = np.full(runs.checkpoints.shape, np.nan) if runs.outcomes is None else runs.outcomes
-        part |= {RECOMMENDED: runs.recommended.ravel(), OUTCOMES: outcomes.ravel().astype(np.float64)}
+        part |= {
+            core_columns.RECOMMENDED: runs.recommended.ravel(),
+            core_columns.OUTCOMES: outcomes.ravel().astype(np.float64),
+        }
         self._parts.append(part)
 
     def _decoded(self, every: Sequence[Stored]) -> Runs:

@@ -8,7 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ltr_duel.core import InputError, checked_seed, load_plugin, require_whole
+from ltr_duel.core import InputError, checked_seed, errors
+from ltr_duel.core import plugins as core_plugins
 from ltr_duel.experiment.examine import wrong_with_problem, wrong_with_runs
 from ltr_duel.experiment.found import Found
 from ltr_duel.experiment.joining import join
@@ -78,9 +79,9 @@ def verify_store(
     """
     store = Store(folder)
     store.require()
-    sample, seed = require_whole("the sample", sample, 0), checked_seed(seed)
+    sample, seed = errors.require_whole("the sample", sample, 0), checked_seed(seed)
     for path in plugins:
-        load_plugin(path)
+        core_plugins.load_plugin(path)
     plans, found = read_plans(store), store.scan()
     runs = wrong_with_runs(store, found, found.done)
     sound = [digest for digest, why in sorted(runs.items()) if not why]

@@ -16,17 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.bandits import POLICIES, PolicyError
-from ltr_duel.core import (
-    ROOT,
-    IntVector,
-    Plugin,
-    handed_over,
-    processor,
-    reload_plugin,
-    sources_digest,
-    system,
-    versions_of,
-)
+from ltr_duel.core import IntVector, handed_over, host, machine, plugins, sources
 from ltr_duel.experiment.plan import Plan, PlannedRun, Task
 from ltr_duel.experiment.problem import open_problem
 from ltr_duel.experiment.run_record import encode_run
@@ -57,7 +47,7 @@ class PreparedRun:
 
     def __init__(self, task: Task) -> None:
         for plugin in task.plugins:
-            reload_plugin(Plugin(*plugin))
+            plugins.reload_plugin(plugins.Plugin(*plugin))
         self._problem, self._key = open_problem(task.problem), RunKey(**task.key)
         self._configured = POLICIES.configure(task.label)
 
@@ -116,12 +106,12 @@ def environment() -> dict[str, Any]:
     ['git', 'host', 'processor', 'python', 'sources_sha256', 'system', 'versions']
     """
     return {
-        "versions": versions_of(_LIBRARIES),
+        "versions": machine.versions_of(_LIBRARIES),
         "python": platform.python_version(),
-        "sources_sha256": sources_digest(),
+        "sources_sha256": sources.sources_digest(),
         "git": _git_state(),
-        "processor": processor(),
-        "system": system(),
+        "processor": host.processor(),
+        "system": host.system(),
         "host": socket.gethostname(),
     }
 
@@ -170,12 +160,12 @@ def failure(plan: Plan, run: PlannedRun, outcome: Outcome) -> dict[str, Any]:
 
 def _git_state() -> dict[str, Any] | None:
     try:
-        commit, edited = _git("rev-parse", "HEAD"), _git("status", "--porcelain", "--", str(ROOT))
+        commit, edited = _git("rev-parse", "HEAD"), _git("status", "--porcelain", "--", str(sources.ROOT))
         return {"commit": commit, "edited": bool(edited)}
     except (OSError, subprocess.SubprocessError):
         return None
 
 
 def _git(*words: str) -> str:
-    command = ["git", "-C", str(ROOT), *words]
+    command = ["git", "-C", str(sources.ROOT), *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()

@@ -16,21 +16,19 @@ from numpy.random import Generator
 
 from ltr_duel.clicks import CLICK_NUMBERS, ClickModel, Users, simulate_clicks, users_of
 from ltr_duel.core import (
-    Configured,
     InputError,
     IntVector,
     MarkMatrix,
     SignMatrix,
     SmallIntVector,
     as_writable,
+    components,
     dispatched_call,
+    errors,
     implement,
     kernel,
     numbered,
     random_below,
-    require_whole,
-    shown,
-    unknown_name,
 )
 from ltr_duel.interleaving.compiling import compile_plugin, is_new_plugin
 from ltr_duel.interleaving.method import (
@@ -105,19 +103,19 @@ class Comparer:
     method: str | Method = "probabilistic"
     outcome: str = ""
     top: int = 10
-    configured: Configured[Method] = field(init=False, repr=False)
+    configured: components.Configured[Method] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         require_rankings(self.rankings)
         if not isinstance(self.clicks, ClickModel):
-            raise InputError(f"clicks must be a ClickModel, not {shown(self.clicks)}")
+            raise InputError(f"clicks must be a ClickModel, not {errors.shown(self.clicks)}")
         object.__setattr__(self, "configured", METHODS.configure(self.method))
         method = self.configured.component
         if not self.outcome:
             object.__setattr__(self, "outcome", method.outcomes[0])
         if self.outcome not in method.outcomes:
-            raise unknown_name(f"outcome rule of {method.name} called", self.outcome, method.outcomes)
-        object.__setattr__(self, "top", require_whole("the number of documents shown", self.top, 1, 1000))
+            raise errors.unknown_name(f"outcome rule of {method.name} called", self.outcome, method.outcomes)
+        object.__setattr__(self, "top", errors.require_whole("the number of documents shown", self.top, 1, 1000))
         corpus = self.rankings.provenance.get("corpus", "the corpus")
         if self.clicks.grades != self.rankings.grades:
             raise InputError(

@@ -7,7 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from ltr_duel.core import IntVector, compile_error, stream, uncached_kernel
+from ltr_duel.core import IntVector, compile_error, jit, stream
 from ltr_duel.interleaving.method import Lists, Method, MethodError, Shown
 
 _compiled: set[type] = set()
@@ -37,7 +37,7 @@ def compile_plugin(method: Method, state: Any, lists: Lists, page: Shown, slate:
     ):
         if function is not None:
             try:
-                compiler: Any = uncached_kernel(function)
+                compiler: Any = jit.uncached_kernel(function)
                 compiler.return_type(*arguments)
             except (numba.errors.NumbaError, ValueError) as error:
                 raise MethodError(f"method '{method.name}': {compile_error(function, error)}") from error

@@ -18,16 +18,7 @@ from typing import Any, NamedTuple
 
 from numpy.random import Generator
 
-from ltr_duel.core import (
-    Component,
-    InputError,
-    IntVector,
-    Registry,
-    SignMatrix,
-    SmallIntMatrix,
-    dispatched_call,
-    implement,
-)
+from ltr_duel.core import InputError, IntVector, SignMatrix, SmallIntMatrix, components, dispatched_call, implement
 
 
 class Lists(NamedTuple):
@@ -129,7 +120,7 @@ def credit_slate(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Method(Component):
+class Method(components.Component):
     """A way of comparing rankers: a `Component` with what follows.
 
     Parameters
@@ -230,6 +221,6 @@ def bind(method: Method) -> None:
             implement(stub, method.state, function)
 
 
-METHODS: Registry[Method] = Registry(
+METHODS: components.Registry[Method] = components.Registry(
     "comparison method", "ltr_duel.interleaving.methods", bind, check="ltr_duel.interleaving.check:check_method"
 )

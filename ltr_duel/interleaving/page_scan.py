@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, IntVector, MarkVector, SmallIntVector, inlined, kernel, same_bytes
+from ltr_duel.core import InputError, IntVector, MarkVector, SmallIntVector, inlined, kernel, words
 from ltr_duel.interleaving.method import METHODS, Lists, Method
 from ltr_duel.interleaving.page_json import (
     LONGEST_TEXT,
@@ -122,7 +122,7 @@ def head_ends(data: Bytes, begin: IntVector, stop: IntVector, ends: IntVector) -
     """Write where the documents of each page begin, or -1 where its text is not what is written."""
     for n in range(ends.shape[0]):
         size = ends[n - 1] - begin[n - 1] if n > 0 else -1
-        if 0 < size <= stop[n] - begin[n] and same_bytes(data, begin[n - 1], data, begin[n], size):
+        if 0 < size <= stop[n] - begin[n] and words.same_bytes(data, begin[n - 1], data, begin[n], size):
             ends[n] = begin[n] + size
             continue
         at = after(data, begin[n], stop[n], _TO_METHOD)

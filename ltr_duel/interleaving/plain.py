@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.core import InputError, SmallIntMatrix, notebook_html, shown, stream
+from ltr_duel.core import InputError, SmallIntMatrix, errors, notebook, stream
 from ltr_duel.interleaving.method import Method
 from ltr_duel.interleaving.page_json import (
     MOST_DOCUMENTS,
@@ -165,7 +165,7 @@ class Page:
         said = f"Page of {len(self.shown):,} documents from {len(self.rankers):,} rankers by {method}"
         listed = zip(self.shown, self.owners, strict=True)
         rows = [(place, str(document), owner) for place, (document, owner) in enumerate(listed, 1)]
-        return notebook_html([said], ("place", "document", "from"), rows)
+        return notebook.notebook_html([said], ("place", "document", "from"), rows)
 
     def _owner_positions(self) -> list[int]:
         return [-1 if owner is None else self.rankers.index(owner) for owner in self.owners]
@@ -173,7 +173,7 @@ class Page:
     def _places(self, clicks: Iterable[Hashable]) -> list[int]:
         """Return the clicked places, ascending."""
         if isinstance(clicks, str | bytes) or not isinstance(clicks, Iterable):
-            raise InputError(f"clicks are a list of document ids, not {shown(clicks)}")
+            raise InputError(f"clicks are a list of document ids, not {errors.shown(clicks)}")
         place = {document: k for k, document in enumerate(self.shown)}
         found = set()
         for document in clicks:

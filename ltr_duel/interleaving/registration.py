@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from numpy.random import Generator
 
-from ltr_duel.core import InputError, IntVector, SignMatrix, page_parts, sign
+from ltr_duel.core import InputError, IntVector, SignMatrix, components, vector
 from ltr_duel.interleaving.method import METHODS, Lists, Method, Shown, Size
 
 Draw = Callable[[list[list[int]], int, Generator], Sequence[int]]
@@ -55,7 +55,7 @@ def register(page: str, **about: Any) -> Method:
     True
     >>> METHODS.remove("either_list")
     """
-    given = {name.lower(): part for name, part in page_parts(page, _PARTS).items()} | about
+    given = {name.lower(): part for name, part in components.page_parts(page, _PARTS).items()} | about
     if "draw" in given and "credit" in given:
         return METHODS.add(method_from_functions(**given))
     if "state" not in given or "init" not in given:
@@ -140,7 +140,7 @@ def _credit_pair(
     state: Functions, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
     one, other = _scores(state, lists, query, (first, second), page, length, n_clicks)
-    return float(sign(one - other, 0.0))
+    return float(vector.sign(one - other, 0.0))
 
 
 def _credit_slate(
@@ -157,4 +157,4 @@ def _credit_slate(
     scores = _scores(state, lists, query, slate[:size].tolist(), page, length, n_clicks)
     for a in range(size):
         for b in range(a + 1, size):
-            won[a, b] = sign(scores[a] - scores[b], 0.0)
+            won[a, b] = vector.sign(scores[a] - scores[b], 0.0)

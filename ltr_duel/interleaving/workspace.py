@@ -10,16 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import (
-    InputError,
-    IntVector,
-    SignMatrix,
-    SmallIntMatrix,
-    interpreted,
-    kernel,
-    random_below,
-    unknown_name,
-)
+from ltr_duel.core import InputError, IntVector, SignMatrix, SmallIntMatrix, errors, interpreted, kernel, random_below
 from ltr_duel.interleaving.compiling import compile_plugin, is_new_plugin
 from ltr_duel.interleaving.method import (
     METHODS,
@@ -53,7 +44,7 @@ class Workspace:
         self.named = label if self.method.name in METHODS and METHODS[self.method.name] is self.method else method
         self.outcome = outcome or self.method.outcomes[0]
         if self.outcome not in self.method.outcomes:
-            raise unknown_name(f"outcome rule of {self.method.name} called", self.outcome, self.method.outcomes)
+            raise errors.unknown_name(f"outcome rule of {self.method.name} called", self.outcome, self.method.outcomes)
         self.pair = rankers == 2 and self.method.pairs
         if not self.pair and not self.method.slates:
             able = ", ".join(one.name for one in METHODS if one.slates)

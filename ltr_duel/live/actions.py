@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.core import InputError, coin, interpreted, shown, stream, unknown_name
+from ltr_duel.core import InputError, coin, errors, interpreted, stream
 from ltr_duel.interleaving import interleave
 from ltr_duel.live.calls import Decide, Decision, Record, Recorded
 from ltr_duel.live.complaints import BusyError, ExpiredError, TokenError, UsedError
@@ -56,10 +56,10 @@ class Actions:
         _require_text("the query", query)
         _require_text("the user", user)
         if not isinstance(rankings, Mapping):
-            raise InputError(f"rankings are a mapping of names to lists, not {shown(rankings)}")
+            raise InputError(f"rankings are a mapping of names to lists, not {errors.shown(rankings)}")
         for name in rankings:
             if name not in settings.rankers:
-                raise unknown_name("ranker", name, settings.rankers)
+                raise errors.unknown_name("ranker", name, settings.rankers)
         self.expire(now, _PASSING)
         if len(memory.waiting) >= settings.max_open:
             raise BusyError(f"{settings.max_open:,} pages are open, as many as may be; try again later")
@@ -167,7 +167,7 @@ class Actions:
 
 def _require_text(what: str, text: str) -> None:
     if not isinstance(text, str):
-        raise InputError(f"{what} must be a text, not {shown(text)}")
+        raise InputError(f"{what} must be a text, not {errors.shown(text)}")
     if len(text) > _LONGEST_TEXT:
         raise InputError(f"{what} must have at most {_LONGEST_TEXT:,} characters, not {len(text):,}")
     _require_unicode(what, text)
@@ -183,7 +183,7 @@ def _require_unicode(what: str, text: str) -> None:
 def _require_ids(name: str, ids: Any) -> None:
     """Refuse ids that a log could not hold; whether they make a list is looked at when it is interleaved."""
     if not isinstance(ids, list | tuple | np.ndarray):
-        raise InputError(f"the list of ranker '{name}' is not a list but {shown(ids)}")
+        raise InputError(f"the list of ranker '{name}' is not a list but {errors.shown(ids)}")
     kinds = set(map(type, ids))
     if str in kinds:
         texts = ids if len(kinds) == 1 else [one for one in ids if isinstance(one, str)]
@@ -191,7 +191,7 @@ def _require_ids(name: str, ids: Any) -> None:
     for kind in kinds - {str, int}:
         for one in ids:
             if type(one) is kind and (kind is bool or not _is_finite(one)):
-                raise InputError(f"a document id is a text or a finite number, not {shown(one)}")
+                raise InputError(f"a document id is a text or a finite number, not {errors.shown(one)}")
 
 
 def _is_finite(one: Any) -> bool:
@@ -201,12 +201,12 @@ def _is_finite(one: Any) -> bool:
 def _places(ids: Sequence[Any], clicks: Iterable[Hashable]) -> list[int]:
     """Return the clicked places from 0, ascending."""
     if isinstance(clicks, str | bytes | Mapping) or not isinstance(clicks, Iterable):
-        raise InputError(f"clicks are a list of document ids, not {shown(clicks)}")
+        raise InputError(f"clicks are a list of document ids, not {errors.shown(clicks)}")
     place = {one: k for k, one in enumerate(ids)}
     found = set()
     for one in clicks:
         try:
             found.add(place[one])
         except (KeyError, TypeError):
-            raise InputError(f"the clicked document {shown(one)} is not on the page") from None
+            raise InputError(f"the clicked document {errors.shown(one)} is not on the page") from None
     return sorted(found)

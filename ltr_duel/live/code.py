@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core import ROOT, InputError, interpreted, is_file, own_version, sha256_file
+from ltr_duel.core import InputError, digest, interpreted, machine, places, sources
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.store import Store
 
@@ -20,12 +20,12 @@ def code_of(settings: Settings) -> dict[str, Any]:
     """
     policy = settings.policy_component
     file = Path(interpreted(policy.select).__code__.co_filename)
-    own = file.is_relative_to(ROOT) or not is_file(file)
+    own = file.is_relative_to(sources.ROOT) or not places.is_file(file)
     return {
-        "ltr_duel": own_version(),
+        "ltr_duel": machine.own_version(),
         "policy": policy.name,
         "numbers": policy.numbers,
-        "file_sha256": "" if own else sha256_file(file),
+        "file_sha256": "" if own else digest.sha256_file(file),
     }
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core import InputError, as_path, require_type
+from ltr_duel.core import InputError, arguments
 from ltr_duel.live.actions import Actions
 from ltr_duel.live.calls import Decide, Decision, Record, Recorded
 from ltr_duel.live.code import go_on_with_code
@@ -98,10 +98,10 @@ class Experiment:
             If the file is no store, another process writes to it, the settings are those of another experiment, or the
             policy is another one.
         """
-        path = as_path("a store", path)
+        path = arguments.as_path("a store", path)
         about = {}
         if settings is not None:
-            require_type("settings", settings, Settings)
+            arguments.require_type("settings", settings, Settings)
             text = settings_text(settings)
             about = {"settings": text, "experiment": secrets.token_hex(16), "started": clock(), "labels": "random"}
         store = Store(path, about)

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core import InputError, as_path
+from ltr_duel.core import InputError, arguments
 from ltr_duel.live.schema import connected
 from ltr_duel.live.settings import Settings, kept_settings
 from ltr_duel.live.sheets import read_ids, unpack_page
@@ -59,7 +59,7 @@ def export_log(store: str | Path, out: str | Path) -> int:
     ...         export_log(store, log), log.read_text()[:28]
     (1, '{"impression": "1", "time": ')
     """
-    path = as_path("a store", store)
+    path = arguments.as_path("a store", store)
     with closing(connected(path, writes=False)) as db, write_log(out, _COLUMNS) as log:
         try:
             (text,) = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()

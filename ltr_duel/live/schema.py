@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core import InputError, is_file, replacing
+from ltr_duel.core import InputError, files, places
 
 SCHEMA_VERSION = 1
 MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}  # from that version to the next
@@ -40,7 +40,7 @@ def make_store(path: Path, about: dict[str, Any]) -> None:
     InputError
         If it cannot be written there.
     """
-    with replacing(path) as temporary:
+    with files.replacing(path) as temporary:
         connection = sqlite3.connect(temporary, isolation_level=None)
         try:
             connection.executescript(
@@ -79,7 +79,7 @@ def connected(path: Path, *, writes: bool) -> sqlite3.Connection:
     InputError
         If it is none, is damaged, or of a later version.
     """
-    if not is_file(path):
+    if not places.is_file(path):
         raise InputError(f"{path}: there is no store of a live experiment")
     mode = "rw" if writes else "ro"
     with _opened(path):

@@ -11,7 +11,7 @@ from typing import Any
 import tomli_w
 
 from ltr_duel.bandits import POLICIES, LivePolicy, Policy
-from ltr_duel.core import InputError, Streams, as_path, replacing, shown, unknown_name
+from ltr_duel.core import InputError, Streams, arguments, errors, files
 from ltr_duel.experiment import axis, number, one_of, read_table, read_toml, text, value, whole
 from ltr_duel.interleaving import METHODS
 from ltr_duel.simulation import RunKey, run_order, run_streams
@@ -125,7 +125,7 @@ class Settings:
             )
         rule = self.outcome or method.outcomes[0]
         if rule not in method.outcomes:
-            raise unknown_name(f"outcome rule of {method.name} called", rule, method.outcomes)
+            raise errors.unknown_name(f"outcome rule of {method.name} called", rule, method.outcomes)
         if rule == "expectation":
             raise InputError("outcome: 'expectation' is a number, for estimating matrices; a policy needs a winner")
         if slates and rule != method.outcomes[0]:
@@ -163,14 +163,14 @@ def read_settings(path: str | Path) -> Settings:
     ...     read_settings(path).rankers
     ('old', 'new')
     """
-    path = as_path("the settings", path)
+    path = arguments.as_path("the settings", path)
     return _settings_in(read_toml(path)[1], path)
 
 
 def _settings_in(given: dict[str, Any], path: Path) -> Settings:
     for key in given:
         if key not in ("experiment", "serve"):
-            raise InputError(f"{path}: {unknown_name('key', key, ('experiment', 'serve'))}")
+            raise InputError(f"{path}: {errors.unknown_name('key', key, ('experiment', 'serve'))}")
     if "experiment" not in given:
         raise InputError(f"{path}: the table [experiment] is missing")
     serve = given.get("serve", {})
@@ -202,7 +202,7 @@ def write_settings(settings: Settings, path: str | Path) -> None:
     ...     read_settings(path).policy
     'rucb'
     """
-    with replacing(path) as temporary:
+    with files.replacing(path) as temporary:
         temporary.write_text(settings_text(settings), encoding="utf-8")
 
 
@@ -244,7 +244,7 @@ def require_same_law(settings: Settings, kept: Settings, place: Path) -> None:
 
 
 def _words(given: Any) -> str:
-    return ", ".join(given) if isinstance(given, tuple) else shown(given)
+    return ", ".join(given) if isinstance(given, tuple) else errors.shown(given)
 
 
 def _key(settings: Settings, labels: str = "random") -> RunKey:

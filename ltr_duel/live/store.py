@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, cause, sole_writer
+from ltr_duel.core import InputError, places, sole_writer
 from ltr_duel.live.complaints import StoreError
 from ltr_duel.live.schema import connected, make_store
 from ltr_duel.live.turns import Key
@@ -66,7 +66,7 @@ class Store:
             try:
                 stack.enter_context(sole_writer(path, path.with_name(f"{path.name}-lock")))
             except OSError as error:
-                raise InputError(f"{path}: cannot be written: {cause(error)}") from None
+                raise InputError(f"{path}: cannot be written: {places.cause(error)}") from None
             if about and not path.exists():
                 make_store(path, about)
             self._db = connected(path, writes=True)

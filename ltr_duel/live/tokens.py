@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from ltr_duel.core import InputError, as_path, shown
+from ltr_duel.core import InputError, arguments, errors
 from ltr_duel.live.complaints import TokenError
 
 KEYS_VARIABLE = "LTR_DUEL_LIVE_KEYS"
@@ -61,7 +61,7 @@ class Keys(Mapping[str, bytes]):
             raise InputError(f"there must be 1 to {_MOST_KEYS} keys, as a mapping of ids to secrets")
         for name, secret in secrets.items():
             if not isinstance(name, str) or not _KEY_ID.fullmatch(name):
-                raise InputError(f"the id of a key is 1 to 32 letters, digits, '_' or '-', not {shown(name)}")
+                raise InputError(f"the id of a key is 1 to 32 letters, digits, '_' or '-', not {errors.shown(name)}")
             if not isinstance(secret, bytes) or len(secret) < _FEWEST_BYTES:
                 raise InputError(f"the secret of key '{name}' must be at least {_FEWEST_BYTES} bytes")
         self._secrets = dict(secrets)
@@ -156,7 +156,7 @@ def read_keys(path: str | Path | None = None) -> Keys:
             raise InputError(f"there is no key: name a file of keys, or set {KEYS_VARIABLE}")
     else:
         place = str(path)
-        content = _content(as_path("a file of keys", path))
+        content = _content(arguments.as_path("a file of keys", path))
     found: dict[str, bytes] = {}
     for number, line in enumerate(content.replace(",", "\n").split("\n"), start=1):
         words = line.partition("#")[0].replace(":", " ").split()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ltr_duel.clicks import Sessions
-from ltr_duel.core import InputError, IntVector, require_one_of
+from ltr_duel.core import InputError, IntVector, errors
 from ltr_duel.logs.hashing import HashVector, hash_rows, hash_texts
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.table import ragged
@@ -44,7 +44,7 @@ def sessions_in_log(log: ClickLog, by: str = "auto") -> Sessions:
     >>> sessions.graded, sessions.item.tolist(), sessions.click.tolist()
     (True, [0, 1], [False, True])
     """
-    require_one_of("kind of items", by, ITEMS)
+    errors.require_one_of("kind of items", by, ITEMS)
     sizes, clicks, queries, documents, grades = [], [], [], [], []
     users, known_users = [], []
     graded = by != "document"

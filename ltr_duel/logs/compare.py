@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import FloatVector, InputError, IntVector, holm, require_between, sha256_file, unknown_name
+from ltr_duel.core import FloatVector, InputError, IntVector, digest, errors, holm
 from ltr_duel.logs.clusters import Means, bootstrap_means, p_values, reach
 from ltr_duel.logs.credit import Creditor
 from ltr_duel.logs.log import ClickLog
@@ -180,10 +180,10 @@ def compare_log(
     >>> found.names, found.losses.tolist(), found.preferences.condorcet_winner
     (('old', 'new'), [10], 'new')
     """
-    require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
-    require_between("the number of bootstrap draws", bootstrap, 0)
+    errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
+    errors.require_between("the number of bootstrap draws", bootstrap, 0)
     if cluster and cluster not in CLUSTERS:
-        raise unknown_name("kind of cluster", cluster, CLUSTERS)
+        raise errors.unknown_name("kind of cluster", cluster, CLUSTERS)
     creditor, pass_ = Creditor(rankers), OnePass(cluster)
     for batch, outcomes, wrong in credited(log, creditor):
         pass_.add(batch, outcomes, len(wrong), len(creditor.pairs))
@@ -201,7 +201,7 @@ def compare_log(
     provenance = {
         "source": "click log",
         "log": log.path.name,
-        "sha256": sha256_file(log.path),
+        "sha256": digest.sha256_file(log.path),
         "method": creditor.method,
         "outcome": creditor.outcome,
         "cluster": sums.cluster,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatMatrix, FloatVector, InputError, IntVector, unknown_name
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, IntVector, errors
 from ltr_duel.interleaving import METHODS, Lists, Page
 from ltr_duel.logs.crediting import Clicked, credit_rows
 from ltr_duel.logs.hashing import hash_rows, hash_texts
@@ -147,7 +147,7 @@ class Creditor:
         label, component, params = METHODS.configure(method or "team_draft")
         rule = outcome or component.outcomes[0]
         if rule not in component.outcomes:
-            raise unknown_name(f"outcome rule of {component.name} called", rule, component.outcomes)
+            raise errors.unknown_name(f"outcome rule of {component.name} called", rule, component.outcomes)
         names = rankers or []
         if not 2 <= len(names) <= MOST_RANKERS or len(set(names)) < len(names) or None in names:
             raise InputError(f"'rankers' must name from 2 to {MOST_RANKERS} different rankers, not {names}")

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ltr_duel.core import InputError, one_ahead, require_one_of
+from ltr_duel.core import InputError, errors, one_ahead
 from ltr_duel.logs.sessions import rows_of_sessions
 from ltr_duel.logs.table import LOG_COLUMNS, SCHEMA, Impressions
 from ltr_duel.logs.text import Found, open_text, rows_of_csv, rows_of_json, typed_row
@@ -38,7 +38,7 @@ def format_of(path: Path, given: str = "") -> str:
         If it cannot be told, or there is no such format.
     """
     if given:
-        require_one_of("log format", given, FORMATS)
+        errors.require_one_of("log format", given, FORMATS)
         return given
     suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"]
     if suffixes and suffixes[-1] in _SUFFIX:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatVector, InputError, MarkVector, kernel, require_between
+from ltr_duel.core import FloatVector, InputError, MarkVector, errors, kernel
 from ltr_duel.interleaving import METHODS, Lists
 from ltr_duel.logs.clusters import clustered_means, reach
 from ltr_duel.logs.crediting import Clicked, credit_rows
@@ -105,7 +105,7 @@ def weigh_outcomes(log: ClickLog, first: str, second: str, *, confidence: float 
     >>> found.refused, 0 < found.effective < found.impressions
     ('', True)
     """
-    require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
+    errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
     if first == second:
         raise InputError("give two different rankers")
     sources = _learnt(log, (first, second))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from ltr_duel.analysis import COLOURS, DASHES, legend_beside, prepared_axes
-from ltr_duel.core import FloatVector, InputError, require_between, stream
+from ltr_duel.core import FloatVector, InputError, errors, stream
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.sequential import TUNED_AT, Bets
 from ltr_duel.preferences import PreferenceMatrix
@@ -171,11 +171,11 @@ def plan_impressions(
     >>> round(plan.fixed), plan.sequential_mean < plan.sequential_power
     (387, True)
     """
-    require_between("the power", power, 1e-6, 1 - 1e-6)
-    require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
+    errors.require_between("the power", power, 1e-6, 1 - 1e-6)
+    errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
     plans = []
     for effect in effects or (abs(spread.effect),):
-        require_between("the effect (a mean outcome)", effect, 1e-6, 1)
+        errors.require_between("the effect (a mean outcome)", effect, 1e-6, 1)
         square = max(spread.square, effect)  # an effect needs impressions that somebody wins
         if square > 1:
             raise InputError(f"outcomes of mean square {square:.3g} are none from -1 to 1")

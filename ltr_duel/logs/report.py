@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pandas as pd
 
 from ltr_duel.analysis import png_bytes, render_page
-from ltr_duel.core import replacing
+from ltr_duel.core import files
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.describe import date_words
 from ltr_duel.logs.picture import plot_comparison
@@ -175,7 +175,7 @@ def save_comparison(
         picture=png_bytes(plot_comparison(found, confidence=confidence, margin=margin)),
         settings=found.provenance,
     )
-    with replacing(path) as temporary:
+    with files.replacing(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
 

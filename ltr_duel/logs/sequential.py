@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from ltr_duel.core import FloatVector, require_between
+from ltr_duel.core import FloatVector, errors
 from ltr_duel.logs.sums import Sequences
 
 TUNED_AT = 1000.0  # sum of squared surprises at which half of the mixture is narrowest
@@ -157,8 +157,8 @@ def confidence_sequence(
     >>> bool(wide.low[0] < 0 < narrow.low[0])
     True
     """
-    require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
-    require_between("the place of tuning", tuned_at, 1e-6)
+    errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
+    errors.require_between("the place of tuning", tuned_at, 1e-6)
     parts = (wins, losses, ties, others, lead, square)
     seen = Sequences(*np.broadcast_arrays(*(np.asarray(part, np.float64) for part in parts)))
     bets, level = _settings(confidence, tests, tuned_at)

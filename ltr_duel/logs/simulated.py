@@ -21,12 +21,12 @@ from ltr_duel.core import (
     SignMatrix,
     Streams,
     coin,
+    errors,
     implement,
     kernel,
     random_below,
-    require_between,
-    sign,
     stream,
+    vector,
 )
 from ltr_duel.interleaving import METHODS, Comparison, Method, credit_pair, credit_slate, draw_pair, draw_slate
 from ltr_duel.logs.writer import write_log
@@ -106,7 +106,7 @@ def _duel(oracle: LoggedOracle, first: int, second: int, streams: Streams) -> in
     length = draw_pair(c.method, c.lists, query, first, second, c.page, streams.lists)
     n_clicks = show(oracle, c, row, length, streams.clicks)
     if n_clicks > 0:
-        outcome = sign(credit_pair(c.method, c.lists, query, first, second, c.page, length, n_clicks), 0.0)
+        outcome = vector.sign(credit_pair(c.method, c.lists, query, first, second, c.page, length, n_clicks), 0.0)
     if outcome == 0:
         outcome = coin(streams.feedback)
     return outcome
@@ -194,8 +194,8 @@ def simulate_log(
     ...     sorted(compare_log(ClickLog(path)).names)
     ['1', '2']
     """
-    require_between("the horizon", horizon, 1)
-    require_between("the number of users", users, 0)
+    errors.require_between("the horizon", horizon, 1)
+    errors.require_between("the number of users", users, 0)
     if outcome == "marginal_bernoulli":
         raise InputError(f"the rule '{outcome}' tosses a coin with the list, which a log without page tokens lacks")
     if rankings.provenance.get("ties") in REDRAWING:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import IntMatrix, require_between
+from ltr_duel.core import IntMatrix, errors
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.sequential import confidence_sequence, observations_needed
 from ltr_duel.logs.sums import Sequences
@@ -88,7 +88,7 @@ def stopping_decisions(
     >>> decision.verdict, decision.winner
     ('stop', 'new')
     """
-    require_between("the margin", margin, 0, 1)
+    errors.require_between("the margin", margin, 0, 1)
     sequences = found.sequences
     settings = {"confidence": confidence, "tests": found.tests, "tuned_at": tuned_at}
     now = confidence_sequence(*sequences, **settings)  # type: ignore[arg-type]  # values of their own types

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import IntVector, inlined, same_bytes, word_at
+from ltr_duel.core import IntVector, inlined, words
 from ltr_duel.logs.hashing import HashVector, mix
 
 
@@ -35,17 +35,17 @@ def empty_table(texts: int) -> Table:
 def place_of(table: Table, now: int, known: NDArray[np.uint8], data: NDArray[np.uint8], start: int, stop: int) -> int:
     """Return the place of a text among those of this round, or a free one; ``known`` holds what was entered."""
     size = stop - start
-    word = word_at(data, start, stop)
+    word = words.word_at(data, start, stop)
     h = word ^ np.uint64(size)
     for k in range(8, size, 8):
-        h = mix(h) ^ word_at(data, start + k, stop)
+        h = mix(h) ^ words.word_at(data, start + k, stop)
     last = table.round.shape[0] - 1
     place = np.int64(mix(mix(h)) >> np.uint64(32)) & last
     while table.round[place] == now:
         if (
             table.word[place] == word
             and table.size[place] == size
-            and (size <= 8 or same_bytes(known, table.start[place] + 8, data, start + 8, size - 8))
+            and (size <= 8 or words.same_bytes(known, table.start[place] + 8, data, start + 8, size - 8))
         ):
             return place
         place = (place + 1) & last
@@ -61,7 +61,7 @@ def enter(table: Table, now: int, data: NDArray[np.uint8], start: int, stop: int
         table.number[place] = number
         table.start[place] = start
         table.size[place] = stop - start
-        table.word[place] = word_at(data, start, stop)
+        table.word[place] = words.word_at(data, start, stop)
     return table.number[place]
 
 

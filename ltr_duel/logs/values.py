@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import IntVector, kernel, same_bytes, word_at
+from ltr_duel.core import IntVector, kernel, words
 from ltr_duel.logs.hashing import HashVector, hash_texts
 from ltr_duel.logs.table import LOG_COLUMNS, Impressions, Texts, ragged, texts_of
 
@@ -143,11 +143,13 @@ def first_repeat(ptr: IntVector, texts: Texts, last: HashVector, found: IntVecto
         found[r] = -1
         for k in range(ptr[r], ptr[r + 1]):
             start, stop = texts.ptr[k], texts.ptr[k + 1]
-            word = word_at(texts.data, max(start, stop - 8), stop)
+            word = words.word_at(texts.data, max(start, stop - 8), stop)
             last[k - ptr[r]] = word
             for m in range(ptr[r], k):
                 if last[m - ptr[r]] == word:
                     size, other = stop - start, texts.ptr[m]
-                    if texts.ptr[m + 1] - other == size and same_bytes(texts.data, start, texts.data, other, size):
+                    if texts.ptr[m + 1] - other == size and words.same_bytes(
+                        texts.data, start, texts.data, other, size
+                    ):
                         found[r] = k
         # rows are short: a list that is shown

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ltr_duel.core import InputError, replacing
+from ltr_duel.core import InputError, files
 from ltr_duel.logs.table import LOG_COLUMNS, SCHEMA
 
 
@@ -92,7 +92,7 @@ def write_log(path: str | Path, columns: tuple[str, ...] = tuple(LOG_COLUMNS)) -
     kind = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}.get(Path(path).suffix)
     if kind is None:
         raise InputError(f"{path}: a log ends in .jsonl, .csv or .parquet")
-    with replacing(path) as temporary:
+    with files.replacing(path) as temporary:
         writer = LogWriter(temporary, kind, columns)
         try:
             yield writer

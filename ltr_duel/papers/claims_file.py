@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core import InputError, unknown_name
+from ltr_duel.core import InputError, errors
 from ltr_duel.papers.bibliography import PAPERS
 from ltr_duel.papers.checks import MEASURES
 from ltr_duel.papers.verdicts import Criterion
@@ -114,19 +114,19 @@ def _claim(entry: dict[str, Any], where: str) -> Claim:
     legal = [one.name for one in fields(Claim)]
     for key in entry:
         if key not in legal:
-            raise InputError(f"{where}: {unknown_name('key', key, legal)}")
+            raise InputError(f"{where}: {errors.unknown_name('key', key, legal)}")
     required = {"id", "paper", "where", "says", "figure", "measure", "criterion"}
     if missing := sorted(required - set(entry)):
         raise InputError(f"{where}: '{missing[0]}' is missing")
     if entry["paper"] not in PAPERS:
-        raise InputError(f"{where}: {unknown_name('paper', entry['paper'], PAPERS)}")
+        raise InputError(f"{where}: {errors.unknown_name('paper', entry['paper'], PAPERS)}")
     given = dict(entry)
     for key in ("figure", "needs"):
         value = given.get(key, ())
         given[key] = (value,) if isinstance(value, str) else tuple(value)
     for need in given["needs"]:
         if need not in NEEDS:
-            raise InputError(f"{where}: {unknown_name('need', need, NEEDS)}")
+            raise InputError(f"{where}: {errors.unknown_name('need', need, NEEDS)}")
     panels = given.get("panels", {})
     if not isinstance(panels, dict) or not all(isinstance(one, list) and one for one in panels.values()):
         raise InputError(f"{where}: panels: write {{ rankers = [16, 32] }}: columns, and the values that must be there")
@@ -148,7 +148,7 @@ def _criterion(given: Any, where: str) -> Criterion:
 
 def _check_settings(measure: str, settings: dict[str, Any], where: str) -> None:
     if measure not in MEASURES:
-        raise InputError(f"{where}: {unknown_name('measure', measure, MEASURES)}")
+        raise InputError(f"{where}: {errors.unknown_name('measure', measure, MEASURES)}")
     try:
         inspect.signature(MEASURES[measure].gather).bind(None, **settings)
     except TypeError as error:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ltr_duel.core import InputError, require_one_of
+from ltr_duel.core import InputError, errors
 from ltr_duel.experiment import duration
 from ltr_duel.papers.bibliography import PAPERS
 
@@ -56,7 +56,7 @@ class Source(_Settings):
     note: str = ""
 
     def __post_init__(self) -> None:
-        require_one_of("source", self.kind, SOURCES)
+        errors.require_one_of("source", self.kind, SOURCES)
 
 
 def real(*paths: str, file: str = "", note: str = "", **settings: Any) -> Source:
@@ -205,7 +205,7 @@ def figure(
     InputError
         If there is no such paper, a text is missing, or the parts are none or of both kinds.
     """
-    require_one_of("paper", paper, PAPERS)
+    errors.require_one_of("paper", paper, PAPERS)
 
     def declare(function: Callable[[], Parts]) -> Figure:
         title, shows, setting, *more = _texts(function)

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from ltr_duel.analysis import markdown_table
-from ltr_duel.core import replacing
+from ltr_duel.core import files
 from ltr_duel.papers.bibliography import paper_title
 from ltr_duel.papers.verdicts import JUDGED, NOT_MADE, VERDICTS
 
@@ -69,7 +69,7 @@ def save_ledger(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]], f
         "claims.md": ledger_markdown(ledger, abouts),
     }
     for name, text in texts.items():
-        with replacing(Path(folder) / name) as temporary:
+        with files.replacing(Path(folder) / name) as temporary:
             temporary.write_text(text, encoding="utf-8")
     return [Path(folder) / name for name in texts]
 

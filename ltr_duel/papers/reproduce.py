@@ -22,7 +22,7 @@ import pandas as pd
 import tomli_w
 from pyarrow.fs import LocalFileSystem
 
-from ltr_duel.core import InputError, replacing, require_one_of
+from ltr_duel.core import InputError, errors, files
 from ltr_duel.experiment import Backend, Plan, StudyResults, environment, make_plan, run_experiment
 from ltr_duel.papers.declaration import SCALES, Figure
 from ltr_duel.papers.expand import expand
@@ -73,7 +73,7 @@ def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, job
     KeyboardInterrupt
         After Ctrl-C; the same call resumes.
     """
-    require_one_of("scale", scale, SCALES)
+    errors.require_one_of("scale", scale, SCALES)
     folder, began = out / figure.name, time.monotonic()
     frame, facts, new = (_measure if figure.measures else _run)(figure, out, scale, root, jobs)
     running = environment()
@@ -90,11 +90,11 @@ def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, job
     earlier = _about(folder) if (folder / "about.json").is_file() else {}
     if earlier.get("scale") == scale and earlier["runs"] == facts["runs"] and not new:
         about |= {key: earlier[key] for key in ("seconds", "date")}  # all results existed: when and how they were made
-    with replacing(folder / "data.parquet") as temporary:
+    with files.replacing(folder / "data.parquet") as temporary:
         frame.to_parquet(temporary, index=False, compression="zstd")
-    with replacing(folder / "data.csv") as temporary:
+    with files.replacing(folder / "data.csv") as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n")
-    with replacing(folder / "about.json") as temporary:  # last: it says that the figure is complete
+    with files.replacing(folder / "about.json") as temporary:  # last: it says that the figure is complete
         temporary.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return Made(folder, frame, about)
 
@@ -144,7 +144,7 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
     plans, planned, new = [], 0, 0
     for number, table in enumerate(expand(figure, scale, root), 1):
         path = folder / f"study-{number}.toml"
-        with replacing(path) as temporary:
+        with files.replacing(path) as temporary:
             temporary.write_text(tomli_w.dumps(table), encoding="utf-8")
         plan = make_plan(path, jobs=jobs)
         report = run_experiment(plan, store, backend=Backend(jobs=jobs))
@@ -203,7 +203,7 @@ def _measure(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int
 
     frames, sources = [], []
     for part in figure.measures:
-        require_one_of("measure", part.measure, MEASURES)
+        errors.require_one_of("measure", part.measure, MEASURES)
         settings, found = part.at(scale), first_present(part.sources, scale, root)
         measure = MEASURES[part.measure]
         try:

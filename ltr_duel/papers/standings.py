@@ -12,7 +12,7 @@ import pandas as pd
 
 from ltr_duel.bandits import named_policy
 from ltr_duel.core import columns as col
-from ltr_duel.core import stream, unknown_name
+from ltr_duel.core import errors, stream
 from ltr_duel.simulation import compare_with_best, final_rows
 
 _FACTS = (col.RANKERS, col.CLICKS, col.SOURCE, col.ANSWERS)
@@ -44,7 +44,7 @@ def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
         (share of runs that name the ranker with the highest NDCG).
     """
     if column not in frame:
-        raise unknown_name("column", column, [str(name) for name in frame.columns])
+        raise errors.unknown_name("column", column, [str(name) for name in frame.columns])
     ends = final_rows(frame, [col.PROBLEM])
     ends = ends[ends[column].notna()]
     kinds = {label: _compares(label) for label in ends[col.POLICY].unique()}

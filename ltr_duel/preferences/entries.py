@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import FloatMatrix, InputError, IntMatrix, handed_over, require_memory, shown
+from ltr_duel.core import FloatMatrix, InputError, IntMatrix, errors, handed_over, require_memory
 
 _BLOCK = 2**20  # entries that are looked at together
 SUM_TOLERANCE = 1e-9  # how far p + p.T may be from 1
@@ -100,11 +100,11 @@ def _real(name: str, given: NDArray[Any]) -> FloatMatrix:
 def checked_names(given: Any, size: int) -> tuple[str, ...]:
     """Return the names of so many rankers; numbers where none are given."""
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"the names of rankers must be a list of texts, not {shown(given)}")
+        raise InputError(f"the names of rankers must be a list of texts, not {errors.shown(given)}")
     names = tuple(given) or tuple(str(k) for k in range(size))
     for name in names:
         if not isinstance(name, str) or any(unicodedata.category(letter) in ("Cc", "Cs") for letter in name):
-            raise InputError(f"the name of a ranker must be one line of text, not {shown(name)}")
+            raise InputError(f"the name of a ranker must be one line of text, not {errors.shown(name)}")
     if len(names) != size or len(set(names)) != size:
         raise InputError(f"a preference matrix of {size} rankers needs {size} different names")
     return names

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ltr_duel.core import InputError, cause, replacing, require_whole, shown
+from ltr_duel.core import InputError, errors, files, places
 from ltr_duel.preferences.entries import SUM_TOLERANCE, require_room
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.plain import NPY, read_npy, read_text, require_few
@@ -62,9 +62,9 @@ def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
     ('A', 'B', 'C', 'D', 'E', 'F')
     """
     if not isinstance(matrix, PreferenceMatrix) or not isinstance(path, str | os.PathLike):
-        raise InputError(f"a PreferenceMatrix is saved to a path, not {shown(matrix)} to {shown(path)}")
+        raise InputError(f"a PreferenceMatrix is saved to a path, not {errors.shown(matrix)} to {errors.shown(path)}")
     path = Path(path)
-    with replacing(path) as temporary:
+    with files.replacing(path) as temporary:
         if path.suffix == ".npy":
             np.save(temporary, matrix.p, allow_pickle=False)
         elif path.suffix in (".csv", ".txt"):
@@ -136,9 +136,9 @@ def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> P
     '0'
     """
     if not isinstance(path, str | os.PathLike):
-        raise InputError(f"a preference matrix is read from the path of a file, not from {shown(path)}")
+        raise InputError(f"a preference matrix is read from the path of a file, not from {errors.shown(path)}")
     path = Path(path)
-    most = require_whole("the largest number of rankers", most_rankers, 1, 10**6)
+    most = errors.require_whole("the largest number of rankers", most_rankers, 1, 10**6)
     try:
         with path.open("rb") as file:
             head = file.peek(6)[:6]
@@ -153,7 +153,7 @@ def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> P
     except IsADirectoryError:
         raise InputError(f"{path}: a folder, not the file of a preference matrix") from None
     except (pa.ArrowException, OSError, ValueError, KeyError, EOFError, zlib.error) as error:
-        reason = cause(error) if isinstance(error, OSError) else str(error).splitlines()[0]
+        reason = places.cause(error) if isinstance(error, OSError) else str(error).splitlines()[0]
         raise InputError(f"{path}: not a preference matrix ({reason})") from None
 
 

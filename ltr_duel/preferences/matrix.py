@@ -11,17 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import (
-    MOST_ROWS,
-    FloatMatrix,
-    InputError,
-    IntMatrix,
-    frozen,
-    notebook_html,
-    require_whole,
-    shown,
-    unknown_name,
-)
+from ltr_duel.core import FloatMatrix, InputError, IntMatrix, errors, frozen, notebook
 from ltr_duel.preferences.entries import checked_names, counts, require_probabilities, require_room, square, symmetric
 from ltr_duel.preferences.properties.intervals import IntervalRule, effective_counts, interval
 from ltr_duel.preferences.tally import Tally, wins_and_ties
@@ -76,9 +66,9 @@ class PreferenceMatrix:
         error = symmetric("standard_error", self.standard_error, size)
         comparisons = counts("comparisons", self.comparisons, size)
         if not isinstance(self.provenance, Mapping):
-            raise InputError(f"the provenance must be a dict, not {shown(self.provenance)}")
+            raise InputError(f"the provenance must be a dict, not {errors.shown(self.provenance)}")
         if self.tally is not None and not isinstance(self.tally, Tally):
-            raise InputError(f"the tally must be a Tally, not {shown(self.tally)}")
+            raise InputError(f"the tally must be a Tally, not {errors.shown(self.tally)}")
         own = {
             "p": frozen(p),
             "names": names,
@@ -102,7 +92,7 @@ class PreferenceMatrix:
             For a name or position that does not exist.
         """
         if isinstance(wanted, str) or not isinstance(wanted, Iterable):
-            raise InputError(f"rankers are chosen by a list of names or positions, not by {shown(wanted)}")
+            raise InputError(f"rankers are chosen by a list of names or positions, not by {errors.shown(wanted)}")
         picks = [self.index(one) for one in wanted]
         chosen = np.ix_(picks, picks)
         return PreferenceMatrix(
@@ -118,11 +108,11 @@ class PreferenceMatrix:
         """Return the position of a ranker given by name or position."""
         if isinstance(ranker, str):
             if ranker not in self.names:
-                raise unknown_name("ranker", ranker, self.names)
+                raise errors.unknown_name("ranker", ranker, self.names)
             return self.names.index(ranker)
-        place = require_whole("the position of a ranker", ranker)
+        place = errors.require_whole("the position of a ranker", ranker)
         if not 0 <= place < len(self):
-            raise InputError(f"rankers are numbered from 0 to {len(self) - 1}; there is no {shown(place)}")
+            raise InputError(f"rankers are numbered from 0 to {len(self) - 1}; there is no {errors.shown(place)}")
         return place
 
     def relabelled(self, names: Mapping[str, str] | Sequence[str]) -> PreferenceMatrix:
@@ -153,7 +143,7 @@ class PreferenceMatrix:
     def _wins_and_ties(self) -> tuple[IntMatrix, IntMatrix] | None:
         reductions = self.provenance.get("variance_reduction", ())
         if not isinstance(reductions, list | tuple):
-            raise InputError(f"'variance_reduction' in the provenance must be a list, not {shown(reductions)}")
+            raise InputError(f"'variance_reduction' in the provenance must be a list, not {errors.shown(reductions)}")
         if self.tally is None or "integrated" in reductions:
             return None
         return wins_and_ties(self.tally, 2 if "stratified" in reductions else 1)
@@ -205,7 +195,7 @@ class PreferenceMatrix:
         return pd.DataFrame(self.p, index=list(self.names), columns=list(self.names))
 
     def _repr_html_(self) -> str:
-        order = self.copeland_order[:MOST_ROWS]
+        order = self.copeland_order[: notebook.MOST_ROWS]
         winner = self.condorcet_winner
         said = f"Condorcet winner: {winner}" if winner is not None else "no Condorcet winner"
         if self.standard_error.any():
@@ -216,7 +206,7 @@ class PreferenceMatrix:
         cut = f"; the first {len(order)} in Copeland order" if len(order) < len(self) else ""
         rows = [(self.names[i], *(f"{p:.3f}" for p in self.p[i, order])) for i in order]
         header = ("", *(self.names[i] for i in order))
-        return notebook_html([f"Preferences of {len(self):,} rankers, {said}{cut}"], header, rows)
+        return notebook.notebook_html([f"Preferences of {len(self):,} rankers, {said}{cut}"], header, rows)
 
 
 def require_matrix(matrix: object) -> None:
@@ -227,4 +217,4 @@ def require_matrix(matrix: object) -> None:
     InputError
     """
     if not isinstance(matrix, PreferenceMatrix):
-        raise InputError(f"a PreferenceMatrix is needed, not {shown(matrix)}")
+        raise InputError(f"a PreferenceMatrix is needed, not {errors.shown(matrix)}")

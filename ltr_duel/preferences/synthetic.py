@@ -13,16 +13,7 @@ import numpy as np
 import scipy  # its modules load when they are used
 from numpy.typing import ArrayLike
 
-from ltr_duel.core import (
-    FloatMatrix,
-    FloatVector,
-    InputError,
-    IntMatrix,
-    require_between,
-    require_one_of,
-    stream,
-    unknown_name,
-)
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, IntMatrix, errors, stream
 from ltr_duel.preferences.entries import require_room
 from ltr_duel.preferences.matrix import PreferenceMatrix
 
@@ -50,7 +41,7 @@ def from_utilities(utilities: ArrayLike, link: Link = "logistic", names: Sequenc
     InputError
         For an unknown link, or differences beyond 1 with the linear one.
     """
-    require_one_of("link", link, _LINKS)
+    errors.require_one_of("link", link, _LINKS)
     u = np.asarray(utilities, np.float64)
     if u.ndim != 1 or not np.isfinite(u).all():
         raise InputError("utilities must be a list of finite numbers")
@@ -62,7 +53,7 @@ def from_utilities(utilities: ArrayLike, link: Link = "logistic", names: Sequenc
 
 def equal_gaps(size: int, gap: float = 0.1) -> PreferenceMatrix:
     """Return the total order in which each arm beats each later one by ``gap`` (Beat the Mean, Figure 1 top)."""
-    require_between("the gap", gap, 0, 0.5)
+    errors.require_between("the gap", gap, 0, 0.5)
     return _from_rule(size, lambda i, j: 0.5 + gap, {"family": "equal gaps", "gap": gap})
 
 
@@ -77,21 +68,21 @@ def strong_neighbours(size: int, gamma: float = 1.3, gap: float = 0.1) -> Prefer
 
     Beat the Mean, Figure 2: strong transitivity fails, relaxed transitivity holds with ``gamma``.
     """
-    require_between("gamma times the gap", gamma * gap, gap, 0.5)
+    errors.require_between("gamma times the gap", gamma * gap, gap, 0.5)
     about = {"family": "strong neighbours", "gamma": gamma, "gap": gap}
     return _from_rule(size, lambda i, j: 0.5 + gap * np.where((i > 0) & (j == i + 1), gamma, 1), about)
 
 
 def arithmetic(size: int = 8, step: float = 0.05) -> PreferenceMatrix:
     """Return ``p[i, j] = 1/2 + step (j - i)`` (Komiyama et al., COLT 2015)."""
-    require_between("step times (size - 1)", step * (size - 1), 0, 0.5)
+    errors.require_between("step times (size - 1)", step * (size - 1), 0, 0.5)
     return _from_rule(size, lambda i, j: 0.5 + step * (j - i), {"family": "arithmetic", "step": step})
 
 
 def geometric(size: int = 8, first: float = 0.4, ratio: float = 0.5) -> PreferenceMatrix:
     """Return a total order in which the arm at place i beats all later ones by ``first * ratio^i``."""
-    require_between("the first gap", first, 0, 0.5)
-    require_between("the ratio", ratio, 0, 1)
+    errors.require_between("the first gap", first, 0, 0.5)
+    errors.require_between("the ratio", ratio, 0, 1)
     about = {"family": "geometric", "first": first, "ratio": ratio}
     return _from_rule(size, lambda i, j: 0.5 + first * ratio**i, about)
 
@@ -118,7 +109,7 @@ def random_preferences(size: int, *, condorcet: bool = True, seed: int = 0) -> P
     there is no Condorcet winner, which takes at least three arms.
     """
     if not condorcet:
-        require_between("the number of arms without a Condorcet winner", size, 3)
+        errors.require_between("the number of arms without a Condorcet winner", size, 3)
     rng, about = stream(seed, "random preferences", size, int(condorcet)), {"condorcet": condorcet, "seed": seed}
 
     def rule(i: IntMatrix, j: IntMatrix) -> FloatMatrix:
@@ -133,7 +124,7 @@ def random_preferences(size: int, *, condorcet: bool = True, seed: int = 0) -> P
 
 def utility_set(name: str) -> FloatVector:
     """Return the utilities of one of the fifteen sets of Brost et al. (Multi-Dueling Bandits, 2016), Table 1."""
-    require_one_of("set of utilities", name, UTILITY_SETS)
+    errors.require_one_of("set of utilities", name, UTILITY_SETS)
     return np.array(UTILITY_SETS[name])
 
 
@@ -149,7 +140,7 @@ def linear_list(size: int) -> FloatVector:
 
 def close_arms(size: int) -> FloatVector:
     """Return three utilities near 1 and the rest between .4 and .5 (Wolfenfeld's code)."""
-    require_between("the number of close arms", size, 3)
+    errors.require_between("the number of close arms", size, 3)
     return np.concatenate([np.linspace(1, 0.99, 3), np.linspace(0.4, 0.5, size - 3)])
 
 
@@ -212,7 +203,7 @@ def synthetic_preferences(name: str) -> PreferenceMatrix:
     6
     """
     if not isinstance(name, str) or name not in SYNTHETIC:
-        raise unknown_name("synthetic preference matrix", name, SYNTHETIC)
+        raise errors.unknown_name("synthetic preference matrix", name, SYNTHETIC)
     return _about(SYNTHETIC[name](), name=name)
 
 

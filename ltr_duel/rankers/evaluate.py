@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import scipy  # its modules load when they are used
 
-from ltr_duel.core import InputError, as_names, holm, require_between, require_type
+from ltr_duel.core import InputError, arguments, errors, holm
 from ltr_duel.rankers.measures import DEFAULT_MEASURES, measure_by_query, measure_named
 from ltr_duel.rankers.rankings import Rankings
 
@@ -46,9 +46,9 @@ def evaluate_rankers(
     >>> evaluate_rankers(rankings, ["MRR"])[["measure", "queries"]].values.tolist()
     [['MRR', 10], ['MRR', 10], ['MRR', 10]]
     """
-    require_between("the confidence of the intervals", confidence, 0.5, 0.999999)
-    require_type("rankings", rankings, Rankings)
-    names = [measure_named(one).name for one in as_names("measures", measures)]
+    errors.require_between("the confidence of the intervals", confidence, 0.5, 0.999999)
+    arguments.require_type("rankings", rankings, Rankings)
+    names = [measure_named(one).name for one in arguments.as_names("measures", measures)]
     if not names or len(set(names)) < len(names):
         raise InputError("name at least one measure, and each once" if names else "there is no measure to evaluate by")
     return pd.concat([_of_measure(rankings, name, confidence) for name in names], ignore_index=True)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, as_names, checked_seed, shown, unknown_name
+from ltr_duel.core import InputError, arguments, checked_seed, errors
 from ltr_duel.data import Dataset, cached_array
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
@@ -69,7 +69,7 @@ def feature_rankers(
     (('2', '1'), True)
     """
     if not isinstance(dataset, Dataset):
-        raise InputError(f"rankers are made for a Dataset, not for {shown(dataset)}")
+        raise InputError(f"rankers are made for a Dataset, not for {errors.shown(dataset)}")
     seed = checked_seed(seed)
     columns = _chosen(dataset, features)
     if drop_constant:
@@ -136,10 +136,10 @@ def constant_features(dataset: Dataset) -> tuple[str, ...]:
 def _chosen(dataset: Dataset, features: Sequence[str] | None) -> list[int]:
     if features is None:
         return list(range(dataset.n_features))
-    features = as_names("features", features)
+    features = arguments.as_names("features", features)
     for name in features:
         if name not in dataset.feature_names:
-            raise unknown_name(f"feature in {dataset.name} called", name, dataset.feature_names)
+            raise errors.unknown_name(f"feature in {dataset.name} called", name, dataset.feature_names)
     return [dataset.feature_names.index(name) for name in features]
 
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import FloatMatrix, FloatVector, InputError, require_between, unknown_name
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, errors
 from ltr_duel.rankers.rankings import Rankings
 
 Grades = NDArray[np.int16]
@@ -110,7 +110,9 @@ def measure_named(text: str) -> Measure:
     kind, at, cut = text.strip().partition("@")
     kind = kind.upper()
     if kind not in _KINDS:
-        raise unknown_name("measure", text, [*(f"{one}@k" for one in _KINDS if one not in _WHOLE_LIST), *_WHOLE_LIST])
+        raise errors.unknown_name(
+            "measure", text, [*(f"{one}@k" for one in _KINDS if one not in _WHOLE_LIST), *_WHOLE_LIST]
+        )
     if not at and kind in _WHOLE_LIST:
         return Measure(kind, kind, _ALL)
     if not cut.isdecimal() or not 1 <= int(cut[:9]) <= 100_000:
@@ -175,7 +177,7 @@ def ndcg(rankings: Rankings, k: int = 10) -> FloatVector:
     >>> ndcg(rankings).round(3)
     array([0.433, 0.512])
     """
-    require_between("the number of documents that NDCG looks at", k, 1)
+    errors.require_between("the number of documents that NDCG looks at", k, 1)
     means: FloatVector = _by_query(rankings, Measure(f"NDCG@{k}", "NDCG", k)).mean(axis=1)
     return means
 

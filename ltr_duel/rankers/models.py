@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, is_file, sha256_file
+from ltr_duel.core import InputError, digest, places
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
@@ -98,7 +98,7 @@ def model_file(what: str, kind: str) -> Path:
     InputError
     """
     path = Path(what)
-    if not what or not is_file(path):
+    if not what or not places.is_file(path):
         raise InputError(f"{path}: there is no such {kind} model file")
     with path.open("rb") as file:
         head = file.read(2)
@@ -128,7 +128,9 @@ def model_ranker(path: Path, kind: str, dataset: Dataset, predict: Predict) -> l
     def scores() -> NDArray[np.float64]:
         return checked_scores(str(path), predict(dataset.features), dataset)
 
-    return [Ranker(f"{kind}:{path.stem}", scores, {"kind": kind, "file": path.name, "sha256": sha256_file(path)})]
+    return [
+        Ranker(f"{kind}:{path.stem}", scores, {"kind": kind, "file": path.name, "sha256": digest.sha256_file(path)})
+    ]
 
 
 def check_features(model: str, trained: int, dataset: Dataset) -> None:

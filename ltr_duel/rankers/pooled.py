@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import InputError, require_between, sha256_file, shown
+from ltr_duel.core import InputError, errors
+from ltr_duel.core import digest as core_digest
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.runs import Line, Run, document_rows, lines_of, matched, words_of
 
@@ -86,9 +87,9 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
     >>> pool.dataset.doc_ids[run_rankers(pool.dataset, pool.runs).order[0]].tolist()[:2]
     ['b', 'c']
     """
-    require_between("the depth of the pool", depth, 1)
+    errors.require_between("the depth of the pool", depth, 1)
     if not isinstance(runs, Mapping):
-        raise InputError(f"runs are a mapping of names to runs, not {shown(runs)}")
+        raise InputError(f"runs are a mapping of names to runs, not {errors.shown(runs)}")
     if not runs:
         raise InputError("there is no run to pool documents from")
     judged = _judgements(qrels)
@@ -162,7 +163,7 @@ def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", read
 
 def _run(label: str, given: Any, lines: list[Line], places: dict[str, dict[str, int]], documents: int) -> Run:
     if isinstance(given, str | Path):
-        return matched(Path(given), sha256_file(Path(given)), lines, places, documents)
+        return matched(Path(given), core_digest.sha256_file(Path(given)), lines, places, documents)
     return matched(Path(label), _digest([line[1:] for line in lines]), lines, places, documents)
 
 

@@ -20,12 +20,10 @@ from ltr_duel.core import (
     MarkMatrix,
     SmallIntMatrix,
     SmallIntVector,
+    errors,
     frozen,
     handed_over,
-    notebook_html,
-    require_whole,
-    shown,
-    unknown_name,
+    notebook,
 )
 
 
@@ -97,7 +95,7 @@ class Rankings:
             For a name that does not exist.
         """
         if isinstance(wanted, str) or not isinstance(wanted, Iterable):
-            raise InputError(f"rankers are chosen by a list of names or positions, not by {shown(wanted)}")
+            raise InputError(f"rankers are chosen by a list of names or positions, not by {errors.shown(wanted)}")
         picks = [self._position(one) for one in wanted]
         return replace(
             self,
@@ -121,7 +119,7 @@ class Rankings:
         return f"<{self._said()}>"
 
     def _repr_html_(self) -> str:
-        return notebook_html([self._said()], ("position", "ranker"), list(enumerate(self.names)))
+        return notebook.notebook_html([self._said()], ("position", "ranker"), list(enumerate(self.names)))
 
     def _said(self) -> str:
         corpus = f" on {self.provenance['corpus']}" if "corpus" in self.provenance else ""
@@ -133,11 +131,11 @@ class Rankings:
     def _position(self, wanted: str | int) -> int:
         if isinstance(wanted, str):
             if wanted not in self.names:
-                raise unknown_name("ranker", wanted, self.names)
+                raise errors.unknown_name("ranker", wanted, self.names)
             return self.names.index(wanted)
-        place = require_whole("the position of a ranker", wanted)
+        place = errors.require_whole("the position of a ranker", wanted)
         if not 0 <= place < len(self):
-            raise InputError(f"rankers are numbered from 0 to {len(self) - 1}; there is no {shown(place)}")
+            raise InputError(f"rankers are numbered from 0 to {len(self) - 1}; there is no {errors.shown(place)}")
         return place
 
 
@@ -149,7 +147,7 @@ def require_rankings(rankings: object) -> None:
     InputError
     """
     if not isinstance(rankings, Rankings):
-        raise InputError(f"rankings must be Rankings, such as feature_rankers makes, not {shown(rankings)}")
+        raise InputError(f"rankings must be Rankings, such as feature_rankers makes, not {errors.shown(rankings)}")
 
 
 def inverse(order: NDArray[np.int16], query_ptr: IntVector) -> NDArray[np.int16]:

@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.core import FloatVector, InputError, as_path, require_type, sha256_file
+from ltr_duel.core import FloatVector, InputError, arguments
+from ltr_duel.core import digest as core_digest
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
@@ -129,10 +130,10 @@ def read_runs(paths: Sequence[str | Path], dataset: Dataset) -> list[Run]:
     >>> run.retrieved, run.scores[:3].tolist()
     (2, [7.25, nan, 9.5])
     """
-    require_type("the corpus", dataset, Dataset)
-    require_type("paths of runs", paths, list, tuple)
+    arguments.require_type("the corpus", dataset, Dataset)
+    arguments.require_type("paths of runs", paths, list, tuple)
     places = document_rows(dataset)
-    return [_read(as_path("a run", path), places, dataset.n_docs) for path in paths]
+    return [_read(arguments.as_path("a run", path), places, dataset.n_docs) for path in paths]
 
 
 def run_rankers(
@@ -176,11 +177,11 @@ def run_rankers(
     >>> run_rankers(dataset, [run]).names
     ('bm25',)
     """
-    require_type("the corpus", dataset, Dataset)
-    require_type("runs", runs, Mapping, Sequence)
+    arguments.require_type("the corpus", dataset, Dataset)
+    arguments.require_type("runs", runs, Mapping, Sequence)
     named = list(runs.items() if isinstance(runs, Mapping) else ((getattr(run, "name", ""), run) for run in runs))
     for _, run in named:
-        require_type("each run", run, Run)
+        arguments.require_type("each run", run, Run)
     for name, run in named:
         if len(run.scores) != dataset.n_docs:
             raise InputError(
@@ -201,7 +202,7 @@ def run_rankers(
 def _read(path: Path, places: Places, documents: int) -> Run:
     """Read one run file."""
     run = matched(path, "", lines_of(path), places, documents)
-    return replace(run, sha256=sha256_file(path))
+    return replace(run, sha256=core_digest.sha256_file(path))
 
 
 def matched(path: Path, digest: str, lines: Iterable[Line], places: Places, documents: int) -> Run:

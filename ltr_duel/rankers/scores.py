@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, checked_seed, handed_over, numbered, run_tasks, unknown_name
+from ltr_duel.core import InputError, checked_seed, errors, handed_over, numbered, parallel
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings, inverse
 from ltr_duel.rankers.ties import REDRAWING, TIE_NUMBERS, TIE_RULES, TieRule, document_keys, tie_breakers
@@ -64,7 +64,7 @@ def rankings_from_scores(
     [4, 2, 2, 1, 1, 1, 1, 0]
     """
     if not isinstance(ties, str) or ties not in TIE_RULES:
-        raise unknown_name("tie rule", ties, TIE_RULES)
+        raise errors.unknown_name("tie rule", ties, TIE_RULES)
     seed = checked_seed(seed)
     if dataset.query_sizes.max() > np.iinfo(np.int16).max:
         largest = int(dataset.query_sizes.argmax())
@@ -88,7 +88,7 @@ def rankings_from_scores(
         order[k] = np.lexsort(keys) - starts
 
     def each(function: Callable[[NDArray[Any], int], None], array: NDArray[Any], label: str) -> None:
-        work = run_tasks(
+        work = parallel.run_tasks(
             lambda k: function(array, k), range(len(names)), total=len(names), jobs=jobs, label=label, unit="ranker"
         )
         for _ in work:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import Component, InputError, Registry, as_names, checked_seed, shown, unknown_name
+from ltr_duel.core import InputError, arguments, checked_seed, components, errors
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.features import constant_features, feature_rankers
 from ltr_duel.rankers.rankings import Rankings
@@ -43,7 +43,7 @@ class Ranker(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RankerKind(Component):
+class RankerKind(components.Component):
     """A kind of source of rankers.
 
     Parameters
@@ -79,7 +79,7 @@ class RankerKind(Component):
         return {"written": f"{self.name}:{self.takes}" if self.takes else self.name, "what it is": self.means}
 
 
-RANKER_KINDS: Registry[RankerKind] = Registry(
+RANKER_KINDS: components.Registry[RankerKind] = components.Registry(
     "kind of ranker", "ltr_duel.rankers.kinds", check="ltr_duel.rankers.check:check_ranker_kind"
 )
 
@@ -132,9 +132,9 @@ def rankers_named(
     True
     """
     if not isinstance(dataset, Dataset):
-        raise InputError(f"rankers are made for a Dataset, not for {shown(dataset)}")
+        raise InputError(f"rankers are made for a Dataset, not for {errors.shown(dataset)}")
     seed = checked_seed(seed)
-    parsed = [_parsed(dataset, word) for word in as_names("rankers", words)] or [("", "features", "")]
+    parsed = [_parsed(dataset, word) for word in arguments.as_names("rankers", words)] or [("", "features", "")]
     if not dataset.n_features and any(kind == "features" for _, kind, _ in parsed):
         raise InputError(f"{dataset.name} has no features; name other rankers, such as run:bm25.trec.gz")
     if all(kind == "features" and not name for name, kind, _ in parsed):
@@ -199,7 +199,7 @@ def _features(dataset: Dataset, what: str) -> list[str]:
         elif one.isdecimal() and 1 <= int(one[:9]) <= dataset.n_features:
             found.append(dataset.feature_names[int(one) - 1])
         else:
-            raise unknown_name(f"feature in {dataset.name} called", one, dataset.feature_names)
+            raise errors.unknown_name(f"feature in {dataset.name} called", one, dataset.feature_names)
     if not found:
         raise InputError(f"'features:{what}' names no feature")
     return found

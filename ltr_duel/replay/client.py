@@ -6,7 +6,7 @@ import asyncio
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ltr_duel.core import InputError, cause, is_loopback, shown
+from ltr_duel.core import InputError, errors, is_loopback, places
 
 _LONGEST = 10_000_000  # bytes of an answer
 
@@ -51,7 +51,7 @@ def address_of(url: str, *, allow_remote: bool = False) -> Address:
         or parts.fragment
         or parts.username
     ):
-        raise InputError(f"the address of a service is of the form http://127.0.0.1:8080, not {shown(url)}")
+        raise InputError(f"the address of a service is of the form http://127.0.0.1:8080, not {errors.shown(url)}")
     address = Address("127.0.0.1" if host == "localhost" else host, port or 80)
     if not address.loopback and not allow_remote:
         raise InputError(
@@ -113,7 +113,7 @@ class Connection:
             return await asyncio.open_connection(self._address.host, self._address.port)
         except OSError as error:
             raise InputError(
-                f"nobody answers at {self._address.host}, port {self._address.port}: {cause(error)}"
+                f"nobody answers at {self._address.host}, port {self._address.port}: {places.cause(error)}"
             ) from None
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ltr_duel.core import InputError, require_between, require_whole, stream
+from ltr_duel.core import InputError, errors, stream
 from ltr_duel.live import Decision
 from ltr_duel.replay.client import Connection, address_of
 from ltr_duel.replay.report import Replayed
@@ -75,9 +75,9 @@ def replay(
     Traceback (most recent call last):
     ltr_duel.core.errors.InputError: example.org is another machine: ...
     """
-    steps = require_whole("the number of steps", steps, 1)
-    concurrency = require_whole("the number of users at once", concurrency, 1, 10_000)
-    require_between("the share of lost pages", lost, 0, 1)
+    steps = errors.require_whole("the number of steps", steps, 1)
+    concurrency = errors.require_whole("the number of users at once", concurrency, 1, 10_000)
+    errors.require_between("the share of lost pages", lost, 0, 1)
     address = address_of(url, allow_remote=allow_remote)
     run = Replay(users, lambda: Connection(address, api_key), steps, lost, stream(seed, "replay", "lost"), progress)
     return asyncio.run(run.all(concurrency))

@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
-from ltr_duel.core import InputError, cause
+from ltr_duel.core import InputError, places
 from ltr_duel.live import Keys, read_keys
 
 VARIABLE = "LTR_DUEL_API_KEY"
@@ -75,7 +75,7 @@ def read_api_keys(path: Path | None) -> list[str]:
         with path.open("rb") as content:
             raw = content.read(_LONGEST_FILE + 1)
     except OSError as error:
-        raise InputError(f"{path}: {cause(error)}") from None
+        raise InputError(f"{path}: {places.cause(error)}") from None
     if len(raw) > _LONGEST_FILE:
         raise InputError(f"{path}: a file of API keys has at most {_LONGEST_FILE:,} bytes")
     keys = [line.strip() for line in raw.decode("utf-8", "replace").splitlines() if line.strip()]
@@ -97,7 +97,7 @@ def signing_keys(path: Path | None) -> Keys:
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
                 file.write(f"first {secrets.token_hex(32)}\n")
         except OSError as error:
-            raise InputError(f"{path}: {cause(error)}") from None
+            raise InputError(f"{path}: {places.cause(error)}") from None
     return read_keys(path)
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from ltr_duel.core import InputError, shown
+from ltr_duel.core import InputError, errors
 from ltr_duel.live import Decide, Record
 from ltr_duel.serve.settings import ServiceSettings
 
@@ -51,7 +51,7 @@ def read_decide(given: dict[str, Any], rankers: Sequence[str], limits: ServiceSe
     if rankings.keys() != set(rankers):
         missing = [name for name in rankers if name not in rankings]
         strange = [name for name in rankings if name not in rankers]
-        what = f"lacks {shown(missing[0])}" if missing else f"has {shown(strange[0])}"
+        what = f"lacks {errors.shown(missing[0])}" if missing else f"has {errors.shown(strange[0])}"
         raise InputError(f"'rankings' must hold a list for each ranker of the experiment and no other; it {what}")
     for name in rankers:
         _require_ids(f"the list of ranker '{name}'", rankings[name], limits)
@@ -77,7 +77,7 @@ def _require_keys(given: dict[str, Any], needed: tuple[str, ...], more: tuple[st
             raise InputError(f"the key '{key}' is missing")
     for key in given:
         if key not in needed and key not in more:
-            raise InputError(f"there is no key {shown(key)} ({', '.join((*needed, *more))})")
+            raise InputError(f"there is no key {errors.shown(key)} ({', '.join((*needed, *more))})")
 
 
 def _require_text(what: str, given: Any, longest: int, *, least: int = 1) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.analysis import render_page
-from ltr_duel.core import own_version
+from ltr_duel.core import machine
 from ltr_duel.serve.settings import ServiceSettings
 
 _TEMPLATE = Path(__file__).parent / "templates" / "help.html"
@@ -63,7 +63,7 @@ def description(rankers: Sequence[str], settings: ServiceSettings) -> dict[str, 
     }
     return {
         "openapi": "3.1.0",
-        "info": {"title": "ltr-duel: a live experiment", "version": own_version()},
+        "info": {"title": "ltr-duel: a live experiment", "version": machine.own_version()},
         "paths": paths,
         "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
         "security": [{"key": []}],

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import uvicorn
 
-from ltr_duel.core import InputError, cause
+from ltr_duel.core import InputError, places
 from ltr_duel.live import Experiment, Settings, read_settings
 from ltr_duel.serve.app import make_app
 from ltr_duel.serve.events import EventLog, forward_logging
@@ -132,6 +132,6 @@ def _listening(settings: ServiceSettings) -> socket.socket:
         listener.bind((host, settings.port))
     except OSError as error:
         listener.close()
-        what = "another program listens there" if error.errno == errno.EADDRINUSE else cause(error)
+        what = "another program listens there" if error.errno == errno.EADDRINUSE else places.cause(error)
         raise InputError(f"cannot listen on {host}, port {settings.port}: {what}") from None
     return listener

@@ -18,19 +18,7 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.clicks import ClickModel, click_model
-from ltr_duel.core import (
-    InputError,
-    IntVector,
-    Streams,
-    as_names,
-    checked_seed,
-    interpreted,
-    require_type,
-    require_whole,
-    run_tasks,
-    shown,
-    stream,
-)
+from ltr_duel.core import InputError, IntVector, Streams, arguments, checked_seed, errors, interpreted, parallel, stream
 from ltr_duel.interleaving import METHODS, Comparer
 from ltr_duel.preferences import PreferenceMatrix, draw_winner_set, estimate_preferences
 from ltr_duel.rankers import Rankings, require_rankings
@@ -119,13 +107,13 @@ def measure_distortion(
     [['sosm', 3, 0], ['sosm', 3, 1]]
     """
     require_rankings(rankings)
-    multileavings = require_whole("the number of multileavings", multileavings, 1, 10**9)
-    repetitions = require_whole("the number of repetitions", repetitions, 1, 10**6)
+    multileavings = errors.require_whole("the number of multileavings", multileavings, 1, 10**9)
+    repetitions = errors.require_whole("the number of repetitions", repetitions, 1, 10**6)
     seed = checked_seed(seed)
     if not isinstance(sizes, Iterable):
-        raise InputError(f"sizes of sets are a list of numbers, not {shown(sizes)}")
-    sizes = [require_whole("the number of rankers in a set", size, 2, len(rankings)) for size in sizes]
-    chosen = list(dict.fromkeys(map(str.strip, as_names("methods", methods)))) or [
+        raise InputError(f"sizes of sets are a list of numbers, not {errors.shown(sizes)}")
+    sizes = [errors.require_whole("the number of rankers in a set", size, 2, len(rankings)) for size in sizes]
+    chosen = list(dict.fromkeys(map(str.strip, arguments.as_names("methods", methods)))) or [
         one.name for one in METHODS if one.slates
     ]
     given = [clicks] if isinstance(clicks, str) or not isinstance(clicks, Iterable) else clicks
@@ -153,7 +141,7 @@ def measure_distortion(
                 for method in chosen
                 for repetition, picks in enumerate(sets)
             ]
-    rows = run_tasks(_measure, cells, total=len(cells), jobs=jobs, label="distortion", unit="set")
+    rows = parallel.run_tasks(_measure, cells, total=len(cells), jobs=jobs, label="distortion", unit="set")
     frame = pd.DataFrame(rows, columns=[*KEYS, "repetition", "winner", "percent", "percent_clear"])
     frame.attrs.update(
         rankings.provenance,
@@ -187,7 +175,7 @@ def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
     >>> distortion_table(pd.DataFrame(cells))["percent"].tolist()
     [25.0]
     """
-    require_type("the table", frame, pd.DataFrame)
+    arguments.require_type("the table", frame, pd.DataFrame)
     cells = frame.groupby(KEYS, sort=False)
     repetitions = cells["percent"].count()
     return pd.DataFrame(

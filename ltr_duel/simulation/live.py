@@ -15,15 +15,15 @@ from ltr_duel.core import (
     IntVector,
     SignMatrix,
     Streams,
-    as_numbers,
+    arguments,
     coin,
+    errors,
     implement,
     kernel,
     numbered,
     random_below,
-    require_one_of,
-    sign,
     uniform,
+    vector,
 )
 from ltr_duel.interleaving import METHODS, Comparer, Comparison, Method, compare_pair, compare_slate
 from ltr_duel.rankers import Rankings, require_rankings
@@ -60,7 +60,7 @@ def draw_query(n_queries: int, cumulative: FloatVector, rng: np.random.Generator
 
 def _duel(oracle: LiveOracle, first: int, second: int, streams: Streams) -> int:
     query = draw_query(oracle.pairs.lists.query_ptr.shape[0] - 1, oracle.cumulative, streams.queries)
-    outcome = sign(compare_pair(oracle.pairs, query, first, second, streams.lists, streams.clicks), 0.0)
+    outcome = vector.sign(compare_pair(oracle.pairs, query, first, second, streams.lists, streams.clicks), 0.0)
     if outcome == 0:
         outcome = coin(streams.feedback)
     return outcome
@@ -139,7 +139,7 @@ class Live(OracleSource):
                 raise InputError(f"'{method}' does not compare {kind}; methods that do: {fitting}")
         if outcome == "expectation":
             raise InputError("outcome 'expectation' is a number, for estimating matrices; a live duel needs a winner")
-        require_one_of("rule for ties", ties, TIE_RULES)
+        errors.require_one_of("rule for ties", ties, TIE_RULES)
         model = click_model(clicks, rankings.grades)
         self._pairs = Comparer(
             rankings, model, pairs, outcome or METHODS.configure(pairs).component.research_outcome, top
@@ -170,7 +170,7 @@ class Live(OracleSource):
 def _running_sums(weights: ArrayLike | None, n_queries: int) -> FloatVector:
     if weights is None:
         return np.zeros(0)
-    given = as_numbers("query weights", weights)
+    given = arguments.as_numbers("query weights", weights)
     if given.shape != (n_queries,) or not (given >= 0).all() or not 0 < given.sum() < np.inf:
         raise InputError(
             f"query weights must be {n_queries} numbers, none negative and not all zero, not of shape {given.shape}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final, Protocol, runtime_checkable
 
 from ltr_duel.bandits import MatrixOracle
-from ltr_duel.core import InputError, as_writable, require_one_of, shown
+from ltr_duel.core import InputError, as_writable, errors
 from ltr_duel.preferences import PreferenceMatrix
 
 INDEPENDENT_COINS: Final = "independent_coins"  # what a call or a spec must state to compare sets on a matrix
@@ -88,9 +88,9 @@ class FromMatrix(OracleSource):
 
     def __init__(self, matrix: PreferenceMatrix, *, in_sweeps: bool = False, sets: str = "") -> None:
         if not isinstance(matrix, PreferenceMatrix):
-            raise InputError(f"an oracle of coins needs a PreferenceMatrix, not {shown(matrix)}")
+            raise InputError(f"an oracle of coins needs a PreferenceMatrix, not {errors.shown(matrix)}")
         if sets:
-            require_one_of("way to compare sets on a matrix", sets, (INDEPENDENT_COINS,))
+            errors.require_one_of("way to compare sets on a matrix", sets, (INDEPENDENT_COINS,))
         self.matrix = matrix
         self.refuses_sets = not sets
         self.names = matrix.names

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import unknown_name
+from ltr_duel.core import errors
 from ltr_duel.preferences import PreferenceMatrix, gaps
 
 
@@ -73,7 +73,7 @@ def loss_per_arm(
     elif definition in MEASURED:
         scores = np.full(len(matrix), np.nan) if values is None else np.asarray(values, np.float64)
     else:
-        raise unknown_name("regret", definition, REGRETS)
+        raise errors.unknown_name("regret", definition, REGRETS)
     return np.asarray(scores.max() - scores)
 
 

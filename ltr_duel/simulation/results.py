@@ -12,26 +12,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ltr_duel.core import (
-    CORRECT,
-    OUTCOMES,
-    POLICY,
-    RECOMMENDED,
-    REGRET,
-    REPETITION,
-    FloatVector,
-    InputError,
-    T,
-    as_names,
-    as_path,
-    frozen,
-    notebook_html,
-    regret_column,
-    replacing,
-    replacing_files,
-    require_one_of,
-    shown,
-)
+from ltr_duel.core import FloatVector, InputError, arguments, errors, files, frozen, notebook
+from ltr_duel.core import columns as core_columns
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import COINS_NOTE
 from ltr_duel.simulation.regret import DEFAULT_REGRETS, MEASURED, REGRETS, cumulative_regret, loss_per_arm
@@ -73,17 +55,17 @@ class Results:
         values: Mapping[str, FloatVector] | None = None,
     ) -> None:
         if not isinstance(matrix, PreferenceMatrix):
-            raise InputError(f"regret is measured by a PreferenceMatrix, not by {shown(matrix)}")
+            raise InputError(f"regret is measured by a PreferenceMatrix, not by {errors.shown(matrix)}")
         self.runs = tuple(runs) if isinstance(runs, Iterable) else (runs,)
         for run in self.runs:
             if not isinstance(run, RunResult):
-                raise InputError(f"results are made of a list of RunResult, not of {shown(run)}")
+                raise InputError(f"results are made of a list of RunResult, not of {errors.shown(run)}")
             if run.pulls.shape[1:] != (len(matrix),):
                 raise InputError(f"the run '{run.label}' has {run.pulls.shape[-1]} arms; the matrix has {len(matrix)}")
         self.matrix = matrix
         measured = {} if values is None else values
         if not isinstance(measured, Mapping):
-            raise InputError(f"values are given by name, {{'utility': [...]}}, not as {shown(values)}")
+            raise InputError(f"values are given by name, {{'utility': [...]}}, not as {errors.shown(values)}")
         self.values = {name: _own_values(name, given, len(matrix)) for name, given in measured.items()}
 
     def __repr__(self) -> str:
@@ -91,10 +73,10 @@ class Results:
 
     def _repr_html_(self) -> str:
         if not self.runs:
-            return notebook_html([self._said()])
+            return notebook.notebook_html([self._said()])
         header = ("policy", "average regret", "Copeland regret", "names the winner", "steps to the winner")
         said = [self._said(), "Means over the runs at the horizon; of the steps to the winner the median.", *self.notes]
-        return notebook_html(said, header, self.final().to_numpy().tolist())
+        return notebook.notebook_html(said, header, self.final().to_numpy().tolist())
 
     def _said(self) -> str:
         longest = max((int(run.checkpoints[-1]) for run in self.runs), default=0)
@@ -127,26 +109,29 @@ class Results:
             Outcomes received so far, one for each pair of different rankers that was compared; NaN where they were not
             counted.
         """
-        wanted = tuple(as_names("regrets", regrets)) or (*DEFAULT_REGRETS, *self.values)
+        wanted = tuple(arguments.as_names("regrets", regrets)) or (*DEFAULT_REGRETS, *self.values)
         if not self.runs:
             raise InputError("there is no run")
         names, rows = np.array(self.matrix.names, dtype=object), [len(run.checkpoints) for run in self.runs]
         columns: dict[str, Any] = {
-            POLICY: np.repeat(np.array([run.label for run in self.runs], dtype=object), rows),
-            REPETITION: np.repeat([run.key.repetition for run in self.runs], rows),
-            T: np.concatenate([run.checkpoints for run in self.runs]),
+            core_columns.POLICY: np.repeat(np.array([run.label for run in self.runs], dtype=object), rows),
+            core_columns.REPETITION: np.repeat([run.key.repetition for run in self.runs], rows),
+            core_columns.T: np.concatenate([run.checkpoints for run in self.runs]),
         }
         for name in wanted:
-            columns[regret_column(name)] = self._regret(name)
+            columns[core_columns.regret_column(name)] = self._regret(name)
         recommended = names[np.concatenate([run.recommended for run in self.runs])]
         met = [
             np.full(n, np.nan) if run.outcomes is None else run.outcomes for run, n in zip(self.runs, rows, strict=True)
         ]
-        return pd.DataFrame(columns | {RECOMMENDED: recommended, OUTCOMES: np.concatenate(met).astype(np.float64)})
+        return pd.DataFrame(
+            columns
+            | {core_columns.RECOMMENDED: recommended, core_columns.OUTCOMES: np.concatenate(met).astype(np.float64)}
+        )
 
     def _regret(self, name: str) -> FloatVector:
         """Return `RunResult.regret` of all runs, one after the other; many runs at a time, for speed."""
-        require_one_of("regret", name, REGRETS)
+        errors.require_one_of("regret", name, REGRETS)
         counted, loss = REGRETS[name].counts, loss_per_arm(self.matrix, REGRETS[name].loss, self.values.get(name))
         parts = []
         for first in range(0, len(self.runs), _TOGETHER):
@@ -167,9 +152,9 @@ class Results:
             parts.append(
                 pd.DataFrame(
                     {
-                        POLICY: pd.Categorical([run.label] * (rows * size), categories=self.policies),
-                        REPETITION: run.key.repetition,
-                        T: np.repeat(run.checkpoints, size),
+                        core_columns.POLICY: pd.Categorical([run.label] * (rows * size), categories=self.policies),
+                        core_columns.REPETITION: run.key.repetition,
+                        core_columns.T: np.repeat(run.checkpoints, size),
                         "arm": pd.Categorical(list(self.matrix.names) * rows, categories=list(self.matrix.names)),
                         "pulls": run.pulls.ravel(),
                         "exposure": run.exposure.ravel(),
@@ -198,15 +183,15 @@ class Results:
         winner = self.matrix.condorcet_winner
         frame = with_correct(self.to_frame(("average", "copeland")), winner)
         rows = []
-        for policy, mine in frame.groupby(POLICY, sort=False):
+        for policy, mine in frame.groupby(core_columns.POLICY, sort=False):
             last = final_rows(mine)
-            times = [identification_time(run, winner) for _, run in mine.groupby(REPETITION)]
+            times = [identification_time(run, winner) for _, run in mine.groupby(core_columns.REPETITION)]
             rows.append(
                 {
-                    POLICY: policy,
-                    REGRET: last[REGRET].mean(),
-                    regret_column("copeland"): last[regret_column("copeland")].mean(),
-                    "accuracy": last[CORRECT].mean(),
+                    core_columns.POLICY: policy,
+                    core_columns.REGRET: last[core_columns.REGRET].mean(),
+                    core_columns.regret_column("copeland"): last[core_columns.regret_column("copeland")].mean(),
+                    "accuracy": last[core_columns.CORRECT].mean(),
                     "steps_to_winner": float(np.median(times)) if winner else np.nan,
                 }
             )
@@ -251,20 +236,20 @@ class Results:
 
     @property
     def _default_column(self) -> str:
-        return regret_column("average" if self.matrix.condorcet_winner is not None else "copeland")
+        return core_columns.regret_column("average" if self.matrix.condorcet_winner is not None else "copeland")
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the tidy table as text; numbers with all their digits."""
-        path = as_path("a table", path)
-        with replacing(path) as temporary:
+        path = arguments.as_path("a table", path)
+        with files.replacing(path) as temporary:
             self.to_frame().to_csv(temporary, index=False, lineterminator="\n")
         return path
 
     def save(self, folder: str | Path) -> Path:
         """Write results.parquet, pulls.parquet and runs.json: the same bytes whenever and wherever they are made."""
         runs = [{"digest": run.key.digest, "decisions": run.decisions, **run.key.__dict__} for run in self.runs]
-        folder = as_path("results", folder)
-        with replacing_files(folder) as temporary:
+        folder = arguments.as_path("results", folder)
+        with files.replacing_files(folder) as temporary:
             for name, frame in (("results", self.to_frame()), ("pulls", self.pulls_frame())):
                 pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), temporary / f"{name}.parquet")
             (temporary / "runs.json").write_text(json.dumps(runs, indent=1, sort_keys=True))
@@ -273,11 +258,11 @@ class Results:
 
 def _own_values(name: str, given: object, size: int) -> FloatVector:
     """Return one number for each arm, in a read-only array."""
-    require_one_of("regret that is measured by values", name, MEASURED)
+    errors.require_one_of("regret that is measured by values", name, MEASURED)
     try:
         values: FloatVector = frozen(given, np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be {size} numbers, one for each arm, not {shown(given)}") from None
+        raise InputError(f"{name} must be {size} numbers, one for each arm, not {errors.shown(given)}") from None
     if values.shape != (size,):
         raise InputError(f"{name} must be {size} numbers, one for each arm, not of shape {values.shape}")
     return values

@@ -10,16 +10,14 @@ import numpy as np
 
 from ltr_duel.bandits import POLICIES, Policy, Run, new_recorder, random_order, relabelled, require_room
 from ltr_duel.core import (
-    Configured,
     InputError,
     IntVector,
     Streams,
-    checked_jobs,
     checked_seed,
+    components,
+    errors,
     handed_over,
-    require_whole,
-    run_tasks,
-    shown,
+    parallel,
     stream,
 )
 from ltr_duel.preferences import PreferenceMatrix
@@ -92,8 +90,8 @@ def simulate(
     """
     if not isinstance(source, PreferenceMatrix | OracleSource):
         raise InputError(
-            f"a PreferenceMatrix or an oracle answers comparisons, not {shown(source)}; an oracle of yours inherits"
-            " from OracleSource"
+            f"a PreferenceMatrix or an oracle answers comparisons, not {errors.shown(source)};"
+            " an oracle of yours inherits from OracleSource"
         )
     oracle: OracleSource = FromMatrix(source) if isinstance(source, PreferenceMatrix) else source
     known = isinstance(oracle, FromMatrix) and (preferences is None or isinstance(source, PreferenceMatrix))
@@ -102,12 +100,12 @@ def simulate(
     if matrix is None:
         raise InputError("regret of a live simulation is measured by a preference matrix: give preferences=")
     if not isinstance(matrix, PreferenceMatrix):
-        raise InputError(f"regret is measured by a PreferenceMatrix, not by {shown(matrix)}")
+        raise InputError(f"regret is measured by a PreferenceMatrix, not by {errors.shown(matrix)}")
     if tuple(oracle.names) != tuple(matrix.names):
         raise InputError("the preference matrix has other rankers, or another order of them, than the oracle")
     given = [policies] if isinstance(policies, str | Policy) else policies
     if not isinstance(given, Iterable):
-        raise InputError(f"policies are given by name, one or a list of them, not as {shown(policies)}")
+        raise InputError(f"policies are given by name, one or a list of them, not as {errors.shown(policies)}")
     wanted = [POLICIES.configure(one) for one in given]
     if not wanted:
         raise InputError("there is no policy to simulate")
@@ -117,8 +115,8 @@ def simulate(
         check_fits(one, oracle)
     times = checkpoints(horizon, checkpoints_per_decade)
     horizon, checkpoints_per_decade = int(horizon), int(checkpoints_per_decade)
-    repetitions = require_whole("the number of repetitions", repetitions, 1, _MOST_REPETITIONS)
-    seed, jobs = checked_seed(seed), checked_jobs(jobs)
+    repetitions = errors.require_whole("the number of repetitions", repetitions, 1, _MOST_REPETITIONS)
+    seed, jobs = checked_seed(seed), parallel.checked_jobs(jobs)
 
     at_once = min(jobs, repetitions * len(wanted))
     for one in wanted:
@@ -144,7 +142,7 @@ def simulate(
     ]
     for task in tasks[::repetitions]:  # a step of each policy here: two threads must not compile one loop at once
         run_once(task.configured, task.key, oracle, checkpoints(1), place, compiled=compiled)
-    runs = run_tasks(
+    runs = parallel.run_tasks(
         lambda task: run_once(task.configured, task.key, oracle, times, place, compiled=compiled),
         tasks,
         total=len(tasks),
@@ -156,7 +154,7 @@ def simulate(
     return Results(list(runs), matrix)
 
 
-def check_fits(configured: Configured[Policy], oracle: OracleSource) -> None:
+def check_fits(configured: components.Configured[Policy], oracle: OracleSource) -> None:
     """Refuse a policy that the oracle is not for.
 
     Raises
@@ -179,7 +177,7 @@ def check_fits(configured: Configured[Policy], oracle: OracleSource) -> None:
 
 
 class _Task(NamedTuple):
-    configured: Configured[Policy]
+    configured: components.Configured[Policy]
     key: RunKey
 
 
@@ -208,15 +206,15 @@ def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
     >>> checkpoints(100, per_decade=2)
     array([  1,   3,  10,  32, 100])
     """
-    horizon = require_whole("the horizon", horizon, 1, _LONGEST)
-    per_decade = require_whole("the number of checkpoints per decade", per_decade, 1, _DENSEST)
+    horizon = errors.require_whole("the horizon", horizon, 1, _LONGEST)
+    per_decade = errors.require_whole("the number of checkpoints per decade", per_decade, 1, _DENSEST)
     count = math.ceil(math.log10(horizon) * per_decade) + 1
     spaced = np.rint(10 ** np.linspace(0, math.log10(horizon), count)).astype(np.int64)
     return np.unique(np.concatenate([spaced[spaced < horizon], [horizon]]))
 
 
 def run_once(
-    configured: Configured[Policy],
+    configured: components.Configured[Policy],
     key: RunKey,
     oracle: OracleSource,
     times: IntVector,

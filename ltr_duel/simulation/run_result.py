@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ltr_duel.bandits import LOOP_NUMBERS, Policy
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, frozen, numbered, require_one_of
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, errors, frozen, numbered
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import tosses_coins
 from ltr_duel.simulation.regret import REGRETS, cumulative_regret, loss_per_arm
@@ -161,7 +161,7 @@ class RunResult:
         values : ndarray of float64, shape (K,), optional
             Utilities or NDCG of the arms, for the regrets of these names.
         """
-        require_one_of("regret", name, REGRETS)
+        errors.require_one_of("regret", name, REGRETS)
         counts = getattr(self, REGRETS[name].counts)
         if counts is None:
             return np.full(len(self.checkpoints), np.nan)

@@ -23,12 +23,11 @@ from ltr_duel.core import (
     InputError,
     IntVector,
     Streams,
-    as_names,
+    arguments,
     checked_seed,
+    errors,
     interpreted,
-    require_between,
-    require_whole,
-    run_tasks,
+    parallel,
     stream,
 )
 from ltr_duel.interleaving import METHODS, Comparer
@@ -105,7 +104,7 @@ def measure_sensitivity(
     """
     require_rankings(rankings)
     pairs, impressions, repetitions = (
-        require_whole(f"the number of {name}", count, 1, most)
+        errors.require_whole(f"the number of {name}", count, 1, most)
         for name, count, most in (
             ("pairs", pairs, 10**9),
             ("impressions", impressions, 10**9),
@@ -113,9 +112,9 @@ def measure_sensitivity(
         )
     )
     seed = checked_seed(seed)
-    require_between("the least difference of NDCG@10", least_gap, 0, 1)
+    errors.require_between("the least difference of NDCG@10", least_gap, 0, 1)
     model = click_model(clicks, rankings.grades)
-    chosen = list(dict.fromkeys(map(str.strip, as_names("methods", methods)))) or METHODS.names()
+    chosen = list(dict.fromkeys(map(str.strip, arguments.as_names("methods", methods)))) or METHODS.names()
     comparers = {method: Comparer(rankings, model, method, "", top) for method in chosen}
     quality = ndcg(rankings)
     drawn = draw_pairs(quality, pairs, least_gap, seed)
@@ -126,7 +125,7 @@ def measure_sensitivity(
         for better, worse in drawn
     ]
     tables = []
-    answers = run_tasks(_measure, tasks, total=len(tasks), jobs=jobs, label="sensitivity", unit="pair")
+    answers = parallel.run_tasks(_measure, tasks, total=len(tasks), jobs=jobs, label="sensitivity", unit="pair")
     for task, accuracy in zip(tasks, answers, strict=True):
         named = {
             "method": task.method,

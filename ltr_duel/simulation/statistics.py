@@ -8,17 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.bandits import named_policy
-from ltr_duel.core import (
-    CORRECT,
-    HORIZON,
-    IDENTIFIED_AT,
-    POLICY,
-    RECOMMENDED,
-    REPETITION,
-    T,
-    require_one_of,
-    unknown_name,
-)
+from ltr_duel.core import columns, errors
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 SPREADS = {
@@ -51,8 +41,8 @@ def final_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
     >>> final_rows(frame)["policy"].to_list(), final_rows(frame, ["policy"])["policy"].to_list()
     (['a'], ['a', 'b'])
     """
-    longest = frame.groupby(list(by), sort=False)[T].transform("max") if by else frame[T].max()
-    return frame[frame[T] == longest]
+    longest = frame.groupby(list(by), sort=False)[columns.T].transform("max") if by else frame[columns.T].max()
+    return frame[frame[columns.T] == longest]
 
 
 def comparable_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
@@ -79,24 +69,26 @@ def comparable_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame
     >>> comparable_rows(frame)[["policy", "t"]].to_numpy().tolist()
     [['rucb', 1], ['rucb', 10], ['savage', 10]]
     """
-    lines = frame.groupby([*by, POLICY], sort=False)
-    knowing = {label for label in frame[POLICY].unique() if (policy := named_policy(label)) and policy.needs_horizon}
-    separate = frame[POLICY].isin(knowing)
-    if HORIZON in frame:
-        separate |= lines[HORIZON].transform("nunique") > 1
-    ends = frame[HORIZON] if HORIZON in frame else lines[T].transform("max")
-    return frame[~separate | (frame[T] == ends)].assign(separate=separate)
+    lines = frame.groupby([*by, columns.POLICY], sort=False)
+    knowing = {
+        label for label in frame[columns.POLICY].unique() if (policy := named_policy(label)) and policy.needs_horizon
+    }
+    separate = frame[columns.POLICY].isin(knowing)
+    if columns.HORIZON in frame:
+        separate |= lines[columns.HORIZON].transform("nunique") > 1
+    ends = frame[columns.HORIZON] if columns.HORIZON in frame else lines[columns.T].transform("max")
+    return frame[~separate | (frame[columns.T] == ends)].assign(separate=separate)
 
 
 def with_correct(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
     """Add the column ``correct``: 1 where the Condorcet winner is recommended, else 0; NaN if there is none."""
-    return frame.assign(**{CORRECT: (frame[RECOMMENDED] == winner).astype(float) if winner else np.nan})
+    return frame.assign(**{columns.CORRECT: (frame[columns.RECOMMENDED] == winner).astype(float) if winner else np.nan})
 
 
 def identification_time(run: pd.DataFrame, winner: str | None) -> float:
     """Return the first checkpoint from which on the winner is recommended; infinite if it is not at the end."""
-    wrong = np.flatnonzero((run[RECOMMENDED] != winner).to_numpy())
-    times = run[T].to_numpy()
+    wrong = np.flatnonzero((run[columns.RECOMMENDED] != winner).to_numpy())
+    times = run[columns.T].to_numpy()
     if len(wrong) == 0:
         return float(times[0])
     return float(times[wrong[-1] + 1]) if wrong[-1] + 1 < len(times) else float("inf")
@@ -104,12 +96,16 @@ def identification_time(run: pd.DataFrame, winner: str | None) -> float:
 
 def identified(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
     """Return the last row of each run of one problem with its identification time, the column ``identified_at``."""
-    run = frame.groupby([POLICY, REPETITION], sort=False).ngroup()
-    wrong = (frame[RECOMMENDED] != winner)[::-1].groupby(run[::-1]).cummax()[::-1]  # here or at a later checkpoint
-    times = frame[T].astype(float).mask(wrong, np.inf).groupby(run).min()  # of all runs, in the order of their numbers
+    run = frame.groupby([columns.POLICY, columns.REPETITION], sort=False).ngroup()
+    wrong = (
+        (frame[columns.RECOMMENDED] != winner)[::-1].groupby(run[::-1]).cummax()[::-1]
+    )  # here or at a later checkpoint
+    times = (
+        frame[columns.T].astype(float).mask(wrong, np.inf).groupby(run).min()
+    )  # of all runs, in the order of their numbers
     if not winner:
         times[:] = np.nan
-    return frame.groupby(run).tail(1).reset_index(drop=True).assign(**{IDENTIFIED_AT: times.to_numpy()})
+    return frame.groupby(run).tail(1).reset_index(drop=True).assign(**{columns.IDENTIFIED_AT: times.to_numpy()})
 
 
 def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str = "range") -> pd.DataFrame:
@@ -142,9 +138,9 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
     >>> averaged(frame, ["policy", "t"], "regret_average")[["t", "runs", "mean", "low", "high"]].to_numpy().tolist()
     [[10.0, 2.0, 2.0, 1.0, 3.0], [20.0, 1.0, 4.0, 4.0, 4.0]]
     """
-    require_one_of("spread", spread, SPREADS)
+    errors.require_one_of("spread", spread, SPREADS)
     if column not in frame:
-        raise unknown_name("column", column, [str(name) for name in frame.columns])
+        raise errors.unknown_name("column", column, [str(name) for name in frame.columns])
     known = frame[frame[column].notna()]
     line = known.groupby(list(keys[:-1]), sort=False, dropna=False).ngroup() if len(keys) > 1 else 0
     known = known.assign(_line=line)

@@ -15,13 +15,14 @@ import pandas as pd
 import scipy  # its modules load when they are used
 from numpy.typing import NDArray
 
-from ltr_duel.core import POLICY, REGRET, REPETITION, FloatVector, holm, unknown_name
+from ltr_duel.core import FloatVector, errors, holm
+from ltr_duel.core import columns as core_columns
 from ltr_duel.simulation.statistics import QUANTILES, final_rows
 
 _OUTSIDE = 0.05  # all intervals are of 95 %
 
 
-def summarise(frame: pd.DataFrame, column: str = REGRET) -> pd.DataFrame:
+def summarise(frame: pd.DataFrame, column: str = core_columns.REGRET) -> pd.DataFrame:
     """Return one row for each policy, at the last step: the less the better.
 
     Parameters
@@ -58,7 +59,7 @@ def summarise(frame: pd.DataFrame, column: str = REGRET) -> pd.DataFrame:
     for policy in values.columns:
         mine = values[policy].dropna()
         quantiles = mine.quantile(list(QUANTILES)).to_list()
-        row = {POLICY: policy, "runs": len(mine), "mean": mine.mean(), "sd": mine.std(), "se": mine.sem()}
+        row = {core_columns.POLICY: policy, "runs": len(mine), "mean": mine.mean(), "sd": mine.std(), "se": mine.sem()}
         rows.append(row | dict(zip(("q10", "q25", "median", "q75", "q90"), quantiles, strict=True)))
         nothing = len(mine) == 0 or policy == best
         tests.append(_paired(np.empty(0), np.empty(0)) if nothing else _pair(values, policy, str(best)))
@@ -66,7 +67,7 @@ def summarise(frame: pd.DataFrame, column: str = REGRET) -> pd.DataFrame:
     return _corrected(table)
 
 
-def paired_tests(frame: pd.DataFrame, column: str = REGRET) -> pd.DataFrame:
+def paired_tests(frame: pd.DataFrame, column: str = core_columns.REGRET) -> pd.DataFrame:
     """Compare every pair of policies, run by run, at the last step.
 
     Parameters
@@ -101,9 +102,9 @@ def paired_tests(frame: pd.DataFrame, column: str = REGRET) -> pd.DataFrame:
 def _at_the_end(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return the values at the last step: one row for each repetition, one column for each policy."""
     if column not in frame:
-        raise unknown_name("column", column, [str(name) for name in frame.columns])
-    wide = final_rows(frame).pivot(index=REPETITION, columns=POLICY, values=column)
-    return wide[list(dict.fromkeys(frame[POLICY]))]
+        raise errors.unknown_name("column", column, [str(name) for name in frame.columns])
+    wide = final_rows(frame).pivot(index=core_columns.REPETITION, columns=core_columns.POLICY, values=column)
+    return wide[list(dict.fromkeys(frame[core_columns.POLICY]))]
 
 
 def _corrected(table: pd.DataFrame) -> pd.DataFrame:

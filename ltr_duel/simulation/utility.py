@@ -33,15 +33,14 @@ from ltr_duel.core import (
     IntVector,
     SignMatrix,
     Streams,
-    as_names,
-    as_numbers,
+    arguments,
     coin,
+    draws,
+    errors,
     implement,
     kernel,
-    normal_draw,
     numbered,
     random_below,
-    require_one_of,
     uniform,
 )
 from ltr_duel.preferences import PreferenceMatrix
@@ -108,14 +107,14 @@ def _sample_multiduel(oracle: SampleOracle, slate: IntVector, size: int, won: Si
 
 
 def _normal_duel(oracle: NormalOracle, first: int, second: int, streams: Streams) -> int:
-    u = oracle.mean[first] + normal_draw(streams.feedback)
-    v = oracle.mean[second] + normal_draw(streams.feedback)
+    u = oracle.mean[first] + draws.normal_draw(streams.feedback)
+    v = oracle.mean[second] + draws.normal_draw(streams.feedback)
     return 1 if u > v else -1
 
 
 def _normal_multiduel(oracle: NormalOracle, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
     for a in range(size):
-        oracle.score[a] = oracle.mean[slate[a]] + normal_draw(streams.feedback)
+        oracle.score[a] = oracle.mean[slate[a]] + draws.normal_draw(streams.feedback)
     for a in range(size):
         for b in range(a + 1, size):
             if slate[a] == slate[b]:
@@ -194,10 +193,10 @@ class FromUtilities(OracleSource):
         common: bool = False,
         names: Sequence[str] = (),
     ) -> None:
-        require_one_of("link", link, LINKS)
+        errors.require_one_of("link", link, LINKS)
         if (means is None) == (samples is None):
             raise InputError("an oracle of utilities needs either the means of Bernoulli utilities or samples")
-        table = as_numbers("samples", samples, 2) if means is None else as_numbers("means", means)
+        table = arguments.as_numbers("samples", samples, 2) if means is None else arguments.as_numbers("means", means)
         low, high = {"linear": (0.0, 1.0), "logistic": (-np.inf, np.inf), "natural": (0.0, np.inf)}[link]
         if means is not None:
             low, high = 0.0, 1.0
@@ -261,7 +260,7 @@ class NormalScores(OracleSource):
     """
 
     def __init__(self, means: Sequence[float] | FloatVector, names: Sequence[str] = ()) -> None:
-        self._means = _checked(as_numbers("means", means), "a mean", -np.inf, np.inf)
+        self._means = _checked(arguments.as_numbers("means", means), "a mean", -np.inf, np.inf)
         self.names = _names(names, len(self._means))
         digest = hashlib.sha256(self._means.tobytes()).hexdigest()
         about = {"oracle": "normal scores", "utilities": digest}
@@ -279,7 +278,7 @@ class NormalScores(OracleSource):
 
 
 def _names(given: Sequence[str], size: int) -> tuple[str, ...]:
-    names = tuple(as_names("names", given)) or tuple(str(k) for k in range(size))
+    names = tuple(arguments.as_names("names", given)) or tuple(str(k) for k in range(size))
     if len(set(names)) != len(names) or len(names) != size:
         raise InputError(f"{size} arms need {size} different names")
     return names

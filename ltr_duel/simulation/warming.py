@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from ltr_duel.bandits import POLICIES
-from ltr_duel.core import checked_jobs, progress_bar
+from ltr_duel.core import parallel, progress
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.run import checkpoints, run_once
@@ -37,9 +37,9 @@ def warm_up(policies: Iterable[str] = (), *, jobs: int = -1) -> list[str]:
         For an unknown policy, or an illegal number of jobs. Nothing was compiled then.
     """
     names = list(dict.fromkeys(POLICIES.configure(one).component.name for one in policies)) or list(POLICIES.names())
-    workers = min(checked_jobs(jobs), len(names))
+    workers = min(parallel.checked_jobs(jobs), len(names))
     done: list[str] = []
-    with progress_bar(total=len(names), desc="warm-up", unit="policy") as bar:
+    with progress.progress_bar(total=len(names), desc="warm-up", unit="policy") as bar:
         for name in _in_processes(names, workers) if workers > 1 else map(_compile, names):
             done.append(name)
             bar.update()

@@ -93,3 +93,13 @@ def test_the_compiler_that_is_in_use_is_named() -> None:
     assert named() == f"numba {numba.__version__}, _nrt, forceinline, no_cfunc_wrapper, no_cpython_wrapper"
     assert named(LTR_DUEL_COMPILER="plain") == f"numba {numba.__version__}, plain"
     assert named(NUMBA_DISABLE_JIT="1") == "interpreted"
+
+
+def test_other_floors_import_few_names_of_core() -> None:
+    names = set()
+    for path in sorted(ROOT.rglob("*.py")):
+        if path.relative_to(ROOT).parts[0] != "core":
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith("ltr_duel.core."):
+                    names |= {one.name for one in node.names}
+    assert len(names) <= 70

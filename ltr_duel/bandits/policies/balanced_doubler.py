@@ -37,7 +37,7 @@ from ltr_duel.bandits.policies.doubler import (
 from ltr_duel.bandits.policies.sparring import right_won
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.core import FloatVector, IntVector, kernel, random_highest
+from ltr_duel.core import FloatVector, IntVector, kernel, vector
 
 
 class Params(NamedTuple):
@@ -88,10 +88,10 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     left = random_member(state.opponent, rng)
     since = t - now.start
     if now.epochs == 0:  # the UCB1 box of plain Doubler
-        return left, random_highest(state.mean, state.width, sqrt(0.5 * log(max(since, 1))), rng)
+        return left, vector.random_highest(state.mean, state.width, sqrt(0.5 * log(max(since, 1))), rng)
     if since < now.hot_start:
         return left, since % n_arms
-    return left, random_highest(state.mean, state.width, sqrt(params.alpha * log(t)), rng)
+    return left, vector.random_highest(state.mean, state.width, sqrt(params.alpha * log(t)), rng)
 
 
 @kernel

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, binomial_draw, kernel, random_below
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, draws, kernel, random_below
 
 
 class Now:
@@ -234,7 +234,7 @@ def name_against(
 ) -> int:
     """Draw how many lost, or won, duels were against x; ``every`` adds up the chances of all. Return all known ones."""
     chance = p[b, x] if side == WON else 1.0 - p[b, x]
-    new = binomial_draw(state.unnamed[b, side], chance / every, rng)
+    new = draws.binomial_draw(state.unnamed[b, side], chance / every, rng)
     state.unnamed[b, side] -= new
     state.named[b, 2 * x + side] += new
     met[b, x] += new
@@ -252,7 +252,7 @@ def draw_all(state: SweepState, rng: Generator) -> None:
 def draw_outcomes(state: SweepState, b: int, rng: Generator) -> None:
     """Draw the open outcomes of an arm."""
     duels = state.n[b] - state.drawn[b, LOST] - state.drawn[b, WON]
-    won = binomial_draw(duels, state.sum_p[b] / state.now[0].n_active, rng)
+    won = draws.binomial_draw(duels, state.sum_p[b] / state.now[0].n_active, rng)
     state.drawn[b, WON] += won
     state.drawn[b, LOST] += duels - won
     state.unnamed[b, WON] += won

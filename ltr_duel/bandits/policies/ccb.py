@@ -26,18 +26,7 @@ from numpy.random import Generator
 
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import bound_rows, fewest, most_victorious, record_bound, record_win
-from ltr_duel.core import (
-    FloatMatrix,
-    FloatVector,
-    IntMatrix,
-    IntVector,
-    first_most,
-    kernel,
-    larger,
-    random_below,
-    smallest,
-    uniform,
-)
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, larger, random_below, uniform, vector
 
 
 class Params(NamedTuple):
@@ -87,7 +76,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Lines 7 to 14."""
     crossings, hypotheses, bonus = state.crossings, state.hypotheses, params.alpha * log(t)
-    if smallest(crossings.release) < bonus and refresh(crossings, state.doubts, bonus):
+    if vector.smallest(crossings.release) < bonus and refresh(crossings, state.doubts, bonus):
         update_hypotheses(hypotheses, crossings, rng)  # line 10
     total = hypotheses.open_pairs.sum()
     if total > 0 and uniform(rng) < 0.25:  # line 11
@@ -132,7 +121,7 @@ def update_hypotheses(hypotheses: Hypotheses, crossings: Crossings, rng: Generat
         for j in range(n_arms):
             if betters[i, j] and below[j, i]:
                 reset(hypotheses)
-    most_victories = victories[first_most(victories)]
+    most_victories = victories[vector.first_most(victories)]
     for i in range(n_arms):  # B
         if possible[i] and n_arms - 1 - losses[i] < most_victories:
             possible[i] = 0

@@ -40,7 +40,7 @@ from ltr_duel.bandits.regret_rule import Sample, cheapest_candidate, new_sample,
 from ltr_duel.bandits.statistics import fewest, most_victorious, record_win
 from ltr_duel.bandits.tournament import Tournament, most_wins, new_tournament, set_odds
 from ltr_duel.bandits.words import OddsMatrix
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, count_up_to, kernel, smallest, smallest_above
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, vector
 
 
 class Params(NamedTuple):
@@ -125,12 +125,12 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 @kernel
 def refresh_scores(known: Known, bonus: float) -> None:
     """Bring ``blocked[i] = #{j: u_ij < 1/2}`` up to date."""
-    if smallest(known.release) >= bonus:
+    if vector.smallest(known.release) >= bonus:
         return
     for i in range(known.release.shape[0]):
         if known.release[i] < bonus:
-            known.blocked[i] = known.blocked.shape[0] - count_up_to(known.doubts[i], bonus)
-            known.release[i] = smallest_above(known.doubts[i], bonus) if known.blocked[i] > 0 else inf
+            known.blocked[i] = known.blocked.shape[0] - vector.count_up_to(known.doubts[i], bonus)
+            known.release[i] = vector.smallest_above(known.doubts[i], bonus) if known.blocked[i] > 0 else inf
 
 
 @kernel

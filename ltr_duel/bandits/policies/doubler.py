@@ -35,7 +35,7 @@ from ltr_duel.bandits.cardinal import (
 from ltr_duel.bandits.policies.sparring import right_won
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.core import IntVector, first_most, kernel, random_below
+from ltr_duel.core import IntVector, kernel, random_below, vector
 
 
 class Params(NamedTuple):
@@ -188,7 +188,7 @@ def improved_update(
 
 def improved_recommend(state: ImprovedState, params: Params) -> int:
     """The arm that the right player chose most."""
-    return first_most(state.boxes.plays[0])
+    return vector.first_most(state.boxes.plays[0])
 
 
 def thompson_init(n_arms: int, horizon: int, params: ThompsonParams) -> ThompsonState:

@@ -22,7 +22,7 @@ from numpy.random import Generator
 
 from ltr_duel.bandits.policy import NEVER, register
 from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, binomial_draw, kernel, random_below, shuffle
+from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, draws, kernel, random_below, shuffle
 
 
 class Params(NamedTuple):
@@ -157,7 +157,7 @@ def sweep(state: State, params: Params, p: FloatMatrix, t: int, until: int, met:
         for k in range(place, last):
             x = state.rivals[k]
             met[candidate, x] += max(1, sweeps)
-            state.wins[x] += binomial_draw(max(1, sweeps), p[candidate, x], rng)
+            state.wins[x] += draws.binomial_draw(max(1, sweeps), p[candidate, x], rng)
         t += max(1, sweeps) * (last - place)
         if sweeps > 0:
             now.sweeps += sweeps

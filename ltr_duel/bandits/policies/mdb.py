@@ -20,7 +20,7 @@ from numpy.random import Generator
 
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import last_step_before, most_victorious, record_points
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, SignMatrix, count_up_to, largest
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, SignMatrix, vector
 
 
 class Params(NamedTuple):
@@ -46,7 +46,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 def select(state: State, params: Params, t: int, slate: IntVector, rng: Generator) -> int:
     """Lines 2 and 4 to 13."""
     narrow = params.alpha * log(t)
-    champions = count_up_to(state.doubt, narrow)  # |E|, line 6
+    champions = vector.count_up_to(state.doubt, narrow)  # |E|, line 6
     limit = np.inf  # lines 2 and 13: all arms
     if t > 1 and champions == 1:
         limit = narrow  # line 11: E itself
@@ -68,7 +68,7 @@ def update(state: State, params: Params, t: int, slate: IntVector, size: int, wo
         for b in range(a + 1, size):
             record_points(state.points, state.doubts, slate[a], slate[b], won[a, b])
     for a in range(size):
-        state.doubt[slate[a]] = largest(state.doubts[slate[a]])
+        state.doubt[slate[a]] = vector.largest(state.doubts[slate[a]])
 
 
 def idle_until(state: State, params: Params, t: int) -> int:

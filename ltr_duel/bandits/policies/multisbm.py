@@ -21,7 +21,7 @@ from numpy.random import Generator
 from ltr_duel.bandits.cardinal import UcbBoxes, ucb_boxes, ucb_feedback
 from ltr_duel.bandits.policies.sparring import right_won
 from ltr_duel.bandits.policy import register
-from ltr_duel.core import FloatVector, IntVector, first_most, random_below, random_highest
+from ltr_duel.core import FloatVector, IntVector, random_below, vector
 
 
 class Params(NamedTuple):
@@ -49,7 +49,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     if t == 1:
         state.left[0] = random_below(state.scale.shape[0], rng)  # arbitrary
     left = state.left[0]
-    return left, random_highest(state.boxes.mean[left], state.boxes.width[left], state.scale[left], rng)
+    return left, vector.random_highest(state.boxes.mean[left], state.boxes.width[left], state.scale[left], rng)
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
@@ -63,7 +63,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 def recommend(state: State, params: Params) -> int:
     """The arm chosen most often (the paper names none)."""
-    return first_most(state.chosen)
+    return vector.first_most(state.chosen)
 
 
 register(

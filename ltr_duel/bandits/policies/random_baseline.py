@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import most_victorious
-from ltr_duel.core import IntMatrix, IntVector, NoParams, SignMatrix, random_below, uniform
+from ltr_duel.core import IntMatrix, IntVector, SignMatrix, components, random_below, uniform
 
 
 class State(NamedTuple):
@@ -28,12 +28,12 @@ class SlateState(NamedTuple):
     lead: IntMatrix  # (K, K) for i < j: comparisons in which arm i beat arm j, less those in which j beat i; else 0
 
 
-def init(n_arms: int, horizon: int, params: NoParams) -> State:
+def init(n_arms: int, horizon: int, params: components.NoParams) -> State:
     """Nothing has been seen."""
     return State(np.zeros((n_arms, n_arms), np.int64))
 
 
-def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
+def select(state: State, params: components.NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """Two different arms, uniformly; with one arm alone there is no choice."""
     n_arms = state.wins.shape[0]
     if n_arms == 1:
@@ -42,7 +42,9 @@ def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int,
     return first, second + (second >= first)
 
 
-def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
+def update(
+    state: State, params: components.NoParams, t: int, first: int, second: int, outcome: int, rng: Generator
+) -> None:
     """Count, for the recommendation alone."""
     if outcome > 0:
         state.wins[first, second] += 1
@@ -50,17 +52,17 @@ def update(state: State, params: NoParams, t: int, first: int, second: int, outc
         state.wins[second, first] += 1
 
 
-def recommend(state: State, params: NoParams) -> int:
+def recommend(state: State, params: components.NoParams) -> int:
     """The arm that beats the most arms."""
     return most_victorious(state.wins)
 
 
-def slate_init(n_arms: int, horizon: int, params: NoParams) -> SlateState:
+def slate_init(n_arms: int, horizon: int, params: components.NoParams) -> SlateState:
     """Nothing has been seen."""
     return SlateState(np.zeros((n_arms, n_arms), np.int64))
 
 
-def slate_select(state: SlateState, params: NoParams, t: int, slate: IntVector, rng: Generator) -> int:
+def slate_select(state: SlateState, params: components.NoParams, t: int, slate: IntVector, rng: Generator) -> int:
     """Each arm with probability 1/2; drawn again if that leaves none."""
     size = 0
     while size == 0:
@@ -71,7 +73,7 @@ def slate_select(state: SlateState, params: NoParams, t: int, slate: IntVector, 
 
 
 def slate_update(
-    state: SlateState, params: NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
+    state: SlateState, params: components.NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
     """Count, for the recommendation alone."""
     for a in range(size):
@@ -80,7 +82,7 @@ def slate_update(
             lead[slate[b]] += won[a, b]
 
 
-def slate_recommend(state: SlateState, params: NoParams) -> int:
+def slate_recommend(state: SlateState, params: components.NoParams) -> int:
     """The arm that beats the most arms: i beats j > i if it leads, and j beats i if that is behind."""
     return most_victorious(state.lead)
 

@@ -22,7 +22,7 @@ from ltr_duel.bandits.policies.rucb import strongest_rival
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.posterior import beats, posterior_rows, record_posterior
 from ltr_duel.bandits.statistics import bound_rows, most_victorious, record_bound
-from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, random_fewest
+from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, vector
 
 
 class Params(NamedTuple):
@@ -53,7 +53,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     """Lines 4 to 12."""
     champion = beats_all(state.prefer, state.last[0], rng)  # lines 4 to 8
     if champion < 0:
-        champion = random_fewest(state.chosen, rng)  # line 9
+        champion = vector.random_fewest(state.chosen, rng)  # line 9
     state.chosen[champion] += 1
     state.last[0] = champion
     return champion, strongest_rival(state.rate, state.width, champion, sqrt(params.alpha * log(t)), rng)

@@ -25,18 +25,7 @@ from numpy.random import Generator
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import coin_divergence, last_step_before
-from ltr_duel.core import (
-    FloatMatrix,
-    FloatVector,
-    IntMatrix,
-    IntVector,
-    add_up_to,
-    draw_up_to,
-    inlined,
-    kernel,
-    nth_up_to,
-    smallest,
-)
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, inlined, kernel, vector
 
 ROUNDING = 1e-9
 RESUM = 1023  # a sum is taken anew after so many changes (a power of two, less one), against drift
@@ -114,7 +103,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 @kernel
 def likely_winner(evidence: FloatVector, rng: Generator) -> int:
     """Draw i*, the arm with the least evidence against it. Sums that differ by a rounding error tie."""
-    return draw_up_to(evidence, smallest(evidence) + ROUNDING, rng)
+    return vector.draw_up_to(evidence, vector.smallest(evidence) + ROUNDING, rng)
 
 
 @kernel
@@ -122,8 +111,8 @@ def strongest_opponent(share: FloatMatrix, arm: int, winner: int, rng: Generator
     """RMED1's choice: i* if it beats the arm or no arm does, else the arm it loses to most."""
     if share[arm, winner] <= 0.5:
         return winner
-    least = smallest(share[arm])
-    return draw_up_to(share[arm], least, rng) if least <= 0.5 else winner
+    least = vector.smallest(share[arm])
+    return vector.draw_up_to(share[arm], least, rng) if least <= 0.5 else winner
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
@@ -191,9 +180,9 @@ def next_initial_pair(state: State) -> None:
 def end_turn(lists: Lists, evidence: FloatVector, now: Now, arm: int, log_t: float) -> None:
     """The arm leaves L_R; arms outside L_R that are not ruled out join L_N; after the last turn L_N becomes L_C."""
     lists.pending[arm] = evidence[arm]
-    limit = smallest(evidence) + log_t + now.slack
+    limit = vector.smallest(evidence) + log_t + now.slack
     joined = now.n_following
-    now.n_following = add_up_to(lists.pending, limit, lists.following, joined)
+    now.n_following = vector.add_up_to(lists.pending, limit, lists.following, joined)
     for k in range(joined, now.n_following):
         lists.pending[lists.following[k]] = inf
     now.place += 1
@@ -205,7 +194,7 @@ def end_turn(lists: Lists, evidence: FloatVector, now: Now, arm: int, log_t: flo
 
 def recommend(state: State, params: Params) -> int:
     """i*, the first of several."""
-    return nth_up_to(state.evidence, smallest(state.evidence), 0)
+    return vector.nth_up_to(state.evidence, vector.smallest(state.evidence), 0)
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
@@ -227,7 +216,7 @@ def last_step_alone(state: State, t: int) -> int:
 @kernel
 def smallest_or_inf(values: FloatVector) -> float:
     """Return the smallest of some numbers, infinity if there are none."""
-    return smallest(values) if values.shape[0] > 0 else inf
+    return vector.smallest(values) if values.shape[0] > 0 else inf
 
 
 register(

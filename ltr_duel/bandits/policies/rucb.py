@@ -23,20 +23,7 @@ from numpy.random import Generator
 
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import bound_rows, last_step_before, most_victorious, record_bound
-from ltr_duel.core import (
-    FloatMatrix,
-    FloatVector,
-    IntMatrix,
-    count_up_to,
-    find_at,
-    highest,
-    kernel,
-    largest,
-    nth_at,
-    nth_up_to,
-    random_below,
-    random_up_to,
-)
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, kernel, random_below, vector
 
 
 class Params(NamedTuple):
@@ -64,9 +51,9 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Lines 3 to 6."""
     bonus = params.alpha * log(t)
-    candidates = count_up_to(state.doubt, bonus)
+    candidates = vector.count_up_to(state.doubt, bonus)
     if candidates > 0:
-        champion = random_up_to(state.doubt, bonus, candidates, rng)  # line 5
+        champion = vector.random_up_to(state.doubt, bonus, candidates, rng)  # line 5
     else:
         champion = random_below(state.doubt.shape[0], rng)  # line 5, no such c
     return champion, strongest_rival(state.rate, state.width, champion, sqrt(bonus), rng)
@@ -76,15 +63,15 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 def strongest_rival(rate: FloatMatrix, width: FloatMatrix, champion: int, scale: float, rng: Generator) -> int:
     """Line 6: the arm with the largest u_jc, one of several at random, never the champion if another arm ties."""
     row, widths = rate[champion], width[champion]
-    best = highest(row, widths, scale)
+    best = vector.highest(row, widths, scale)
     among = best == 0.5  # then the champion, whose own bound is 1/2, is one of those
-    ties, first = find_at(row, widths, scale, best)
+    ties, first = vector.find_at(row, widths, scale, best)
     if ties == 1:
         return first
     n = random_below(ties - among, rng)
-    rival = nth_at(row, widths, scale, best, n)
+    rival = vector.nth_at(row, widths, scale, best, n)
     if among and rival >= champion:
-        return nth_at(row, widths, scale, best, n + 1)
+        return vector.nth_at(row, widths, scale, best, n + 1)
     return rival
 
 
@@ -110,7 +97,7 @@ def set_doubt(doubts: FloatMatrix, doubt: FloatVector, i: int, j: int, level: fl
     if level >= doubt[i]:
         doubt[i] = level
     elif before == doubt[i]:
-        doubt[i] = largest(doubts[i])
+        doubt[i] = vector.largest(doubts[i])
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
@@ -120,11 +107,11 @@ def idle_until(state: State, params: Params, t: int) -> int:
     is also the first moment at which there can be a second candidate.
     """
     bonus = params.alpha * log(t)
-    candidates = count_up_to(state.doubt, bonus)
+    candidates = vector.count_up_to(state.doubt, bonus)
     if candidates != 1:
         return t
     last = candidates - 1  # for 0, written down, numba would compile one form more
-    champion, nearest = nth_up_to(state.doubt, bonus, last), np.inf
+    champion, nearest = vector.nth_up_to(state.doubt, bonus, last), np.inf
     for j in range(state.doubt.shape[0]):
         if j != champion:
             nearest = min(nearest, state.doubts[j, champion])

@@ -18,17 +18,7 @@ from numpy.random import Generator
 from ltr_duel.bandits.policies.rucb import Params, idle_until, recommend, strongest_rival, update
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import bound_rows
-from ltr_duel.core import (
-    FloatMatrix,
-    FloatVector,
-    IntMatrix,
-    IntVector,
-    count_up_to,
-    kernel,
-    nth_up_to,
-    random_below,
-    uniform,
-)
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, random_below, uniform, vector
 
 
 class State(NamedTuple):
@@ -50,13 +40,13 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """The hypothesised best arm or another candidate, and its most optimistic rival."""
     bonus = params.alpha * log(t)
-    candidates = count_up_to(state.doubt, bonus)
+    candidates = vector.count_up_to(state.doubt, bonus)
     best = state.best[0]
     if candidates == 0:
         state.best[0] = -1
         champion = random_below(state.doubt.shape[0], rng)
     elif candidates == 1:
-        champion = nth_up_to(state.doubt, bonus, 0)
+        champion = vector.nth_up_to(state.doubt, bonus, 0)
         state.best[0] = champion
     elif best >= 0 and state.doubt[best] <= bonus:
         champion = best
@@ -64,7 +54,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
             champion = another_candidate(state.doubt, bonus, candidates, best, rng)
     else:
         state.best[0] = -1
-        champion = nth_up_to(state.doubt, bonus, random_below(candidates, rng))
+        champion = vector.nth_up_to(state.doubt, bonus, random_below(candidates, rng))
     return champion, strongest_rival(state.rate, state.width, champion, sqrt(bonus), rng)
 
 
@@ -72,10 +62,10 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 def another_candidate(doubt: FloatVector, bonus: float, candidates: int, best: int, rng: Generator) -> int:
     """Draw from the candidates without ``best``, which is one of them."""
     n = random_below(candidates - 1, rng)
-    arm = nth_up_to(doubt, bonus, n)
+    arm = vector.nth_up_to(doubt, bonus, n)
     if arm < best:
         return arm
-    return nth_up_to(doubt, bonus, n + 1)
+    return vector.nth_up_to(doubt, bonus, n + 1)
 
 
 register(

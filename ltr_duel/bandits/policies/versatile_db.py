@@ -25,7 +25,7 @@ from numpy.random import Generator
 from ltr_duel.bandits.cardinal import draw
 from ltr_duel.bandits.policies.sparring import right_won
 from ltr_duel.bandits.policy import register
-from ltr_duel.core import FloatVector, IntVector, first_most, kernel, smallest
+from ltr_duel.core import FloatVector, IntVector, kernel, vector
 
 
 class Params(NamedTuple):
@@ -59,7 +59,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 @kernel
 def normalise(state: State, eta: float) -> None:
     """Find p_t. The sum is convex and rises in x, so Newton's method comes down to the root from above."""
-    low = smallest(state.loss)
+    low = vector.smallest(state.loss)
     highest = low - 2.0 / eta  # there the best arm alone has probability 1
     x = min(state.normaliser[0], highest)
     x = max(x, low - 2.0 * sqrt(state.loss.shape[0]) / eta)  # there the sum is at most 1
@@ -93,7 +93,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 def recommend(state: State, params: Params) -> int:
     """The arm played most (the paper names none)."""
-    return first_most(state.plays)
+    return vector.first_most(state.plays)
 
 
 register(

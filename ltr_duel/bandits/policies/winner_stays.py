@@ -19,7 +19,7 @@ from numpy.random import Generator
 
 from ltr_duel.bandits.policy import NEVER, register
 from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.core import IntVector, NoParams, first_most, kernel, random_below
+from ltr_duel.core import IntVector, components, kernel, random_below, vector
 
 
 class StrongParams(NamedTuple):
@@ -48,17 +48,17 @@ class StrongState(State):
     """The same, for strong regret."""
 
 
-def init(n_arms: int, horizon: int, params: NoParams) -> State:
+def init(n_arms: int, horizon: int, params: components.NoParams) -> State:
     """No arm is ahead."""
     return State(np.zeros(n_arms, np.int64), registers(Now, first=-1, second=-1, number=1))
 
 
 def strong_init(n_arms: int, horizon: int, params: StrongParams) -> StrongState:
     """No arm is ahead."""
-    return StrongState(*init(n_arms, horizon, NoParams()))
+    return StrongState(*init(n_arms, horizon, components.NoParams()))
 
 
-def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
+def select(state: State, params: components.NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """The arm that is most ahead, and the next one."""
     return leaders(state, rng)
 
@@ -93,7 +93,9 @@ def most_ahead(state: State, without: int, rng: Generator) -> int:
     return 0
 
 
-def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
+def update(
+    state: State, params: components.NoParams, t: int, first: int, second: int, outcome: int, rng: Generator
+) -> None:
     """Count."""
     if outcome != 0:
         record(state, first, second, outcome)
@@ -111,7 +113,7 @@ def record(state: State, first: int, second: int, outcome: int) -> None:
 def strong_select(state: StrongState, params: StrongParams, t: int, rng: Generator) -> tuple[int, int]:
     """The winner of the round alone while its exploitation lasts, else as for weak regret."""
     if t <= state.now[0].until:
-        best = first_most(state.ahead)
+        best = vector.first_most(state.ahead)
         return best, best
     return leaders(state, rng)
 
@@ -133,7 +135,7 @@ def strong_update(
 
 def recommend(state: State, params: Any) -> int:
     """The arm that is most ahead."""
-    return first_most(state.ahead)
+    return vector.first_most(state.ahead)
 
 
 def strong_idle_until(state: StrongState, params: StrongParams, t: int) -> int:

@@ -14,7 +14,8 @@ from ltr_duel.clicks.fit.evaluate import Score, score
 from ltr_duel.clicks.fit.forms import FORMS, Form
 from ltr_duel.clicks.fit.sessions import Sessions, check_sessions
 from ltr_duel.clicks.model import ClickModel
-from ltr_duel.core import FloatVector, InputError, require_between, require_one_of
+from ltr_duel.core import FloatVector, InputError
+from ltr_duel.core import errors as core_errors
 
 _LISTED = 20  # values in words
 
@@ -189,13 +190,13 @@ def fit_clicks(
     >>> fit_clicks(sessions, "cascade").model().p_click[1] > 0.98
     True
     """
-    require_one_of("click model to fit", model, FORMS)
-    require_one_of("rule of updates", updates, UPDATES)
+    core_errors.require_one_of("click model to fit", model, FORMS)
+    core_errors.require_one_of("rule of updates", updates, UPDATES)
     if updates == "pyclick" and model == "table":
         raise InputError("PyClick has no model 'table': fit it with exact updates")
-    require_between("iterations", iterations, 1, 1_000_000)
-    require_between("tolerance", tolerance, 0, 1)
-    require_between("smoothing", smoothing, 0, 1_000_000)
+    core_errors.require_between("iterations", iterations, 1, 1_000_000)
+    core_errors.require_between("tolerance", tolerance, 0, 1)
+    core_errors.require_between("smoothing", smoothing, 0, 1_000_000)
     check_sessions(sessions)
     if held_out is not None and held_out.number and held_out.places > sessions.places:
         raise InputError(

@@ -11,7 +11,7 @@ from ltr_duel.clicks.fit.api import TABLES, FittedClicks, fit_clicks
 from ltr_duel.clicks.fit.forms import FORMS
 from ltr_duel.clicks.fit.sessions import Sessions, check_sessions
 from ltr_duel.clicks.model import CLICK_MODELS, ClickModel, click_model, users_of
-from ltr_duel.core import InputError, require_between, require_one_of
+from ltr_duel.core import InputError, errors
 
 _BESIDE = ("perfect", "navigational", "informational")
 _FEW_USERS = 20  # an error that rests on fewer is too small
@@ -52,8 +52,8 @@ def fit_click_models(
     'cascade'
     """
     for name in models:
-        require_one_of("click model to fit", name, FORMS)
-    require_between("the share to fit to", train, 0.001, 1)
+        errors.require_one_of("click model to fit", name, FORMS)
+    errors.require_between("the share to fit to", train, 0.001, 1)
     check_sessions(sessions)
     first, rest = sessions.split(train)
     if train < 1 and not rest.number:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ltr_duel.clicks.fit.api import FittedClicks
 from ltr_duel.clicks.model import ClickFamily, ClickModel
-from ltr_duel.core import InputError, replacing
+from ltr_duel.core import InputError, files
 
 FORMAT = "ltr-duel click model 1"
 _LARGEST = 1 << 22  # bytes
@@ -59,7 +59,7 @@ def save_clicks(fitted: FittedClicks, path: str | Path, *, source: str = "") -> 
         "train": _figures(fitted.train),
         "held_out": _figures(fitted.test),
     }
-    with replacing(path) as temporary:
+    with files.replacing(path) as temporary:
         temporary.write_text(json.dumps(about, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 

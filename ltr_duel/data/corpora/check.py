@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import progress_bar
+from ltr_duel.core import progress
 from ltr_duel.data.corpora.corpus import CORPORA
 from ltr_duel.data.text.chunks import Chunk, FileDigest, Pool, read_chunks
 from ltr_duel.data.text.dialects import dialect_named, read_sidecar, recognise_dialect
@@ -47,7 +47,7 @@ def check_file(file: Path, options: ReadOptions | None = None) -> FileReport:
     digests = _Digests(file, options.limit_bytes)
     seen = _Seen(file, dense=chosen.name in ("letor", "letor-agg", "mslr"), first_id=options.first_id)
     lines = 0
-    with progress_bar(unit="B", unit_scale=True, desc="check") as bar:
+    with progress.progress_bar(unit="B", unit_scale=True, desc="check") as bar:
         for chunk in read_chunks(file, digests.raw, limit=options.limit_bytes):
             digests.update(chunk)
             for parsed, before in _pieces(chunk, rules, lines):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from ltr_duel.core import Component, InputError, Registry, require_between, require_type
+from ltr_duel.core import InputError, arguments, components, errors
 from ltr_duel.data.text.options import ReadOptions
 
 MICROSOFT = "Microsoft research agreement, no redistribution"
@@ -36,7 +36,7 @@ class Archive(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Corpus(Component):
+class Corpus(components.Component):
     """A public corpus. Register it with ``CORPORA.add``, and `check_corpus` it first.
 
     Parameters
@@ -130,7 +130,7 @@ class Corpus(Component):
         }
 
 
-CORPORA = Registry[Corpus](
+CORPORA = components.Registry[Corpus](
     "corpus", "ltr_duel.data.corpora.catalogue", check="ltr_duel.data.corpora.corpus:check_corpus"
 )
 
@@ -160,17 +160,17 @@ def check_corpus(corpus: Corpus | str) -> None:
     from ltr_duel.data.text.dialects import dialect_named
 
     corpus = CORPORA[corpus] if isinstance(corpus, str) else corpus
-    require_type("the corpus", corpus, Corpus)
+    arguments.require_type("the corpus", corpus, Corpus)
     about = f"corpus '{corpus.name}'"
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", corpus.name):
         raise InputError(f"{about}: a name has lower-case letters, digits and single hyphens")
     for word in ("title", "licence", "obtain"):
         if not getattr(corpus, word).strip():
             raise InputError(f"{about}: {word} is empty")
-    require_between(f"{about}: grades", corpus.grades, 2)
+    errors.require_between(f"{about}: grades", corpus.grades, 2)
     for word in ("features", "queries", "documents"):
         if getattr(corpus, word) is not None:
-            require_between(f"{about}: {word}", getattr(corpus, word), 1)
+            errors.require_between(f"{about}: {word}", getattr(corpus, word), 1)
     if corpus.queries and corpus.documents and corpus.documents < corpus.queries:
         raise InputError(f"{about}: {corpus.documents:,} documents are too few for {corpus.queries:,} queries")
     if corpus.folds not in (1, 5):
@@ -179,7 +179,7 @@ def check_corpus(corpus: Corpus | str) -> None:
         if archive.digest is not None and not _DIGEST.fullmatch(archive.digest):
             raise InputError(f"{about}: '{archive.digest}' is not 'sha256:' and 64 or 'md5:' and 32 hexadecimal digits")
         if archive.size is not None:
-            require_between(f"{about}: size of {archive.name}", archive.size, 1)
+            errors.require_between(f"{about}: size of {archive.name}", archive.size, 1)
     for url in (corpus.terms_url, *(url for archive in corpus.archives for url in archive.urls)):
         if not _ADDRESS.fullmatch(url):
             raise InputError(f"{about}: '{url}' is not an address such as https://example.org/corpus.zip")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pooch
 import requests
 
-from ltr_duel.core import InputError, progress_bar
+from ltr_duel.core import InputError, progress
 from ltr_duel.data.corpora.corpus import Archive
 
 ATTEMPTS = 5
@@ -116,7 +116,7 @@ class _Downloader:
         limit = self._archive.size or MOST_BYTES
         with (
             self._part.open("ab" if have else "wb") as out,
-            progress_bar(total=total, initial=have, unit="B", unit_scale=True, desc=self._archive.name) as bar,
+            progress.progress_bar(total=total, initial=have, unit="B", unit_scale=True, desc=self._archive.name) as bar,
         ):
             for piece in _pieces(answer):
                 have += len(piece)

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core import InputError, sha256_file
+from ltr_duel.core import InputError
+from ltr_duel.core import digest as core_digest
 from ltr_duel.data.corpora.check import check_file, expected_digests
 from ltr_duel.data.corpora.corpus import Archive, Corpus
 from ltr_duel.data.corpora.download import download
@@ -134,7 +135,7 @@ def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Calla
     if options.archive is None and len(before) == 1:
         return before[0]
     archive = _archive(corpus, options, folder)
-    unpacked = folder / f"{_UNPACKED}{sha256_file(archive)[:16]}"
+    unpacked = folder / f"{_UNPACKED}{core_digest.sha256_file(archive)[:16]}"
     if not unpacked.is_dir():
         report(f"unpack   {archive}")
         limit = corpus.reading(**options.reading).limit_bytes

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from ltr_duel.core import InputError, progress_bar, replacing_folder
+from ltr_duel.core import InputError, progress
+from ltr_duel.core import files as core_files
 from ltr_duel.data.text.chunks import BYTE_ORDER_MARK, gigabytes, refuse_web_page
 
 MOST_BYTES = 100 * 10**9
@@ -52,7 +53,7 @@ def unpack(archive: Path, folder: Path, *, limit: int = MOST_BYTES) -> Path:
     with archive.open("rb") as start:
         head = start.read(512)
     refuse_web_page(archive, head)
-    with replacing_folder(folder) as temporary:
+    with core_files.replacing_folder(folder) as temporary:
         try:
             if head.startswith(b"Rar!"):
                 _unpack_rar(archive, temporary, limit)
@@ -92,7 +93,7 @@ def _tar_members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
 
 def _write(archive: Path, members: Iterator[tuple[str, IO[bytes]]], folder: Path, limit: int) -> None:
     written = 0
-    with progress_bar(unit="B", unit_scale=True, desc="unpack") as bar:
+    with progress.progress_bar(unit="B", unit_scale=True, desc="unpack") as bar:
         for name, source in members:
             path = PurePosixPath(name.replace("\\", "/"))
             if path.is_absolute() or ".." in path.parts or ":" in name or "\0" in name:

@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ltr_duel.core import cache_home, digest_of, replacing
+from ltr_duel.core import cache_home
+from ltr_duel.core import digest as core_digest
+from ltr_duel.core import files as core_files
 
 KINDS = ("corpora", "arrays")
 _KNOWN_FILES = "known_files.json"
@@ -53,7 +55,7 @@ def cached_array(
     """
     path = cache_home() / "arrays" / f"{kind}-{_short({**key, 'shape': shape, 'dtype': np.dtype(dtype).str})}.npy"
     if not path.is_file():
-        with replacing(path) as temporary:
+        with core_files.replacing(path) as temporary:
             array = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.dtype(dtype), shape=shape)
             compute(array)
             array.flush()
@@ -100,7 +102,7 @@ def known_digest(files: Sequence[Path]) -> str | None:
 def remember_digest(files: Sequence[Path], digest: str) -> None:
     """Keep the digest of files that were just read."""
     known = dict([*_known_files().items(), (_signature(files), digest)][-_MOST_KNOWN:])
-    with replacing(cache_home() / _KNOWN_FILES) as temporary:
+    with core_files.replacing(cache_home() / _KNOWN_FILES) as temporary:
         temporary.write_text(json.dumps(known, indent=1))
 
 
@@ -121,4 +123,4 @@ def _signature(files: Sequence[Path]) -> str:
 
 
 def _short(key: Mapping[str, object]) -> str:
-    return digest_of(key)[:20]
+    return core_digest.digest_of(key)[:20]

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import psutil
 
-from ltr_duel.core import InputError, as_path, checked_jobs, progress_bar, replacing_folder
+from ltr_duel.core import InputError, arguments, parallel, progress
+from ltr_duel.core import files as core_files
 from ltr_duel.data.store.cache import corpus_folder, known_digest, remember_digest
 from ltr_duel.data.store.converted import FEATURES, FORMAT, is_converted, write_tables
 from ltr_duel.data.store.folders import default_name, feature_files
@@ -73,15 +74,15 @@ def convert(
     ...     open_converted(convert(file))
     <Dataset corpus: 2 queries, 142 documents, 3 features, grades 0..4>
     """
-    path = as_path("a corpus", path)
+    path = arguments.as_path("a corpus", path)
     options = options or ReadOptions()
     files = feature_files(path, split, fold)
     naming = naming or Naming(default_name(path, split, fold))
-    workers = checked_jobs(jobs)
+    workers = parallel.checked_jobs(jobs)
     size = _chunk_bytes(workers, memory)
     total = sum(file.stat().st_size for file in files)
     with (
-        progress_bar(total=2 * total, unit="B", unit_scale=True, desc="convert") as bar,
+        progress.progress_bar(total=2 * total, unit="B", unit_scale=True, desc="convert") as bar,
         chunks.FileDigest(workers, bar) as digest,
         chunks.FileDigest(workers, bar) as again,
     ):
@@ -94,7 +95,7 @@ def convert(
         if is_converted(folder):
             remember_digest(files, digest.hexdigest())
             return folder
-        with replacing_folder(folder) as temporary:
+        with core_files.replacing_folder(folder) as temporary:
             buffer = FileBuffer(temporary / FEATURES, documents, options.limit_bytes)
             try:
                 dataset, part_starts = read_files(files, options, buffer, naming, again, workers, size)

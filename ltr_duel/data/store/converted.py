@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, as_path, handed_over
+from ltr_duel.core import InputError, arguments, handed_over
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.text.chunks import joined_digest
 from ltr_duel.data.text.options import ReadOptions
@@ -62,7 +62,7 @@ def is_converted(path: str | Path) -> bool:
     False
     """
     try:
-        return (as_path("a corpus", path) / _META).is_file()
+        return (arguments.as_path("a corpus", path) / _META).is_file()
     except OSError:  # a folder that may not be looked into
         return False
 

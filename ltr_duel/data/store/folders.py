@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ltr_duel.core import InputError, as_path, is_there, require_one_of
+from ltr_duel.core import InputError, arguments, errors, places
 
 PARTS = ("train", "vali", "test")
 FOLDS = (1, 2, 3, 4, 5)
@@ -58,9 +58,9 @@ def feature_files(path: Path, split: str | None = None, fold: int | None = None)
     ['train.txt', 'test.txt']
     """
     if split is not None:
-        require_one_of("split", split, PARTS)
-    path = as_path("a corpus", path)
-    exists = is_there(path)
+        errors.require_one_of("split", split, PARTS)
+    path = arguments.as_path("a corpus", path)
+    exists = places.is_there(path)
     if not exists and path.parent.is_dir() and _by_prefix(path):
         return [file for part, file in _by_prefix(path).items() if split in (None, part)]
     if not exists:

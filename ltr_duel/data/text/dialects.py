@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from ltr_duel.core import InputError, require_one_of
+from ltr_duel.core import InputError, errors
 from ltr_duel.data.corpora.feature_names import RANK_LISTS
 from ltr_duel.data.text.chunks import BYTE_ORDER_MARK, ChunkSize, read_chunks
 from ltr_duel.data.text.scan import IN_COMMENT, IN_SIDECAR, IN_TOKEN
@@ -42,7 +42,7 @@ _RANK = re.compile(rb"\d+:(NULL|\d+(\.0*)?)")
 
 def dialect_named(name: str) -> Dialect:
     """Return a dialect by its name; raise `InputError` with the legal ones if there is none."""
-    require_one_of("dialect", name, DIALECTS)
+    errors.require_one_of("dialect", name, DIALECTS)
     return DIALECTS[name]
 
 

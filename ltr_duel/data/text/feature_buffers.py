@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, kernel, total_memory
+from ltr_duel.core import InputError, host, kernel
 from ltr_duel.data.text.chunks import gigabytes
 
 Copy = Callable[[], None]
@@ -72,7 +72,7 @@ class MemoryBuffer:
 
     def __init__(self, text_bytes: int, most: int | None = None) -> None:
         self._expected = text_bytes
-        self._most = total_memory() * 3 // 4 if most is None else most
+        self._most = host.total_memory() * 3 // 4 if most is None else most
         self._seen = 0
         self._rows = 0
         self._waiting: list[tuple[NDArray[np.float32], int]] = []  # blocks without a place yet, and their first rows

@@ -8,7 +8,7 @@ import numbers
 from dataclasses import dataclass
 from typing import Any
 
-from ltr_duel.core import InputError, require_one_of, require_type, require_whole, shown, unknown_name
+from ltr_duel.core import InputError, arguments, errors
 
 FILLS = ("min", "last", "nan")
 LABELS = ("grades", "round", "distinct")
@@ -72,20 +72,20 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         if self.dialect is not None:
-            require_type("the dialect", self.dialect, str)
+            arguments.require_type("the dialect", self.dialect, str)
         if isinstance(self.fill, str) and self.fill not in FILLS:
-            raise unknown_name("fill", self.fill, [*FILLS, "a number"])
+            raise errors.unknown_name("fill", self.fill, [*FILLS, "a number"])
         if not (self.fill is None or isinstance(self.fill, str) or _is_finite(self.fill)):
-            raise InputError(f"the fill must be a finite number, 'min', 'last' or 'nan', not {shown(self.fill)}")
-        require_one_of("way to read labels", self.labels, LABELS)
-        require_one_of("way to treat unlabelled documents", self.unlabelled, UNLABELLED)
+            raise InputError(f"the fill must be a finite number, 'min', 'last' or 'nan', not {errors.shown(self.fill)}")
+        errors.require_one_of("way to read labels", self.labels, LABELS)
+        errors.require_one_of("way to treat unlabelled documents", self.unlabelled, UNLABELLED)
         if self.features is not None:
-            require_whole("features", self.features, 1, 1_000_000)
-        require_one_of("way to read repeated features", self.repeated, REPEATED)
+            errors.require_whole("features", self.features, 1, 1_000_000)
+        errors.require_one_of("way to read repeated features", self.repeated, REPEATED)
         if not _is_finite(self.first_id) or self.first_id not in (0, 1):
-            raise InputError(f"the id of the first feature must be 0 or 1, not {shown(self.first_id)}")
+            raise InputError(f"the id of the first feature must be 0 or 1, not {errors.shown(self.first_id)}")
         if self.limit is not None and not (_is_finite(self.limit) and self.limit > 0):
-            raise InputError(f"the limit must be a number of gigabytes above 0, not {shown(self.limit)}")
+            raise InputError(f"the limit must be a number of gigabytes above 0, not {errors.shown(self.limit)}")
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -128,4 +128,4 @@ def fill_from_text(text: str | None) -> float | str | None:
     try:
         return float(text)
     except ValueError:
-        raise unknown_name("fill", text, [*FILLS, "a number"]) from None
+        raise errors.unknown_name("fill", text, [*FILLS, "a number"]) from None

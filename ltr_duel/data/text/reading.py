@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, digest_of, handed_over
+from ltr_duel.core import InputError, handed_over
+from ltr_duel.core import digest as core_digest
 from ltr_duel.data.corpora.feature_names import OHSUMED_WITHOUT_MINIMUM, is_ohsumed, known_names
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.text import scan
@@ -217,7 +218,7 @@ class _Assembly:
 
 def identity(digest: str, choices: Mapping[str, object]) -> str:
     """Return what tells a corpus from others: the digest of its bytes, and the choices in reading if there were."""
-    return digest_of([digest, choices]) if choices else digest
+    return core_digest.digest_of([digest, choices]) if choices else digest
 
 
 def _text_or_none(pieces: list[NDArray[np.bytes_]]) -> NDArray[np.str_] | None:

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, as_writable, kernel, replacing, shown
+from ltr_duel.core import InputError, as_writable, errors, files, kernel
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.text.tokens import COLON, LINE_FEED, MINUS, NULL, POINT, POWERS, SPACE, ZERO, ZERO_POWER
 
@@ -65,9 +65,9 @@ def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) 
     <Dataset corpus: 2 queries, 7 documents, 4 features, grades 0..4>
     """
     if not isinstance(dataset, Dataset) or not isinstance(path, str | Path):
-        raise InputError(f"a Dataset is written to a path, not {shown(dataset)} to {shown(path)}")
+        raise InputError(f"a Dataset is written to a path, not {errors.shown(dataset)} to {errors.shown(path)}")
     path = Path(path)
-    with replacing(path) as temporary, temporary.open("wb") as raw:
+    with files.replacing(path) as temporary, temporary.open("wb") as raw:
         if path.suffix == ".gz":
             with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as out:
                 _write(dataset, out, sparse)

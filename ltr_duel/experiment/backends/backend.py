@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import joblib
 from joblib.externals.loky import get_reusable_executor
 
-from ltr_duel.core import InputError, abandon, checked_jobs, require_one_of
+from ltr_duel.core import InputError, errors, threads
+from ltr_duel.core import parallel as core_parallel
 from ltr_duel.experiment.backends.dask import SchedulerGoneError, connected, done_by_cluster, lost_since
 from ltr_duel.experiment.backends.killable import execute_within
 from ltr_duel.experiment.plan import Task
@@ -63,12 +64,12 @@ def check_backend(backend: Backend) -> None:
     InputError
         For a backend that does not exist, a scheduler without dask, or numbers out of range.
     """
-    require_one_of("backend", backend.name, BACKENDS)
+    errors.require_one_of("backend", backend.name, BACKENDS)
     if backend.scheduler and backend.name != "dask":
         raise InputError(f"--scheduler is for --backend dask, not for '{backend.name}'")
     if backend.time_limit is not None and not backend.time_limit > 0:
         raise InputError(f"the time limit must be above 0 seconds, not {backend.time_limit:g}")
-    checked_jobs(backend.jobs)
+    core_parallel.checked_jobs(backend.jobs)
 
 
 def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[list[Outcome] | None]:
@@ -107,7 +108,7 @@ def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[lis
             box.put(_End(error))
 
     with contextlib.ExitStack() as stack:
-        client, jobs = None, checked_jobs(backend.jobs)
+        client, jobs = None, core_parallel.checked_jobs(backend.jobs)
         if backend.name == "dask":
             client = stack.enter_context(connected(backend.scheduler, jobs))
             jobs = max(1, sum(client.ncores().values()))
@@ -115,7 +116,7 @@ def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[lis
             stack.callback(_kill_processes)
         stack.callback(stop.set)
         worker = threading.Thread(target=work, daemon=True)
-        stack.callback(abandon, worker)
+        stack.callback(threads.abandon, worker)
         worker.start()
         lost: float | None = None
         while True:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
-from ltr_duel.core import InputError, checked_jobs
+from ltr_duel.core import InputError, parallel
 
 Answer = TypeVar("Answer")
 
@@ -45,7 +45,7 @@ def connected(scheduler: str | None, jobs: int) -> Iterator[Any]:
         cluster: Any = None
         if scheduler is None:
             cluster = distributed.LocalCluster(
-                n_workers=checked_jobs(jobs),
+                n_workers=parallel.checked_jobs(jobs),
                 threads_per_worker=1,
                 dashboard_address="127.0.0.1:0",  # None means port 8787, which may be taken
                 silence_logs=50,

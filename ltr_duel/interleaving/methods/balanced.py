@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import MarkVector, NoParams, kernel, random_below, sign
+from ltr_duel.core import MarkVector, components, kernel, random_below, vector
 from ltr_duel.interleaving.method import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 
@@ -27,7 +27,7 @@ class State(NamedTuple):
     used: MarkVector  # (longest,) documents already shown; all zero between calls
 
 
-def init(size: Size, params: NoParams, outcome: str) -> State:
+def init(size: Size, params: components.NoParams, outcome: str) -> State:
     """Allocate."""
     return State(size.top, np.zeros(size.longest, np.uint8))
 
@@ -76,7 +76,7 @@ def credit_pair(
     for c in range(n_clicks):
         document = start + page.shown[page.clicks[c]]
         balance += int(lists.rank[first, document] <= depth) - int(lists.rank[second, document] <= depth)
-    return float(sign(balance, 0))
+    return float(vector.sign(balance, 0))
 
 
 register(

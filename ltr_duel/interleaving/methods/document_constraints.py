@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import MarkVector, kernel, sign
+from ltr_duel.core import MarkVector, kernel, vector
 from ltr_duel.interleaving.method import Lists, Shown, Size
 from ltr_duel.interleaving.methods.balanced import balanced_list
 from ltr_duel.interleaving.registration import register
@@ -68,7 +68,7 @@ def credit_pair(
         if state.constraints & 2 and k + 1 < length and state.clicked[k + 1] == 0:
             worse = start + page.shown[k + 1]
             balance += violations(lists, second, better, worse) - violations(lists, first, better, worse)
-    return float(sign(balance, 0))
+    return float(vector.sign(balance, 0))
 
 
 @kernel

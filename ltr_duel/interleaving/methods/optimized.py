@@ -17,7 +17,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import FloatMatrix, FloatVector, InputError, IntMatrix, IntVector, MarkVector, kernel, sign, uniform
+from ltr_duel.core import (
+    FloatMatrix,
+    FloatVector,
+    InputError,
+    IntMatrix,
+    IntVector,
+    MarkVector,
+    kernel,
+    uniform,
+    vector,
+)
 from ltr_duel.interleaving.method import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 from ltr_duel.interleaving.simplex import Program, fairest, new_program
@@ -118,7 +128,7 @@ def credit_of(kind: int, rank_of_first: int, rank_of_second: int) -> float:
     if kind == 0:
         return 1.0 / rank_of_first - 1.0 / rank_of_second
     difference = float(rank_of_second - rank_of_first)
-    return difference if kind == 1 else sign(difference, 0.0)
+    return difference if kind == 1 else vector.sign(difference, 0.0)
 
 
 @kernel
@@ -258,7 +268,7 @@ def credit_pair(
     for k in range(n_clicks):
         row = start + page.shown[page.clicks[k]]
         total += credit_of(state.credit, lists.rank[first, row], lists.rank[second, row])
-    return sign(total, _EQUAL)
+    return vector.sign(total, _EQUAL)
 
 
 register(

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import FloatVector, IntVector, MarkVector, NoParams, SignMatrix, kernel, random_below, sign
+from ltr_duel.core import FloatVector, IntVector, MarkVector, SignMatrix, components, kernel, random_below, vector
 from ltr_duel.interleaving.method import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 
@@ -36,7 +36,7 @@ class State(NamedTuple):
     scores: FloatVector  # (rankers,)
 
 
-def init(size: Size, params: NoParams, outcome: str) -> State:
+def init(size: Size, params: components.NoParams, outcome: str) -> State:
     """Allocate."""
     return State(
         size.top,
@@ -90,7 +90,7 @@ def credit_slate(
     score_preferences(state, lists, query, slate, size, page, length, n_clicks)
     for a in range(size):
         for b in range(a + 1, size):
-            won[a, b] = sign(state.scores[a] - state.scores[b], _EQUAL)
+            won[a, b] = vector.sign(state.scores[a] - state.scores[b], _EQUAL)
 
 
 @kernel

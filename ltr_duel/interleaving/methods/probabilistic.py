@@ -41,11 +41,11 @@ from ltr_duel.core import (
     SignMatrix,
     SignVector,
     count_reaching,
+    jit,
     kernel,
-    outlined,
-    sign,
     trailing_zeros,
     uniform,
+    vector,
 )
 from ltr_duel.interleaving.method import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
@@ -234,7 +234,7 @@ def owned_lead(page: Shown, n_clicks: int) -> int:
     balance = 0
     for c in range(n_clicks):
         balance += 1 - 2 * page.owner[page.clicks[c]]
-    return sign(balance, 0)
+    return vector.sign(balance, 0)
 
 
 @kernel
@@ -249,11 +249,11 @@ def lead_of_two(state: State, n_clicks: int) -> float:
         state.owned[0] *= 1.0 - q
     lead = 0.0
     for m in range(n_clicks + 1):
-        lead += sign(2 * m - n_clicks, 0) * state.owned[m]
+        lead += vector.sign(2 * m - n_clicks, 0) * state.owned[m]
     return lead
 
 
-@outlined
+@jit.outlined
 def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
     """Pr(ranker a owns more clicks than ranker b) - Pr(it owns fewer), where others may own some."""
     middle = n_clicks + 1  # owned[middle + d] = Pr(difference d)
@@ -275,7 +275,7 @@ def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
     return lead
 
 
-@outlined
+@jit.outlined
 def bound_owned(state: State, size: int, n_clicks: int) -> None:
     """Write what each ranker owns at least, Pr(any click), and at most, the number expected."""
     state.least[:size] = 1.0
@@ -286,7 +286,7 @@ def bound_owned(state: State, size: int, n_clicks: int) -> None:
         state.least[a] = 1.0 - state.least[a]
 
 
-@outlined
+@jit.outlined
 def add_click(source: FloatVector, none: FloatVector, expected: FloatVector) -> None:
     """Go on to the probability to own none of the clicks, and to the number owned, with one click more."""
     for a in range(source.shape[0]):
@@ -294,14 +294,14 @@ def add_click(source: FloatVector, none: FloatVector, expected: FloatVector) -> 
         expected[a] += source[a]
 
 
-@outlined
+@jit.outlined
 def compare_bounds(mine_least: float, mine_most: float, least: FloatVector, most: FloatVector, won: SignVector) -> None:
     """Write who owns more clicks where the bounds say it, and 0 elsewhere."""
     for b in range(won.shape[0]):
         won[b] = int(mine_least > most[b] + 2 * _EQUAL) - int(mine_most + 2 * _EQUAL < least[b])
 
 
-@outlined
+@jit.outlined
 def distance(state: State, a: int, b: int, n_clicks: int) -> float:
     """Return the sum over clicks of how much the rankers' probabilities differ; no lead is larger."""
     total = 0.0
@@ -322,9 +322,9 @@ def credit_pair(
         trace_clicks(state, lists, query, state.pair, 2, page, n_clicks)
         outcome = lead_of_two(state, n_clicks)
         if state.rule == 0:  # marginal_sign
-            outcome = float(sign(outcome, _EQUAL))
+            outcome = float(vector.sign(outcome, _EQUAL))
         elif state.rule == 2:  # marginal_bernoulli: P1 + (1 - P1 - P2) / 2 = (1 + lead) / 2
-            outcome = float(sign(1.0 + outcome - 2.0 * state.kept[0], 0.0))
+            outcome = float(vector.sign(1.0 + outcome - 2.0 * state.kept[0], 0.0))
     return outcome
 
 
@@ -351,7 +351,7 @@ def credit_slate(
         compare_bounds(state.least[a], state.most[a], state.least[low:size], state.most[low:size], won[a, low:size])
         for b in range(low, size):
             if won[a, b] == 0 and distance(state, a, b, n_clicks) > _EQUAL / 2:
-                won[a, b] = sign(lead_among_many(state, a, b, n_clicks), _EQUAL)
+                won[a, b] = vector.sign(lead_among_many(state, a, b, n_clicks), _EQUAL)
 
 
 register(

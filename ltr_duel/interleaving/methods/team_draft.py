@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import IntVector, MarkVector, SignMatrix, SignVector, kernel, random_below, sign
+from ltr_duel.core import IntVector, MarkVector, SignMatrix, SignVector, kernel, random_below, vector
 from ltr_duel.interleaving.method import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 
@@ -139,7 +139,7 @@ def credit_pair(
     for c in range(n_clicks):
         owner = page.owner[page.clicks[c]]
         balance += int(owner == 0) - int(owner == 1)
-    return float(sign(balance, 0))
+    return float(vector.sign(balance, 0))
 
 
 def credit_slate(

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.bandits import POLICIES, Policy
-from ltr_duel.core import Configured, InputError
+from ltr_duel.core import InputError, components
 from ltr_duel.core import columns as col
 from ltr_duel.papers.checks.measure import Group, Missing, format_value
 from ltr_duel.simulation import final_rows
@@ -71,7 +71,7 @@ def is_policy(label: str, wanted: str) -> bool:
 
 
 @functools.cache
-def _configured(label: str) -> Configured[Policy] | None:
+def _configured(label: str) -> components.Configured[Policy] | None:
     try:
         return POLICIES.configure(label)
     except InputError:

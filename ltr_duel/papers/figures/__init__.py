@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ltr_duel.core import unknown_name
+from ltr_duel.core import errors
 from ltr_duel.papers.figures.curves import curves
 from ltr_duel.papers.figures.frontier import frontier
 from ltr_duel.papers.figures.size import gamma, size
@@ -35,5 +35,5 @@ def draw_figure(frame: pd.DataFrame, about: Mapping[str, Any]) -> Figure:
     """Draw a figure as its file says: by the entries ``drawing`` and ``options`` of ``about["figure"]``."""
     described = about["figure"]
     if described["drawing"] not in DRAWINGS:
-        raise unknown_name("drawing", described["drawing"], DRAWINGS)
+        raise errors.unknown_name("drawing", described["drawing"], DRAWINGS)
     return DRAWINGS[described["drawing"]](frame, about, **described.get("options", {}))

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ltr_duel.core import FloatMatrix, FloatVector, InputError, run_tasks, stream
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, parallel, stream
 from ltr_duel.data import load_dataset
 from ltr_duel.papers.find_data import Found
 from ltr_duel.preferences import estimate_preferences, load_preferences
@@ -98,7 +98,9 @@ def _by_query(
         ).p
 
     tasks, label = range(len(parts)), f"{choice['clicks']}, {choice['ties']}"
-    return shares, np.array(list(run_tasks(estimate, tasks, total=len(parts), jobs=jobs, label=label, unit="query")))
+    return shares, np.array(
+        list(parallel.run_tasks(estimate, tasks, total=len(parts), jobs=jobs, label=label, unit="query"))
+    )
 
 
 def _parts(rankings: Rankings) -> list[Rankings]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import FloatMatrix, FloatVector, require_one_of, run_tasks, stream, unknown_name
+from ltr_duel.core import FloatMatrix, FloatVector, errors, parallel, stream
 from ltr_duel.papers.find_data import Found
 from ltr_duel.papers.measures.inputs import load_matrix
 from ltr_duel.preferences import (
@@ -144,7 +144,7 @@ def _low_gamma(matrix: PreferenceMatrix, *, size: int, seed: int) -> float:
 
 def _matrix(name: str) -> PreferenceMatrix:
     if name != "arxiv" and name not in SYNTHETIC:
-        raise unknown_name("matrix", name, ["arxiv", *SYNTHETIC])
+        raise errors.unknown_name("matrix", name, ["arxiv", *SYNTHETIC])
     return arxiv() if name == "arxiv" else SYNTHETIC[name]()
 
 
@@ -154,7 +154,7 @@ def _answers(name: str, matrix: PreferenceMatrix, items: Sequence[str]) -> Itera
         for place, value in (("best", ordered[0]), ("second", ordered[1]), ("last", ordered[-1])):
             yield f"utility {place}", value, 0.0
     for item in items:
-        require_one_of("property", item, ITEMS)
+        errors.require_one_of("property", item, ITEMS)
         yield from ITEMS[item](matrix)
 
 
@@ -166,7 +166,7 @@ def _gammas_of_subsets(matrix: PreferenceMatrix, size: int, subsets: int, seed: 
         return float(gamma_btm(chosen) or np.nan), float(gamma_rucb(chosen) or np.nan)
 
     label = f"gamma of {size} rankers"
-    made = run_tasks(one, range(subsets), total=subsets, jobs=jobs, label=label, unit="set", first_alone=False)
+    made = parallel.run_tasks(one, range(subsets), total=subsets, jobs=jobs, label=label, unit="set", first_alone=False)
     return np.array(list(made)).T
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import scipy  # its modules load when they are used
 
-from ltr_duel.core import FloatMatrix, run_tasks, stream
+from ltr_duel.core import FloatMatrix, parallel, stream
 from ltr_duel.papers.find_data import Found
 from ltr_duel.papers.measures.inputs import load_matrix
 from ltr_duel.preferences import condorcet_shares, total_order_share, wins_beyond_noise
@@ -58,7 +58,9 @@ def measure(
     def ordered(size: int) -> float:
         return total_order_share(matrix, size, subsets=subsets, seed=seed)
 
-    orders = run_tasks(ordered, sizes, total=len(sizes), jobs=jobs, label="subsets", unit="size", first_alone=False)
+    orders = parallel.run_tasks(
+        ordered, sizes, total=len(sizes), jobs=jobs, label="subsets", unit="size", first_alone=False
+    )
     rows = [("condorcet winner", size, share, 0.0) for size, share in zip(sizes, condorcet_shares(matrix), strict=True)]
     rows += [
         ("total order", size, share, 0.0 if comb(len(matrix), size) <= subsets else _error(share, subsets))

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ltr_duel.clicks import ClickModel
-from ltr_duel.core import InputError, IntVector, checked_jobs, require_between, require_whole, shown
+from ltr_duel.core import InputError, IntVector, errors, parallel
 from ltr_duel.preferences.estimate.blocks import BLOCK
 from ltr_duel.preferences.estimate.sampling import PairSampler, PieceStore, Share
 from ltr_duel.preferences.estimate.settings import Settings, make_settings
@@ -162,7 +162,7 @@ def extend_preferences(
     np.int64(200)
     """
     if not isinstance(matrix, PreferenceMatrix):
-        raise InputError(f"comparisons are added to a PreferenceMatrix, not to {shown(matrix)}")
+        raise InputError(f"comparisons are added to a PreferenceMatrix, not to {errors.shown(matrix)}")
     require_rankings(rankings)
     about = matrix.provenance
     if matrix.tally is None:
@@ -230,9 +230,9 @@ def _grown(
 ) -> PreferenceMatrix:
     """Add comparisons to a tally as asked for, and return the matrix."""
     if target_error is not None:
-        require_between("the target of the standard error", target_error, 1e-5, 0.5)
+        errors.require_between("the target of the standard error", target_error, 1e-5, 0.5)
     if until_winner is not None:
-        require_between("the confidence", until_winner, 0.5, 0.999999)
+        errors.require_between("the confidence", until_winner, 0.5, 0.999999)
     if target_error is not None or until_winner is not None:
         at_most = settings.checked_count(at_most)
     if until_winner is not None and against is not None:
@@ -281,13 +281,13 @@ def _reach_error(
 
 def _sampler(settings: Settings, jobs: int, store: str | Path | None, share: tuple[int, int] | None) -> PairSampler:
     if store is not None and not isinstance(store, str | os.PathLike):
-        raise InputError(f"the store must be the path of a folder, not {shown(store)}")
+        raise InputError(f"the store must be the path of a folder, not {errors.shown(store)}")
     place = PieceStore(Path(store), settings.digest) if store is not None else None
     part = None
     if share is not None:
         if not isinstance(share, tuple | list) or len(share) != 2:
-            raise InputError(f"a share of the work is two numbers, such as (2, 5), not {shown(share)}")
-        of = require_whole("the number of shares", share[1], 1, 10**9)
-        part = Share(require_whole("the number of a share", share[0], 1, of) - 1, of)
-    checked_jobs(jobs)
+            raise InputError(f"a share of the work is two numbers, such as (2, 5), not {errors.shown(share)}")
+        of = errors.require_whole("the number of shares", share[1], 1, 10**9)
+        part = Share(errors.require_whole("the number of a share", share[0], 1, of) - 1, of)
+    parallel.checked_jobs(jobs)
     return PairSampler(settings, jobs, place, part)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import dispatched, implement, kernel, sign
+from ltr_duel.core import dispatched, implement, kernel, vector
 from ltr_duel.interleaving import OUTCOMES, Comparison, Probabilistic, draw_pair, trace_clicks
 from ltr_duel.preferences.estimate.blocks import evaluate
 from ltr_duel.preferences.estimate.tree import Tree, note_click, outcome_so_far, walk_users
@@ -126,7 +126,7 @@ def _outcome_of_probabilistic(
     difference = 0.0
     for m in range((n + 1) // 2):
         difference += owned[n - m] - owned[m]
-    return float(sign(difference, _EQUAL))
+    return float(vector.sign(difference, _EQUAL))
 
 
 @kernel
@@ -144,12 +144,12 @@ def mean_balance(tree: Tree, length: int) -> float:
         for d in range(zero - k - 1, zero + k + 2):
             arrived = click * (tree.balance[d - 1] * q + tree.balance[d + 1] * (1.0 - q))
             passed = (1.0 - click) * tree.balance[d]
-            total += sign(d - zero, 0) * (arrived * stop + passed * leave)
+            total += vector.sign(d - zero, 0) * (arrived * stop + passed * leave)
             tree.moved[d] = arrived * (1.0 - stop) + passed * (1.0 - leave)
         for d in range(zero - k - 1, zero + k + 2):
             tree.balance[d] = tree.moved[d]
     for d in range(2 * length + 3):
-        total += sign(d - zero, 0) * tree.balance[d]
+        total += vector.sign(d - zero, 0) * tree.balance[d]
     return total
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import InputError, IntMatrix, IntVector, cause, replacing, require_folder_place, run_tasks
+from ltr_duel.core import InputError, IntMatrix, IntVector, files, parallel, places
 from ltr_duel.preferences.estimate.antithetic import Antithetic
 from ltr_duel.preferences.estimate.blocks import NOTHING, Piece, Played, Worker, count_piece
 from ltr_duel.preferences.estimate.control import taken_off
@@ -64,7 +64,7 @@ class PieceStore:
     def put(self, piece: Piece, rows: IntMatrix) -> None:
         """Keep the counts of a piece."""
         try:
-            with replacing(self._path(piece)) as temporary:
+            with files.replacing(self._path(piece)) as temporary:
                 np.save(temporary, rows, allow_pickle=False)
         except BaseException:
             self._remove_if_empty()
@@ -83,7 +83,7 @@ class PieceStore:
         ------
         InputError
         """
-        require_folder_place(self._folder, self._root)
+        places.require_folder_place(self._folder, self._root)
 
     def prepare(self) -> None:
         """Make the folder."""
@@ -91,7 +91,7 @@ class PieceStore:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{self._root}: cannot be written: {cause(error)}") from None
+            raise InputError(f"{self._root}: cannot be written: {places.cause(error)}") from None
 
     def _path(self, piece: Piece) -> Path:
         digest = hashlib.sha256()
@@ -138,7 +138,7 @@ class PairSampler:
         more = upto > begin
         pieces = list(_pieces(first[more], second[more], begin[more], upto[more]))
         ours = pieces[self._share.number :: self._share.of]
-        answers = run_tasks(
+        answers = parallel.run_tasks(
             self._count,
             ours,
             total=sum(len(piece.first) for piece in ours),

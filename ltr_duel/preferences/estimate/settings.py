@@ -11,16 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ltr_duel.clicks import ClickModel, click_model
-from ltr_duel.core import (
-    InputError,
-    checked_seed,
-    numbered,
-    require_between,
-    require_one_of,
-    require_whole,
-    shown,
-    versions_of,
-)
+from ltr_duel.core import InputError, checked_seed, errors, machine, numbered
 from ltr_duel.interleaving import METHODS, Comparer
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.tally import MOST_COMPARISONS, Tally, errors_of, preferences_of
@@ -61,7 +52,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in self.reductions:
-            require_one_of("variance reduction", name, REDUCTIONS)
+            errors.require_one_of("variance reduction", name, REDUCTIONS)
         if {"common", "stratified"} <= set(self.reductions):
             raise InputError("stratified queries are common to all pairs already; leave out 'common'")
         if self.integrated and self.rankings.provenance.get("ties") in REDRAWING:
@@ -134,12 +125,12 @@ class Settings:
 
     def checked_count(self, comparisons: int) -> int:
         """Return a number of comparisons, rounded up to whole units, at least two; refuse one that cannot be made."""
-        comparisons = require_whole("the number of comparisons", comparisons)
-        require_between("the number of comparisons", comparisons, 2)
+        comparisons = errors.require_whole("the number of comparisons", comparisons)
+        errors.require_between("the number of comparisons", comparisons, 2)
         comparisons = max(2, -(-comparisons // self.lists_of_a_unit)) * self.lists_of_a_unit
         if comparisons > MOST_COMPARISONS:
             raise InputError(
-                f"at most {MOST_COMPARISONS:,} comparisons of a pair are possible, not {shown(comparisons)}"
+                f"at most {MOST_COMPARISONS:,} comparisons of a pair are possible, not {errors.shown(comparisons)}"
             )
         return comparisons
 
@@ -148,7 +139,7 @@ class Settings:
         queries = self.rankings.n_queries if self.queries == "stratified" else 0
         error = errors_of(tally, self.lists_of_a_unit, queries)
         counts = tally.lists + tally.lists.T
-        versions = versions_of(("ltr-duel", "numba", "numpy"))  # for people: an upgrade changes no numbers
+        versions = machine.versions_of(("ltr-duel", "numba", "numpy"))  # for people: an upgrade changes no numbers
         provenance = {**self.provenance, "versions": versions, **comparisons}
         return PreferenceMatrix(preferences_of(tally), self.rankings.names, error, counts, provenance, tally)
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy  # its modules load when they are used
 from numpy.typing import NDArray
 
-from ltr_duel.core import require_type
+from ltr_duel.core import arguments
 from ltr_duel.preferences.matrix import PreferenceMatrix
 
 
@@ -29,7 +29,7 @@ def gaps(matrix: PreferenceMatrix) -> NDArray[np.float64] | None:
     >>> gaps(PreferenceMatrix(np.array([[0.5, 0.75], [0.25, 0.5]]))).tolist()
     [0.0, 0.25]
     """
-    require_type("the matrix", matrix, PreferenceMatrix)
+    arguments.require_type("the matrix", matrix, PreferenceMatrix)
     winner = matrix.condorcet_winner
     if winner is None:
         return None

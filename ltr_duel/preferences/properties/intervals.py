@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import scipy  # its modules load when they are used
 
-from ltr_duel.core import FloatMatrix, IntMatrix, require_between, require_one_of
+from ltr_duel.core import FloatMatrix, IntMatrix, errors
 
 IntervalRule = Literal["wilson", "exact", "normal"]
 INTERVAL_RULES = ("wilson", "exact", "normal")
@@ -41,8 +41,8 @@ def interval(
         Wilson (Probable Inference, the Law of Succession, and Statistical Inference, JASA 1927); Clopper and Pearson
         (Biometrika 1934), exact for comparisons without ties and cautious with them; or p plus and minus z errors.
     """
-    require_between("confidence", confidence, 0, 1)
-    require_one_of("interval rule", rule, INTERVAL_RULES)
+    errors.require_between("confidence", confidence, 0, 1)
+    errors.require_one_of("interval rule", rule, INTERVAL_RULES)
     exact = np.isinf(n)
     n = np.where(exact, 1.0, n)
     unknown = n <= 0

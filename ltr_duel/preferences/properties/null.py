@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 import scipy  # its modules load when they are used
 
-from ltr_duel.core import FloatMatrix, FloatVector, InputError, require_whole
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, errors
 from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
 from ltr_duel.preferences.properties.bounds import lower_bound
 from ltr_duel.preferences.properties.subsets import condorcet_shares
@@ -129,7 +129,7 @@ def transitive_null(
     True
     """
     require_matrix(matrix)
-    require_whole("the number of transitive worlds", worlds, 19)
+    errors.require_whole("the number of transitive worlds", worlds, 19)
     error = noise_of(matrix, comparisons)
     fitted = strongly_transitive_fit(matrix.p, error)
 

@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import FloatVector, InputError, IntMatrix, IntVector, require_between, require_whole, stream
+from ltr_duel.core import FloatVector, InputError, IntMatrix, IntVector, errors, stream
 from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
 
 BoolMatrix = NDArray[np.bool_]
@@ -75,7 +75,7 @@ def total_order_share(matrix: PreferenceMatrix, size: int, *, subsets: int = 100
     0.75
     """
     n = len(matrix)
-    require_between("the size of the subsets", size, 1, n)
+    errors.require_between("the size of the subsets", size, 1, n)
     beats = matrix.p > 0.5
     if math.comb(n, size) <= subsets:
         every = np.array(list(itertools.combinations(range(n), size)), np.int64)
@@ -121,7 +121,7 @@ def random_condorcet_subset(matrix: PreferenceMatrix, size: int, seed: int = 0) 
     '0'
     """
     require_matrix(matrix)
-    size = require_whole("the size of the subset", size, 1, len(matrix))
+    size = errors.require_whole("the size of the subset", size, 1, len(matrix))
     picks = draw_winner_set(matrix, size, stream(seed, "subset", size))
     if not picks.size:
         raise InputError(f"no subset of {size} rankers has a Condorcet winner")

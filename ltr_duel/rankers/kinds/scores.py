@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from pyarrow.fs import LocalFileSystem
 
-from ltr_duel.core import InputError, IntVector, is_file, sha256_file
+from ltr_duel.core import InputError, IntVector, digest
+from ltr_duel.core import places as core_places
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.runs import document_rows
 from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
@@ -27,12 +28,12 @@ def open_scores(dataset: Dataset, what: str) -> list[Ranker]:
     if not names:
         raise InputError(f"{path}: beside 'query' and 'document' there is no column of scores")
     rows, unknown = _rows(path, table, dataset)
-    about = {"kind": "scores", "file": path.name, "sha256": sha256_file(path), "unknown_documents": unknown}
+    about = {"kind": "scores", "file": path.name, "sha256": digest.sha256_file(path), "unknown_documents": unknown}
     return [_ranker(path, name, table[name], rows, dataset, about) for name in names]
 
 
 def _table(path: Path) -> pd.DataFrame:
-    if not is_file(path):
+    if not core_places.is_file(path):
         raise InputError(f"{path}: there is no such table of scores")
     try:
         if path.suffix == ".parquet":

@@ -24,7 +24,7 @@ class Yardstick(NamedTuple):
 def judge(c: Comparison, yardstick: Yardstick, query: int) -> float:
     """Return the NDCG of the best ranker's list, less that of the list that the comparison shows."""
     start = c.lists.query_ptr[query]
-    length = min(c.lists.query_ptr[query + 1] - start, c.page.shown.shape[0], yardstick.discount.shape[0])
+    length = min(c.lists.query_ptr[query + 1] - start, min(c.page.shown.shape[0], yardstick.discount.shape[0]))
     lost = yardstick.best[query]
     for k in range(length):
         lost -= yardstick.worth[start + c.page.shown[k]] * yardstick.discount[k]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import FunctionType
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -77,10 +77,19 @@ def plain_text(
     text: Any = interpreted(function)
     names = dict(text.__globals__)
     plain = known[text] = FunctionType(text.__code__, names, text.__name__, text.__defaults__, text.__closure__)
-    for name in text.__code__.co_names:
+    used = text.__code__.co_names
+    for name in used:
         helper = names.get(name)
         if isinstance(helper, jit.Kernel):
             names[name] = known.get(interpreted(helper)) or plain_text(helper, known=known)
+        elif isinstance(helper, ModuleType) and helper.__name__.startswith("ltr_duel."):
+            inner = {one: getattr(helper, one) for one in used if hasattr(helper, one)}
+            plain_names = {
+                one: known.get(interpreted(f)) or plain_text(f, known=known)
+                for one, f in inner.items()
+                if isinstance(f, jit.Kernel)
+            }
+            names[name] = SimpleNamespace(**(inner | plain_names))
     names.update(instead or {})
     return plain
 

@@ -238,7 +238,7 @@ _renamed: dict[type, type] = {}  # classes from outside that have an implementat
 
 def tell_apart(kind: type) -> type:
     """Return the subclass that stands for a NamedTuple class from outside: numba tells such classes apart by name."""
-    name = f"{kind.__module__}.{kind.__qualname__} {len(_renamed)}"
+    name = f"number{len(_renamed)}.{kind.__module__}.{kind.__qualname__}"
     return _renamed.setdefault(kind, type(name, (kind,), {"__slots__": ()}))
 
 

@@ -19,7 +19,6 @@ __all__ = [
     "describe_log",
     "plan_impressions",
     "plot_comparison",
-    "save_comparison",
     "sessions_in_log",
     "simulate_log",
     "stopping_decisions",

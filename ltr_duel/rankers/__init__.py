@@ -15,7 +15,6 @@ __all__ = [
     "Rankings",
     "Run",
     "check_ranker_kind",
-    "column_means",
     "constant_features",
     "evaluate_rankers",
     "feature_rankers",

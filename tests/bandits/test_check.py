@@ -14,6 +14,7 @@ from ltr_duel.core import interpreted, kernel
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.random import random_below
 from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.run import simulate
 from tests.bandits.matrices import bradley_terry
 
@@ -26,7 +27,8 @@ def test_policy_keeps_the_contract(name):
 
 def assert_simulates(policy):
     """Simulate 200 steps of a policy that passed the check, and count them."""
-    (run,) = simulate(PreferenceMatrix(bradley_terry(4)), policy, horizon=200, repetitions=1, jobs=1).runs
+    source = FromMatrix(PreferenceMatrix(bradley_terry(4)), sets="independent_coins")
+    (run,) = simulate(source, policy, horizon=200, repetitions=1, jobs=1).runs
     assert run.exposure[-1].sum() == pytest.approx(200)
     assert ((run.recommended >= 0) & (run.recommended < 4)).all()
 

@@ -22,7 +22,7 @@ import pandas as pd
 
 from ltr_duel import Live, PreferenceMatrix, estimate_preferences, feature_rankers, load_dataset, simulate
 from ltr_duel.analysis import markdown_table
-from ltr_duel.preferences import condorcet_confidence
+from ltr_duel.preferences import matrix_properties
 from ltr_duel.simulation import FromMatrix
 
 CORPORA = {"MQ2008": 40_000, "OHSUMED": 40_000, "MSLR_excerpt": 8_000}  # comparisons of each pair for the reference
@@ -72,13 +72,14 @@ def cells() -> Iterator[tuple[str, str]]:
 
 def about(matrix: PreferenceMatrix) -> dict[str, object]:
     """Describe the reference: the winner, how sure it is, its smallest gap, and the largest error."""
-    best = int(np.argmax(condorcet_confidence(matrix)))
-    rivals = np.delete(matrix.p[best], best)
+    sure = matrix_properties(matrix).condorcet_confidence
+    likeliest = max(sure, key=sure.__getitem__)
+    best = matrix.names.index(likeliest)
     return {
         "rankers": len(matrix),
         "winner": matrix.condorcet_winner,
-        "sure": float(condorcet_confidence(matrix)[best]),
-        "gap": float(rivals.min() - 0.5),
+        "sure": float(sure[likeliest]),
+        "gap": float(np.delete(matrix.p[best], best).min() - 0.5),
         "error": float(np.max(matrix.standard_error)),
     }
 

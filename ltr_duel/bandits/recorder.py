@@ -118,13 +118,24 @@ def add_slate(recorder: Recorder, slate: IntVector, size: int, steps: int) -> No
         recorder.pulls_now[slate[0]] += steps
         recorder.alone[slate[0]] += steps
         return
-    outcomes = 0
     for a in range(size):
         recorder.pulls_now[slate[a]] += steps
         recorder.shared[slate[a]] += 1.0 / size
+    recorder.outcomes_now[0] += pairs_of(slate, size)
+
+
+@kernel
+def pairs_of(slate: IntVector, size: int) -> int:
+    """Return how many pairs of places hold different arms; at once if no arm can be there twice."""
+    last, count = 1, 0
+    while last < size and slate[last] > slate[last - 1]:
+        last += 1
+    if last == size:
+        return size * (size - 1) // 2
+    for a in range(size):
         for b in range(a):
-            outcomes += 1 if slate[a] != slate[b] else 0
-    recorder.outcomes_now[0] += outcomes
+            count += 1 if slate[a] != slate[b] else 0
+    return count
 
 
 @kernel

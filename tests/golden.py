@@ -35,7 +35,8 @@ from ltr_duel.rankers.ties import TIE_RULES
 from ltr_duel.simulation import FromMatrix, FromUtilities, Live, NormalScores, RunKey, simulate
 
 TABLE = Path(__file__).with_name("golden.toml")
-SMALL = {"comparisons": 120, "top": 5, "seed": 3, "jobs": 1}  # of an estimate
+PLAIN = {"outcome": "marginal_sign", "variance_reduction": "none"}
+SMALL = {"comparisons": 120, "top": 5, "seed": 3, "jobs": 1, **PLAIN}  # of an estimate
 
 FREE = ("fit", "log")  # rows of what is not continued, and has no version
 
@@ -48,12 +49,15 @@ seed = 7
 [[matrices]]
 name = "three arms"
 p = [[0.5, 0.6, 0.7], [0.4, 0.5, 0.6], [0.3, 0.4, 0.5]]
+answers = "independent_coins"
 
 [[corpora]]
 synthetic = { queries = 4, documents = 6, features = 4, grades = 2 }
 comparisons = 40
 clicks = "perfect"
-answers = ["matrix", "live"]
+outcome = "marginal_sign"
+variance_reduction = "none"
+answers = ["independent_coins", "live"]
 """
 
 Made = dict[str, Any]  # arrays, and words, by what they are
@@ -110,6 +114,8 @@ def users() -> ClickModel:
 
 def runs(source: Any, *policies: str, horizon: int = 2000, repetitions: int = 2) -> Made:
     """Return what is left of runs, and the digests that name them."""
+    if isinstance(source, PreferenceMatrix):
+        source = FromMatrix(source, sets="independent_coins")
     results = simulate(
         source, policies, horizon=horizon, repetitions=repetitions, seed=5, jobs=1, preferences=_measured_by(source)
     )
@@ -118,7 +124,7 @@ def runs(source: Any, *policies: str, horizon: int = 2000, repetitions: int = 2)
 
 
 def _versions(keys: Iterable[RunKey]) -> str:
-    said = [" ".join([key.source, *_words(key.oracle)]) for key in keys]
+    said = [" ".join([key.source, f"{key.labels}-labels", *_words(key.oracle)]) for key in keys]
     return " ".join(dict.fromkeys(" ".join(said).split()))
 
 
@@ -127,8 +133,8 @@ def _words(provenance: dict[str, Any]) -> list[str]:
 
 
 def _measured_by(source: Any) -> PreferenceMatrix:
-    if isinstance(source, PreferenceMatrix):
-        return source
+    if isinstance(source, FromMatrix):
+        return source.matrix
     size = len(source.names)
     return PreferenceMatrix(0.5 + (np.arange(size) - np.arange(size)[:, None]) / 16, source.names)
 
@@ -209,7 +215,7 @@ def rows() -> dict[str, Callable[[], Made]]:
         **{f"clicks {name} {n}": partial(estimate, rankings(n), clicks=name) for name, n in families},
         "clicks fitted": partial(estimate, toy, clicks=users()),
         **{f"fit {form}": partial(fitted, form) for form in FORMS},
-        "live coins": partial(runs, Live(toy, "navigational", top=5), "rucb", "mdb", horizon=300),
+        "live coins": partial(runs, Live(toy, "navigational", outcome="marginal_sign", top=5), "rucb", "mdb", horizon=300),
         "live halves": partial(
             runs, Live(toy, users(), pairs="team_draft", ties="half", weights=range(1, 7), top=5), "mdb", horizon=300
         ),

@@ -161,7 +161,7 @@ def normalised(code: str) -> str:
     code = re.sub(r"B\d+v\d+", "NUMBER", code)
     code = re.sub(r'^@"\.const\.missing Environment.*\n', "", code, flags=re.M)
     code = re.sub(r"^@\.const\.pickledata.*\n", "", code, flags=re.M)
-    return re.sub(r"(\.const\.pickledata)\.[0-9a-f]{40}", r"\1", code)
+    return re.sub(r"(\.const\.pickle[a-z]+)\.[0-9a-f]{9,}", r"\1", code)
 
 
 if __name__ == "__main__":

@@ -39,8 +39,8 @@ def beat_the_mean_table_1():
 
     Setting: p - 1/2 for six retrieval functions, from interleaving experiments with real users.
 
-    Note: The number of comparisons is not printed; 10,000 of each pair are assumed where the table is compared with
-    what noise alone shows. Fewer would show more.
+    Note: The number of comparisons is not printed. The comparison with noise alone assumes 10,000 of each pair; with
+    fewer comparisons noise alone would break strong transitivity more often.
 
     Note: Row D, column B is printed as -.04; row B, column D is printed as .06, so it must be -.06.
 

@@ -137,7 +137,8 @@ def multi_dueling_figure_1():
 
     Note: The horizon is not printed: a million steps.
 
-    Note: One score of each arm orders the whole set of a step: m (m - 1) / 2 outcomes, where a pair gives one.
+    Note: In each step one score of each arm orders the whole set. A set of m arms gives m (m - 1) / 2 outcomes, a pair
+    one.
     """
     quick = {"horizon": 100_000, "repetitions": 5}
     return [ten_runs(ALL, utilities(set=UTILITY_SETS), horizon=1_000_000, quick=quick)]

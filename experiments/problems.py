@@ -5,7 +5,7 @@ from functools import partial
 from ltr_duel.papers import another, excerpt, matrix, published, real, surrogate, utilities
 from ltr_duel.papers import corpus as any_corpus
 
-# How the papers estimated: the sign of the marginal outcome, one user for each list. The package has other defaults.
+# The papers' estimates: sign of the marginal outcome, one user for each list. The package has other defaults.
 PAPERS_RULE = {"outcome": "marginal_sign", "comparisons": 4000, "variance_reduction": []}
 corpus = partial(any_corpus, **PAPERS_RULE)
 

@@ -42,13 +42,13 @@ def state_of_the_art():
     arms yields up to m (m - 1) / 2 outcomes a step.
 
     Setting: Pairs on published matrices, on problems made by a rule with clear and with faint preferences, and on
-    utility sets of 6 to 201 arms; sets on utility sets of 6 and 51 arms, where one draw of all utilities answers a
-    step, and before simulated users of real corpora with navigational clicks, where one list of ten documents does
-    (sample-only scored multileaving). Average regret, a million steps, 20 runs; parameters as each paper advises.
+    utility sets of 6 to 201 arms. Sets on utility sets of 6 and 51 arms, with one sample of all utilities a step, and
+    with simulated users of real corpora, navigational clicks and one list of ten documents a step (sample-only scored
+    multileaving). Average regret, a million steps, 20 runs; parameters as each paper advises.
 
     Note: ECW-RMED and D-TS+ cost K^2 a step or more, and are run up to 16 arms.
 
-    Note: No set is compared on a matrix: independent coins for all its pairs are more than users can tell.
+    Note: No set is compared on a matrix: independent coins for all pairs hold more information than clicks.
     """
     rule = partial(matrix, source="made by a rule")
     small = [

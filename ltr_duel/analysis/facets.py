@@ -35,7 +35,7 @@ def plot_facets(
         As from `StudyResults.to_frame`: columns problem, policy, horizon, repetition, t and the regrets; and
         ``lower_bound``, if the bound is to be drawn.
     columns : sequence of str
-        Which regrets. Of several each problem has a row of panels; a panel without its regret says so.
+        The regrets. With several, each problem has a row of panels; a panel without data carries a note.
     spread, start, log
         See `plot_regret`.
 

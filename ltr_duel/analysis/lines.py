@@ -46,14 +46,14 @@ def tidy(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def remark(results: Results | pd.DataFrame) -> str:
-    """Say in a few words how sets were compared, where that was by independent coins; else nothing."""
+    """Return a label for results of sets that were compared by independent coins, else an empty text."""
     if isinstance(results, Results):
         return COINS_LABEL if results.notes else ""
     return COINS_LABEL if columns.ANSWERS in results and (results[columns.ANSWERS] == INDEPENDENT_COINS).any() else ""
 
 
 def write_remarks(ax: Axes, lines: Sequence[str]) -> None:
-    """Write what a figure does not show by itself into its upper left corner, a line each; empty ones are left out."""
+    """Write remarks into the upper left corner of a figure, one for each line; empty remarks are left out."""
     text = "\n".join(line for line in lines if line)
     if text:
         ax.annotate(text, (0.01, 0.98), xycoords="axes fraction", va="top", fontsize=8, color="#555555")
@@ -95,7 +95,7 @@ def draw_over_time(
     among: Iterable[str] = (),
     x: str = columns.T,
 ) -> pd.DataFrame:
-    """Draw each policy's mean against steps; one that knows its horizon, or has several, as markers at their ends.
+    """Draw each policy's mean against steps; a policy that knows its horizon, or has several, as markers at the ends.
 
     Against outcomes, each checkpoint stands at the mean number of outcomes that the runs had received by then.
 

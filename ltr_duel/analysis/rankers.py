@@ -129,7 +129,7 @@ def confidence_sentence(matrix: PreferenceMatrix) -> str:
 
 
 def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
-    """Return the likeliest Condorcet winner, its probability and that of none, and cycles, as cells of a table."""
+    """Return the likeliest Condorcet winner, its probability, the probability of none, and cycles, as table cells."""
     sure, noise = condorcet_confidence(matrix), null_words(matrix)
     best = int(sure.argmax())
     return {
@@ -153,7 +153,7 @@ def search_sentence(matrix: PreferenceMatrix) -> str:
 
 
 def null_words(matrix: PreferenceMatrix) -> dict[str, str]:
-    """Say of each property what a transitive world with this noise shows; nothing where noise is unknown."""
+    """Return for each property its range over transitive worlds with this noise; empty texts for unknown noise."""
     if not matrix.standard_error.any() or not np.isfinite(matrix.standard_error).all() or len(matrix) < 3:
         return dict.fromkeys(STATISTICS, "")
     size = len(matrix)
@@ -168,7 +168,7 @@ def null_words(matrix: PreferenceMatrix) -> dict[str, str]:
 
 
 def property_lines(matrix: PreferenceMatrix) -> list[str]:
-    """Describe the properties of a matrix in a few lines, with what a transitive world with its noise would show."""
+    """Describe the properties of a matrix in a few lines, with their ranges over transitive worlds with its noise."""
     about, noise = matrix_properties(matrix), null_words(matrix)
     copeland = ", ".join(about.copeland_winners[:5]) + (", ..." if len(about.copeland_winners) > 5 else "")
     mixture = ", ".join(f"{name} {weight:.3f}" for name, weight in list(about.von_neumann_winner.items())[:5])

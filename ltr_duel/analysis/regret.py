@@ -45,8 +45,9 @@ def plot_regret(
 ) -> Axes:
     """Draw mean cumulative regret against steps, with the spread of the runs and the asymptotic lower bound.
 
-    Of a policy that knows its horizon only the end of each run is drawn: it is another algorithm for each horizon, and
-    its regret on the way to one says nothing of another. So it is with any policy that was run to several horizons.
+    For a policy that knows its horizon only the end of each run is drawn. Such a policy is a different algorithm for
+    each horizon, and its regret before the end predicts nothing about a shorter horizon. The same holds for a policy
+    with several horizons.
 
     Parameters
     ----------

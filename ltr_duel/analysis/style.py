@@ -102,7 +102,7 @@ def look_of(label: str) -> Look:
 
 
 def looks_of(labels: Iterable[str]) -> dict[str, Look]:
-    """Return the looks of policies that are drawn together: the first eight have hues of their own.
+    """Return the looks of policies that are drawn together: the first eight have different hues.
 
     A policy keeps the colour of `look_of`, unless an earlier one has it; then it takes the first that is free. Variants
     of a policy share its hue and differ in markers.

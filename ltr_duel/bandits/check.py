@@ -64,7 +64,7 @@ def check_policy(policy: Policy | str) -> None:
 
 
 def check_compiled(policy: Policy | str) -> None:
-    """Check the part of the contract that no look at the results shows: what the compiler makes of a policy.
+    """Check that a policy's compiled form behaves like its Python text, which results alone do not show.
 
     Arms are in range, and the compiled functions do what their text does: numba may drop a write to an array that was
     unpacked from the state. A policy that is not good passes. It takes the time of compiling it, one to two seconds.

@@ -1,7 +1,7 @@
-"""Arms under other numbers, so that no policy gains or loses by the row in which an arm stands.
+"""Relabelled arms, so that no arm gains or loses by its row in the matrix.
 
-Policies break some ties by the smaller number, most of all those between arms that they might recommend. Whoever runs
-a policy therefore numbers the arms at random, in an order: the policy's arm k is arm ``order[k]`` of the oracle.
+Policies break some ties by the smaller number, above all ties between arms that they might recommend. Therefore
+simulations and experiments number the arms in a random order: the policy's arm k is arm ``order[k]`` of the oracle.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from ltr_duel.core import IntVector, SignMatrix, Streams, implement, require_mem
 
 
 class Relabelled(NamedTuple):
-    """An oracle whose arms a policy knows by other numbers."""
+    """An oracle with relabelled arms."""
 
     oracle: Any
-    order: IntVector  # (K,) the oracle's arm for each of the policy's
+    order: IntVector  # (K,) the oracle's arm for each arm of the policy
     slate: IntVector  # (K,) scratch
 
 
@@ -37,14 +37,14 @@ implement(multiduel, Relabelled, _multiduel)
 
 
 def random_order(n_arms: int, rng: np.random.Generator) -> IntVector:
-    """Draw an order of the arms; each is as likely as another."""
+    """Draw an order of the arms; all orders are equally likely."""
     return np.argsort(rng.random(n_arms), kind="stable")
 
 
 def relabelled(oracle: Any, order: IntVector) -> Any:
-    """Return an oracle for a policy that knows the arms by other numbers.
+    """Return an oracle with relabelled arms.
 
-    A matrix is copied in that order, so that its coins cost what they cost without it.
+    A matrix is copied in the new order, so a coin takes no longer than before.
 
     Parameters
     ----------

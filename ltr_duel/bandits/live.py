@@ -32,8 +32,8 @@ class LivePolicy:
     rng : numpy.random.Generator, optional
         In place of a seed.
     order : array of int, shape (n_arms,), optional
-        The policy knows arm ``order[k]`` as arm k. Policies break some ties by the smaller number, above all in
-        ``recommend``: with a random order no arm gains by that. By default arms keep their numbers.
+        Arm ``order[k]`` is the policy's arm k. Policies break some ties by the smaller number, above all in
+        ``recommend``; with a random order no arm gains by its number. By default arms keep their numbers.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The policy behind a label of a table of results, where it is known here."""
+"""The registered policy of a label in a table of results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ltr_duel.bandits.policy import POLICIES, Policy
 
 
 def named_policy(label: str) -> Policy | None:
-    """Return the policy that a label names, or None for one that is not registered, as that of a plug-in elsewhere.
+    """Return the policy that a label names, or None if it is not registered, like the policy of a missing plug-in.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def named_policy(label: str) -> Policy | None:
 
 
 def marked(label: str) -> str:
-    """Return a label with a remark, if the policy was told the horizon, or was made for another regret than usual.
+    """Return a label, with a remark if the policy knows the horizon or is designed for another regret than average.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the page of a policy defines, for editors and type checkers.
+"""Protocols of the page of a policy, for editors and type checkers.
 
 At the end of ``mine.py``::
 
@@ -18,7 +18,7 @@ from ltr_duel.core import IntVector, SignMatrix
 
 
 class _Page(Protocol):
-    """What all policies define. ``Params``, ``idle_until`` and ``sweep`` may be there too."""
+    """The names that all policies define. ``Params``, ``idle_until`` and ``sweep`` are optional."""
 
     @property
     def State(self) -> type[Any]:  # noqa: N802 -- the name of a class
@@ -28,11 +28,11 @@ class _Page(Protocol):
         """Return the state before the first step."""
 
     def recommend(self, state: Any, params: Any, /) -> int:
-        """Return the arm to use if it had to stop now."""
+        """Return the arm to use if the run ended now."""
 
 
 class PolicyPage(_Page, Protocol):
-    """The page of a policy that compares pairs; see `ltr_duel.bandits.policy` for what the functions do.
+    """The page of a policy that compares pairs; `ltr_duel.bandits.policy` describes the functions.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class PolicyPage(_Page, Protocol):
         """Choose the two arms to compare in step t."""
 
     def update(self, state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator, /) -> None:
-        """Learn who won."""
+        """Update the state with the outcome."""
 
 
 class SlatePolicyPage(_Page, Protocol):
@@ -62,4 +62,4 @@ class SlatePolicyPage(_Page, Protocol):
     def update(
         self, state: Any, params: Any, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator, /
     ) -> None:
-        """Learn who won."""
+        """Update the state with the outcomes."""

@@ -160,7 +160,7 @@ class Policy(components.Component):
     compiled : bool
         False for functions that numba cannot compile; the loop then runs as plain Python, a thousand times slower.
     numbers : int
-        Version of what it chooses, given the seed and the outcomes (`ltr_duel.core.numbered`).
+        Version of its choices for given seed and outcomes (`ltr_duel.core.numbered`).
 
     Examples
     --------

@@ -55,7 +55,7 @@ abscissa_option = click.option(
     type=click.Choice(("steps", "outcomes")),
     default="steps",
     show_default=True,
-    help="What regret is drawn against: impressions, or outcomes of pairs of rankers.",
+    help="The abscissa: impressions, or outcomes of pairs of rankers.",
 )
 
 
@@ -110,10 +110,10 @@ def _load(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -
 
 
 def check_once(plugins: Iterable[core_plugins.Plugin]) -> None:
-    """Refuse a policy of a plug-in that does not do compiled what its text says; a file that passed is not run again.
+    """Refuse a plug-in policy whose compiled form behaves differently from its Python text.
 
-    A policy that is not compiled has nothing to lose. The pass is kept under the cache, by the digests of the file and
-    of this package.
+    Policies in plain Python need no check. A passed check is recorded in the cache, by the digests of the file and of
+    this package, and not repeated.
     """
     for plugin in plugins:
         names = [name for kind, name in plugin.components if kind == "policy"]
@@ -132,7 +132,7 @@ def check_once(plugins: Iterable[core_plugins.Plugin]) -> None:
         for name in names:
             if POLICIES[name].compiled:
                 check_compiled(name)
-        with suppress(OSError):  # then it is checked again
+        with suppress(OSError):  # without a record the check is repeated
             passed.parent.mkdir(parents=True, exist_ok=True)
             passed.touch()
 

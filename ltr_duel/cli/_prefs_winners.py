@@ -1,4 +1,4 @@
-"""``ltr-duel prefs winners``: what the outcome rule does to winners and cycles."""
+"""``ltr-duel prefs winners``: winners and cycles by outcome rule."""
 
 from __future__ import annotations
 

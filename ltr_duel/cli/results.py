@@ -32,8 +32,8 @@ _BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
 @click.option("--plots", type=click.Path(path_type=Path), help="Write the figures into this folder.")
 @click.option("--facets", type=OUT_FILE, help="Write one figure of all problems here (.png, .pdf or .svg).")
 @click.option("--start", type=COUNT, default=1, show_default=True, help="First step that figures show.")
-@click.option("--methods", is_flag=True, help="Print what was done, as a paragraph of a paper, instead.")
-@click.option("--bibtex", is_flag=True, help="Print what a paper on the study cites, instead.")
+@click.option("--methods", is_flag=True, help="Print a paragraph on methods for a paper, instead.")
+@click.option("--bibtex", is_flag=True, help="Print the works to cite, as BibTeX, instead.")
 @plugin_option
 @click.option("--format", "suffix", type=_FORMAT, default="png", show_default=True, help="Of the figures.")
 @abscissa_option

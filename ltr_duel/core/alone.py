@@ -1,4 +1,4 @@
-"""One writer for one path: a second process that wants to write there is refused, and nothing is mixed."""
+"""One writer for each path: a second process is refused, so the output of two processes is never mixed."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from ltr_duel.core.home import cache_home
 
 @contextmanager
 def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
-    """Be the only process that writes to a file or folder; the system ends that with the process.
+    """Lock a file or folder against other writers; the system releases the lock when the process ends.
 
-    The lock lies in the cache (`LTR_DUEL_HOME`), named by the path, so that nothing lies beside results. Where the
-    cache cannot be written to, nothing is locked. Beside the lock lies the number of the process that holds it: Windows
-    lets no other process read a locked file.
+    The lock file is in the cache (`LTR_DUEL_HOME`), named by the path, so no lock file lies beside results. Without
+    write access to the cache nothing is locked. A second file, beside the lock, contains the number of the process that
+    holds the lock, because on Windows no other process can read a locked file.
 
     Parameters
     ----------
     path : str or Path
     lock : Path, optional
-        Another file to lock, which must be possible.
+        Another file to lock; then a failure to lock is an error.
 
     Raises
     ------
     InputError
         If another process is writing there.
     OSError
-        If ``lock`` was given and cannot be made.
+        If ``lock`` was given and cannot be created.
     """
-    from filelock import FileLock, Timeout  # slow, and many commands write nothing
+    from filelock import FileLock, Timeout  # a slow import, and many commands write nothing
 
     file = lock or cache_home() / "writers" / digest_of(str(Path(path).resolve()))[:32]
     holder = file.with_name(f"{file.name}.pid")
@@ -47,7 +47,7 @@ def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
                 with suppress(OSError):
                     who = f" ({holder.read_text(encoding='ascii')})"
                 raise InputError(
-                    f"{path}: another process{who} is writing there; wait until it is done, or give another place"
+                    f"{path}: another process{who} is writing there; wait until it is done, or give another path"
                 ) from None
             held.callback(_remove, holder, file)
             holder.write_text(str(os.getpid()), encoding="ascii")
@@ -55,7 +55,7 @@ def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
 
 
 def _remove(*files: Path) -> None:
-    """Remove files; Windows keeps a locked one until it is released, and filelock removes it then."""
+    """Remove files; on Windows a locked file stays until its release, when filelock removes it."""
     for file in files:
         with suppress(PermissionError):
             file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""One name, many implementations: how a kernel calls what it does not know by name."""
+"""One name, many implementations: a kernel calls a function that is chosen by the type of the first argument."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ R = TypeVar("R")
 class Dispatch:
     """One name, many implementations, chosen by the NamedTuple class of the first argument.
 
-    This is how the one simulation loop calls whatever policy and oracle it is given, compiled or interpreted:
-    numba resolves the call while compiling, from the type alone, so the loop itself stays cached on disk.
+    The one simulation loop calls any policy and any oracle through such names, compiled or interpreted. numba resolves
+    the call by type while compiling, so the loop itself stays in the disk cache.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Dispatch:
             )
         if kind.__module__.startswith("ltr_duel."):
             # numba names compiled code by the names of classes, without their modules. Code from the disk cache could
-            # then be mistaken for that of another class with the same name and the same types of fields.
+            # then be run for another class with the same name and the same types of fields.
             kind.__name__ = f"{kind.__module__}.{kind.__qualname__}"
         else:
             self._table[tell_apart(kind)] = text
@@ -58,8 +58,8 @@ class Dispatch:
 def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
     """Turn a stub into a function that kernels and Python can call; see `Dispatch`.
 
-    The implementations become part of the caller's text before it is compiled: for steps of nanoseconds. The returned
-    function has an attribute ``dispatch``, the `Dispatch` that holds its implementations.
+    For steps of nanoseconds: the implementations become part of the caller's text before the caller is compiled. The
+    attribute ``dispatch`` of the returned function is the `Dispatch` with its implementations.
     """
     return _dispatched(stub, "always")
 
@@ -67,7 +67,7 @@ def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
 def dispatched_call(stub: Callable[P, R]) -> Callable[P, R]:
     """Like `dispatched`, for longer functions, with returns in several places; LLVM inlines them.
 
-    A call would pass all arrays of all arguments, described one by one: 100 to 200 numbers.
+    Without inlining, a call would pass the description of each array of each argument: 100 to 200 numbers.
     """
     return _dispatched(stub, "never")
 

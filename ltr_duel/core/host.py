@@ -1,7 +1,7 @@
 """What differs between operating systems: the processor, memory, processes.
 
-psutil covers Linux, macOS and Windows. What only Linux has (files under ``/proc``, control groups) is read in this
-module alone, and may be missing. The rest of the package uses what Python offers on every system.
+psutil covers Linux, macOS and Windows. Only this module reads files that Linux alone has (under ``/proc``, control
+groups), and each of them may be missing. The rest of the package uses functions that Python has on every system.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ def processor() -> str:
 
 
 def free_memory() -> int:
-    """Return the bytes that this process may still allocate: of the machine, and of its control groups.
+    """Return the number of bytes that the machine and the control groups still allow this process to allocate.
 
-    Where the system does not report them, the number is larger than any request.
+    If the system does not report the number, it is larger than any request.
     """
     return min([_reported("available"), *(max(0, limit - used) for limit, used in _groups())])
 
 
 def total_memory() -> int:
-    """Return the bytes of memory of the machine, or of the tightest control group around this process."""
+    """Return the memory of the machine in bytes, or the lowest limit of a control group around this process."""
     return min([_reported("total"), *(limit for limit, _ in _groups())])
 
 
 def process_identity(pid: int) -> dict[str, Any]:
-    """Return what identifies a process, for `still_runs`.
+    """Return a description that identifies a process, for `still_runs`.
 
     Returns
     -------
     dict
         ``machine`` (text; differs between containers that do not see each other's processes), ``host``, ``pid``, and
-        ``start``: text, None if the process has ended or the system does not tell.
+        ``start``: text, None if the process has ended or the system does not report its start.
     """
     return {"machine": _machine(), "host": socket.gethostname(), "pid": pid, "start": _start(pid)}
 
@@ -70,7 +70,7 @@ def still_runs(identity: dict[str, Any]) -> bool | None:
 
 
 def _start(pid: int) -> str | None:
-    try:  # in ticks since the machine started: psutil's time on Linux moves when the clock is set
+    try:  # in ticks since the machine started: psutil's time on Linux changes with the clock
         fields = (PROC / str(pid) / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return None if fields[0] == "Z" else fields[19]
     except OSError:
@@ -97,9 +97,9 @@ def _reported(name: str) -> int:
 
 
 def _groups() -> Iterator[tuple[int, int]]:
-    """Yield the limits of the control groups of this process and those around them, and the bytes in use.
+    """Yield limit and use, in bytes, of each control group that contains this process.
 
-    Groups without a limit are left out. Cached files give way, and are not in use.
+    Groups without a limit are left out. Memory of cached files does not count as used, because the system frees it.
     """
     try:
         lines = (PROC / "self/cgroup").read_text(encoding="utf-8").splitlines()

@@ -40,7 +40,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     Parameters
     ----------
     function : callable
-        It may only read and write what it is given: no allocation, no defaults, no checks, no global state.
+        It may only read and write its arguments: no allocation, no defaults, no checks, no global state.
 
     Returns
     -------
@@ -57,10 +57,10 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def outlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile like `kernel`, but leave it to LLVM whether the function is inlined into its callers.
+    """Compile like `kernel`, but let LLVM decide whether the function is inlined into its callers.
 
-    By default, callees of a `dispatched_call` are inlined. Inlining helps functions of nanoseconds, but hurts loops
-    over arrays, for example through register pressure.
+    By default, callees of a `dispatched_call` are inlined. Inlining speeds up functions of nanoseconds, but slows down
+    loops over arrays, for example through register pressure.
     """
     return kernel_for(function, forceinline=False)
 
@@ -74,10 +74,10 @@ def kernel_for(
     ----------
     function : callable
     *modules : str
-        The digest of their sources, and of the function's, decides whether code compiled before is still valid.
+        Stored code is valid while the digest of their sources and of the function's source is the same.
     parts : mapping from str to callable
-        Functions that become part of the text, in place of its global names: numba compiles them with it, and not
-        once more by themselves, as it does with what a `dispatched` call is found to mean.
+        Functions that replace global names of the text. numba compiles them as part of the text only; it would compile
+        an implementation of a `dispatched` call also separately.
     **flags : bool
         Options of the compiler.
     """
@@ -95,7 +95,7 @@ def uncached_kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile like `kernel`; the machine code becomes part of each caller: for functions that cost less than a call."""
+    """Compile like `kernel`, as part of each caller's machine code: for functions that take less time than a call."""
     if numba.config.DISABLE_JIT:
         return function
     compiled_as(function)(function)
@@ -124,11 +124,11 @@ def interpreted(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class Kernel(Generic[P, R]):
-    """A compiled function: for Python, an object that can be called; for other kernels, code without an entrance.
+    """A compiled function: a callable object for Python, code without an entrance from Python for other kernels.
 
     Compiling without the entrance from Python takes four fifths of the time. Code that holds types from outside this
-    package is compiled for this process alone: such code may be edited, and other processes could not read the
-    index of a cache that names its classes.
+    package is compiled for this process alone, because such code may be edited, and other processes could not read a
+    cache index that names its classes.
     """
 
     __qualname__: str  # of the function
@@ -144,11 +144,13 @@ class Kernel(Generic[P, R]):
         self.py_func = function
         self._modules, self._flags, self._parts = modules, flags, parts
         self._made: dict[tuple[bool, bool], Any] = {}
-        self._ready: Any = None  # numba's dispatcher, where it takes the arguments as they are
-        self._lending: tuple[int, ...] | None = None  # the arguments that hold Generators: known at the first call
+        self._ready: Any = None  # numba's dispatcher, if it takes the arguments unchanged
+        self._lending: tuple[int, ...] | None = None  # the arguments that hold Generators, from the first call on
         self._alone = not all(module.startswith("ltr_duel.") for module in modules)
         kinds = (str(function.__annotations__.get(name, "")) for name in inspect.signature(function).parameters)
-        self._open = not all(map(_FROM_HERE.fullmatch, kinds))  # whether it may be given types from outside
+        self._open = not all(
+            map(_FROM_HERE.fullmatch, kinds)
+        )  # whether arguments may have types from outside the package
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the compiled function."""
@@ -163,10 +165,10 @@ class Kernel(Generic[P, R]):
         return cast(R, self.compiled()(*given))
 
     def __reduce__(self) -> str:
-        return self.__qualname__  # pickled as a function is, by name
+        return self.__qualname__  # pickled by name, like a function
 
     def given(self, *args: Any, **kwargs: Any) -> Sequence[Any]:
-        """Return the arguments as compiled code takes them: in order, Generators as addresses."""
+        """Return the arguments for compiled code: by position, with Generators as addresses."""
         if kwargs:
             args = inspect.signature(self.py_func).bind(*args, **kwargs).args
         if self._open and _renamed:
@@ -181,12 +183,12 @@ class Kernel(Generic[P, R]):
         return given
 
     def compiled(self, *, for_python: bool = True) -> Any:
-        """Return numba's dispatcher, which has an entrance from Python or serves other kernels."""
+        """Return numba's dispatcher: with an entrance from Python, or without one, for other kernels."""
         stored = not (self._alone or (self._open and getattr(_alone, "depth", 0) > 0))
         return self._made.get((for_python, stored)) or self._make(for_python, stored)
 
     def return_type(self, *args: Any) -> Any:
-        """Compile the function for arguments like these, and return numba's type of what it returns."""
+        """Compile the function for the types of these arguments, and return numba's type of the result."""
         dispatcher = self.compiled()
         with _this_process_alone():
             dispatcher.compile(tuple(map(numba.typeof, self.given(*args))))
@@ -215,7 +217,7 @@ _alone = threading.local()
 
 @contextmanager
 def _this_process_alone() -> Iterator[None]:
-    """Store nothing that is compiled meanwhile, in this thread, for types that may come from outside."""
+    """Keep code out of the disk cache that this thread compiles for types from outside the package."""
     _alone.depth = getattr(_alone, "depth", 0) + 1
     try:
         yield
@@ -224,7 +226,7 @@ def _this_process_alone() -> Iterator[None]:
 
 
 def _has_outsiders(values: Any) -> bool:
-    """Whether there are NamedTuples of classes from outside this package, at any depth."""
+    """Whether the values contain, at any depth, a NamedTuple of a class from outside this package."""
     return any(isinstance(one, tuple) and (not _is_own(type(one)) or _has_outsiders(one)) for one in values)
 
 
@@ -233,11 +235,11 @@ def _is_own(kind: type) -> bool:
     return kind is tuple or kind.__module__.startswith("ltr_duel.")
 
 
-_renamed: dict[type, type] = {}  # classes from outside that have an implementation of what kernels call
+_renamed: dict[type, type] = {}  # classes from outside that implement a dispatched stub
 
 
 def tell_apart(kind: type) -> type:
-    """Return the subclass that stands for a NamedTuple class from outside: numba tells such classes apart by name."""
+    """Return a uniquely named subclass of a NamedTuple class from outside: numba distinguishes classes by name."""
     name = f"number{len(_renamed)}.{kind.__module__}.{kind.__qualname__}"
     return _renamed.setdefault(kind, type(name, (kind,), {"__slots__": ()}))
 
@@ -251,7 +253,7 @@ def _told_apart(value: Any) -> Any:
 
 
 def _lent(value: Any) -> Any:
-    """Return what stands for an argument in compiled code: addresses for a Generator, and for those in a tuple."""
+    """Return an argument for compiled code: each Generator, also in a tuple, is replaced by its addresses."""
     if isinstance(value, np.random.Generator):
         return borrowed(value)
     if isinstance(value, tuple) and any(isinstance(one, np.random.Generator) for one in value):
@@ -261,5 +263,5 @@ def _lent(value: Any) -> Any:
 
 @functools.cache
 def _cache_folder(modules: frozenset[str]) -> str:
-    """Return the folder for compiled code of these modules as they are, or ``""`` where none can be used."""
+    """Return the folder for compiled code of the modules' present sources, or ``""`` if no folder can be used."""
     return kernel_folder(kernel_digest(modules, compiler())[:16])

@@ -1,9 +1,9 @@
-"""The folder that keeps compiled kernels: the user's alone, and without damaged files.
+"""The folder of compiled kernels: writable by the user alone, and without damaged files.
 
-numba keeps compiled code as pickles, and unpickling runs what a pickle says: a folder that others can write to is not
-used. numba also fails on a file that is empty, cut short or overwritten, as after a power failure. So each folder holds
-a table of its files (`_SEALS`: sizes, times and checksums), written when a process ends. The first use of a folder in a
-process removes the files that differ from it, and numba compiles their kernels again.
+numba stores compiled code as pickles, and a pickle can run any code when it is loaded. So a folder that other users can
+write to is not used. numba also fails on an empty, truncated or overwritten file, for example after a power failure. So
+each folder has a table of its files (`_SEALS`: sizes, times and checksums), written when a process ends. The first use
+of a folder in a process removes the files that differ from the table, and numba compiles their kernels again.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _INDEX, _CODE = ".nbi", ".nbc"
 
 
 class KernelCacheWarning(UserWarning):
-    """Compiled code is not kept between processes."""
+    """Warns that compiled code is not kept between processes."""
 
 
 @functools.cache
 def kernel_folder(digest: str) -> str:
-    """Return the folder of a digest of sources, made if need be, or ``""`` where compiled code cannot be kept.
+    """Return the folder for a digest of sources, or ``""`` if compiled code cannot be stored.
 
-    The first call of a process for a folder removes damaged files from it.
+    A missing folder is created. The first call of a process for a folder removes damaged files from the folder.
 
     Warns
     -----
     KernelCacheWarning
-        If the folder, or the one above it, belongs to another user or can be written by one.
+        If the folder or its parent belongs to another user, or other users can write to it.
     """
     folder = cache_home() / "kernels" / digest
     try:
@@ -58,13 +58,13 @@ def kernel_folder(digest: str) -> str:
 
 
 def _fault(folder: Path) -> str:
-    """Return why others could have put code into a folder, or ``""``; systems without owners of files have none."""
+    """Return why other users could have put code into a folder, or ``""``, as on systems without file owners."""
     if not hasattr(os, "geteuid"):
         return ""
     status = folder.stat()
     if status.st_uid != os.geteuid():
-        return "belongs to another user; set LTR_DUEL_HOME to a folder of yours"
-    return "can be written by other users; take that away with chmod go-w" if status.st_mode & 0o022 else ""
+        return "belongs to another user; set LTR_DUEL_HOME to your folder"
+    return "can be written by other users; remove the permission with chmod go-w" if status.st_mode & 0o022 else ""
 
 
 @functools.cache
@@ -79,7 +79,7 @@ class _Seal(NamedTuple):
 
 
 def _remove_damage(folder: Path) -> None:
-    """Remove each file that is not what was sealed; one that was written since must be whole."""
+    """Remove each file that differs from its seal; a file written after the seal must be whole."""
     seals = _read_seals(folder)
     for file, status in _files(folder):
         seal = seals.get(os.path.relpath(file, folder))
@@ -92,7 +92,7 @@ def _remove_damage(folder: Path) -> None:
 
 
 def _is_right(file: str, seal: _Seal | None) -> bool:
-    """Whether a file is what was sealed or, if it is new or an index that has grown, whole."""
+    """Whether a file equals its seal; a new file, or an index that has grown, must be whole instead."""
     content = Path(file).read_bytes()
     if seal is not None and seal.checksum == zlib.crc32(content):
         return True
@@ -101,14 +101,14 @@ def _is_right(file: str, seal: _Seal | None) -> bool:
 
 
 def _remove_code_of(index: Path) -> None:
-    """Remove the code that a damaged index named: numba numbers its files from 1 again."""
+    """Remove the code of a damaged index, because numba numbers the files of a new index from 1 again."""
     for file in index.parent.iterdir():
         if file.name.startswith(f"{index.stem}.") and file.suffix == _CODE:
             file.unlink(missing_ok=True)
 
 
 def _is_whole(content: bytes) -> bool:
-    """Whether bytes are pickles, one after the other, from their first to their last; nothing is unpickled."""
+    """Whether bytes are a sequence of complete pickles and nothing else, without unpickling them."""
     stream = io.BytesIO(content)
     try:
         while stream.tell() < len(content):
@@ -120,7 +120,7 @@ def _is_whole(content: bytes) -> bool:
 
 
 def _seal(folder: Path) -> None:
-    """Write the table of all files that are there and whole."""
+    """Write the table of all whole files of a folder."""
     before = _read_seals(folder)
     after = {}
     with suppress(OSError):
@@ -138,7 +138,7 @@ def _seal(folder: Path) -> None:
 
 
 def _read_seals(folder: Path) -> dict[str, _Seal]:
-    with suppress(OSError, ValueError, TypeError, AttributeError):  # none yet, or damaged itself
+    with suppress(OSError, ValueError, TypeError, AttributeError):  # no table yet, or a damaged table
         return {name: _Seal(*seal) for name, seal in json.loads((folder / _SEALS).read_text(encoding="utf-8")).items()}
     return {}
 

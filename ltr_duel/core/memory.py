@@ -28,7 +28,7 @@ def require_memory(what: str, size: float) -> None:
     """
     if size <= SMALL:
         return
-    from ltr_duel.core.host import free_memory  # psutil is imported only where much is asked for
+    from ltr_duel.core.host import free_memory  # psutil is imported only for large requests
 
     if size > (free := free_memory()):
         raise InputError(f"{what} needs {size / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free")

@@ -1,7 +1,7 @@
-"""Numbers versions: whole numbers beside what makes numbers, raised when the same seed gives other bytes.
+"""Numbers versions: a whole number for each component, raised when the same seed gives other bytes.
 
-What was made before a change is not continued after it; an upgrade that changes no number changes no version. 1, the
-first version, is never written down: results from before there were versions have it.
+Results of one version are not continued with another version. An upgrade that changes no bytes changes no version. The
+first version, 1, is not stored, because results from before versions were introduced have version 1.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 
 
 def numbered(provenance: Mapping[str, Any], **versions: int) -> dict[str, Any]:
-    """Return a provenance that says under ``numbers`` which versions are above 1, beside those it names already.
+    """Return a provenance with all versions above 1 added to the versions in its entry ``numbers``.
 
     Parameters
     ----------
     provenance : mapping
     **versions : int
-        By what makes the numbers.
+        The version of each component, by its name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a paper says of a study: the paragraph on methods, and the works to cite. Both follow from the stored plans."""
+"""A study in a paper: the paragraph on methods and the works to cite, both from the stored plans."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ANSWERS = {
 
 
 def methods_paragraph(results: StudyResults) -> str:
-    """Return what was done in a few sentences, as the section on experiments of a paper would say it."""
+    """Return a description of the study in a few sentences, for the section on experiments of a paper."""
     problems = {study.problem: study.facts for study in results.studies}
     specs = [tomllib.loads(text) for text in results.specs]
     horizons = sorted({study.horizon for study in results.studies})
@@ -58,7 +58,7 @@ def methods_paragraph(results: StudyResults) -> str:
 
 
 def study_bibtex(results: StudyResults) -> str:
-    """Return what a paper on a study cites, each work once; what has no known reference is named in a comment."""
+    """Return the works to cite, each once; a comment names each component without a known reference."""
     entries, unknown = dict[str, None](), dict[str, None]()
     for kind, name, component in _components(results):
         if component is None or not component.sources:
@@ -69,7 +69,7 @@ def study_bibtex(results: StudyResults) -> str:
 
 
 def _components(results: StudyResults) -> Iterator[tuple[str, str, components.Component | None]]:
-    """Yield the policies, methods, click models and corpora of a study, or None for one that is not known here."""
+    """Yield the policies, methods, click models and corpora of a study; None for one that is not registered."""
     policies = [named_policy(label) for label in results.policies]
     for label, policy in zip(results.policies, policies, strict=True):
         yield "policy", label, policy
@@ -93,7 +93,7 @@ def _slates(results: StudyResults) -> list[str]:
 
 
 def _corpus(name: str) -> components.Component | None:
-    """Return the entry of the catalogue whose name this one begins with: ``MSLR-WEB30K/Fold1`` is ``mslr-web30k``."""
+    """Return the corpus in the catalogue whose name begins this name: ``mslr-web30k`` for ``MSLR-WEB30K/Fold1``."""
 
     def plain(text: str) -> str:
         return re.sub(r"[^a-z0-9]", "", text.lower())

@@ -1,9 +1,8 @@
 """Leases on the runs of a store, so that several processes can share it.
 
-A driver is a live ``ltr-duel run``. Its file under ``drivers`` says where it runs, and is touched every few seconds. A
-claim is the same file (a hard link, or a copy) under the name of the run: making it succeeds for one process and fails
-for all others. The claims of a dead driver are void; on the same machine its death is known at once, on others after a
-minute.
+A driver is a live ``ltr-duel run``. Its file under ``drivers`` records where it runs and is touched every few seconds.
+A claim is a hard link to this file, or a copy, under the name of the run: only one process can create the claim. The
+claims of a dead driver are void. The death of a driver is known at once on the same machine, after a minute on others.
 """
 
 from __future__ import annotations
@@ -85,10 +84,10 @@ class Driver:
             os.link(self._file, path)
             return True
         except OSError:
-            pass  # claimed; or the file system has no hard links, or allows this file no more of them
+            pass  # claimed, or no hard links, or no more of them for this file
         if live_driver(self.store, _owner(path)):
             return False
-        with locked(self.store):  # so a claim that is still being written is not mistaken for a void one
+        with locked(self.store):  # so that a claim in the course of being written does not count as void
             owner = _owner(path)
             if live_driver(self.store, owner):
                 return False
@@ -159,7 +158,7 @@ def _names(folder: Path) -> list[str]:
 
 
 def _owner(claim: str | Path) -> str | None:
-    """Return the id of the driver that made a claim; nothing if it is damaged, None if there is none."""
+    """Return the id of the driver that made a claim; empty for a damaged claim, None without a claim."""
     try:
         return str(parsed_record(Path(claim).read_bytes(), _ABOUT)["id"])
     except FileNotFoundError:

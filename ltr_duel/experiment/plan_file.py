@@ -109,7 +109,7 @@ def require_same_labels(stores: Iterable[Store], wanted: Iterable[str] = ()) -> 
     found = dict.fromkeys(wanted, "")
     for store in stores:
         for path in store.files(store.plans):
-            with suppress(pa.ArrowException, OSError, InputError):  # damaged: refused, or written anew, elsewhere
+            with suppress(pa.ArrowException, OSError, InputError):  # damaged: refused or written again elsewhere
                 about = parsed_record((pq.read_schema(path).metadata or {}).get(_KEY, b"{}"), {})
                 found.setdefault(about.get("labels", AS_GIVEN), f"{store.folder}: ")
     if len(found) > 1:

@@ -171,7 +171,7 @@ class StudyResults:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of any table or figure of these runs must know, in sentences; mostly none."""
+        """Sentences that belong below every table and figure of these runs; usually none."""
         return (
             [COINS_NOTE]
             if any(one.facts.get(core_columns.ANSWERS) == INDEPENDENT_COINS for one in self.studies)

@@ -136,7 +136,7 @@ def _rows(arms: int, more: int) -> int:
 
 
 def _size(count: int, arms: int, width: int, more: int) -> int:
-    """Return the length of what was compressed."""
+    """Return the length of the uncompressed bytes."""
     return count * (_rows(arms, more) * width + 8 * arms * (more & _EXPOSURE))
 
 

@@ -45,7 +45,7 @@ from ltr_duel.interleaving.method import (
 from ltr_duel.rankers import REDRAWING, Rankings, require_rankings
 
 FIXED, RESAMPLED, REDRAWN = range(3)  # what happens to ties
-COMPARISON_NUMBERS = 1  # version of what a comparison makes of one seed, beside its method's and its users'
+COMPARISON_NUMBERS = 1  # numbers version of a comparison, apart from its method and its users
 
 
 class Comparison(NamedTuple):

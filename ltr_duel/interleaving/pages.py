@@ -1,4 +1,4 @@
-"""What the page of a comparison method defines, for editors and type checkers; see `ltr_duel.bandits.pages`."""
+"""Protocols of the page of a comparison method, for editors and type checkers; see `ltr_duel.bandits.pages`."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ltr_duel.interleaving.method import Lists, Shown, Size
 
 
 class _Page(Protocol):
-    """What all compiled methods define; ``Params`` may be there too."""
+    """The names that all compiled methods define; ``Params`` is optional."""
 
     @property
     def State(self) -> type[Any]:  # noqa: N802 -- the name of a class
         """A NamedTuple class of constants and scratch."""
 
     def init(self, size: Size, params: Any, outcome: str, /) -> Any:
-        """Return a state with scratch of its own."""
+        """Return a state with separate scratch arrays."""
 
 
 class PairMethodPage(_Page, Protocol):
-    """The page of a method that compares two rankers; see `ltr_duel.interleaving.method` for what the functions do.
+    """The page of a method that compares two rankers; `ltr_duel.interleaving.method` describes the functions.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which code chose the pages of a store, so that other code does not go on with it unnoticed."""
+"""The code that chose the pages of a store: other code continues the store only after an explicit acceptance."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ltr_duel.core import InputError, digest, interpreted, machine, places, sour
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.store import Store
 
-CODE, ACCEPTED = "code", "accepted code"  # what a store calls them
+CODE, ACCEPTED = "code", "accepted code"  # keys in a store
 
 
 def code_of(settings: Settings) -> dict[str, Any]:
-    """Return what code is here: this package's version, the policy, its numbers version, and its file's SHA-256.
+    """Return the installed code: this package's version, the policy, its numbers version and its file's SHA-256.
 
-    The SHA-256 is empty for a policy of this package, and for one that stands in no file.
+    The SHA-256 is empty for a policy of this package, and for a policy without a file.
     """
     policy = settings.policy_component
     file = Path(interpreted(policy.select).__code__.co_filename)
@@ -30,29 +30,29 @@ def code_of(settings: Settings) -> dict[str, Any]:
 
 
 def go_on_with_code(store: Store, settings: Settings, place: Path, at: float, *, accept: bool) -> dict[str, Any] | None:
-    """Compare the code of a store with what is here, and note what is here.
+    """Compare the code of a store with the installed code, and record the installed code in the store.
 
     Parameters
     ----------
     store : Store
-        One that does not say its code, as of an earlier version, gets it.
+        A store of an earlier version has no record of its code; it gets one without a comparison.
     settings : Settings
     place : Path
         Of the store.
     at : float
         The time.
     accept : bool
-        Whether another law may go on; that is added to what the store says under ``accepted code``.
+        Whether to continue with other code; the event is then added to the store's ``accepted code``.
 
     Returns
     -------
     dict or None
-        The event, if another law was accepted: ``at``, ``before`` and ``now``.
+        The event, if other code was accepted: ``at``, ``before`` and ``now``.
 
     Raises
     ------
     InputError
-        If the policy has another numbers version or another file, and that is not accepted.
+        If the policy has another numbers version or another file, and ``accept`` is False.
     """
     said, now = store.about(CODE), code_of(settings)
     before = json.loads(said) if said else now
@@ -62,7 +62,7 @@ def go_on_with_code(store: Store, settings: Settings, place: Path, at: float, *,
         wrong = ", ".join(f"{words[one]} {before[one] or 'none'}, now {now[one] or 'none'}" for one in changed)
         raise InputError(
             f"{place}: the experiment in this store began with another '{now['policy']}' ({wrong});"
-            " go on with it by --accept-new-code (accept_new_code=True), or give it a store of its own"
+            " go on with it by --accept-new-code (accept_new_code=True), or use another store"
         )
     event = {"at": at, "before": before, "now": now} if changed else None
     if said is None or before != now:

@@ -43,7 +43,7 @@ class Experiment:
     Attributes
     ----------
     accepted : dict or None
-        The change of code that was accepted when it was opened: ``at``, ``before`` and ``now``.
+        The change of code that was accepted when the store was opened: ``at``, ``before`` and ``now``.
 
     Examples
     --------
@@ -89,8 +89,8 @@ class Experiment:
         clock : callable
             Returns the time, in seconds.
         accept_new_code : bool
-            Go on although the policy has another numbers version, or another plug-in file, than when the store was
-            made; the store keeps that as an event.
+            Continue although the policy's numbers version or plug-in file differs from the store's record; the store
+            records the change as an event.
 
         Raises
         ------

@@ -239,7 +239,7 @@ def require_same_law(settings: Settings, kept: Settings, place: Path) -> None:
         if one.name not in _MAY_CHANGE and before != now:
             raise InputError(
                 f"{place}: the experiment in this store began with {one.name} {_words(before)}, not {_words(now)};"
-                " give it a store of its own"
+                " use another store"
             )
 
 
@@ -261,14 +261,14 @@ def live_streams(settings: Settings) -> Streams:
 def live_policy(settings: Settings, *, labels: str = "random") -> LivePolicy:
     """Make the policy that settings ask for.
 
-    Its random numbers, and the order in which it knows the rankers, are those of the first repetition of a simulation
-    with the same seed: told the same outcomes, it takes the same path.
+    It has the random numbers and the order of the rankers of the first repetition of a simulation with the same seed:
+    with the same outcomes it takes the same path.
 
     Parameters
     ----------
     settings : Settings
     labels : {"random", "as given"}
-        By which numbers the policy knows the rankers, see `ltr_duel.simulation.RunKey`.
+        The numbers of the rankers in the policy, see `ltr_duel.simulation.RunKey`.
 
     Returns
     -------

@@ -94,7 +94,7 @@ def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, job
         frame.to_parquet(temporary, index=False, compression="zstd")
     with files.replacing(folder / "data.csv") as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n")
-    with files.replacing(folder / "about.json") as temporary:  # last: it says that the figure is complete
+    with files.replacing(folder / "about.json") as temporary:  # last, because its existence marks a complete figure
         temporary.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return Made(folder, frame, about)
 

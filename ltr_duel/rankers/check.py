@@ -1,4 +1,4 @@
-"""The contract that every kind of rankers keeps, as one call: `check_ranker_kind`."""
+"""A test of the contract of a kind of rankers: `check_ranker_kind`."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
 
 
 def check_ranker_kind(kind: str | RankerKind) -> None:
-    """Test that a kind of rankers behaves, on a small corpus and what its ``example`` writes for it.
+    """Test that a kind of rankers keeps the contract, on a small corpus and the file that its ``example`` writes.
 
-    Rankers have different names; scores are floats, one for each document, none of them plus infinity, some of them
-    numbers; what is said about a ranker is JSON and names the kind; and opened again, all is the same.
+    Rankers have different names. Scores are floats, one for each document; none is plus infinity and at least one is
+    finite. The description of a ranker is JSON and names the kind. A second opening gives equal rankers.
 
     Parameters
     ----------
     kind : str or RankerKind
-        A name, or a kind of your own.
+        A name, or a custom kind.
 
     Raises
     ------
     InputError
-        Naming what does not hold; or if the kind takes a file and has no example.
+        If a condition fails, which the message names; or if the kind takes a file and has no example.
 
     Examples
     --------
@@ -50,7 +50,9 @@ def check_ranker_kind(kind: str | RankerKind) -> None:
         _require(all(isinstance(name, str) and name for name in names), kind, f"a name is no text: {names}")
         _require(len(set(names)) == len(names), kind, f"two rankers have one name: {names}")
         said = [(one.name, one.about) for one in again]
-        _require(said == [(one.name, one.about) for one in first], kind, "opened again, it says something else")
+        _require(
+            said == [(one.name, one.about) for one in first], kind, "opened again, a name or a description is different"
+        )
         for one, other in zip(first, again, strict=True):
             _check_ranker(kind, dataset, one, other)
 
@@ -59,7 +61,9 @@ def _check_ranker(kind: RankerKind, dataset: Dataset, one: Ranker, other: Ranker
     try:
         json.dumps(one.about)
     except TypeError as error:
-        raise InputError(f"kind of ranker '{kind.name}': what it says about '{one.name}' is no JSON: {error}") from None
+        raise InputError(
+            f"kind of ranker '{kind.name}': the description of '{one.name}' is not JSON: {error}"
+        ) from None
     _require(one.about.get("kind") == kind.name, kind, f"about['kind'] of '{one.name}' must be '{kind.name}'")
     scores = [np.asarray(given()) for given in (one.scores, one.scores, other.scores)]
     shape, dtype = scores[0].shape, scores[0].dtype

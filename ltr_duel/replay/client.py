@@ -113,7 +113,7 @@ class Connection:
             return await asyncio.open_connection(self._address.host, self._address.port)
         except OSError as error:
             raise InputError(
-                f"nobody answers at {self._address.host}, port {self._address.port}: {places.cause(error)}"
+                f"no service answers at {self._address.host}, port {self._address.port}: {places.cause(error)}"
             ) from None
 
 

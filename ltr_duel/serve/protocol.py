@@ -1,7 +1,7 @@
-"""HTTP connections that cannot be held open for nothing: those of uvicorn, with limits on their heads and number.
+"""uvicorn's HTTP connections with limits on their heads and number, so that idle clients cannot hold them open.
 
-uvicorn documents that a class of connections can be given to it, but not the class that it uses itself, from which the
-limited one is derived. A version whose class has not the methods that are extended here serves with uvicorn's options.
+uvicorn documents a parameter for the class of connections, but not the default class, from which the limited class is
+derived. If the default class lacks a method that is extended here, the service uses uvicorn's options instead.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ltr_duel.serve.settings import ServiceSettings
 
 _LARGEST_HEAD = 16_384  # bytes
 _CALLBACKS = ("on_message_begin", "on_url", "on_header", "on_headers_complete", "send_400_response")
-PLAIN = "h11"  # uvicorn's connections as they are, of the implementation that limits the size of heads
+PLAIN = "h11"  # uvicorn's unchanged connections, in the implementation that limits the size of heads
 NOT_LIMITED = "this version of uvicorn does not limit how long the head of a request, or reading an answer, may take"
 
 

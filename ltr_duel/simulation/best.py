@@ -1,14 +1,14 @@
-"""Multiple comparisons with the best: by what factor each policy pays more than the best one, and who may be the best.
+"""Multiple comparisons with the best: bounds on the ratio of each policy's mean regret to the best policy's.
 
-The logarithms of two mean regrets differ by D, with the standard error s that the delta method gives for paired runs.
-For each policy b, taken for the best, the runs are drawn anew many times, and (D* - D) / s* is ranked for each of its
-rivals; the highest of these ranks has a 95 % quantile, which gives each rival the reach around D that it needs so that
-all hold at once (Beran, Balanced Simultaneous Confidence Sets, JASA 1988; studentised, as regrets have heavy tails). A
-policy may be the best if no rival is beyond reach below it. Over all who may be, the ends of the intervals bound the
-true ratio to the true best, for all policies at once, in 95 % of studies (Edwards and Hsu, Multiple Comparisons with
-the Best Treatment, JASA 1983).
+Let D be the difference of the logarithms of two mean regrets, and s its standard error for paired runs by the delta
+method. The runs are resampled many times. For each candidate b for the best policy, |D* - D| / s* of the resamples is
+ranked for each rival. The 95 % quantile of the highest rank of a resample gives an interval around D for each rival, so
+that all intervals hold at once (Beran, Balanced Simultaneous Confidence Sets, JASA 1988; studentised, because regrets
+have heavy tails). A policy may be the best if no rival's interval lies entirely below it. The outermost ends of the
+intervals, over all policies that may be the best, bound the true ratio to the true best policy, for all policies at
+once, in 95 % of studies (Edwards and Hsu, Multiple Comparisons with the Best Treatment, JASA 1983).
 
-What happens in fewer than one run of n can be in none of n runs: no interval knows of it.
+An event with a probability below 1 / n may be absent from all n runs; the intervals do not cover such events.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from numpy.random import Generator
 
 from ltr_duel.core import FloatMatrix, FloatVector
 
-LEAST_RUNS = 6  # with fewer the resamples are too few to tell anything
+LEAST_RUNS = 6  # fewer runs have too few different resamples
 _SAMPLES = 4000
 _OUTSIDE = 0.05
 
 
 def compare_with_best(paid: FloatMatrix, rng: Generator) -> tuple[FloatVector, FloatVector]:
-    """Bound each policy's mean regret by multiples of that of the best policy, all with 95 % confidence together.
+    """Bound the ratio of each policy's mean regret to the best policy's, with 95 % confidence for all together.
 
     Parameters
     ----------
     paid : ndarray of float64, shape (n, P)
-        Regret of the runs; those of a row have common randomness, or none.
+        Regret of n runs of each of P policies; the runs of a row may share randomness.
     rng : Generator
 
     Returns
     -------
     low, high : ndarray of float64, shape (P,)
-        Bounds on the ratio, 1 and more; ``low`` is 1 for those that may be the best. NaN for fewer than six runs, or if
-        a mean is not positive.
+        Bounds on the ratio, at least 1; ``low`` is 1 for policies that may be the best. NaN for fewer than six runs, or
+        if a mean is not positive.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def compare_with_best(paid: FloatMatrix, rng: Generator) -> tuple[FloatVector, F
         reach = _balanced(beyond[:, :, best]) * error[0, :, best]
         reach[best] = 0.0
         above = difference[0, :, best]
-        if (above + reach >= 0).all():  # no rival is surely below it
+        if (above + reach >= 0).all():  # no rival's interval is below 0
             low, high = np.minimum(low, above - reach), np.maximum(high, above + reach)
     return np.exp(np.maximum(low, 0.0)), np.exp(np.maximum(high, 0.0))
 
@@ -78,7 +78,7 @@ def _differences(paid: FloatMatrix, shares: FloatMatrix) -> tuple[FloatMatrix, F
 
 
 def _balanced(beyond: FloatMatrix) -> FloatVector:
-    """Return the quantile of each column, of the same order for all, so that all columns keep within at once."""
+    """Return quantiles of the columns, at one common level, such that 95 % of the rows lie within all of them."""
     samples = len(beyond)
     rank = np.argsort(np.argsort(beyond, axis=0), axis=0).max(axis=1)
     order = np.sort(rank)[int(np.ceil((1 - _OUTSIDE) * samples)) - 1]

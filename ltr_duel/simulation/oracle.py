@@ -12,7 +12,7 @@ from ltr_duel.bandits import MatrixOracle
 from ltr_duel.core import InputError, as_writable, errors
 from ltr_duel.preferences import PreferenceMatrix
 
-INDEPENDENT_COINS: Final = "independent_coins"  # what a call or a spec must state to compare sets on a matrix
+INDEPENDENT_COINS: Final = "independent_coins"  # must be stated to compare sets on a matrix
 COINS_NOTE: Final = (
     "Sets of arms were compared by independent coins: m (m - 1) / 2 of them a step for m arms, more than one list of"
     " documents can tell. Regret with simulated users may be many times as high."
@@ -23,7 +23,7 @@ _MATRIX: Final = "matrix"
 
 @runtime_checkable
 class OracleSource(Protocol):
-    """What a simulation needs to know of an oracle. A class that inherits from it has the defaults.
+    """The interface of an oracle in a simulation. A class that inherits from it has the defaults.
 
     Attributes
     ----------
@@ -69,9 +69,9 @@ class FromMatrix(OracleSource):
         Whether policies take whole sweeps at once (`ltr_duel.bandits.policy.Sweeps`), for horizons that single steps
         do not reach. Runs have the same law, but not the same numbers: they are other runs, under other names.
     sets : {"", "independent_coins"}
-        How sets of arms are compared. A matrix has no law of the outcomes that one shown list gives for all pairs of a
-        set, so policies of sets are refused unless independent coins are accepted by name: m (m - 1) / 2 of them a step
-        for m arms. Pairs are the same either way, and so are the names of their runs.
+        How sets of arms are compared. A matrix has no law for the outcomes of all pairs of a set in one list, so
+        policies of sets are refused unless independent coins are accepted by name: m (m - 1) / 2 coins a step for m
+        arms. Runs of pairs, and their names, are the same with both values.
 
     Raises
     ------

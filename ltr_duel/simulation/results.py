@@ -170,7 +170,7 @@ class Results:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of any table or figure of these runs must know, in sentences; mostly none."""
+        """Sentences that belong below every table and figure of these runs; usually none."""
         return [COINS_NOTE] if any(run.independent_coins for run in self.runs) else []
 
     def final(self) -> pd.DataFrame:

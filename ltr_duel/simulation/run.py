@@ -91,7 +91,7 @@ def simulate(
     if not isinstance(source, PreferenceMatrix | OracleSource):
         raise InputError(
             f"a PreferenceMatrix or an oracle answers comparisons, not {errors.shown(source)};"
-            " an oracle of yours inherits from OracleSource"
+            " a custom oracle inherits from OracleSource"
         )
     oracle: OracleSource = FromMatrix(source) if isinstance(source, PreferenceMatrix) else source
     known = isinstance(oracle, FromMatrix) and (preferences is None or isinstance(source, PreferenceMatrix))
@@ -224,7 +224,7 @@ def run_once(
 ) -> RunResult:
     """Run one policy once. ``place`` tells which arm of a slate is the best, see `places`.
 
-    The policy knows the arms by the numbers of `run_order`; the result has the order of the oracle's names.
+    The policy numbers the arms by `run_order`; the result has the order of the oracle's names.
     Not ``compiled``, the policy and all that it calls run as plain Python.
     """
     policy, size = configured.component, len(oracle.names)

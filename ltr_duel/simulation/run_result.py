@@ -15,7 +15,7 @@ from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import tosses_coins
 from ltr_duel.simulation.regret import REGRETS, cumulative_regret, loss_per_arm
 
-AS_GIVEN = "as given"  # labels of runs in which a policy knew the arms by the rows of the matrix
+AS_GIVEN = "as given"  # labels of runs in which arms are numbered by the rows of the matrix
 _canonical = json.JSONEncoder(sort_keys=True).encode
 
 
@@ -38,8 +38,8 @@ class RunKey:
         SHA-256 of the file that defines the policy, where that is not this package; and the numbers versions of policy
         and loop that are above 1, see `source_of`.
     labels : {"random", "as given"}
-        By which numbers the policy knows the arms: those of a random order, which all policies of a repetition have in
-        common, or their rows, as in runs that were made before there was a choice.
+        The numbers of the arms in the policy: a random order, the same for all policies of a repetition, or the rows of
+        the matrix, as in runs of versions without random labels.
 
     Examples
     --------
@@ -71,12 +71,12 @@ class RunKey:
 
 
 def key_fields(key: RunKey) -> dict[str, Any]:
-    """Return what a key consists of, in words that keys had before there were labels if it is one of those."""
+    """Return the fields of a key; without ``labels`` for a run without random labels, as in earlier versions."""
     return {name: value for name, value in vars(key).items() if (name, value) != ("labels", AS_GIVEN)}
 
 
 def source_of(policy: Policy, sha256: str = "") -> str:
-    """Return what a run's key says of the code that makes its numbers.
+    """Return the part of a run's key that identifies the code of the run.
 
     Parameters
     ----------

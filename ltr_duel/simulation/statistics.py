@@ -46,15 +46,15 @@ def final_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
 
 
 def comparable_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
-    """Leave out what cannot be compared: all but the end of each run of a policy that knows its horizon.
+    """Leave out rows that cannot be compared: all but the end of each run of a policy that knows its horizon.
 
-    It is another algorithm for each horizon, and its regret on the way to one says nothing of another. So it is with
-    any policy that was run to several horizons: its line would mix runs of different length.
+    Such a policy is a different algorithm for each horizon, and its regret before the end predicts nothing about a
+    shorter horizon. The same holds for a policy with several horizons: its line would mix runs of different length.
 
     Parameters
     ----------
     frame : DataFrame
-        Without the column horizon a policy's last step is that of all its runs.
+        Without the column horizon all runs of a policy end at the policy's last step.
     by : sequence of str
         Columns, such as problem; the horizons of a policy are counted within each combination of their values.
 

@@ -82,7 +82,7 @@ def test_nobody_there_is_one_sentence():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with pytest.raises(InputError, match=f"nobody answers at 127.0.0.1, port {port}"):
+    with pytest.raises(InputError, match=f"no service answers at 127.0.0.1, port {port}"):
         replay(users(), f"http://127.0.0.1:{port}", steps=1)
 
 

@@ -1,10 +1,10 @@
-"""The compiler's room: the only importer of numba's internals and of llvmlite.
+"""The compiler: the only package that imports numba's internals and llvmlite.
 
 `options`
-    The compiler's flags: the documented ones, and those undocumented ones that the installed numba is found to have.
+    The compiler's flags: the documented flags, and the undocumented flags that the installed numba supports.
 `instructions`, `lanes`, `coins`, `numbers`, `generators`
     Python functions that LLVM instructions replace in compiled code. Both forms return the same values.
 
-Nothing here changes numba for other packages: every entry in numba's tables belongs to a function of this package.
-`ltr_duel.core.jit` and `ltr_duel.core.dispatch` build on it with documented parts of numba alone.
+These modules do not change numba for other packages: every entry in numba's tables belongs to a function or type of
+this package. `ltr_duel.core.jit` and `ltr_duel.core.dispatch` build on these modules and on documented parts of numba.
 """

@@ -1,6 +1,6 @@
-"""Thirty-two coins at once: random words, compared with the words of probabilities, and wins that are counted.
+"""Thirty-two coins at once: random words are compared with the words of probabilities, and wins are counted.
 
-The compiler does not find these instructions by itself; with them a sampled tournament takes a third of the time.
+The compiler does not generate these instructions; with them a sampled tournament takes a third of the time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ltr_duel.core._machine.instructions import Writer, in_place_of
 
-COINS = 32  # are tossed at once, by words of 16 bits
+COINS = 32  # sampled at once, by words of 16 bits
 _LANES = COINS // 4  # numbers of 64 bits
 _ALL = 2**64 - 1
 _STEP, _MIX = 0x9E3779B97F4A7C15, ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
@@ -25,7 +25,7 @@ _PAIR = types.UniTuple(types.int64, 2)
 def compare_words(words: NDArray[np.uint16], levels: NDArray[np.uint16]) -> tuple[int, int]:
     """Compare the first 32 words with as many levels.
 
-    Bit k of the first answer says whether word k is below its level, bit k of the second whether it equals it.
+    Bit k of the first result is 1 if word k is below level k, bit k of the second if word k equals level k.
     """
     both = list(enumerate(zip(words[:COINS].tolist(), levels[:COINS].tolist(), strict=True)))
     return sum((a < b) << k for k, (a, b) in both), sum((a == b) << k for k, (a, b) in both)
@@ -39,7 +39,7 @@ def _compare_words(write: Writer, words: Any, levels: Any) -> Any:
 
 
 def tally_bits(counts: NDArray[np.int16], at: int, mask: int) -> None:
-    """Add bit k of a mask of 32 to the number in place ``at + k``, for each k."""
+    """Add bit k of a mask of 32 to the number at index ``at + k``, for each k."""
     for k in range(COINS):
         counts[at + k] += mask >> k & 1
 
@@ -54,7 +54,7 @@ def _tally_bits(write: Writer, counts: Any, at: Any, mask: Any) -> Any:
 def write_words(lane: NDArray[np.uint64], seed: int | np.uint64, start: int) -> None:
     """Write the random numbers ``start``, ``start + 1``, ... of a seed of 64 bits, eight of them.
 
-    They are those of splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
+    The generator is splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
     """
     for k in range(_LANES):
         x = (int(seed) + (int(start) + k + 1) * _STEP) & _ALL

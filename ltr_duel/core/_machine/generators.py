@@ -1,10 +1,10 @@
 """Random numbers in compiled code: a numpy Generator as two addresses, and its next uniform number.
 
-Kernels are compiled without reference counts and cannot hold a Python object. So where Python calls a kernel, each
-Generator is replaced by the address of its state and that of its function (`Borrowed`); the caller keeps it alive.
-numpy documents both (``bit_generator.ctypes``). For numpy's PCG64 the state is stepped in place, in a third of the time
-of a call; the numbers and the state that is left are those of ``rng.random()``. That uses the layout of the state,
-which is looked at first: where it is another, or with another bit generator, numpy's function is called.
+Kernels are compiled without reference counts and cannot hold a Python object. So when Python calls a kernel, each
+Generator is replaced by the addresses of its state and of its function (`Borrowed`); the caller keeps the Generator
+alive. numpy documents both addresses (``bit_generator.ctypes``). The state of numpy's PCG64 is stepped in place, in a
+third of the time of a call, with the same numbers and the same final state as ``rng.random()``. This needs the expected
+layout of the state, which is tested first. With another layout or bit generator, numpy's function is called.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from numba.extending import NativeValue, models, overload_method, register_model
 
 from ltr_duel.core._machine.instructions import Writer, in_place_of
 
-IN_PLACE = 0  # in place of the address of a function
+IN_PLACE = 0  # instead of the address of a function: step the state in place
 _FACTOR = 0x2360ED051FC65DA44385DF649FCCF645  # of PCG's generator of 128 bits (O'Neill, 2014)
 _WIDE, _HUGE, _DOUBLE = ir.IntType(64), ir.IntType(128), ir.DoubleType()
 
 
 class Borrowed(NamedTuple):
-    """A Generator as kernels see it: the addresses of the function for the next number and of the state."""
+    """A Generator in compiled code: the addresses of the function for the next number and of the state."""
 
     function: int
     state: int
@@ -99,7 +99,7 @@ def uniform(rng: np.random.Generator) -> float:
     Returns
     -------
     float
-        The value of ``rng.random()``, which leaves the same state.
+        The value of ``rng.random()``; the state afterwards is the same too.
 
     Examples
     --------

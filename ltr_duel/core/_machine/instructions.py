@@ -1,8 +1,8 @@
 """LLVM instructions in place of Python functions, in compiled code.
 
-A kernel's text names plain Python functions, which run where kernels are interpreted. Before a kernel is compiled, each
-global name that stands for such a function is bound to numba's intrinsic for it (`compiled_text`), so the instructions
-become part of the kernel itself. Other compiled code, which reaches the function some other way, calls an overload.
+A kernel's text names plain Python functions, which run when the kernel is interpreted. Before a kernel is compiled,
+each global name of such a function is bound to the function's intrinsic (`compiled_text`), so the instructions become
+part of the kernel. Compiled code that reaches the function in another way calls an overload.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from numba.extending import intrinsic, overload
 
 from ltr_duel.core._machine.options import INLINED
 
-_PUT: dict[Any, Any] = {}  # the intrinsic that stands for a function
-_REPLACED = (FunctionType, BuiltinFunctionType, type)  # the kinds of global values that may have one
+_PUT: dict[Any, Any] = {}  # the intrinsic of each replaced function
+_REPLACED = (FunctionType, BuiltinFunctionType, type)  # kinds of global values that may have an intrinsic
 
 
 class Writer:
-    """Writes the instructions of one call; arrays are given by their number among the arguments."""
+    """Writes the instructions of one call; an array is named by its position among the arguments."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
         self.context, self.builder = context, builder
@@ -35,11 +35,11 @@ class Writer:
     def load(self, kind: ir.Type, array: int, at: Any) -> Any:
         """Load a value of some type from index ``at`` of an array on."""
         value = self.builder.load(self._address(kind, array, at))
-        value.align = self._kinds[array].dtype.bitwidth // 8  # of one number: any may be the first
+        value.align = self._kinds[array].dtype.bitwidth // 8  # of one number, because a load may begin at any index
         return value
 
     def store(self, kind: ir.Type, array: int, at: Any, value: Any) -> None:
-        """Store a value where `load` finds it."""
+        """Store a value at the address from which `load` reads."""
         self.builder.store(value, self._address(kind, array, at)).align = self._kinds[array].dtype.bitwidth // 8
 
     def spread(self, number: Any, kind: ir.VectorType) -> Any:
@@ -59,14 +59,14 @@ class Writer:
 
 
 def in_place_of(function: Callable[..., Any], returns: Any, *takes: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Let compiled code hold the instructions that a `Writer` writes in place of a function.
+    """Replace a function in compiled code by the instructions that the decorated function writes to a `Writer`.
 
     Parameters
     ----------
     function : callable
     returns : numba type
     *takes : numba type or None
-        To which arguments are cast; None for any type.
+        The types to which the arguments are cast; None keeps the type of the argument.
     """
 
     def define(write: Callable[..., Any]) -> Callable[..., Any]:
@@ -91,12 +91,12 @@ def in_place_of(function: Callable[..., Any], returns: Any, *takes: Any) -> Call
 
 
 def put_in_place(function: Any, typed: Callable[..., Any]) -> None:
-    """Let instructions replace the name of a function in the text of kernels; they are defined as for `intrinsic`."""
+    """Replace a function in the text of kernels by an intrinsic; ``typed`` is the argument of numba's `intrinsic`."""
     _PUT[function] = intrinsic(typed)
 
 
 def compiled_as(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Let compiled code run another text in place of a function: a decorator for that text."""
+    """Replace a function in compiled code by the decorated text."""
 
     def define(text: Callable[..., Any]) -> Callable[..., Any]:
         resolved_as(lambda *args: compiled_text(text), function, jit_options=INLINED)
@@ -106,7 +106,7 @@ def compiled_as(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], 
 
 
 def resolved_as(resolve: Callable[..., Any], function: Callable[..., Any], **options: Any) -> None:
-    """Let numba call ``resolve`` with the types of the arguments: it returns the text that is to be compiled."""
+    """Make numba compile the text that ``resolve`` returns for the types of the arguments."""
 
     def typed(*args: Any) -> Callable[..., Any]:
         return resolve(*args)
@@ -118,10 +118,10 @@ def resolved_as(resolve: Callable[..., Any], function: Callable[..., Any], **opt
 def compiled_text(
     function: Callable[..., Any], folder: str = "", parts: Mapping[str, Any] | None = None
 ) -> Callable[..., Any]:
-    """Return the function as numba is to read it: instructions bound to their names, and a place for its disk cache.
+    """Return the function that numba compiles: names bound to intrinsics, and a file name that locates the disk cache.
 
-    numba keeps compiled code beside the file of a function's text. With a ``folder``, that is a file there which only
-    marks the place: the folder's name says which sources the code was compiled from. ``parts`` are bound to names too.
+    numba stores compiled code beside the source file of a function. With a ``folder``, an empty file there, named by
+    the module, replaces the source file; the folder's name is a digest of the sources. ``parts`` replace names, too.
     """
     given, code = function.__globals__, function.__code__
     own = function.__module__.startswith("ltr_duel.")

@@ -1,16 +1,16 @@
-"""Many numbers compared at once, and the few other machine instructions that numba does not offer.
+"""Comparisons of many numbers at once, and a few other machine instructions that numba does not offer.
 
-Each is a plain Python function, which runs where kernels are interpreted; in compiled code an LLVM instruction replaces
-it. Both return the same value for every input; tests compare them.
+Each is a plain Python function, which runs when kernels are interpreted; in compiled code an LLVM instruction replaces
+the function. Both return the same value for every input; tests compare them.
 
 `larger`
-    A maximum of floats written as a comparison is computed step by step, because the compiler may not reorder it. This
-    instruction permits that, and a row is scanned six times faster.
+    A maximum of floats written as comparisons is computed step by step, because the compiler may not reorder them. It
+    may reorder this instruction, so a row is scanned six times faster.
 `lanes_up_to`, `lanes_at`, `count_bits`, `trailing_zeros`
-    The results of many comparisons are bits, in which the n-th number that fulfils a condition is found without a
-    branch for each. A processor cannot predict where a loop leaves at that number.
+    The results of many comparisons are bits of a word. The n-th number that fulfils a condition is found in these bits
+    without a branch for each number. A processor cannot predict at which number a loop would end.
 `count_reaching`, `count_below`
-    The same for the rank of a number among a few.
+    The rank of a number among a few others, without branches.
 `load_word`, `space_mask`, `trailing_zeros`
     Feature files are read eight digits at a time, and 32 bytes are compared to find the next token. Without them
     scanning takes 1.8 times as long for dense text and 2.3 times as long for sparse text.
@@ -48,7 +48,7 @@ def _larger(write: Writer, a: Any, b: Any) -> Any:
 
 
 def lanes_up_to(values: NDArray[np.float64], at: int, level: float) -> int:
-    """Compare 32 values from ``values[at]`` on with a level; bit k: whether value k is at most the level."""
+    """Compare 32 values from ``values[at]`` on with a level; bit k is 1 if value k is at most the level."""
     return sum(1 << k for k, value in enumerate(values[at : at + LANES].tolist()) if value <= level)
 
 
@@ -59,7 +59,7 @@ def _lanes_up_to(write: Writer, values: Any, at: Any, level: Any) -> Any:
 
 
 def lanes_at(base: NDArray[np.float64], width: NDArray[np.float64], at: int, scale: float, level: float) -> int:
-    """Compute 32 numbers ``base + scale * width`` from place ``at`` on; bit k says whether number k is the level."""
+    """Compute 32 numbers ``base + scale * width`` from index ``at`` on; bit k is 1 if number k equals the level."""
     numbers = (base[at : at + LANES] + scale * width[at : at + LANES]).tolist()
     return sum(1 << k for k, number in enumerate(numbers) if number == level)
 
@@ -73,7 +73,7 @@ def _lanes_at(write: Writer, base: Any, width: Any, at: Any, scale: Any, level: 
 
 
 def count_reaching(values: NDArray[np.float64], at: int, level: float) -> int:
-    """Count those of the `AT_ONCE` floats from ``values[at]`` on that are at least ``level``; all must be there."""
+    """Count the floats of at least ``level`` among the `AT_ONCE` floats from ``values[at]`` on; all must exist."""
     return int((values[at : at + AT_ONCE] >= level).sum())
 
 
@@ -84,7 +84,7 @@ def _count_reaching(write: Writer, values: Any, at: Any, level: Any) -> Any:
 
 
 def count_below(values: NDArray[np.int16], at: int, level: int) -> int:
-    """Count those of the `SMALL_AT_ONCE` small integers from ``values[at]`` on that are less than ``level``."""
+    """Count the integers below ``level`` among the `SMALL_AT_ONCE` small integers from ``values[at]`` on."""
     return int((values[at : at + SMALL_AT_ONCE] < level).sum())
 
 
@@ -95,7 +95,7 @@ def _count_below(write: Writer, values: Any, at: Any, level: Any) -> Any:
 
 
 def count_bits(word: int) -> int:
-    """Count the bits of a word of 64 bits that are set."""
+    """Count the set bits of a word of 64 bits."""
     return int(word).bit_count()
 
 
@@ -115,7 +115,7 @@ def _load_word(write: Writer, text: Any, at: Any) -> Any:
 
 
 def space_mask(text: NDArray[np.uint8], at: int) -> int:
-    """Compare 32 bytes from ``text[at]`` on with a space; bit k of the answer says whether byte k is one."""
+    """Compare 32 bytes from ``text[at]`` on with a space; bit k of the result is 1 if byte k is a space."""
     return sum(1 << k for k, byte in enumerate(text[at : at + 32].tolist()) if byte == _SPACE)
 
 
@@ -128,7 +128,7 @@ def _space_mask(write: Writer, text: Any, at: Any) -> Any:
 
 
 def trailing_zeros(word: int | np.uint64) -> int:
-    """Count the zeros below the lowest bit of a word of 64 bits that is set; 64 if none is."""
+    """Count the zeros below the lowest set bit of a word of 64 bits; 64 if no bit is set."""
     number = int(word)
     return (number & -number).bit_length() - 1 if number else 64
 

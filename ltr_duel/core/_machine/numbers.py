@@ -1,7 +1,7 @@
 """Python's ``min``, ``max`` and ``int`` of numbers, as instructions within a kernel.
 
-numba compiles a function for each of them, for each type of numbers and each kind of caller: half of what a first
-simulation compiled.
+Otherwise numba compiles a function for each of the three, for each type of numbers and each kind of caller: half of all
+functions that a first simulation compiled.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ltr_duel.core._machine.instructions import put_in_place
 
 
 def _chosen_by(order: str) -> Callable[..., Any]:
-    """Return the instructions for the first of two numbers, unless the second is before it in an order."""
+    """Return instructions that select the earlier of two numbers in an order, the first if they are equal."""
 
     def define(typing: Any, a: Any, b: Any) -> Any:
         if not (isinstance(a, types.Integer | types.Float) and isinstance(b, types.Integer | types.Float)):

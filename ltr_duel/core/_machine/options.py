@@ -1,7 +1,7 @@
-"""Which options numba compiles kernels with.
+"""The options with which numba compiles kernels.
 
-Three options are documented. The others are not, and each is used only if the installed numba accepts it and shows its
-effect. Without them kernels return the same values, later; ``LTR_DUEL_COMPILER=plain`` leaves them all out.
+Three options are documented. Each undocumented option is used only if the installed numba accepts it and shows its
+effect. Without these options kernels return the same values, more slowly; ``LTR_DUEL_COMPILER=plain`` leaves them out.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ import numba
 
 from ltr_duel.core.errors import InputError
 
-# No kernel makes a NaN or depends on the sign of a zero; with that promise LLVM vectorises a maximum.
+# No kernel makes a NaN or depends on the sign of a zero; with this promise LLVM vectorises a maximum.
 _DOCUMENTED: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"nnan", "nsz"}}
 
-# Each with the value that is wanted, and how the compiler's flags show it.
+# For each option the wanted value, and a test of its effect on the compiler's flags.
 _UNDOCUMENTED: dict[str, tuple[bool, Callable[[Any], bool]]] = {
     "_nrt": (False, lambda flags: not flags.nrt),  # no reference counts: small steps are several times faster
-    "no_cfunc_wrapper": (True, lambda flags: bool(flags.no_cfunc_wrapper)),  # no kernel is handed to C
+    "no_cfunc_wrapper": (True, lambda flags: bool(flags.no_cfunc_wrapper)),  # C calls no kernel
     "no_cpython_wrapper": (True, lambda flags: bool(flags.no_cpython_wrapper)),
     "forceinline": (True, lambda flags: bool(flags.forceinline)),
 }
 
 
 def is_effective(name: str) -> bool:
-    """Whether the installed numba has an undocumented option, and the option does what its name says."""
+    """Whether the installed numba has an undocumented option with the expected effect."""
     value, shows = _UNDOCUMENTED[name]
     try:
         from numba.core.compiler import Flags
@@ -35,7 +35,7 @@ def is_effective(name: str) -> bool:
 
         with_it, without = (CPUTargetOptions.parse_as_flags(Flags(), options) for options in ({name: value}, {}))
         return shows(with_it) and not shows(without)
-    except Exception:  # whatever a private interface raises, it is not the one that was tested
+    except Exception:  # an exception of any kind: not the tested private interface
         return False
 
 

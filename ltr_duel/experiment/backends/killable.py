@@ -77,7 +77,7 @@ class KillableWorker:
         """Kill the process."""
         self.process.kill()
         self.process.wait()
-        with contextlib.suppress(OSError):  # what the process did not read is lost
+        with contextlib.suppress(OSError):  # unread tasks are lost
             self._tasks.close()
         atexit.unregister(self.close)
 
@@ -97,7 +97,7 @@ def _send(what: Any, pipe: IO[bytes]) -> None:
 
 
 def _receive(pipe: IO[bytes], take: Callable[[Any], object], ended: Callable[[], object]) -> None:
-    """Take what comes through a pipe, until the process at its other end has died."""
+    """Pass on each object from a pipe until the process at the other end has ended."""
     with pipe, contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
         while True:
             take(pickle.load(pipe))
@@ -107,8 +107,8 @@ def _receive(pipe: IO[bytes], take: Callable[[Any], object], ended: Callable[[],
 def main() -> None:
     """Answer each task twice: nothing (or why it is refused) when all is loaded and compiled, then its outcome."""
     answers, pipe, tasks = os.fdopen(os.dup(1), "wb"), os.fdopen(os.dup(0), "rb"), queue.SimpleQueue[Task]()
-    os.dup2(2, 1)  # what a policy prints is no output of the command
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # and what it reads is no task
+    os.dup2(2, 1)  # keep the prints of a policy out of the answers
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # and its reads away from the tasks
     dead = functools.partial(os._exit, 0)  # with the driver, also in the middle of a run
     threading.Thread(target=_receive, args=(pipe, tasks.put, dead), daemon=True).start()
     while True:

@@ -175,7 +175,7 @@ def make_settings(
 def usual_reductions(comparer: Comparer) -> tuple[Reduction, ...]:
     """Return the variance reductions of an estimate that names none: all that fit, as measured in docs/preferences.md.
 
-    Rankings whose ties are ordered anew for each list get none: no list then has a fixed set of users.
+    Rankings whose ties are ordered again for each list get none, because no list then has a fixed set of users.
     """
     if comparer.rankings.provenance.get("ties") in REDRAWING:
         return ()

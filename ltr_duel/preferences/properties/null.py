@@ -1,17 +1,17 @@
-"""What noise alone shows: cycles, gamma and the like of transitive preferences that were estimated as well as these.
+"""The effect of noise alone on cycles, gamma and similar properties of estimated preferences.
 
 An estimate of transitive preferences is hardly ever transitive. So a property is compared with its distribution over
 transitive worlds: the strongly transitive preferences closest to the estimate (`strongly_transitive_fit`), with the
 noise of the estimate added again.
 
-The fit follows some of the noise that it was fitted to, so its worlds can be more transitive than the truth. How much
-is measured by fitting worlds again, a second bootstrap (Efron and Tibshirani, An Introduction to the Bootstrap, 1993,
-section 10.2): if a property falls by s from the first worlds to worlds of the second fit, that of the truth may lie s
-higher. The second fit starts from a smoother matrix, so 2 s are added; nothing is ever taken off.
+The fit follows part of the noise of the estimate, so the worlds can be more transitive than the truth. A second
+bootstrap measures this bias by fitting worlds again (Efron and Tibshirani, An Introduction to the Bootstrap, 1993,
+section 10.2): if a property falls by s from the first worlds to the worlds of the second fit, the property of the truth
+may be higher by s. The second fit starts from a smoother matrix, so 2 s are added; nothing is ever subtracted.
 
-The null is strong transitivity. Preferences that are transitive but not strongly so, an order with many pairs that are
-even but for a hair, can show any number of cycles: no count of them tells against an order. What does is a circle of
-wins each of which is beyond noise, `circle_beyond_noise`, whatever the preferences are like.
+The null hypothesis is strong transitivity. Transitive preferences without strong transitivity, for example an order
+with many nearly even pairs, can show any number of cycles, so no number of cycles disproves an order. A circle of wins
+that are all beyond noise (`circle_beyond_noise`) disproves an order without assumptions about the preferences.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ltr_duel.preferences.properties.transitivity import (
     triangle_violations,
 )
 
-_REFITS, _REFITTED = 12, 600  # at least so many, and so many rankers
+_REFITS, _REFITTED = 12, 600  # least number of refits, and of refitted rankers
 _OUTSIDE = 0.05  # intervals are of 95 %
 
 
@@ -48,7 +48,7 @@ class Statistic(NamedTuple):
     Parameters
     ----------
     measured : callable
-        Of a `PreferenceMatrix`; returns a number, or None without a Condorcet winner, which counts as less transitive
+        Takes a `PreferenceMatrix`; returns a number, or None without a Condorcet winner. None counts as less transitive
         than any number.
     worse : {+1, -1, 0}
         +1 if a larger number is less transitive, -1 if a smaller one is, 0 if neither.
@@ -95,16 +95,16 @@ def transitive_null(
     comparisons: int = 0,
     statistics: Mapping[str, Statistic] = STATISTICS,
 ) -> pd.DataFrame:
-    """Compare properties of estimated preferences with those that a transitive world with this noise shows.
+    """Compare properties of estimated preferences with the same properties of transitive worlds with this noise.
 
     Parameters
     ----------
     matrix : PreferenceMatrix
     rng : numpy.random.Generator
     worlds : int
-        How many are drawn, at least 19.
+        The number of transitive worlds, at least 19.
     comparisons : int
-        Of each pair, assumed where the matrix has no standard errors, as a published one: coins, and no ties.
+        Number for each pair, assumed if the matrix has no standard errors, like a published matrix: coins without ties.
     statistics : mapping of str to Statistic
         By default cycles of three, total order, top cycle, share of triples that break strong transitivity, both
         gammas, violations of the triangle inequality, the smallest P_K, and the constant of the lower bound.
@@ -112,9 +112,9 @@ def transitive_null(
     Returns
     -------
     DataFrame
-        property; observed; low, median, high (the middle 95 % of the transitive worlds; infinite where such a world has
-        no Condorcet winner and the property needs one); p_value (share of transitive worlds that look at least as
-        intransitive, by Monte Carlo; two-sided for the lower bound, which is no sign of either).
+        property; observed; low, median, high (the middle 95 % of the transitive worlds; infinite if a world has no
+        Condorcet winner and the property needs one); p_value (Monte Carlo share of transitive worlds that are at least
+        as intransitive; two-sided for the lower bound, which does not measure transitivity).
 
     Raises
     ------
@@ -138,7 +138,9 @@ def transitive_null(
         return [_number(one.measured(world), one.worse) for one in statistics.values()]
 
     first = np.array([measure(fitted) for _ in range(worlds)])
-    refits = min(worlds, max(_REFITS, _REFITTED // len(matrix)))  # few rankers have coarse properties, and are quick
+    refits = min(
+        worlds, max(_REFITS, _REFITTED // len(matrix))
+    )  # with few rankers properties are coarse, and fits are quick
     again = [strongly_transitive_fit(redrawn(fitted, error, rng), error) for _ in range(refits)]
     second = np.array([measure(one) for one in again])
     rows = [
@@ -149,25 +151,25 @@ def transitive_null(
 
 
 def noise_of(matrix: PreferenceMatrix, comparisons: int = 0) -> FloatMatrix:
-    """Return the standard errors of a matrix, or those of so many coins where it has none.
+    """Return the standard errors of a matrix, or of ``comparisons`` coins for each pair if the matrix has none.
 
     Raises
     ------
     InputError
-        If there is no noise to speak of, or some pairs were never compared.
+        If the matrix has no standard errors and no comparisons are assumed, or some pairs were never compared.
     """
     error = matrix.standard_error
     if not error.any():
         if not comparisons:
-            raise InputError("the matrix has no standard errors: say how many comparisons of each pair to assume")
+            raise InputError("the matrix has no standard errors: give the number of comparisons of each pair to assume")
         return np.sqrt(matrix.p * (1 - matrix.p) / comparisons) * ~np.eye(len(matrix), dtype=bool)
     if not np.isfinite(error).all():
-        raise InputError("some pairs of the matrix were never compared: what noise shows is not known")
+        raise InputError("some pairs of the matrix were never compared, so its noise is unknown")
     return error
 
 
 def redrawn(p: FloatMatrix, error: FloatMatrix, rng: np.random.Generator) -> FloatMatrix:
-    """Return preferences with normal noise, cut off at 0 and 1."""
+    """Return preferences with normal noise added, clipped to [0, 1]."""
     upper = np.triu_indices(len(p), 1)
     drawn = np.full(p.shape, 0.5)
     drawn[upper] = np.clip(p[upper] + error[upper] * rng.standard_normal(len(upper[0])), 0, 1)
@@ -176,13 +178,13 @@ def redrawn(p: FloatMatrix, error: FloatMatrix, rng: np.random.Generator) -> Flo
 
 
 def wins_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence: float = 0.95) -> FloatMatrix:
-    """Return 1 where a ranker beats another beyond noise, else 0; all ones are true with this confidence (Bonferroni).
+    """Return 1 where a ranker beats another beyond noise, else 0; all are true wins with this confidence (Bonferroni).
 
     Parameters
     ----------
     matrix : PreferenceMatrix
     comparisons : int
-        Of each pair, assumed where the matrix has no standard errors.
+        Number for each pair, assumed if the matrix has no standard errors.
     confidence : float
 
     Returns
@@ -192,7 +194,7 @@ def wins_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence
     Raises
     ------
     InputError
-        If there is no noise to compare with, or some pairs were never compared.
+        If the matrix has no standard errors and no comparisons are assumed, or some pairs were never compared.
 
     Examples
     --------
@@ -208,8 +210,8 @@ def wins_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence
 def circle_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence: float = 0.95) -> int:
     """Return the size of the largest set of rankers that beat each other in circles, each win beyond noise; 1 if none.
 
-    If it is 1, some total order agrees with all that is known. If more, no order does, with this confidence, whatever
-    the preferences are like.
+    If the size is 1, some total order agrees with all wins beyond noise. If it is larger, no order agrees with them,
+    with this confidence and without assumptions about the preferences.
     """
     wins = wins_beyond_noise(matrix, comparisons, confidence)
     _, label = scipy.sparse.csgraph.connected_components(wins, directed=True, connection="strong")

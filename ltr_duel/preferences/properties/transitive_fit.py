@@ -1,11 +1,11 @@
-"""The strongly transitive preferences that come closest to estimated ones.
+"""The strongly transitive preferences that are closest to estimated preferences.
 
 Preferences are strongly transitive exactly if, with the rankers in their order, p[i, j] >= 1/2 for i before j, and
-p[i, j] does not fall as j goes down or i goes up the order. The order is that of the Borda scores: strongly transitive
-preferences have the same order, and means over rivals are known far better than single pairs.
+p[i, j] does not fall as j goes down or i goes up the order. The fit uses the order of the Borda scores: strongly
+transitive preferences have the same order, and means over rivals have much smaller errors than single pairs.
 Given the order, the closest such matrix by weighted least squares is an isotonic regression in two directions (Dykstra
 and Robertson, An Algorithm for Isotonic Regression for Two or More Independent Variables, Annals of Statistics 1982).
-Bradley-Terry and Thurstone models are special cases, so nothing is assumed about the form of the preferences.
+Bradley-Terry and Thurstone models are special cases; the fit assumes no form of the preferences.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import scipy  # its modules load when they are used
 from ltr_duel.core import FloatMatrix
 
 _SWEEPS = 60
-_CLOSE = 1e-4  # a sweep that changes no probability by more is the last
-_LEAST_ERROR = 1e-6  # a pair that always ended alike is not known better than this
+_CLOSE = 1e-4  # a sweep that changes every probability by less is the last
+_LEAST_ERROR = 1e-6  # least standard error, for pairs whose outcomes were all equal
 
 
 def strongly_transitive_fit(p: FloatMatrix, error: FloatMatrix) -> FloatMatrix:
@@ -39,7 +39,7 @@ def strongly_transitive_fit(p: FloatMatrix, error: FloatMatrix) -> FloatMatrix:
     sorted_ = np.ix_(order, order)
     fitted = _isotonic(p[sorted_], 1 / np.maximum(error[sorted_], _LEAST_ERROR) ** 2)
     above = np.triu(np.ones((size, size), dtype=bool), 1)
-    rising = np.maximum.accumulate(np.where(above, fitted, 0.5), axis=1)  # what the last sweep left open
+    rising = np.maximum.accumulate(np.where(above, fitted, 0.5), axis=1)  # remove what the last sweep left unordered
     rising = np.maximum.accumulate(rising[::-1], axis=0)[::-1]
     best = np.full((size, size), 0.5)
     best[above] = np.clip(rising[above], 0.5, 1.0)

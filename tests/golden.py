@@ -215,7 +215,9 @@ def rows() -> dict[str, Callable[[], Made]]:
         **{f"clicks {name} {n}": partial(estimate, rankings(n), clicks=name) for name, n in families},
         "clicks fitted": partial(estimate, toy, clicks=users()),
         **{f"fit {form}": partial(fitted, form) for form in FORMS},
-        "live coins": partial(runs, Live(toy, "navigational", outcome="marginal_sign", top=5), "rucb", "mdb", horizon=300),
+        "live coins": partial(
+            runs, Live(toy, "navigational", outcome="marginal_sign", top=5), "rucb", "mdb", horizon=300
+        ),
         "live halves": partial(
             runs, Live(toy, users(), pairs="team_draft", ties="half", weights=range(1, 7), top=5), "mdb", horizon=300
         ),

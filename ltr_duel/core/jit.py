@@ -11,8 +11,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import pickle
 import re
+import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, ParamSpec, TypeVar, cast
@@ -25,7 +28,7 @@ from ltr_duel.core._machine import numbers as numbers  # min, max and int of num
 from ltr_duel.core._machine.generators import borrowed
 from ltr_duel.core._machine.instructions import compiled_as, compiled_text
 from ltr_duel.core._machine.options import CALLED, INLINED, KERNEL, compiler
-from ltr_duel.core.kernel_cache import kernel_folder
+from ltr_duel.core.kernel_cache import KernelCacheWarning, kernel_folder
 from ltr_duel.core.sources import kernel_digest
 
 P = ParamSpec("P")
@@ -148,24 +151,28 @@ class Kernel(Generic[P, R]):
         self._lending: tuple[int, ...] | None = None  # the arguments that hold Generators, from the first call on
         self._alone = not all(module.startswith("ltr_duel.") for module in modules)
         kinds = (str(function.__annotations__.get(name, "")) for name in inspect.signature(function).parameters)
-        self._open = not all(
-            map(_FROM_HERE.fullmatch, kinds)
-        )  # whether arguments may have types from outside the package
+        # Whether arguments may have types from outside the package.
+        self._open = not all(map(_FROM_HERE.fullmatch, kinds))
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the compiled function."""
         if self._ready is not None and not (kwargs or (self._open and _renamed)):
             return cast(R, self._ready(*args))
         given = self.given(*args, **kwargs)
-        if self._open and (self._alone or _has_outsiders(given)):
-            with _this_process_alone():
-                return cast(R, self.compiled()(*given))
-        if not (self._lending or self._alone):
-            self._ready = self.compiled()
-        return cast(R, self.compiled()(*given))
+        try:
+            result = self._called(given)
+        except _NOT_KEPT as error:  # of the disk cache, while compiling: no kernel raises these
+            _keep_nothing(error)
+            result = self._called(given)
+        if self._lending is None:  # a call with wrong arguments decides nothing
+            self._lending = self._lent_places(args)
+            self._ready = None if kwargs or self._lending or self._alone else self.compiled()
+        return cast(R, result)
 
-    def __reduce__(self) -> str:
-        return self.__qualname__  # pickled by name, like a function
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        if getattr(sys.modules.get(self.__module__), self.__qualname__, None) is self and self.__module__ != "__main__":
+            return self.__qualname__  # pickled by name, like a function
+        return uncached_kernel, (self.py_func,)
 
     def given(self, *args: Any, **kwargs: Any) -> Sequence[Any]:
         """Return the arguments for compiled code: by position, with Generators as addresses."""
@@ -173,18 +180,26 @@ class Kernel(Generic[P, R]):
             args = inspect.signature(self.py_func).bind(*args, **kwargs).args
         if self._open and _renamed:
             args = tuple(map(_told_apart, args))
-        if self._lending is None:
-            self._lending = tuple(k for k, value in enumerate(args) if _lent(value) is not value)
-        if not self._lending:
+        places = self._lent_places(args) if self._lending is None else self._lending
+        if not places:
             return args
         given = list(args)
-        for k in self._lending:
+        for k in places:
             given[k] = _lent(given[k])
         return given
 
+    def _lent_places(self, args: Sequence[Any]) -> tuple[int, ...]:
+        return tuple(k for k, value in enumerate(args) if _lent(value) is not value)
+
+    def _called(self, given: Sequence[Any]) -> Any:
+        if self._open and (self._alone or _has_outsiders(given)):
+            with _this_process_alone():
+                return self.compiled()(*given)
+        return self.compiled()(*given)
+
     def compiled(self, *, for_python: bool = True) -> Any:
         """Return numba's dispatcher: with an entrance from Python, or without one, for other kernels."""
-        stored = not (self._alone or (self._open and getattr(_alone, "depth", 0) > 0))
+        stored = not (self._alone or _unkept or (self._open and getattr(_alone, "depth", 0) > 0))
         return self._made.get((for_python, stored)) or self._make(for_python, stored)
 
     def return_type(self, *args: Any) -> Any:
@@ -209,6 +224,17 @@ class Kernel(Generic[P, R]):
 @typeof_impl.register(Kernel)  # type: ignore[untyped-decorator]  # numba has no types
 def _typeof(function: Kernel[Any, Any], context: Any) -> Any:
     return numba.typeof(function.compiled(for_python=False))
+
+
+_NOT_KEPT = (OSError, EOFError, pickle.UnpicklingError)
+_unkept: list[BaseException] = []  # why nothing is stored any more
+
+
+def _keep_nothing(error: BaseException) -> None:
+    """Compile for this process alone from now on: the disk is full or read-only, or numba's own files are damaged."""
+    if not _unkept:
+        warnings.warn(f"compiled code is not kept between runs: {error}", KernelCacheWarning, stacklevel=4)
+    _unkept.append(error)
 
 
 _one_at_a_time = threading.Lock()

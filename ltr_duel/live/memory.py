@@ -62,7 +62,7 @@ class Memory:
         self.events = event.event
         seen = self.tally.happen(event.kind, key, event.credit, int.from_bytes(event.seen or b"", "little"))
         if event.kind == ALONE:
-            self.turns.alone()
+            self.turns.alone(key)
         elif event.signs is not None:
             self.turns.closed(event.page, key, event.signs)
         return seen

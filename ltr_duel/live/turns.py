@@ -57,10 +57,11 @@ class Turns:
         if self._in_order:
             self._lines.setdefault(key, {})[page] = None
 
-    def alone(self) -> None:
-        """Step on, as the arm that the policy asks for was shown alone."""
-        self._tell(b"")
-        self._advance()
+    def alone(self, key: Key) -> None:
+        """Step on, as the arm that the policy asks for was shown alone; other code may ask for another one."""
+        if self.policy.ask() == key:
+            self._tell(b"")
+            self._advance()
 
     def closed(self, page: int, key: Key, signs: bytes) -> None:
         """Take the outcome of a page: for each pair of its arms, in order, a byte of +1 or -1."""

@@ -11,8 +11,10 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+import numba
 import numpy as np
 import pytest
+from joblib.externals import cloudpickle
 
 import ltr_duel
 from ltr_duel.bandits.compiling import plain_text
@@ -21,8 +23,9 @@ from ltr_duel.core import jit as kernels
 from ltr_duel.core.components import REGISTRIES, Component, Registry
 from ltr_duel.core.errors import InputError, require_between, unknown_name
 from ltr_duel.core.files import replacing
+from ltr_duel.core.kernel_cache import KernelCacheWarning
 from ltr_duel.core.parallel import run_tasks
-from ltr_duel.core.random import coin, random_below, stream
+from ltr_duel.core.random import coin, random_below, stream, uniform
 from ltr_duel.core.vector import count_up_to, largest, nth_up_to, random_up_to, sign
 
 
@@ -181,6 +184,40 @@ def test_kernels_are_compiled_without_the_reference_counter():
     (signature,) = compiled.compiled().signatures
     code = compiled.compiled().inspect_llvm(signature)
     assert "NRT_incref" not in code and "NRT_decref" not in code
+
+
+@numba.njit
+def of_somebody_else(rng):
+    return random_below(6, rng), uniform(rng)
+
+
+def test_functions_of_others_call_kernels_with_a_generator_of_numba():
+    assert of_somebody_else(stream(1, "a")) == of_somebody_else.py_func(stream(1, "a"))
+
+
+def test_a_call_with_wrong_arguments_spoils_no_later_one():
+    drawing = kernel(interpreted(random_below))
+    with pytest.raises(numba.errors.TypingError):
+        drawing(6, None)
+    assert drawing(6, stream(1, "a")) == interpreted(random_below)(6, stream(1, "a"))
+
+
+def test_a_kernel_without_a_name_in_a_module_is_pickled_with_its_text():
+    local = uncached_kernel(lambda x: x + 1)
+    assert cloudpickle.loads(cloudpickle.dumps(local))(2) == 3
+    assert pickle.loads(pickle.dumps(random_below)) is random_below
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), EOFError(), pickle.UnpicklingError()])
+def test_where_compiled_code_cannot_be_kept_it_is_compiled_for_the_process(error, monkeypatch):
+    def refused(*args):
+        raise error
+
+    monkeypatch.setattr(kernels, "_unkept", [])
+    doubled = kernel(interpreted(sign))
+    doubled._made[True, True] = refused
+    with pytest.warns(KernelCacheWarning, match="compiled code is not kept between runs"):
+        assert doubled(2.0, 0.0) == 1
 
 
 @kernel

@@ -33,7 +33,7 @@ def walk(turns, steps, users, delay):
             turns.closed(one, key, signs)
         page, key = page + 1, turns.asked
         if turns.is_alone(key):
-            turns.alone()
+            turns.alone(turns.asked)
             continue
         turns.opened(page, key)
         signs = signs_of(key, users)
@@ -50,7 +50,7 @@ def test_one_page_at_a_time_is_the_policy_itself(name, in_order):
         key = turns.asked
         assert key == plain.ask()
         if turns.is_alone(key):
-            turns.alone()
+            turns.alone(turns.asked)
             plain.tell()
             continue
         turns.opened(page, key)

@@ -109,8 +109,11 @@ def uniform(rng: np.random.Generator) -> float:
     return rng.random()
 
 
-@in_place_of(uniform, types.float64, _TYPE)
+@in_place_of(uniform, types.float64, None)
 def _uniform(write: Writer, rng: Any) -> Any:
+    if not isinstance(write.kinds[0], BorrowedType):  # a Generator in a function that somebody else compiles
+        signature = types.float64(write.kinds[0])
+        return write.context.compile_internal(write.builder, lambda rng: rng.random(), signature, (rng,))
     builder = write.builder
     given = cgutils.create_struct_proxy(_TYPE)(write.context, builder, value=rng)
     drawn = cgutils.alloca_once(builder, _DOUBLE)

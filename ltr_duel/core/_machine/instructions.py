@@ -30,17 +30,17 @@ class Writer:
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
         self.context, self.builder = context, builder
-        self._kinds, self._args = signature.args, args
+        self.kinds, self._args = signature.args, args
 
     def load(self, kind: ir.Type, array: int, at: Any) -> Any:
         """Load a value of some type from index ``at`` of an array on."""
         value = self.builder.load(self._address(kind, array, at))
-        value.align = self._kinds[array].dtype.bitwidth // 8  # of one number, because a load may begin at any index
+        value.align = self.kinds[array].dtype.bitwidth // 8  # of one number, because a load may begin at any index
         return value
 
     def store(self, kind: ir.Type, array: int, at: Any, value: Any) -> None:
         """Store a value at the address from which `load` reads."""
-        self.builder.store(value, self._address(kind, array, at)).align = self._kinds[array].dtype.bitwidth // 8
+        self.builder.store(value, self._address(kind, array, at)).align = self.kinds[array].dtype.bitwidth // 8
 
     def spread(self, number: Any, kind: ir.VectorType) -> Any:
         """Put a number into all lanes of a vector."""
@@ -54,7 +54,7 @@ class Writer:
         return self.builder.zext(self.builder.bitcast(bits, ir.IntType(bits.type.count)), ir.IntType(64))
 
     def _address(self, kind: ir.Type, array: int, at: Any) -> Any:
-        own = cgutils.create_struct_proxy(self._kinds[array])(self.context, self.builder, value=self._args[array])
+        own = cgutils.create_struct_proxy(self.kinds[array])(self.context, self.builder, value=self._args[array])
         return self.builder.bitcast(self.builder.gep(own.data, [at]), kind.as_pointer())
 
 

@@ -50,7 +50,7 @@ def place(tmp_path_factory):
 def here(place, monkeypatch):
     """Work in that folder; a process that would be ended at once, as threads still run, ends like others."""
     monkeypatch.chdir(place)
-    monkeypatch.setattr("ltr_duel.cli._options.abandoned_threads_run", lambda: False)
+    monkeypatch.setattr("ltr_duel.core.threads.abandoned_threads_run", lambda: False)
     monkeypatch.setattr("ltr_duel.cli._signals._heard", [])
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -94,7 +94,7 @@ def test_every_long_command_ends_tidily(name, number, code, word, here, capsys, 
 )
 def test_python_is_not_shut_down_while_abandoned_threads_run(at_once, running, codes, monkeypatch):
     ended_at_once, printed = [], io.BytesIO()
-    monkeypatch.setattr("ltr_duel.cli._options.abandoned_threads_run", lambda: running)
+    monkeypatch.setattr("ltr_duel.core.threads.abandoned_threads_run", lambda: running)
     monkeypatch.setattr(os, "_exit", ended_at_once.append)
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(printed))
     print("said", end="")

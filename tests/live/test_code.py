@@ -77,7 +77,7 @@ def test_another_file_of_a_policy_is_refused_until_it_is_accepted(tmp_path, load
 
 def test_another_numbers_version_is_refused_and_another_package_version_is_not(tmp_path, monkeypatch):
     opened(tmp_path).close()
-    monkeypatch.setattr("ltr_duel.live.code.own_version", lambda: "9.9")
+    monkeypatch.setattr("ltr_duel.core.machine.own_version", lambda: "9.9")
     opened(tmp_path).close()
     assert said(tmp_path, "code")["ltr_duel"] == "9.9" and said(tmp_path, "accepted code") is None
     with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:

@@ -93,7 +93,7 @@ def earlier(monkeypatch):
 
     def estimate(rankings, **given):
         with monkeypatch.context() as patch:
-            patch.setattr(settings, "versions_of", lambda libraries: dict.fromkeys(libraries, "0.0.1"))
+            patch.setattr(settings.machine, "versions_of", lambda libraries: dict.fromkeys(libraries, "0.0.1"))
             return estimate_preferences(rankings, **given)
 
     return estimate

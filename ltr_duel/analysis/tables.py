@@ -107,11 +107,9 @@ def _means(summary: pd.DataFrame) -> list[str]:
 def spread_sentence(table: pd.DataFrame) -> str:
     """Explain the two kinds of error in a table from `policies_table`."""
     words = "sd: standard deviation of the regret over the runs."
-    if REFERENCE_ERROR not in table:
-        return words
-    return (
-        f"{words} {REFERENCE_ERROR}: one standard error of the mean, because the matrix behind the regret is estimated."
-    )
+    if REFERENCE_ERROR in table:
+        words += f" {REFERENCE_ERROR}: one standard error of the mean, as the matrix behind the regret is estimated."
+    return words
 
 
 ENOUGH_RUNS = 6  # the fewest with which Wilcoxon's test can give p < 0.05

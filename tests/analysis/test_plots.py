@@ -144,7 +144,7 @@ def test_sentences_say_who_won_and_how_sure_that_is(results):
         " (less than two standard errors). P(it is the winner) = 0.691."  # Phi(.01 / .02)
     )
     assert winner_sentence(ROCK_PAPER_SCISSORS).startswith(
-        "No Condorcet winner: no ranker beats all others. 0, 1, 2 beats"
+        "No Condorcet winner: no ranker beats all others. 0, 1, 2 beat the most"
     )
     assert study_answer(results)[1].startswith("rucb: regret ")
     assert list(policies_table(results)["policy"]) == ["rucb", "mdb"]

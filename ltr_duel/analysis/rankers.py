@@ -188,7 +188,8 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
     even = f", {about.even_pairs:,} even pairs" if about.even_pairs else ""
     lines.append(f"Order: {order}{cycle}{even}; top cycle of {len(about.top_cycle)}{noise['top_cycle']}")
     share = about.strong_violations / max(1, about.strong_triples)
-    unsure = (about.smallest_gap or 0) <= (about.smallest_gap_error or 0)  # all that divides by the gap
+    gap, error = about.smallest_gap, about.smallest_gap_error  # gammas and bounds divide by it
+    unsure = gap is not None and error is not None and gap <= error
     gammas = [f"; {name} {_UNSURE if unsure else f'{value:.3g}{noise[name]}'}" for name, value in (
         ("gamma_btm", about.gamma_btm), ("gamma_rucb", about.gamma_rucb)) if value]  # fmt: skip
     lines.append(f"Strong transitivity fails in {share:.3f} of triples{noise['strong_share']}{''.join(gammas)}")

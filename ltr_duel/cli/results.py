@@ -53,11 +53,9 @@ def command(
     band: str,
 ) -> None:
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
-    import pandas as pd
-
-    from ltr_duel.analysis import ENOUGH_RUNS, few_runs_sentence, latex_table, summary_table, winner_sentence
-    from ltr_duel.core import InputError, columns, errors, files, listed
-    from ltr_duel.experiment import TESTS, StudyResults, methods_paragraph, study_bibtex
+    from ltr_duel.analysis import ENOUGH_RUNS, few_runs_sentence, winner_sentence
+    from ltr_duel.core import InputError, errors, files
+    from ltr_duel.experiment import StudyResults, methods_paragraph, study_bibtex
     from ltr_duel.simulation import REGRETS
 
     for one in regrets:
@@ -69,25 +67,15 @@ def command(
             (methods_paragraph(results) + "\n" if methods else "") + (study_bibtex(results) if bibtex else ""), nl=False
         )
         return
-    pages = []
-    for one in dict.fromkeys(regrets or ("average",)):
-        summary = results.summary(columns.regret_column(one))
-        if summary.empty:
-            raise InputError(f"{folder}: no run is done yet")
-        summary = _explained(results, summary, one) if regrets else _defined(results, summary)
-        names = summary.get("regret", pd.Series([columns.regret_label(columns.regret_column(one))]))
-        tests = TESTS.format(regret=listed(list(dict.fromkeys(names))))
-        table, notes = summary_table(summary), [*([tests] if len(summary) > 1 else []), *results.notes]
-        print_table(table)
-        for note in notes:
-            click.echo(note)
-        pages.append(latex_table(table, notes=notes))
+    if not results.policies:
+        raise InputError(f"{folder}: no run is done yet")
+    pages = [_print_table(results, one, named=bool(regrets)) for one in dict.fromkeys(regrets or ("average",))]
     for problem in results.problems:
         matrix = results.matrix(problem)
         if matrix.standard_error.any() or matrix.condorcet_winner is None:
             click.echo(f"{problem}: {winner_sentence(matrix)}", err=True)
-    fewest = int(summary["runs"].min())
-    if len(summary) > 1 and 0 < fewest < ENOUGH_RUNS:
+    fewest = results.repetitions[0]
+    if len(results.policies) > 1 and fewest < ENOUGH_RUNS:
         click.echo(few_runs_sentence(fewest), err=True)
     if csv is not None:
         results.to_csv(csv)
@@ -99,6 +87,24 @@ def command(
             click.echo(path)
     if facets is not None:
         click.echo(_draw_facets(results, facets, regrets or ("average",), band, start))
+
+
+def _print_table(results: StudyResults, regret: str, *, named: bool) -> str:
+    """Print the summary of a regret, with the names of what its rows hold, and return it as LaTeX."""
+    from ltr_duel.analysis import latex_table, summary_table
+    from ltr_duel.core import columns, listed
+    from ltr_duel.experiment import TESTS
+
+    column = columns.regret_column(regret)
+    summary = results.summary(column)
+    summary = _explained(results, summary, regret) if named else _defined(results, summary)
+    names = summary["regret"].unique().tolist() if "regret" in summary else [columns.regret_label(column)]
+    words = TESTS if len(summary) > 1 else f"{TESTS.partition('.')[0]}."
+    table, notes = summary_table(summary), [words.format(regret=listed(names)), *results.notes]
+    print_table(table)
+    for note in notes:
+        click.echo(note)
+    return latex_table(table, notes=notes)
 
 
 def _defined(results: StudyResults, summary: pd.DataFrame) -> pd.DataFrame:

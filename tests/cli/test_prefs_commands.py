@@ -102,6 +102,11 @@ def test_what_divides_by_a_gap_within_its_error_is_not_determined(ltr_duel, tmp_
         assert "= >" not in shown and "= <" not in shown
 
 
+def test_an_only_ranker_leaves_nothing_undetermined(ltr_duel, tmp_path):
+    save_preferences(PreferenceMatrix(np.array([[0.5]]), ("only",)), tmp_path / "m.parquet")
+    assert "not determined" not in ltr_duel("prefs", "show", tmp_path / "m.parquet").out
+
+
 def test_one_cycle_is_one(ltr_duel, tmp_path):
     save_preferences(ROCK_PAPER_SCISSORS, tmp_path / "m.parquet")
     assert ", 1 cycle of three" in ltr_duel("prefs", "show", tmp_path / "m.parquet").out

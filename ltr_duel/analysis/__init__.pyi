@@ -35,4 +35,5 @@ from .tables import few_runs_sentence as few_runs_sentence
 from .tables import latex_table as latex_table
 from .tables import markdown_table as markdown_table
 from .tables import policies_table as policies_table
+from .tables import spread_sentence as spread_sentence
 from .tables import summary_table as summary_table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from ltr_duel.core import columns as core_columns
 
 _ACROSS = 3  # panels side by side, where there is one regret
 _WIDTH, _HEIGHT = 3.6, 2.9
+_TITLE = 34  # letters that fit above a panel
 
 
 def plot_facets(
@@ -74,6 +76,7 @@ def plot_facets(
     for place, ((problem, column), ax) in enumerate(zip(panels, grid.flat, strict=False)):
         rows = results[results[core_columns.PROBLEM] == problem]
         title = str(problem) if len(columns) == 1 else f"{problem}, {core_columns.regret_label(column)}"
+        title = textwrap.fill(title, _TITLE)
         if rows[column].notna().any():
             plot_regret(
                 rows, ax, column=column, title=title, spread=spread, start=start, log=log, legend=False, among=among

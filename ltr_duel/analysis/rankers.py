@@ -20,6 +20,7 @@ from ltr_duel.preferences import (
 
 _WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # transitive worlds drawn up to so many rankers, and for more
 _BY_CHANCE = 0.05
+_UNSURE = "not determined"
 
 
 def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
@@ -83,12 +84,12 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
     sure = condorcet_confidence(matrix)
     if winner is None:
         copeland = ", ".join(matrix.copeland_winners[:3])
-        beaten = matrix.copeland_scores.max()
+        beaten, beat = matrix.copeland_scores.max(), "beat" if len(matrix.copeland_winners) > 1 else "beats"
         return (
             f"No Condorcet winner: no ranker beats all others."
-            f" {copeland} beats the most ({beaten:g} of {len(matrix) - 1});"
+            f" {copeland} {beat} the most ({beaten:g} of {len(matrix) - 1});"
             f" {matrix.borda_winner} wins most often on average."
-        ) + (f" P(there is none) = {_chance(max(0.0, 1 - float(sure.sum())))}." if estimated else "")
+        ) + (f" P(there is none) {_equal(max(0.0, 1 - float(sure.sum())))}." if estimated else "")
     row = matrix.p[matrix.names.index(winner)].copy()
     row[matrix.names.index(winner)] = 1
     rival = int(row.argmin())
@@ -98,7 +99,7 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
     return (
         f"Condorcet winner: {winner}. It beats its strongest rival, {matrix.names[rival]},"
         f" in {row[rival]:.4f}{known} of comparisons{doubt}."
-    ) + (f" P(it is the winner) = {_chance(float(sure[matrix.index(winner)]))}." if estimated else "")
+    ) + (f" P(it is the winner) {_equal(float(sure[matrix.index(winner)]))}." if estimated else "")
 
 
 def confidence_sentence(matrix: PreferenceMatrix) -> str:
@@ -121,10 +122,10 @@ def confidence_sentence(matrix: PreferenceMatrix) -> str:
     sure = condorcet_confidence(matrix)
     order = sorted(range(len(matrix)), key=lambda k: -sure[k])
     none = max(0.0, 1 - float(sure.sum()))
-    likely = [f"{matrix.names[k]}, P = {_chance(sure[k])}" for k in order[:3] if sure[k] > 0.001]
+    likely = [f"{matrix.names[k]}, P {_equal(sure[k])}" for k in order[:3] if sure[k] > 0.001]
     if not likely:
-        return f"Condorcet winner: none, P = {_chance(none)}"
-    rest = f"; none, P = {_chance(none)}" if none > 0.001 else ""
+        return f"Condorcet winner: none, P {_equal(none)}"
+    rest = f"; none, P {_equal(none)}" if none > 0.001 else ""
     return f"Condorcet winner: {'; '.join(likely)}{rest}"
 
 
@@ -182,11 +183,14 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
         lines.append(f"Probability to win: {shares}")
     order = "a total order" if about.total_order else "no total order"
     such = f" such as {' > '.join(about.cycle)}" if about.cycle else ""
-    cycle = f", {about.cyclic_triples:,} cycles of three{such}{noise['cyclic_triples']}" if about.cycle else ""
+    cycles = "cycle" if about.cyclic_triples == 1 else "cycles"
+    cycle = f", {about.cyclic_triples:,} {cycles} of three{such}{noise['cyclic_triples']}" if about.cycle else ""
     even = f", {about.even_pairs:,} even pairs" if about.even_pairs else ""
     lines.append(f"Order: {order}{cycle}{even}; top cycle of {len(about.top_cycle)}{noise['top_cycle']}")
     share = about.strong_violations / max(1, about.strong_triples)
-    gammas = [f"; {name} {value:.4g}{noise[name]}" for name, value in (
+    gap, error = about.smallest_gap, about.smallest_gap_error  # gammas and bounds divide by it
+    unsure = gap is not None and error is not None and gap <= error
+    gammas = [f"; {name} {_UNSURE if unsure else f'{value:.3g}{noise[name]}'}" for name, value in (
         ("gamma_btm", about.gamma_btm), ("gamma_rucb", about.gamma_rucb)) if value]  # fmt: skip
     lines.append(f"Strong transitivity fails in {share:.3f} of triples{noise['strong_share']}{''.join(gammas)}")
     if about.triangle_violations is not None:
@@ -196,9 +200,11 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
         least = f"{about.least_condorcet_share:.4f} or more{noise['least_condorcet_share']}"
         lines.append(f"Random subsets have a Condorcet winner with probability {least}")
     if about.lower_bound is not None:
-        multi = f"; of sets: about {about.multiduel_bound:.4g} ln T" if about.multiduel_bound is not None else ""
-        pairs = f"{about.lower_bound:.4g} ln T{noise['lower_bound']}"
-        lines.append(f"Asymptotic lower bound on the regret of pairwise policies: {pairs}{multi}")
+        multi = f"; of sets: about {about.multiduel_bound:.3g} ln T" if about.multiduel_bound else ""
+        pairs = f"{about.lower_bound:.3g} ln T{noise['lower_bound']}{multi}"
+        lines.append(f"Asymptotic lower bound on the regret of pairwise policies: {_UNSURE if unsure else pairs}")
+    if unsure and about.lower_bound is not None:
+        lines.append(f"({_UNSURE}: the winner's smallest gap is within its standard error)")
     if any(noise.values()):
         lines.append(
             "(noise alone: the middle 95 % of strongly transitive worlds, closest to this one, with its noise)"
@@ -214,7 +220,7 @@ def agreement_lines(agreement: Agreement) -> list[str]:
     if agreement.chance is not None:
         lines.append(
             f"{(z > 2).mean():.1%} of pairs differ by more than two standard errors (4.6% expected by chance);"
-            f" the largest z is {z.max():.2f}; P(by chance) = {_chance(agreement.chance)}"
+            f" the largest z is {z.max():.2f}; P(by chance) {_equal(agreement.chance)}"
         )
     if agreement.settings:
         listed = "; ".join(f"{key}: {one} and {other}" for key, (one, other) in agreement.settings.items())
@@ -248,3 +254,9 @@ def _chance(share: float) -> str:
     if share > 0.9995:
         return "> 0.999"
     return "< 0.001" if share < 0.0005 else f"{share:.3f}"
+
+
+def _equal(share: float) -> str:
+    """Write a probability after its name: ``= 0.691`` or ``> 0.999``."""
+    text = _chance(share)
+    return text if text[0] in "<>" else f"= {text}"

@@ -15,7 +15,7 @@ from ltr_duel.analysis.matrix import plot_preferences
 from ltr_duel.analysis.rankers import rankers_table, winner_sentence
 from ltr_duel.analysis.regret import plot_regret
 from ltr_duel.analysis.style import png_bytes, save_figure
-from ltr_duel.analysis.tables import policies_table
+from ltr_duel.analysis.tables import policies_table, spread_sentence
 from ltr_duel.core import arguments, files
 from ltr_duel.preferences import lower_bound, save_preferences
 from ltr_duel.simulation import INDEPENDENT_COINS, Results
@@ -57,7 +57,7 @@ def render_report(
     True
     """
     matrix, run = results.matrix, results.runs[0].key
-    bound = lower_bound(matrix)
+    bound, policies = lower_bound(matrix), policies_table(results)
     settings = {
         **matrix.provenance,
         "horizon": f"{run.horizon:,}",
@@ -72,10 +72,10 @@ def render_report(
         subtitle=f"{len(matrix)} rankers, {len(results.policies)} policies, {len(results.runs)} runs"
         + (f"; asymptotic lower bound for pairwise policies: {bound:.4g} ln T" if bound is not None else ""),
         answer=answer,
-        policies=policies_table(results),
+        policies=policies,
         pictures=[(caption, png_bytes(figure)) for caption, figure in figures],
         rankers=rankers_table(matrix),
-        notes=[*results.notes, *notes],
+        notes=[spread_sentence(policies), *results.notes, *notes],
         settings={key: _in_words(value) for key, value in settings.items()},
     )
 

@@ -16,6 +16,10 @@ _SPECIAL = {
 }  # fmt: skip
 
 
+_MEAN = "mean ± sd"
+REFERENCE_ERROR = "error of the reference matrix"
+
+
 def policies_table(results: Results) -> pd.DataFrame:
     """Return one row for each policy, as text: regret at the horizon, and how soon it identifies the winner.
 
@@ -26,25 +30,28 @@ def policies_table(results: Results) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns policy; regret; error of the matrix (one standard error of the regret, by an estimated matrix; see
-        `Results.reference_errors`); and, with a Condorcet winner, runs that name the winner (at the horizon) and median
-        identification time (in steps). Without one, policy and Copeland regret.
+        Columns policy; the regret by its name, mean ± sd of the runs; runs; and, with a Condorcet winner, error of the
+        reference matrix (one standard error of the mean, where the matrix is estimated; see `REFERENCE_ERROR`), runs
+        that name the winner (at the horizon) and median identification time (in steps). Without a winner the regret is
+        the Copeland regret.
 
     Examples
     --------
     >>> from ltr_duel import simulate
     >>> from ltr_duel.preferences import arxiv
     >>> list(policies_table(simulate(arxiv(), "rucb", horizon=100, repetitions=1)))
-    ['policy', 'average regret', 'runs that name the winner', 'median identification time']
+    ['policy', 'average regret, mean ± sd', 'runs', 'runs that name the winner', 'median identification time']
     """
     arguments.require_type("results", results, Results)
     frame = results.final()
     decided = bool(results.matrix.condorcet_winner)
-    table = pd.DataFrame({columns.POLICY: frame[columns.POLICY]})
     column = columns.regret_column("average" if decided else "copeland")
-    table[columns.regret_label(column)] = [f"{value:,.1f}" for value in frame[column]]
+    spread = results.summary(column)
+    table = pd.DataFrame({columns.POLICY: spread[columns.POLICY]})
+    table[f"{columns.regret_label(column)}, {_MEAN}"] = _means(spread)
+    table["runs"] = spread["runs"].astype(str)
     if decided and results.matrix.standard_error.any():
-        table["error of the matrix"] = [f"± {value:,.1f}" for value in results.reference_errors()]
+        table[REFERENCE_ERROR] = [f"{value:,.1f}" for value in results.reference_errors()]
     if decided:
         table["runs that name the winner"] = [f"{value:.0%}" for value in frame["accuracy"]]
         table["median identification time"] = [
@@ -83,14 +90,26 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     if "regret" in summary:
         table["regret"] = summary["regret"]
     table[columns.POLICY] = summary[columns.POLICY]
-    table["mean ± sd"] = [
-        ("not defined" if math.isnan(mean) else f"{mean:,.1f}") + ("" if math.isnan(sd) else f" ± {sd:,.1f}")
-        for mean, sd in zip(summary["mean"], summary["sd"], strict=True)
-    ]
+    table[_MEAN] = _means(summary)
     table["median"] = ["" if math.isnan(one) else f"{one:,.1f}" for one in summary["median"]]
     table["p"] = [_p_value(one) for one in summary["p_wilcoxon"]]
     table["effect"] = ["" if math.isnan(one) else f"{one:.2f}" for one in summary["effect"]]
     return table
+
+
+def _means(summary: pd.DataFrame) -> list[str]:
+    return [
+        ("not defined" if math.isnan(mean) else f"{mean:,.1f}") + ("" if math.isnan(sd) else f" ± {sd:,.1f}")
+        for mean, sd in zip(summary["mean"], summary["sd"], strict=True)
+    ]
+
+
+def spread_sentence(table: pd.DataFrame) -> str:
+    """Explain the two kinds of error in a table from `policies_table`."""
+    words = "sd: standard deviation of the regret over the runs."
+    if REFERENCE_ERROR in table:
+        words += f" {REFERENCE_ERROR}: one standard error of the mean, as the matrix behind the regret is estimated."
+    return words
 
 
 ENOUGH_RUNS = 6  # the fewest with which Wilcoxon's test can give p < 0.05

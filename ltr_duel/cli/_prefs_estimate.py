@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,6 +26,9 @@ from ltr_duel.cli._options import (
 )
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import click_model_names, method_names
+
+if TYPE_CHECKING:
+    from ltr_duel.preferences import PreferenceMatrix
 
 _DIGITS = re.compile("[0-9]{1,9}")
 
@@ -84,7 +87,12 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
     shell_complete=method_names,
     help="How two rankers are compared.",
 )
-@click.option("--outcome", default="", show_default="unbiased", help="Rule by which clicks name a winner.")
+@click.option(
+    "--outcome",
+    default="",
+    show_default="the unbiased one of the method; of probabilistic: marginal_bernoulli",
+    help="Rule by which clicks name a winner.",
+)
 @click.option("--comparisons", type=COUNT, help="Of each pair.  [default: 1,000; without variance reduction 4,000]")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
 @click.option("--ties", default="fixed_random", show_default=True, help="Order of documents with equal scores.")
@@ -240,7 +248,7 @@ def _parts_of(out: Path) -> Path:
     return out.with_name(out.name + ".parts")
 
 
-def _save(matrix: Any, out: Path, parts: Path) -> None:
+def _save(matrix: PreferenceMatrix, out: Path, parts: Path) -> None:
     """Write the matrix, then forget the parts, and say who won."""
     from ltr_duel.analysis import search_sentence, winner_sentence
     from ltr_duel.preferences import save_preferences
@@ -253,6 +261,18 @@ def _save(matrix: Any, out: Path, parts: Path) -> None:
     click.echo(winner_sentence(matrix))
     if "search" in matrix.provenance:
         click.echo(search_sentence(matrix))
+    click.echo(rule_sentence(matrix))
+
+
+def rule_sentence(matrix: PreferenceMatrix) -> str:
+    """Name the outcome rule of an estimated matrix, and whether it is the default; empty if it is not known."""
+    from ltr_duel.interleaving import METHODS
+
+    rule, method = matrix.provenance.get("outcome"), METHODS.get(str(matrix.provenance.get("method")))
+    if not rule:
+        return ""
+    default = " (unbiased, the default)" if method is not None and rule == method.research_outcome else ""
+    return f"outcome rule: {rule}{default}"
 
 
 def _forget(parts: Path) -> None:

@@ -48,9 +48,15 @@ def winners(
     import pandas as pd
 
     from ltr_duel.analysis import winner_row
+    from ltr_duel.core import InputError
     from ltr_duel.interleaving import METHODS
     from ltr_duel.preferences import estimate_preferences
 
+    if path.suffix in (".parquet", ".npy", ".csv"):
+        raise InputError(
+            f"{path}: a preference matrix; prefs winners wants a corpus, on which it estimates by each outcome rule;"
+            f" 'ltr-duel prefs show {path}' prints a matrix"
+        )
     chosen = METHODS.configure(method).component
     dataset = corpus_at(path, words, reading)
     rankings = rankings_of(dataset, words, ties=ties, seed=seed, drop_constant=True, jobs=jobs)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ltr_duel.cli._options import COUNT, OUT_FILE, ROWS, most_rankers_option, print_table, seed_option
-from ltr_duel.cli._prefs_estimate import Names, estimate, extend
+from ltr_duel.cli._prefs_estimate import Names, estimate, extend, rule_sentence
 from ltr_duel.cli._prefs_winners import winners
 from ltr_duel.cli._words import Commands
 
@@ -56,6 +56,8 @@ def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
     click.echo()
     for key, value in matrix.provenance.items():
         click.echo(f"  {key}: {value}")
+    if rule := rule_sentence(matrix):
+        click.echo(rule)
 
 
 @command.command()

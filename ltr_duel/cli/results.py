@@ -25,7 +25,7 @@ _BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
     "regrets",
     multiple=True,
     show_default="average; copeland for problems without a Condorcet winner",
-    help="Which regret the summary is of; --facets draws all that are given.",
+    help="A table for each regret that is given; --facets draws all of them, --plots the first.",
 )
 @click.option("--csv", type=OUT_FILE, help="Write the tidy table here.")
 @click.option("--latex", type=OUT_FILE, help="Write the summary as a LaTeX table here.")
@@ -53,9 +53,9 @@ def command(
     band: str,
 ) -> None:
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
-    from ltr_duel.analysis import ENOUGH_RUNS, few_runs_sentence, latex_table, summary_table, winner_sentence
-    from ltr_duel.core import InputError, columns, errors, files
-    from ltr_duel.experiment import TESTS, StudyResults, methods_paragraph, study_bibtex
+    from ltr_duel.analysis import ENOUGH_RUNS, few_runs_sentence, winner_sentence
+    from ltr_duel.core import InputError, errors, files
+    from ltr_duel.experiment import StudyResults, methods_paragraph, study_bibtex
     from ltr_duel.simulation import REGRETS
 
     for one in regrets:
@@ -67,33 +67,44 @@ def command(
             (methods_paragraph(results) + "\n" if methods else "") + (study_bibtex(results) if bibtex else ""), nl=False
         )
         return
-    summary = results.summary(columns.regret_column(regret))
-    if summary.empty:
+    if not results.policies:
         raise InputError(f"{folder}: no run is done yet")
-    if not regrets:
-        summary = _defined(results, summary)
-    table, tests = summary_table(summary), TESTS.format(regret=columns.regret_label(columns.regret_column(regret)))
-    print_table(table)
-    notes = [*([tests] if len(summary) > 1 else []), *results.notes]
+    pages = [_print_table(results, one, named=bool(regrets)) for one in dict.fromkeys(regrets or ("average",))]
     for problem in results.problems:
         matrix = results.matrix(problem)
         if matrix.standard_error.any() or matrix.condorcet_winner is None:
             click.echo(f"{problem}: {winner_sentence(matrix)}", err=True)
-    for note in notes:
-        click.echo(note)
-    fewest = int(summary["runs"].min())
-    if len(summary) > 1 and 0 < fewest < ENOUGH_RUNS:
+    fewest = results.repetitions[0]
+    if len(results.policies) > 1 and fewest < ENOUGH_RUNS:
         click.echo(few_runs_sentence(fewest), err=True)
     if csv is not None:
         results.to_csv(csv)
     if latex is not None:
         with files.replacing(latex) as temporary:
-            temporary.write_text(latex_table(table, notes=notes), encoding="utf-8")
+            temporary.write_text("\n".join(pages), encoding="utf-8")
     if plots is not None:
         for path in _draw(results, plots, f".{suffix}", regret, band, x, start):
             click.echo(path)
     if facets is not None:
         click.echo(_draw_facets(results, facets, regrets or ("average",), band, start))
+
+
+def _print_table(results: StudyResults, regret: str, *, named: bool) -> str:
+    """Print the summary of a regret, with the names of what its rows hold, and return it as LaTeX."""
+    from ltr_duel.analysis import latex_table, summary_table
+    from ltr_duel.core import columns, listed
+    from ltr_duel.experiment import TESTS
+
+    column = columns.regret_column(regret)
+    summary = results.summary(column)
+    summary = _explained(results, summary, regret) if named else _defined(results, summary)
+    names = summary["regret"].unique().tolist() if "regret" in summary else [columns.regret_label(column)]
+    words = TESTS if len(summary) > 1 else f"{TESTS.partition('.')[0]}."
+    table, notes = summary_table(summary), [words.format(regret=listed(names)), *results.notes]
+    print_table(table)
+    for note in notes:
+        click.echo(note)
+    return latex_table(table, notes=notes)
 
 
 def _defined(results: StudyResults, summary: pd.DataFrame) -> pd.DataFrame:
@@ -107,10 +118,38 @@ def _defined(results: StudyResults, summary: pd.DataFrame) -> pd.DataFrame:
         return summary
     column = columns.regret_column("copeland")
     copeland = results.summary(column)
-    problems = ", ".join(dict.fromkeys(summary.loc[undecided, columns.PROBLEM].astype(str)))
+    problems = ", ".join(_undecided(results, summary))
     click.echo(f"no Condorcet winner, so the regret is the Copeland regret: {problems}", err=True)
     named = [summary.assign(regret="average regret"), copeland.assign(regret=columns.regret_label(column))]
     return pd.concat([named[0][~undecided], named[1][undecided]]).sort_index()
+
+
+def _explained(results: StudyResults, summary: pd.DataFrame, regret: str) -> pd.DataFrame:
+    """Return the summary, and say why a regret that was named is not defined on some problems."""
+    from ltr_duel.core import columns
+
+    if problems := _undecided(results, summary):
+        label = columns.regret_label(columns.regret_column(regret))
+        why = "not defined: no Condorcet winner; --regret copeland is"
+        click.echo(f"{label} on {', '.join(problems)}: {why}", err=True)
+    return summary
+
+
+def _undecided(results: StudyResults, summary: pd.DataFrame) -> list[str]:
+    """Return the problems that have no such regret, as they have no Condorcet winner."""
+    from ltr_duel.core import columns
+
+    problems = dict.fromkeys(summary.loc[summary["mean"].isna(), columns.PROBLEM].astype(str))
+    return [one for one in problems if results.matrix(one).condorcet_winner is None]
+
+
+def _differ_in_size(runs: pd.DataFrame) -> bool:
+    """Whether the number of rankers may explain the regret: one corpus with one click model, or one family."""
+    from ltr_duel.core import columns
+
+    kinds = runs.reindex(columns=[columns.CORPUS, columns.CLICKS, columns.FAMILY]).drop_duplicates()
+    known = kinds[[columns.CORPUS, columns.FAMILY]].notna().any(axis=None)
+    return len(kinds) == 1 and bool(known) and runs[columns.RANKERS].nunique() > 1
 
 
 def _draw_facets(results: StudyResults, path: Path, regrets: tuple[str, ...], band: str, start: int) -> Path:
@@ -163,7 +202,7 @@ def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: s
             figures["identification"] = plot_identification(here(final), title=title, among=among)
         paths += [save_figure(ax, folder / f"{name}-{study.horizon}-{kind}{suffix}") for kind, ax in figures.items()]
     for horizon, runs in final.groupby(columns.HORIZON):
-        if runs[columns.RANKERS].nunique() > 1 and runs[column].notna().any():
+        if _differ_in_size(runs) and runs[column].notna().any():
             ax = plot_against_arms(runs, column=column, title=f"horizon {horizon:,}", spread=band, among=among)
             paths.append(save_figure(ax, folder / f"all-{horizon}-arms{suffix}"))
     return paths

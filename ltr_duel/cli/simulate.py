@@ -112,7 +112,7 @@ def command(
 
     Writes results.parquet (policy, repetition, t, regret_average, ...), pulls.parquet, runs.json and regret.png.
     """
-    from ltr_duel.analysis import plot_regret, policies_table, save_figure, winner_sentence
+    from ltr_duel.analysis import plot_regret, policies_table, save_figure, spread_sentence, winner_sentence
     from ltr_duel.bandits import POLICIES
     from ltr_duel.core import InputError, files
     from ltr_duel.preferences import load_preferences
@@ -167,7 +167,8 @@ def command(
         )  # fmt: skip
         click.echo(f"{log}: {written:,} impressions")
     click.echo(winner_sentence(matrix))
-    print_table(policies_table(results))
-    for note in results.notes:
+    table = policies_table(results)
+    print_table(table)
+    for note in (spread_sentence(table), *results.notes):
         click.echo(note)
     click.echo(f"{out / 'results.parquet'}, {out / 'pulls.parquet'}, {out / 'regret.png'}")

@@ -191,7 +191,8 @@ class Registry(Generic[Item]):
     def __getitem__(self, name: str) -> Item:
         """Return the component called ``name``; an unknown name raises `InputError` with the legal ones."""
         if name not in self:
-            raise unknown_name(self.kind, name, self.names())
+            own = f"a {self.kind} of your own needs --plugin FILE (in Python: load_plugin)"
+            raise unknown_name(self.kind, name, self.names(), otherwise=own)
         return self._items[name]
 
     def get(self, name: str) -> Item | None:

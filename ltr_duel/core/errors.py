@@ -58,7 +58,7 @@ def shown(value: Any) -> str:
     return f"a {type(value).__name__}"
 
 
-def unknown_name(kind: str, name: Any, legal: Iterable[str]) -> InputError:
+def unknown_name(kind: str, name: Any, legal: Iterable[str], *, otherwise: str = "") -> InputError:
     """Build the error for a name that does not exist.
 
     Parameters
@@ -69,6 +69,8 @@ def unknown_name(kind: str, name: Any, legal: Iterable[str]) -> InputError:
         What the user wrote; anything else is shown as what it is.
     legal : iterable of str
         All names that exist.
+    otherwise : str
+        Advice for a name that resembles none of them.
 
     Returns
     -------
@@ -83,7 +85,8 @@ def unknown_name(kind: str, name: Any, legal: Iterable[str]) -> InputError:
     names = list(legal)
     close = difflib.get_close_matches(name, names, n=1) if isinstance(name, str) and len(name) <= 200 else []
     hint = f"; did you mean '{close[0]}'?" if close else ";"
-    return InputError(f"no {kind} {shown(name)}{hint} ({', '.join(names)})")
+    advice = f"; {otherwise}" if otherwise and not close else ""
+    return InputError(f"no {kind} {shown(name)}{hint} ({', '.join(names)}){advice}")
 
 
 def require_one_of(kind: str, name: Any, legal: Collection[str]) -> None:

@@ -14,6 +14,7 @@ from ltr_duel.data import CORPORA
 from ltr_duel.experiment.problem_specs import CorpusSpec
 from ltr_duel.experiment.results import StudyResults
 from ltr_duel.interleaving import METHODS
+from ltr_duel.simulation import REGRETS
 
 TESTS = (
     "{regret} at the horizon. p: paired two-sided Wilcoxon signed-rank test against the policy with the lowest mean,"
@@ -47,14 +48,27 @@ def methods_paragraph(results: StudyResults) -> str:
     ]
     knowing = [label for label in results.policies if (policy := named_policy(label)) and policy.needs_horizon]
     said += [f"{listed(knowing)} {'are' if len(knowing) > 1 else 'is'} told the horizon."] if knowing else []
-    regrets = [columns.regret_label(columns.regret_column(name)) for name in results.regrets]
-    said.append(f"We report cumulative {listed(regrets)} at the horizon: mean and standard deviation over the runs.")
+    said.append(f"We report {_regrets(results)}: mean and standard deviation over the runs.")
     said.append(
         "On each problem a policy is compared with that of the lowest mean by a paired two-sided Wilcoxon signed-rank"
         " test, corrected for the number of policies by Holm's method; effects are Cohen's d of the paired differences"
         " (d_z)."
     )
     return " ".join(said)
+
+
+def _regrets(results: StudyResults) -> str:
+    """Name the regrets of a study; without a Condorcet winner, Copeland regret in place of those that need one."""
+    usual = [columns.regret_label(columns.regret_column(name)) for name in results.regrets]
+    needless = ["copeland" if REGRETS[name].loss == "average" else name for name in results.regrets]
+    others = list(dict.fromkeys(columns.regret_label(columns.regret_column(name)) for name in needless))
+    undecided = [name for name in results.problems if results.matrix(name).condorcet_winner is None]
+    if usual == others or not undecided:
+        return f"cumulative {listed(usual)} at the horizon"
+    if len(undecided) == len(results.problems):
+        return f"cumulative {listed(others)} at the horizon (no problem has a Condorcet winner)"
+    without = f"without a Condorcet winner ({', '.join(undecided)}), {listed(others)}"
+    return f"cumulative {listed(usual)} at the horizon; {without}"
 
 
 def study_bibtex(results: StudyResults) -> str:

@@ -43,6 +43,13 @@ def test_two_regrets_stand_side_by_side_and_one_that_is_missing_says_so():
     assert [text.get_text() for text in axes[3].texts] == ["no NDCG regret"] and not axes[3].get_lines()
 
 
+def test_a_long_title_stays_within_the_figure():
+    figure = plot_facets(study(problems=["MSLR-WEB10K-Fold1 informational team draft"] * 2), ["regret_average"] * 2)
+    width = figure.bbox.width
+    figure.draw_without_rendering()
+    assert all(ax._left_title.get_window_extent().x1 <= width for ax in figure.axes)
+
+
 def test_a_regret_that_does_not_exist_is_named():
     with pytest.raises(InputError, match="no column 'regret_borda'"):
         plot_facets(study(), ["regret_borda"])

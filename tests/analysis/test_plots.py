@@ -16,10 +16,11 @@ from ltr_duel.analysis.rankers import rankers_table, winner_sentence
 from ltr_duel.analysis.regret import plot_against_arms, plot_regret
 from ltr_duel.analysis.report import render_report, save_study, study_answer
 from ltr_duel.analysis.style import look_of
-from ltr_duel.analysis.tables import latex_table, policies_table
+from ltr_duel.analysis.tables import latex_table, policies_table, spread_sentence
 from ltr_duel.core.errors import InputError
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.bounds import lower_bound
+from ltr_duel.simulation.results import Results
 from ltr_duel.simulation.run import simulate
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry, coins
 
@@ -143,11 +144,27 @@ def test_sentences_say_who_won_and_how_sure_that_is(results):
         " (less than two standard errors). P(it is the winner) = 0.691."  # Phi(.01 / .02)
     )
     assert winner_sentence(ROCK_PAPER_SCISSORS).startswith(
-        "No Condorcet winner: no ranker beats all others. 0, 1, 2 beats"
+        "No Condorcet winner: no ranker beats all others. 0, 1, 2 beat the most"
     )
     assert study_answer(results)[1].startswith("rucb: regret ")
     assert list(policies_table(results)["policy"]) == ["rucb", "mdb"]
     assert list(rankers_table(results.matrix, 2)["ranker"]) == ["0", "1"]
+
+
+def test_the_first_error_of_a_mean_is_the_spread_of_the_runs_and_that_of_the_matrix_has_a_name():
+    exact = simulate(coins(bradley_terry(4)), "rucb", horizon=500, repetitions=3).runs
+    matrix = PreferenceMatrix(bradley_terry(4).p, standard_error=0.01 * ~np.eye(4, dtype=bool))
+    for measured_by, column, named in ((matrix, "average", True), (ROCK_PAPER_SCISSORS, "copeland", False)):
+        runs = exact if named else simulate(measured_by, "rucb", horizon=500, repetitions=3).runs
+        results = Results(runs, measured_by)
+        ends = [run.regret(measured_by, column)[-1] for run in runs]
+        table = policies_table(results)
+        label = "Copeland" if column == "copeland" else column
+        assert table[f"{label} regret, mean ± sd"][0] == f"{np.mean(ends):,.1f} ± {np.std(ends, ddof=1):,.1f}"
+        assert table["runs"][0] == "3"
+        assert ("error of the reference matrix" in table) == named == ("reference matrix" in spread_sentence(table))
+        if named:
+            assert table["error of the reference matrix"][0] == f"{results.reference_errors()[0]:,.1f}"
 
 
 def test_the_page_escapes_names(tmp_path):

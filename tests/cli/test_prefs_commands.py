@@ -91,6 +91,38 @@ def test_show_knows_the_copy_of_arxivs_matrix_that_is_wrong(ltr_duel, tmp_path):
     assert "known copy" not in ltr_duel("prefs", "show", right).out + ltr_duel("prefs", "show", "arxiv").out
 
 
+def test_what_divides_by_a_gap_within_its_error_is_not_determined(ltr_duel, tmp_path):
+    matrix, words = bradley_terry(4), ("gamma_btm", "gamma_rucb", "pairwise policies:")
+    for error, unsure in ((2.0, True), (0.5, False)):
+        gap = np.sort(matrix.p[0])[1] - 0.5
+        errors = error * gap * ~np.eye(4, dtype=bool)
+        save_preferences(PreferenceMatrix(matrix.p, matrix.names, errors), tmp_path / "m.parquet")
+        shown = ltr_duel("prefs", "show", tmp_path / "m.parquet").out
+        assert [f"{word} not determined" in shown for word in words] == [unsure] * 3
+        assert "= >" not in shown and "= <" not in shown
+
+
+def test_an_only_ranker_leaves_nothing_undetermined(ltr_duel, tmp_path):
+    save_preferences(PreferenceMatrix(np.array([[0.5]]), ("only",)), tmp_path / "m.parquet")
+    assert "not determined" not in ltr_duel("prefs", "show", tmp_path / "m.parquet").out
+
+
+def test_one_cycle_is_one(ltr_duel, tmp_path):
+    save_preferences(ROCK_PAPER_SCISSORS, tmp_path / "m.parquet")
+    assert ", 1 cycle of three" in ltr_duel("prefs", "show", tmp_path / "m.parquet").out
+
+
+def test_the_outcome_rule_and_whether_it_is_the_default_are_named(ltr_duel, corpus, tmp_path):
+    out, last = tmp_path / "m.parquet", "outcome rule: marginal_bernoulli (unbiased, the default)\n"
+    assert estimate(ltr_duel, corpus, out, "--comparisons", "100").out.endswith(last)
+    assert ltr_duel("prefs", "show", out).out.endswith(last)
+    named = ("--comparisons", "100", "--outcome", "marginal_sign")
+    assert estimate(ltr_duel, corpus, out, *named).out.endswith("outcome rule: marginal_sign\n")
+    assert "marginal_bernoulli" in ltr_duel("prefs", "estimate", "--help").out
+    answer = ltr_duel("prefs", "winners", out)
+    assert answer.code == 2 and "prefs winners wants a corpus" in answer.err
+
+
 def test_named_matrices_need_no_file(ltr_duel):
     assert "Yue and Joachims, ICML 2011, Table 1" in ltr_duel("prefs", "show", "arxiv").out
     assert "51 rankers" in ltr_duel("prefs", "show", "arith51").out

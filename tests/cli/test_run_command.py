@@ -5,8 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
+from ltr_duel.cli.results import _differ_in_size
 from ltr_duel.experiment import problems
 from ltr_duel.experiment.plan import Shard
 from ltr_duel.experiment.run import make_plan
@@ -68,6 +70,44 @@ def test_an_experiment_from_its_file_to_its_tables(ltr_duel, spec, tmp_path):
     both = ("--regret", "average", "--regret", "copeland", "--start", 10)
     answer = ltr_duel("results", out, "--facets", tmp_path / "all.png", *both)
     assert answer.code == 0 and (tmp_path / "all.png").stat().st_size > 10_000, answer.err
+
+
+CIRCLE = """
+[[matrices]]
+name = "circle"
+p = [[0.5, 0.6, 0.4, 0.6], [0.4, 0.5, 0.6, 0.6], [0.6, 0.4, 0.5, 0.6], [0.4, 0.4, 0.4, 0.5]]
+"""
+
+
+def test_each_table_names_the_regrets_of_its_rows_and_those_that_are_not_defined(ltr_duel, tmp_path):
+    spec, out = tmp_path / "two.toml", tmp_path / "out"
+    spec.write_text(SPEC + CIRCLE)
+    assert ltr_duel("run", spec, "--out", out, "--jobs", 1).code == 0
+    answer = ltr_duel("results", out, "--plots", tmp_path / "figures")
+    assert "average regret and Copeland regret at the horizon. p:" in answer.out
+    assert not list((tmp_path / "figures").glob("all-*"))  # 3 and 4 rankers of different problems
+    latex = tmp_path / "t.tex"
+    answer = ltr_duel("results", out, "--regret", "average", "--regret", "borda", "--latex", latex)
+    places = [answer.out.index(f"\n{words} regret at the horizon") for words in ("average", "Borda")]
+    assert places == sorted(places) and latex.read_text().count("\\begin{tabular}") == 2
+    assert "circle: not defined: no Condorcet winner; --regret copeland is" in answer.err
+    assert answer.err.count("not defined: no") == 1
+    said = ltr_duel("results", out, "--methods").out
+    assert "average regret and Copeland regret at the horizon; without a Condorcet winner (circle), Copeland" in said
+
+
+@pytest.mark.parametrize(
+    "facts, joined",
+    [
+        ({"corpus": "A", "clicks": "perfect"}, True),
+        ({"corpus": ["A", "B"], "clicks": "perfect"}, False),
+        ({"corpus": "A", "clicks": ["perfect", "informational"]}, False),
+        ({"family": "arithmetic"}, True),
+        ({"source": "published matrix"}, False),
+    ],
+)
+def test_sizes_are_joined_only_within_one_corpus_and_click_model(facts, joined):
+    assert _differ_in_size(pd.DataFrame({"rankers": [4, 8]}).assign(**facts)) == joined
 
 
 def test_the_dry_run_prints_the_plan_and_writes_nothing(ltr_duel, spec, tmp_path):

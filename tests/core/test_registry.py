@@ -53,6 +53,13 @@ def test_a_name_that_is_a_module_imports_that_alone(things):
     assert things.names() == ["bench", "lamp", "outside", "stool"] and imported() == ["lamp", "chairs"]
 
 
+def test_a_name_like_no_other_may_be_one_of_a_plugin(things):
+    with pytest.raises(InputError, match=r"no thing 'mine'; \(.*\); a thing of your own needs --plugin FILE"):
+        things["mine"]
+    with pytest.raises(InputError, match=r"did you mean 'stool'\? \(bench, lamp, outside, stool\)$"):
+        things["stol"]
+
+
 @pytest.mark.parametrize("name", ["stool", "outside"])
 def test_any_other_name_imports_all(things, name):
     assert things[name].name == name and imported() == ["lamp", "chairs"]

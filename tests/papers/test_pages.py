@@ -16,7 +16,7 @@ from ltr_duel.papers.figures import DRAWINGS
 from ltr_duel.papers.pages import Reproduced, reproduction_page, state_of_the_art_markdown
 from ltr_duel.papers.pages.data import MOST_ROWS, data_csv
 from ltr_duel.simulation.run import simulate
-from tests.conftest import bradley_terry
+from tests.conftest import bradley_terry, coins
 from tests.papers.browser import look_at
 from tests.papers.synthetic_tables import about, runs
 
@@ -152,7 +152,7 @@ def test_a_page_names_its_regret_setting_notes_and_what_it_is_measured_against()
     page = comparison(frame, "regret_ndcg", references=told)
     for words in (
         "NDCG regret at the horizon",
-        "Setting: Three sets of rankers.",
+        "Setting: Three sets of rankers. Scale quick: 100,000 steps, 5 runs of each policy on each problem.",
         "- A note.",
         "P = 0.471.",
         "Scale: paper.",
@@ -198,7 +198,7 @@ def test_a_browser_shows_the_report(report, tmp_path, width):
 
 @pytest.mark.parametrize("width", [390, 1200])
 def test_a_browser_shows_the_page_of_a_study(tmp_path, width):
-    results = simulate(bradley_terry(30), ["rucb", "mdb"], horizon=2000, repetitions=2)
+    results = simulate(coins(bradley_terry(30)), ["rucb", "mdb"], horizon=2000, repetitions=2)
     save_study(results, tmp_path, title="A study with a title that is longer than a telephone is wide")
     seen_without_fault((tmp_path / "report.html").read_text(encoding="utf-8"), tmp_path, width, images=2)
 

@@ -62,8 +62,9 @@ def test_only_a_policy_that_no_other_may_equal_is_called_best():
 
 
 def test_few_runs_call_nothing_best():
-    assert best_lines(standings(table(a=[1, 2, 3], b=[10, 20, 30]))) == [
-        "p (K = 6, pairs): not compared, 3 runs are too few."
+    few = table(a=[1, 2, 3], b=[10, 20, 30])
+    assert best_lines(standings(pd.concat([few, few.assign(problem="q")]))) == [
+        "Not compared, as 3 runs are too few: p (K = 6, pairs), q (K = 6, pairs)."
     ]
 
 

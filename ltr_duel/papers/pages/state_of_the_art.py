@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,7 +80,7 @@ def state_of_the_art_markdown(frame: pd.DataFrame, about: Mapping[str, Any], cir
     found, described, name = state_of_the_art(frame, about), about["figure"], str(about["name"])
     lines = [f"# {name.replace('_', ' ').capitalize()}", "", f"{described['title']}. {described['shows']}", ""]
     lines += [f"```\nltr-duel reproduce {name} --scale {about['scale']} --data DIR --out figures\n```", ""]
-    lines += [f"![{described['title']}]({name}.png)", "", f"Setting: {described['setting']}", ""]
+    lines += [f"![{described['title']}]({name}.png)", "", f"Setting: {described['setting']} {_runs(frame, about)}", ""]
     lines += [f"- {note}" for note in described.get("notes", [])] + [""]
     lines += ["This page is computed from runs; no number below is written by hand.", ""]
     lines += [circumstances, ""] if circumstances else []
@@ -92,21 +92,35 @@ def state_of_the_art_markdown(frame: pd.DataFrame, about: Mapping[str, Any], cir
 
 def best_lines(ranked: pd.DataFrame) -> list[str]:
     """Say for each problem which policy is the best, or which may be where the runs do not tell them apart."""
-    lines = []
+    lines, unknown, fewest = [], [], []
     for (name, compares), rows in ranked.groupby([col.PROBLEM, "compares"], sort=False):
         place = f"{name} (K = {rows[col.RANKERS].iloc[0]}, {compares})"
         may_be = [marked(label) for label in rows.loc[rows["low"] == 1, col.POLICY]]
         if len(rows) == 1:
             continue
         if rows["low"].isna().all():
-            lines.append(f"{place}: not compared, {int(rows['runs'].min())} runs are too few.")
+            unknown.append(place)
+            fewest.append(int(rows["runs"].min()))
         elif len(may_be) == 1:
             nearest = rows.loc[rows["low"] > 1, "low"].min()
             lines.append(f"{place}: best {may_be[0]}; every other pays at least {nearest:.3g} times as much.")
         else:
             more = f" and {len(may_be) - _MOST_NAMED} others" if len(may_be) > _MOST_NAMED else ""
             lines.append(f"{place}: not told apart: {', '.join(may_be[:_MOST_NAMED])}{more}.")
-    return lines
+    few = f"Not compared, as {_span(fewest)} runs are too few: {', '.join(unknown)}." if unknown else ""
+    return [*lines, few] if few else lines
+
+
+def _runs(frame: pd.DataFrame, about: Mapping[str, Any]) -> str:
+    """Return the horizon and the number of runs of each policy, which depend on the scale."""
+    studies = frame.groupby([col.PROBLEM, col.POLICY, col.HORIZON], sort=False)[col.REPETITION].nunique()
+    steps, runs = _span(frame[col.HORIZON]), _span(studies)
+    return f"Scale {about['scale']}: {steps} steps, {runs} runs of each policy on each problem."
+
+
+def _span(numbers: Collection[int] | pd.Series) -> str:
+    low, high = min(numbers), max(numbers)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def _over_all(ranked: pd.DataFrame) -> list[str]:

@@ -145,7 +145,11 @@ def check_repeatable(given: components.Configured[Policy]) -> None:
     plain = play(policy, params, p, steps, seed=5, plain=True)
     where = _first_difference(first, plain)
     _demand(where is None, label, f"chooses otherwise as plain Python than compiled, in step {where}")
-    _demand(_same_state(first.state, plain.state), label, "ends in another state as plain Python than compiled")
+    _demand(
+        _same_state(first.state, plain.state),
+        label,
+        "ends in another state as plain Python than compiled (does it write to a name unpacked from the state?)",
+    )
     after = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002 -- is to be left alone
     _demand(before == after, label, "draws from global randomness; draw from the rng it is given")
     if not policy.deterministic:

@@ -226,7 +226,7 @@ def _typeof(function: Kernel[Any, Any], context: Any) -> Any:
     return numba.typeof(function.compiled(for_python=False))
 
 
-_NOT_KEPT = (OSError, EOFError, pickle.UnpicklingError)
+_NOT_KEPT = (OSError, EOFError, ImportError, pickle.UnpicklingError)
 _unkept: list[BaseException] = []  # why nothing is stored any more
 
 
@@ -267,7 +267,7 @@ _renamed: dict[type, type] = {}  # classes from outside that implement a dispatc
 def tell_apart(kind: type) -> type:
     """Return a uniquely named subclass of a NamedTuple class from outside: numba distinguishes classes by name."""
     name = f"number{len(_renamed)}.{kind.__module__}.{kind.__qualname__}"
-    return _renamed.setdefault(kind, type(name, (kind,), {"__slots__": ()}))
+    return _renamed.setdefault(kind, type(name, (kind,), {"__slots__": (), "__module__": kind.__module__}))
 
 
 def _told_apart(value: Any) -> Any:

@@ -59,10 +59,10 @@ def kernel_folder(digest: str) -> str:
 
 def _fault(folder: Path) -> str:
     """Return why other users could have put code into a folder, or ``""``, as on systems without file owners."""
-    if not hasattr(os, "geteuid"):
+    user, status = getattr(os, "geteuid", lambda: None)(), folder.stat()
+    if user is None:
         return ""
-    status = folder.stat()
-    if status.st_uid != os.geteuid():
+    if status.st_uid != user:
         return "belongs to another user; set LTR_DUEL_HOME to your folder"
     return "can be written by other users; remove the permission with chmod go-w" if status.st_mode & 0o022 else ""
 

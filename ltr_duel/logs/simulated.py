@@ -159,7 +159,8 @@ def simulate_log(
     rankings : Rankings
         With ties ordered once and for all.
     clicks, pairs, outcome, slates, top
-        As of `Live`.
+        As of `Live`, but the outcome rule is by default the first of the method: ``marginal_sign`` for probabilistic
+        interleave, whose credit needs no page token.
     policy : str or Policy
         Which rankers are compared in each impression; ``"random"`` compares all pairs alike.
     horizon : int
@@ -202,6 +203,8 @@ def simulate_log(
         raise InputError(
             "a log holds one order of tied documents: take rankings whose ties are ordered once and for all"
         )
+    # The first rule of each method needs no page token: without one a log cannot hold the coin of an unbiased rule.
+    outcome = outcome or METHODS.configure(pairs).component.outcomes[0]
     live = Live(rankings, clicks, pairs=pairs, outcome=outcome, slates=slates, top=top)
     _, component, params = POLICIES.configure(policy)
     oracle = live.open()

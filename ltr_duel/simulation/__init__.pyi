@@ -1,6 +1,7 @@
 from .best import compare_with_best as compare_with_best
 from .distortion import distortion_table as distortion_table
 from .distortion import measure_distortion as measure_distortion
+from .labels import AS_GIVEN as AS_GIVEN
 from .live import Live as Live
 from .oracle import COINS_LABEL as COINS_LABEL
 from .oracle import COINS_NOTE as COINS_NOTE
@@ -18,7 +19,6 @@ from .run import run_once as run_once
 from .run import run_order as run_order
 from .run import run_streams as run_streams
 from .run import simulate as simulate
-from .run_result import AS_GIVEN as AS_GIVEN
 from .run_result import RunKey as RunKey
 from .run_result import RunResult as RunResult
 from .run_result import key_fields as key_fields

@@ -21,10 +21,11 @@ from ltr_duel.core import (
     stream,
 )
 from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.simulation.labels import AS_GIVEN
 from ltr_duel.simulation.oracle import INDEPENDENT_COINS, FromMatrix, OracleSource
 from ltr_duel.simulation.regret import places
 from ltr_duel.simulation.results import Results
-from ltr_duel.simulation.run_result import AS_GIVEN, RunKey, RunResult, source_of
+from ltr_duel.simulation.run_result import RunKey, RunResult, source_of
 
 _LONGEST = 10**15  # pulls of 2 T must fit in 64 bits with room to spare
 _DENSEST = 10_000  # checkpoints per decade

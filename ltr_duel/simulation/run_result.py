@@ -12,10 +12,10 @@ import numpy as np
 from ltr_duel.bandits import LOOP_NUMBERS, Policy
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, errors, frozen, numbered
 from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.simulation.labels import AS_GIVEN
 from ltr_duel.simulation.oracle import tosses_coins
 from ltr_duel.simulation.regret import REGRETS, cumulative_regret, loss_per_arm
 
-AS_GIVEN = "as given"  # labels of runs in which arms are numbered by the rows of the matrix
 _canonical = json.JSONEncoder(sort_keys=True).encode
 
 

@@ -240,7 +240,7 @@ def test_a_policy_that_cannot_be_compiled_is_said_in_one_sentence(ltr_duel, tmp_
     text = Path(POLICIES["random"].select.__code__.co_filename).read_text()
     text = text.replace("state.wins[first, second]", "state.won[0]")
     plugin.write_text(text.replace('name="random', 'name="uncompiled'))
-    words = ("update of policy 'uncompiled' cannot be compiled", f"{plugin}:", "Unknown attribute 'won'")
+    words = ("update of policy 'uncompiled' fails: AttributeError", f"{plugin}:", "no attribute 'won'")
     refused(ltr_duel("simulate", path, "--plugin", plugin, "--policy", "uncompiled"), *words)
     spec.write_text('policies = ["uncompiled"]\nrepetitions = 2\nhorizon = 5\n[[matrices]]\nname = "m"\np = [[0.5]]\n')
     for options in ((), ("--backend", "loky"), ("--time-limit", 60)):

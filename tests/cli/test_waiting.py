@@ -20,9 +20,8 @@ from ltr_duel.cli.main import main
 main(*"simulate matrix.csv --policy rucb --horizon 100 --repetitions 2 --jobs 2 --out out".split())
 """
 UNUSED = (
-    "asyncio", "joblib", "matplotlib.pyplot", "numpy.f2py", "numpy.testing", "sklearn",
-    "scipy.linalg", "scipy.optimize", "scipy.special", "scipy.stats",
-)  # fmt: skip
+    "asyncio", "joblib", "matplotlib.pyplot", "sklearn", "scipy.optimize", "scipy.stats",
+)  # fmt: skip  # numba imports scipy.linalg, to see whether it has BLAS
 
 
 def test_a_small_simulate_loads_what_it_needs_and_ends_at_once(tmp_path):

@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import replace
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -64,7 +65,8 @@ def test_an_old_store_is_refused_by_a_sentence_that_says_what_to_do(stores, plan
 def test_a_merge_copies_an_old_store_with_results_and_manifests(stores, plan, tmp_path):
     new, old = stores
     assert merge_stores(tmp_path / "copy", [old]) == (3, 0, [])
-    assert results_of(tmp_path / "copy") == results_of(new)
+    copied, made = (StudyResults(folder).to_frame() for folder in (tmp_path / "copy", new))
+    pd.testing.assert_frame_equal(copied.drop(columns="outcomes"), made.drop(columns="outcomes"))
     for digest, stored in stored_runs(new):
         assert StudyResults(tmp_path / "copy").manifest(digest) == StudyResults(new).manifest(digest)
         assert dict(stored_runs(tmp_path / "copy"))[digest].about.seconds == stored.about.seconds

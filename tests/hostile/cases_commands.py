@@ -246,7 +246,11 @@ SPECS = [
     spec("a parameter that is a list", "alpha must be a number", ('"rucb"', '{name = "rucb", alpha = [[1]]}')),
     spec("a parameter that is a table", "alpha must be a number", ('"rucb"', '{name = "rucb", alpha = {}}')),
     spec("sweeps of rucb", "policy 'rucb' cannot take whole sweeps at once", ("p =", 'answers = "sweeps"\np =')),
-    spec("live coins", "matrices[0].answers: no answers 'live'; (matrix, sweeps)", ("p =", 'answers = "live"\np =')),
+    spec(
+        "live coins",
+        "matrices[0].answers: no answers 'live'; (matrix, independent_coins, sweeps)",
+        ("p =", 'answers = "live"\np ='),
+    ),
     spec("p of nan", "matrices[0].p: the value must be between 0 and 1, not nan", ("0.6", "nan")),
     spec("p below 0", "matrices[0].p: the value must be between 0 and 1, not -0.6", ("0.6", "-0.6")),
     spec("p of no sum 1", "matrices[0]: p", ("0.6", "0.9")),

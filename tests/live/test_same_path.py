@@ -23,7 +23,8 @@ def simulated(settings):
     method = settings.method
     slates = method if policy.feedback == "slate" else "sosm"
     pairs = method if policy.feedback == "duel" else "team_draft"
-    oracle = Live(RANKINGS, "navigational", pairs=pairs, slates=slates, top=settings.top)
+    outcome = "marginal_sign" if pairs.startswith("probabilistic") else ""  # the rule of pages
+    oracle = Live(RANKINGS, "navigational", pairs=pairs, outcome=outcome, slates=slates, top=settings.top)
     key = RunKey({}, policy.name, params._asdict(), STEPS, 0, SEED)
     recorder = new_recorder(5, [STEPS], path=(STEPS, 2 if policy.feedback == "duel" else 5))
     order = run_order(key, 5)

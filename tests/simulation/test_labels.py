@@ -17,10 +17,12 @@ from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.bandits.recorder import new_recorder
 from ltr_duel.core import as_writable, implement, stream
 from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.simulation.oracle import FromMatrix
+from ltr_duel.simulation.labels import AS_GIVEN
+from ltr_duel.simulation.oracle import FromMatrix, OracleSource
 from ltr_duel.simulation.run import checkpoints, run_once, run_order, run_streams, simulate
-from ltr_duel.simulation.run_result import AS_GIVEN, RunKey
+from ltr_duel.simulation.run_result import RunKey
 from tests.bandits.matrices import bradley_terry
+from tests.conftest import coins
 
 SIZE, HORIZON, RUNS = 8, 1000, 200
 # How often a comparison of two laws may go wrong by chance, of some 1,700 that all policies need: once in 600 suites.
@@ -46,7 +48,7 @@ MATRICES = {"equal gaps": _equal_gaps(), "utilities": bradley_terry(SIZE), "no w
 
 def seen(policy, p, winner, seed, runs):
     """Return numbers of each run: whether the arm is named, from when on, its pulls and Borda regret, at some steps."""
-    results = simulate(PreferenceMatrix(p), policy, horizon=HORIZON, repetitions=runs, seed=seed, jobs=2)
+    results = simulate(coins(PreferenceMatrix(p)), policy, horizon=HORIZON, repetitions=runs, seed=seed, jobs=2)
     times = results.runs[0].checkpoints
     named = np.array([run.recommended == winner for run in results.runs])
     since = len(times) - np.cumprod(named[:, ::-1], axis=1).sum(axis=1)  # the checkpoint from which on it is named
@@ -105,7 +107,7 @@ implement(duel, Asked, _duel)
 implement(multiduel, Asked, _multiduel)
 
 
-class Writing:
+class Writing(OracleSource):
     """A source of such oracles, as somebody outside the package would write it."""
 
     names = tuple("abcdef")
@@ -142,7 +144,7 @@ def test_the_numbers_of_a_repetition_are_those_of_all_policies_and_of_no_other_r
 def test_a_run_is_reported_in_the_order_of_the_names(policy):
     p = np.full((5, 5), 0.5)
     p[3, :], p[:, 3], p[3, 3] = 1.0, 0.0, 0.5
-    results = simulate(PreferenceMatrix(p), policy, horizon=2000, repetitions=5)
+    results = simulate(coins(PreferenceMatrix(p)), policy, horizon=2000, repetitions=5)
     for run in results.runs:
         assert run.recommended[-1] == 3 == run.pulls[-1].argmax() == run.exposure[-1].argmax() == run.best[-1].argmax()
         assert run.regret(results.matrix, "weak")[-1] < 100

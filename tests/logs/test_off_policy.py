@@ -47,7 +47,9 @@ def log_of(tmp_path, rankings, horizon, seed, tau=1.0, outcome=""):
 
 def test_weights_find_the_preference_of_a_pair_that_was_left_out(tmp_path):
     rankings = random_rankings(3, 30, 6)
-    truth = estimate_preferences(rankings, method="probabilistic:tau=1", comparisons=40_000, top=5)
+    truth = estimate_preferences(
+        rankings, method="probabilistic:tau=1", outcome="marginal_sign", comparisons=40_000, top=5
+    )
     path = log_of(tmp_path, rankings, 30_000, 1)
     rows = [row for batch in ClickLog(path).batches() for row in batch.table.to_pylist()]
     kept = [row for row in rows if set(row["rankers"]) != {"ranker 0", "ranker 2"}]
@@ -90,7 +92,9 @@ def test_twenty_pairs_and_the_coverage_of_their_intervals(tmp_path):
     """Each pair from the impressions of all pairs of seven rankers, of which one in 21 is its own."""
     rankings = random_rankings(7, 30, 6)
     names = rankings.names
-    truth = estimate_preferences(rankings, method="probabilistic:tau=0.5", comparisons=400_000, top=5)
+    truth = estimate_preferences(
+        rankings, method="probabilistic:tau=0.5", outcome="marginal_sign", comparisons=400_000, top=5
+    )
     pairs = [(i, j) for i in range(7) for j in range(i + 1, 7)][:20]
     held, far, logs = 0, 0, 20
     means = {pair: [] for pair in pairs}

@@ -225,7 +225,8 @@ def test_a_log_is_the_run_that_the_simulation_makes(tmp_path):
     rankings = random_rankings(4, 10, 8)
     path = tmp_path / "clicks.parquet"
     plain = {"horizon": 300, "seed": 3, "compiled": False}
-    for policy, settings in (("rucb", {"pairs": "probabilistic"}), ("mdb", {"slates": "team_draft"})):
+    pairs = {"pairs": "probabilistic", "outcome": "marginal_sign"}
+    for policy, settings in (("rucb", pairs), ("mdb", {"slates": "team_draft"})):
         simulate_log(path, rankings, policy=policy, **settings, **plain)
         matrix = PreferenceMatrix(np.full((4, 4), 0.5), rankings.names)
         results = simulate(Live(rankings, **settings), policy, preferences=matrix, repetitions=1, **plain)

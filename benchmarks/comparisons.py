@@ -37,7 +37,7 @@ def pair(method: str, documents: int) -> Row:
     times = 500_000
     return Row(
         f"{method}-2-{documents}",
-        f'estimate_preferences(rankings, clicks="navigational", method="{method}", comparisons={times}, jobs=1)',
+        f'estimate_preferences(rankings, method="{method}", variance_reduction="none", comparisons={times}, jobs=1)',
         times,
         "comparisons",
         partial(prepare_pair, method, documents, times),
@@ -51,7 +51,7 @@ def prepare_pair(method: str, documents: int, times: int):
     from ltr_duel import estimate_preferences
 
     rankings = corpus(2, documents, QUERIES)
-    options = {"clicks": "navigational", "method": method, "jobs": 1}
+    options = {"clicks": "navigational", "method": method, "variance_reduction": "none", "jobs": 1}
     estimate_preferences(rankings, comparisons=10, **options)
     return lambda: estimate_preferences(rankings, comparisons=times, **options)
 
@@ -60,7 +60,7 @@ def programmes(documents: int) -> Row:
     """Lists of optimized interleave whose linear programme is still to be solved: each of another query."""
     return Row(
         f"optimized-programmes-2-{documents}",
-        f'estimate_preferences(rankings, clicks="navigational", method="optimized", comparisons={_PROGRAMMES}, jobs=1)',
+        f'estimate_preferences(rankings, method="optimized", variance_reduction="none", comparisons={_PROGRAMMES})',
         _PROGRAMMES,
         "programmes",
         partial(prepare_programmes, documents),
@@ -73,7 +73,7 @@ def prepare_programmes(documents: int):
     from ltr_duel import estimate_preferences
 
     every = [corpus(2, documents, 100 * _PROGRAMMES, seed) for seed in range(3)]
-    options = {"clicks": "navigational", "method": "optimized", "jobs": 1}
+    options = {"clicks": "navigational", "method": "optimized", "variance_reduction": "none", "jobs": 1}
     estimate_preferences(corpus(2, documents, 5), comparisons=5, **options)
     return lambda: estimate_preferences(every.pop(), comparisons=_PROGRAMMES, **options)
 

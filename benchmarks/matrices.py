@@ -22,7 +22,7 @@ def rows() -> list[Row]:
 
 def row(name: str, comparisons: int, reduction: tuple[str, ...], when: str = "usual") -> Row:
     """All pairs on all cores."""
-    way = f", variance_reduction={reduction!r}" if reduction else ""
+    way = f", variance_reduction={reduction or 'none'!r}"
     return Row(
         name,
         f'estimate_preferences(rankings, clicks="navigational", comparisons={comparisons}{way})',
@@ -44,6 +44,6 @@ def prepare(comparisons: int, reduction: tuple[str, ...]):
         queries=2000, documents=24, features=RANKERS, dead=0, constant=0, seed=1, name="yahoo-set-1-shaped"
     )
     rankings = feature_rankers(corpus)
-    options = {"clicks": "navigational", "variance_reduction": reduction}
+    options = {"clicks": "navigational", "variance_reduction": reduction or "none"}
     estimate_preferences(rankings[[0, 1]], comparisons=8, **options)
     return lambda: estimate_preferences(rankings, comparisons=comparisons, **options)

@@ -93,7 +93,7 @@ def transitive_null(
     *,
     worlds: int = 200,
     comparisons: int = 0,
-    statistics: Mapping[str, Statistic] = STATISTICS,
+    statistics: Mapping[str, Statistic] | None = None,
 ) -> pd.DataFrame:
     """Compare properties of estimated preferences with the same properties of transitive worlds with this noise.
 
@@ -105,7 +105,7 @@ def transitive_null(
         The number of transitive worlds, at least 19.
     comparisons : int
         Number for each pair, assumed if the matrix has no standard errors, like a published matrix: coins without ties.
-    statistics : mapping of str to Statistic
+    statistics : mapping of str to Statistic, optional
         By default cycles of three, total order, top cycle, share of triples that break strong transitivity, both
         gammas, violations of the triangle inequality, the smallest P_K, and the constant of the lower bound.
 
@@ -130,12 +130,12 @@ def transitive_null(
     """
     require_matrix(matrix)
     errors.require_whole("the number of transitive worlds", worlds, 19)
-    error = noise_of(matrix, comparisons)
+    error, measures = noise_of(matrix, comparisons), STATISTICS if statistics is None else statistics
     fitted = strongly_transitive_fit(matrix.p, error)
 
     def measure(p: FloatMatrix) -> list[float]:
         world = PreferenceMatrix(redrawn(p, error, rng), matrix.names)
-        return [_number(one.measured(world), one.worse) for one in statistics.values()]
+        return [_number(one.measured(world), one.worse) for one in measures.values()]
 
     first = np.array([measure(fitted) for _ in range(worlds)])
     refits = min(
@@ -145,7 +145,7 @@ def transitive_null(
     second = np.array([measure(one) for one in again])
     rows = [
         _row(name, _number(one.measured(matrix), one.worse), first[:, n], second[:, n], one.worse)
-        for n, (name, one) in enumerate(statistics.items())
+        for n, (name, one) in enumerate(measures.items())
     ]
     return pd.DataFrame(rows, columns=["property", "observed", "low", "median", "high", "p_value"])
 

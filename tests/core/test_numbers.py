@@ -7,6 +7,7 @@ import pytest
 from numba.core import event
 
 from ltr_duel.core import inlined, interpreted, kernel
+from ltr_duel.core.jit import uncached_kernel
 from ltr_duel.core._machine.lanes import count_bits
 
 
@@ -47,7 +48,7 @@ def test_in_the_text_of_others_the_names_are_those_of_numba() -> None:
 
 def test_no_function_is_compiled_around_an_instruction() -> None:
     with event.install_recorder("numba:compile") as seen:
-        kernel(interpreted(chosen))(np.int16(3), np.float32(4))  # types of no other test
+        uncached_kernel(interpreted(chosen))(np.int16(3), np.float32(4))  # not from the disk cache of an earlier run
         assert adding(6) == 6 + 7 + 12 + 2
     compiled = {one.data["dispatcher"].py_func.__name__: one.data["args"] for _, one in seen.buffer}
     assert list(compiled) == ["_chosen", "adding", "added"]

@@ -39,7 +39,7 @@ def test_marks_are_means_and_bars_two_standard_errors(distortion):
     for container in axes.containers:
         mine = table[table["method"] == container.get_label()]
         marks, _, (bars,) = container
-        assert np.array(marks.get_xdata()) == pytest.approx(mine["percent"].to_numpy())
+        assert np.asarray(marks.get_xdata(), float) == pytest.approx(mine["percent"].to_numpy())
         right = np.array([segment[1, 0] for segment in bars.get_segments()])
         assert right == pytest.approx((mine["percent"] + 2 * mine["standard_error"]).to_numpy())
         assert all(segment[0, 0] >= 0 for segment in bars.get_segments())

@@ -132,7 +132,8 @@ def copy(tmp_path_factory):
 def test_the_tests_of_the_copy_pass_for_what_is_new(copy):
     """Contracts, looks that differ, tables that are up to date: all go through the registries."""
     found = copy(
-        "-m", "pytest", "-vv", "-p", "no:cacheprovider", "-o", "filterwarnings=default", "-k", "novel or hasty or look or tables",
+        "-m", "pytest", "-vv", "-p", "no:cacheprovider", "-o", "filterwarnings=default",
+        "-k", "novel or hasty or look or tables",
         "tests/bandits/test_check.py", "tests/interleaving/test_check.py", "tests/cli/test_plugin_files.py",
         "tests/cli/test_tables.py", "tests/analysis",
     )  # fmt: skip

@@ -194,6 +194,11 @@ class PreferenceMatrix:
         """Return p as a table with the names on both sides."""
         return pd.DataFrame(self.p, index=list(self.names), columns=list(self.names))
 
+    def __repr__(self) -> str:
+        winner = self.condorcet_winner
+        said = "no Condorcet winner" if winner is None else f"Condorcet winner {winner!r}"
+        return f"<PreferenceMatrix of {len(self):,} rankers, {said}>"
+
     def _repr_html_(self) -> str:
         order = self.copeland_order[: notebook.MOST_ROWS]
         winner = self.condorcet_winner

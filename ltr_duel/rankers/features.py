@@ -7,15 +7,16 @@ the ranker does not retrieve.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from mmap import mmap
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, arguments, checked_seed, errors
-from ltr_duel.data import Dataset, cached_array
+from ltr_duel.core import InputError, IntVector, arguments, checked_seed, errors
+from ltr_duel.data import Dataset, cached_arrays
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
 from ltr_duel.rankers.ties import TieRule
@@ -82,10 +83,8 @@ def feature_rankers(
     rising = -1 if dataset.lower_is_better else 1
     kept = is_mapped(dataset.features) if cache is None else cache
 
-    def make(kind: str, shape: tuple[int, ...], dtype: Any, compute: Callable[[NDArray[Any]], None]) -> NDArray[Any]:
-        key = {"sha256": dataset.sha256, "features": names, "ties": ties, "seed": seed, "format": _FORMAT}
-        return cached_array(kind, {**key, "lower_is_better": dataset.lower_is_better}, shape, dtype, compute)
-
+    key = {"sha256": dataset.sha256, "features": names, "ties": ties, "seed": seed, "format": _FORMAT}
+    make = partial(cached_arrays, {**key, "lower_is_better": dataset.lower_is_better}) if kept else None
     return rankings_from_scores(
         dataset,
         names,
@@ -93,7 +92,7 @@ def feature_rankers(
         ties=ties,
         seed=seed,
         jobs=jobs,
-        make=make if kept else None,
+        make=make,
     )
 
 
@@ -110,6 +109,8 @@ def is_mapped(array: NDArray[Any] | None) -> bool:
 def constant_features(dataset: Dataset) -> tuple[str, ...]:
     """Return the names of the features that have a single value within each query: they order nothing.
 
+    Reads little: of a feature that varies, the documents up to a query in which it does.
+
     Parameters
     ----------
     dataset : Dataset
@@ -124,13 +125,20 @@ def constant_features(dataset: Dataset) -> tuple[str, ...]:
     >>> constant_features(make_corpus(queries=4, documents=6, features=10, constant=0.2))
     ('8', '10')
     """
-    starts = dataset.query_ptr[:-1]
-    names = []
-    for column, name in enumerate(dataset.feature_names):
-        scores = dataset.features[:, column]
-        if (np.maximum.reduceat(scores, starts) == np.minimum.reduceat(scores, starts)).all():
-            names.append(name)
-    return tuple(names)
+    constant = (_is_constant(dataset.features[:, column], dataset.query_ptr) for column in range(dataset.n_features))
+    return tuple(name for name, one in zip(dataset.feature_names, constant, strict=True) if one)
+
+
+def _is_constant(scores: NDArray[Any], query_ptr: IntVector) -> bool:
+    """Whether each query has a single value; reads only as far as the first queries that have more."""
+    first, many = 0, 64
+    while first < len(query_ptr) - 1:
+        ends = query_ptr[first : first + many + 1]
+        some, starts = scores[ends[0] : ends[-1]], ends[:-1] - ends[0]
+        if (np.maximum.reduceat(some, starts) != np.minimum.reduceat(some, starts)).any():  # NaN differs from itself
+            return False
+        first, many = first + many, 4 * many
+    return True
 
 
 def _chosen(dataset: Dataset, features: Sequence[str] | None) -> list[int]:

@@ -109,7 +109,7 @@ def test_orders_are_computed_once_and_mapped_from_disk(tmp_path, monkeypatch):
     plain = feature_rankers(dataset)
     assert not features.is_mapped(plain.order) and not list(tmp_path.iterdir())
     first = feature_rankers(dataset, cache=True)
-    monkeypatch.setattr("ltr_duel.rankers.scores.tie_breakers", None)  # nothing is sorted a second time
+    monkeypatch.setattr("ltr_duel.rankers.scores.rank_documents", None)  # nothing is sorted a second time
     second = feature_rankers(dataset, cache=True)
     for one in (first, second):
         assert features.is_mapped(one.order) and features.is_mapped(one.rank)

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from mmap import mmap
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, IntVector, arguments, checked_seed, errors
+from ltr_duel.core import InputError, IntVector, arguments, checked_seed, errors, is_kept, release_pages
 from ltr_duel.data import Dataset, cached_arrays
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
@@ -80,15 +79,14 @@ def feature_rankers(
             raise InputError(f"{dataset.name}: every feature is constant within each query: no ranker is left")
 
     names = tuple(dataset.feature_names[c] for c in columns)
-    rising = -1 if dataset.lower_is_better else 1
-    kept = is_mapped(dataset.features) if cache is None else cache
+    kept = is_kept(dataset.features) if cache is None else cache
 
     key = {"sha256": dataset.sha256, "features": names, "ties": ties, "seed": seed, "format": _FORMAT}
     make = partial(cached_arrays, {**key, "lower_is_better": dataset.lower_is_better}) if kept else None
     return rankings_from_scores(
         dataset,
         names,
-        lambda k: dataset.features[:, columns[k]] * np.float32(rising),
+        lambda k: feature_scores(dataset, columns[k]),
         ties=ties,
         seed=seed,
         jobs=jobs,
@@ -96,14 +94,12 @@ def feature_rankers(
     )
 
 
-def is_mapped(array: NDArray[Any] | None) -> bool:
-    """Whether an array lies in a file."""
-    base: Any = array
-    while isinstance(base, np.ndarray):
-        if isinstance(base, np.memmap):
-            return True
-        base = base.base
-    return isinstance(base, mmap)
+def feature_scores(dataset: Dataset, column: int) -> NDArray[Any]:
+    """Return a copy of a column, as scores: where the features are ranks, the negative ranks."""
+    values = dataset.features[:, column]
+    scores = values * np.float32(-1 if dataset.lower_is_better else 1)
+    release_pages(values)
+    return np.asarray(scores)
 
 
 def constant_features(dataset: Dataset) -> tuple[str, ...]:
@@ -125,8 +121,12 @@ def constant_features(dataset: Dataset) -> tuple[str, ...]:
     >>> constant_features(make_corpus(queries=4, documents=6, features=10, constant=0.2))
     ('8', '10')
     """
-    constant = (_is_constant(dataset.features[:, column], dataset.query_ptr) for column in range(dataset.n_features))
-    return tuple(name for name, one in zip(dataset.feature_names, constant, strict=True) if one)
+    names = []
+    for name, scores in zip(dataset.feature_names, dataset.features.T, strict=True):
+        if _is_constant(scores, dataset.query_ptr):
+            names.append(name)
+        release_pages(scores)
+    return tuple(names)
 
 
 def _is_constant(scores: NDArray[Any], query_ptr: IntVector) -> bool:
@@ -176,6 +176,7 @@ def column_means(dataset: Dataset) -> NDArray[np.float64]:
     means = np.empty(dataset.n_features)
     for column in range(dataset.n_features):
         values = np.nan_to_num(dataset.features[:, column].astype(np.float64))
+        release_pages(dataset.features[:, column])
         low, high = np.minimum.reduceat(values, start), np.maximum.reduceat(values, start)
         reach = np.where(high > low, high - low, 1.0)
         means[column] = ((values - np.repeat(low, length)) / np.repeat(reach, length)).mean()

@@ -9,7 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ltr_duel.core import InputError, IntVector, as_writable, checked_seed, errors, handed_over, numbered, parallel
+from ltr_duel.core import (
+    InputError,
+    IntVector,
+    as_writable,
+    checked_seed,
+    errors,
+    handed_over,
+    new_array,
+    numbered,
+    parallel,
+    release_pages,
+)
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.sorting import new_room, rank_documents
@@ -48,7 +59,7 @@ def rankings_from_scores(
         Threads; -1 for all cores.
     make : callable, optional
         Where the arrays lie: ``make(dtypes, shape, compute)`` returns one for each kind in ``dtypes``, after
-        ``compute`` filled them; in memory by default.
+        ``compute`` filled them; by default they last as long as the process.
 
     Returns
     -------
@@ -87,6 +98,8 @@ def rankings_from_scores(
             salt = salt_of(seed, "" if ties == "shared" else names[k])
             with np.errstate(over="ignore"):  # of the hashes, where kernels are interpreted
                 rank_documents(bits, query_ptr, documents, salt, ties != "file", *rows, new_room(longest))
+            for row in rows:
+                release_pages(row)
 
         tasks = range(len(names))
         deque(parallel.run_tasks(rank, tasks, total=len(tasks), jobs=jobs, label="rankers", unit="ranker"), 0)
@@ -94,7 +107,7 @@ def rankings_from_scores(
     dtypes: dict[str, DTypeLike] = {"orders": np.int16, "ranks": np.int16}
     if ties in REDRAWING:
         dtypes["ties"] = np.uint8
-    made = (make or _in_memory)(dtypes, (len(names), dataset.n_docs), compute)
+    made = (make or _temporary)(dtypes, (len(names), dataset.n_docs), compute)
     about = {
         "corpus": dataset.name,
         "corpus_sha256": dataset.sha256,
@@ -120,8 +133,7 @@ def _bits(name: str, given: Any, dataset: Dataset) -> IntVector:
     return as_writable(np.ascontiguousarray(scores, np.float64)).view(np.int64)
 
 
-def _in_memory(dtypes: Mapping[str, DTypeLike], shape: tuple[int, int], compute: Callable[[Arrays], None]) -> Arrays:
-    """Make arrays in memory."""
-    made: Arrays = {kind: np.empty(shape, dtype) for kind, dtype in dtypes.items()}
+def _temporary(dtypes: Mapping[str, DTypeLike], shape: tuple[int, int], compute: Callable[[Arrays], None]) -> Arrays:
+    made: Arrays = {kind: new_array(shape, dtype) for kind, dtype in dtypes.items()}
     compute(made)
     return {kind: handed_over(array) for kind, array in made.items()}

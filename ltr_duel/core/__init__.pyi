@@ -8,6 +8,7 @@ from . import files as files
 from . import host as host
 from . import jit as jit
 from . import machine as machine
+from . import mapped as mapped
 from . import notebook as notebook
 from . import parallel as parallel
 from . import places as places
@@ -126,6 +127,9 @@ from .jit import uncached_kernel as uncached_kernel
 from .loopback import is_loopback as is_loopback
 from .machine import own_version as own_version
 from .machine import versions_of as versions_of
+from .mapped import is_kept as is_kept
+from .mapped import new_array as new_array
+from .mapped import release_pages as release_pages
 from .memory import require_memory as require_memory
 from .multiple_tests import holm as holm
 from .notebook import MOST_ROWS as MOST_ROWS

@@ -12,7 +12,7 @@ from .description import Description as Description
 from .description import describe as describe
 from .load import load_dataset as load_dataset
 from .store.cache import KINDS as KINDS
-from .store.cache import cached_array as cached_array
+from .store.cache import cached_arrays as cached_arrays
 from .store.cache import clear as clear
 from .store.cache import usage as usage
 from .store.convert import convert as convert

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, errors, frozen, notebook
+from ltr_duel.core import InputError, errors, frozen, handed_over, new_array, notebook, release_pages
 
 _ARRAYS: Final = (  # name, kinds of numbers, axes
     ("features", "fiu", 2),
@@ -143,7 +143,7 @@ class Dataset:
         rows = np.repeat(kept, sizes)
         return replace(
             self,
-            features=np.asfortranarray(self.features[rows]),
+            features=self._columns(rows),
             relevance=self.relevance[rows],
             query_ptr=np.concatenate([[0], np.cumsum(sizes[kept])]),
             query_ids=self.query_ids[kept],
@@ -151,6 +151,15 @@ class Dataset:
             comments=None if self.comments is None else self.comments[rows],
             sha256=hashlib.sha256(f"{self.sha256} with_relevant".encode()).hexdigest(),
         )
+
+    def _columns(self, rows: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Return the features of some rows, column-major."""
+        columns = new_array((self.n_features, int(rows.sum())), self.features.dtype)
+        for number, column in enumerate(columns):
+            column[:] = self.features[rows, number]
+            release_pages(column)
+            release_pages(self.features[:, number])
+        return handed_over(columns).T
 
     def __repr__(self) -> str:
         return f"<{self._said()}>"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import arguments
+from ltr_duel.core import arguments, release_pages
 from ltr_duel.data.dataset import Dataset
 
 
@@ -54,7 +54,8 @@ def describe(dataset: Dataset) -> Description:
     dead, constant, twins, missing = [], [], [], {}
     first_with: dict[bytes, int] = {}
     for column in range(dataset.n_features):
-        values = np.ascontiguousarray(dataset.features[:, column])
+        values = np.array(dataset.features[:, column])
+        release_pages(dataset.features[:, column])
         if lost := int(np.count_nonzero(np.isnan(values))):
             missing[column] = lost
         if not np.any(values):

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import scipy  # its modules load when they are used
 
-from ltr_duel.core import InputError, arguments, errors, holm
-from ltr_duel.rankers.measures import DEFAULT_MEASURES, measure_by_query, measure_named
+from ltr_duel.core import FloatMatrix, InputError, arguments, errors, holm
+from ltr_duel.rankers.measures import DEFAULT_MEASURES, measure_named, measures_by_query
 from ltr_duel.rankers.rankings import Rankings
 
 
@@ -48,14 +48,15 @@ def evaluate_rankers(
     """
     errors.require_between("the confidence of the intervals", confidence, 0.5, 0.999999)
     arguments.require_type("rankings", rankings, Rankings)
-    names = [measure_named(one).name for one in arguments.as_names("measures", measures)]
-    if not names or len(set(names)) < len(names):
-        raise InputError("name at least one measure, and each once" if names else "there is no measure to evaluate by")
-    return pd.concat([_of_measure(rankings, name, confidence) for name in names], ignore_index=True)
+    wanted = [measure_named(one) for one in arguments.as_names("measures", measures)]
+    if not wanted or len(set(wanted)) < len(wanted):
+        raise InputError("name at least one measure, and each once" if wanted else "there is no measure to evaluate by")
+    tables = zip(wanted, measures_by_query(rankings, wanted), strict=True)
+    rows = (_of_measure(rankings, measure.name, values, confidence) for measure, values in tables)
+    return pd.concat(rows, ignore_index=True)
 
 
-def _of_measure(rankings: Rankings, measure: str, confidence: float) -> pd.DataFrame:
-    values = measure_by_query(rankings, measure)
+def _of_measure(rankings: Rankings, measure: str, values: FloatMatrix, confidence: float) -> pd.DataFrame:
     means = values.mean(axis=1)
     order = np.argsort(-means, kind="stable")
     best, queries = values[order[0]], values.shape[1]

@@ -7,15 +7,15 @@ the ranker does not retrieve.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from mmap import mmap
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, arguments, checked_seed, errors
-from ltr_duel.data import Dataset, cached_array
+from ltr_duel.core import InputError, IntVector, arguments, checked_seed, errors, is_kept, release_pages
+from ltr_duel.data import Dataset, cached_arrays
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
 from ltr_duel.rankers.ties import TieRule
@@ -79,36 +79,33 @@ def feature_rankers(
             raise InputError(f"{dataset.name}: every feature is constant within each query: no ranker is left")
 
     names = tuple(dataset.feature_names[c] for c in columns)
-    rising = -1 if dataset.lower_is_better else 1
-    kept = is_mapped(dataset.features) if cache is None else cache
+    kept = is_kept(dataset.features) if cache is None else cache
 
-    def make(kind: str, shape: tuple[int, ...], dtype: Any, compute: Callable[[NDArray[Any]], None]) -> NDArray[Any]:
-        key = {"sha256": dataset.sha256, "features": names, "ties": ties, "seed": seed, "format": _FORMAT}
-        return cached_array(kind, {**key, "lower_is_better": dataset.lower_is_better}, shape, dtype, compute)
-
+    key = {"sha256": dataset.sha256, "features": names, "ties": ties, "seed": seed, "format": _FORMAT}
+    make = partial(cached_arrays, {**key, "lower_is_better": dataset.lower_is_better}) if kept else None
     return rankings_from_scores(
         dataset,
         names,
-        lambda k: dataset.features[:, columns[k]] * np.float32(rising),
+        lambda k: feature_scores(dataset, columns[k]),
         ties=ties,
         seed=seed,
         jobs=jobs,
-        make=make if kept else None,
+        make=make,
     )
 
 
-def is_mapped(array: NDArray[Any] | None) -> bool:
-    """Whether an array lies in a file."""
-    base: Any = array
-    while isinstance(base, np.ndarray):
-        if isinstance(base, np.memmap):
-            return True
-        base = base.base
-    return isinstance(base, mmap)
+def feature_scores(dataset: Dataset, column: int) -> NDArray[Any]:
+    """Return a copy of a column, as scores: where the features are ranks, the negative ranks."""
+    values = dataset.features[:, column]
+    scores = values * np.float32(-1 if dataset.lower_is_better else 1)
+    release_pages(values)
+    return np.asarray(scores)
 
 
 def constant_features(dataset: Dataset) -> tuple[str, ...]:
     """Return the names of the features that have a single value within each query: they order nothing.
+
+    Reads little: of a feature that varies, the documents up to a query in which it does.
 
     Parameters
     ----------
@@ -124,13 +121,24 @@ def constant_features(dataset: Dataset) -> tuple[str, ...]:
     >>> constant_features(make_corpus(queries=4, documents=6, features=10, constant=0.2))
     ('8', '10')
     """
-    starts = dataset.query_ptr[:-1]
     names = []
-    for column, name in enumerate(dataset.feature_names):
-        scores = dataset.features[:, column]
-        if (np.maximum.reduceat(scores, starts) == np.minimum.reduceat(scores, starts)).all():
+    for name, scores in zip(dataset.feature_names, dataset.features.T, strict=True):
+        if _is_constant(scores, dataset.query_ptr):
             names.append(name)
+        release_pages(scores)
     return tuple(names)
+
+
+def _is_constant(scores: NDArray[Any], query_ptr: IntVector) -> bool:
+    """Whether each query has a single value; reads only as far as the first queries that have more."""
+    first, many = 0, 64
+    while first < len(query_ptr) - 1:
+        ends = query_ptr[first : first + many + 1]
+        some, starts = scores[ends[0] : ends[-1]], ends[:-1] - ends[0]
+        if (np.maximum.reduceat(some, starts) != np.minimum.reduceat(some, starts)).any():  # NaN differs from itself
+            return False
+        first, many = first + many, 4 * many
+    return True
 
 
 def _chosen(dataset: Dataset, features: Sequence[str] | None) -> list[int]:
@@ -168,6 +176,7 @@ def column_means(dataset: Dataset) -> NDArray[np.float64]:
     means = np.empty(dataset.n_features)
     for column in range(dataset.n_features):
         values = np.nan_to_num(dataset.features[:, column].astype(np.float64))
+        release_pages(dataset.features[:, column])
         low, high = np.minimum.reduceat(values, start), np.maximum.reduceat(values, start)
         reach = np.where(high > low, high - low, 1.0)
         means[column] = ((values - np.repeat(low, length)) / np.repeat(reach, length)).mean()

@@ -16,18 +16,19 @@ last by the tie rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import FloatMatrix, FloatVector, InputError, errors
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, errors, release_pages
 from ltr_duel.rankers.rankings import Rankings
 
 Grades = NDArray[np.int16]
 _GDEVAL_HIGHEST = 4
 _ALL = 1 << 40  # documents: all of them
+_QUERIES = 500  # after which memory is released
 
 
 class _Query(NamedTuple):
@@ -147,7 +148,8 @@ def measure_by_query(rankings: Rankings, measure: str = "NDCG@10") -> FloatMatri
     >>> measure_by_query(rankings, "MRR").shape
     (3, 10)
     """
-    return _by_query(rankings, measure_named(measure))
+    (values,) = measures_by_query(rankings, [measure_named(measure)])
+    return values
 
 
 def ndcg(rankings: Rankings, k: int = 10) -> FloatVector:
@@ -178,17 +180,23 @@ def ndcg(rankings: Rankings, k: int = 10) -> FloatVector:
     array([0.433, 0.512])
     """
     errors.require_between("the number of documents that NDCG looks at", k, 1)
-    means: FloatVector = _by_query(rankings, Measure(f"NDCG@{k}", "NDCG", k)).mean(axis=1)
+    (values,) = measures_by_query(rankings, [Measure(f"NDCG@{k}", "NDCG", k)])
+    means: FloatVector = values.mean(axis=1)
     return means
 
 
-def _by_query(rankings: Rankings, measure: Measure) -> FloatMatrix:
-    compute = _KINDS[measure.kind]
+def measures_by_query(rankings: Rankings, measures: Sequence[Measure]) -> list[FloatMatrix]:
+    """Return some measures of each ranker on each query, as `measure_by_query`, in one pass over the orders."""
     highest = max(_GDEVAL_HIGHEST, rankings.grades - 1)
-    table = np.empty((len(rankings), rankings.n_queries))
+    tables = [np.empty((len(rankings), rankings.n_queries)) for _ in measures]
+    deepest = max(measure.k for measure in measures)
     for number in range(rankings.n_queries):
         start, stop = (int(row) for row in rankings.query_ptr[number : number + 2])
         grades = rankings.relevance[start:stop]
-        shown = grades[rankings.order[:, start : min(stop, start + measure.k)]]
-        table[:, number] = compute(_Query(shown, np.sort(grades)[::-1], highest), measure.k)
-    return table
+        shown = grades[rankings.order[:, start : min(stop, start + deepest)]]
+        best = np.sort(grades)[::-1]
+        for table, (_, kind, k) in zip(tables, measures, strict=True):
+            table[:, number] = _KINDS[kind](_Query(shown[:, :k], best, highest), k)
+        if number % _QUERIES == 0:
+            release_pages(rankings.order)
+    return tables

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, digest, places
+from ltr_duel.core import InputError, digest, places, release_pages
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
@@ -23,6 +23,8 @@ from ltr_duel.rankers.sources import Ranker
 from ltr_duel.rankers.ties import TieRule
 
 Predict = Callable[[NDArray[np.float32]], Any]
+
+_BLOCK = 2**16  # documents that a model gets at a time
 
 
 def model_rankers(
@@ -40,7 +42,8 @@ def model_rankers(
     dataset : Dataset
     models : mapping of str to estimator or callable
         Anything with a method ``predict`` (a fitted scikit-learn estimator, a LightGBM booster), or a function: given
-        the features, shape (n_docs, n_features), it returns one score for each document, the best document highest.
+        the features, shape (n_docs, n_features), it returns one score for each document, the best document highest. A
+        method ``predict`` gets blocks of 65,536 documents, a function gets all of them.
     ties : str
         See `ltr_duel.rankers.ties`.
     seed : int
@@ -84,10 +87,12 @@ def fitted_scores(name: str, model: Any, dataset: Dataset) -> NDArray[np.float64
     """
     fitted = getattr(model, "n_features_in_", dataset.n_features)
     check_features(f"model '{name}'", int(fitted), dataset)
-    predict = getattr(model, "predict", model)
-    if not callable(predict):
+    predict = getattr(model, "predict", None)
+    if callable(predict):
+        return predicted(f"model '{name}'", predict, dataset)
+    if not callable(model):
         raise InputError(f"model '{name}' is a {type(model).__name__}: it has no method predict and cannot be called")
-    return checked_scores(f"model '{name}'", predict(dataset.features), dataset)
+    return checked_scores(f"model '{name}'", model(dataset.features), dataset.n_docs)
 
 
 def model_file(what: str, kind: str) -> Path:
@@ -124,13 +129,24 @@ def needed_library(name: str, extra: str) -> Iterator[None]:
 
 def model_ranker(path: Path, kind: str, dataset: Dataset, predict: Predict) -> list[Ranker]:
     """Return the ranker of a model file."""
+    about = {"kind": kind, "file": path.name, "sha256": digest.sha256_file(path)}
+    return [Ranker(f"{kind}:{path.stem}", lambda: predicted(str(path), predict, dataset), about)]
 
-    def scores() -> NDArray[np.float64]:
-        return checked_scores(str(path), predict(dataset.features), dataset)
 
-    return [
-        Ranker(f"{kind}:{path.stem}", scores, {"kind": kind, "file": path.name, "sha256": digest.sha256_file(path)})
-    ]
+def predicted(model: str, predict: Predict, dataset: Dataset) -> NDArray[np.float64]:
+    """Return what a model predicts, block by block of documents: a library may copy what it is given several times.
+
+    Raises
+    ------
+    InputError
+        As `checked_scores`.
+    """
+    scores = np.empty(dataset.n_docs)
+    for start in range(0, dataset.n_docs, _BLOCK):
+        rows = slice(start, min(start + _BLOCK, dataset.n_docs))
+        scores[rows] = checked_scores(model, predict(dataset.features[rows]), rows.stop - start)
+        release_pages(dataset.features)
+    return scores
 
 
 def check_features(model: str, trained: int, dataset: Dataset) -> None:
@@ -144,8 +160,8 @@ def check_features(model: str, trained: int, dataset: Dataset) -> None:
         raise InputError(f"{model} was trained on {trained:,} features; {dataset.name} has {dataset.n_features:,}")
 
 
-def checked_scores(model: str, found: Any, dataset: Dataset) -> NDArray[np.float64]:
-    """Return predictions as scores; shape (n_docs,).
+def checked_scores(model: str, found: Any, documents: int) -> NDArray[np.float64]:
+    """Return predictions as scores; shape (documents,).
 
     Raises
     ------
@@ -153,10 +169,10 @@ def checked_scores(model: str, found: Any, dataset: Dataset) -> NDArray[np.float
         If they are not one finite number for each document.
     """
     scores = np.asarray(found)
-    if scores.shape not in ((dataset.n_docs,), (dataset.n_docs, 1)) or scores.dtype.kind not in "fiu":
+    if scores.shape not in ((documents,), (documents, 1)) or scores.dtype.kind not in "fiu":
         raise InputError(
             f"{model} predicts an array of {scores.dtype} and shape {scores.shape};"
-            f" one number for each of the {dataset.n_docs:,} documents is needed"
+            f" one number for each of the {documents:,} documents is needed"
         )
     flat = scores.reshape(-1).astype(np.float64)
     if not np.isfinite(flat).all():

@@ -23,7 +23,9 @@ from ltr_duel.core import (
     errors,
     frozen,
     handed_over,
+    new_array,
     notebook,
+    release_pages,
 )
 
 
@@ -100,9 +102,9 @@ class Rankings:
         return replace(
             self,
             names=tuple(self.names[k] for k in picks),
-            order=handed_over(self.order[picks]),
-            rank=handed_over(self.rank[picks]),
-            tied=handed_over(self.tied[picks]) if self.tied.size else self.tied,
+            order=_rows(self.order, picks),
+            rank=_rows(self.rank, picks),
+            tied=_rows(self.tied, picks) if self.tied.size else self.tied,
         )
 
     @property
@@ -137,6 +139,16 @@ class Rankings:
         if not 0 <= place < len(self):
             raise InputError(f"rankers are numbered from 0 to {len(self) - 1}; there is no {errors.shown(place)}")
         return place
+
+
+def _rows(array: NDArray[Any], picks: list[int]) -> NDArray[Any]:
+    """Copy some rows."""
+    rows = new_array((len(picks), array.shape[1]), array.dtype)
+    for row, pick in zip(rows, picks, strict=True):
+        row[:] = array[pick]
+        release_pages(row)
+        release_pages(array[pick])
+    return handed_over(rows)
 
 
 def require_rankings(rankings: object) -> None:

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from ltr_duel.core import InputError, checked_seed, errors, handed_over, numbered, parallel
+from ltr_duel.core import (
+    InputError,
+    IntVector,
+    as_writable,
+    checked_seed,
+    errors,
+    handed_over,
+    new_array,
+    numbered,
+    parallel,
+    release_pages,
+)
 from ltr_duel.data import Dataset
-from ltr_duel.rankers.rankings import Rankings, inverse
-from ltr_duel.rankers.ties import REDRAWING, TIE_NUMBERS, TIE_RULES, TieRule, document_keys, tie_breakers
+from ltr_duel.rankers.rankings import Rankings
+from ltr_duel.rankers.sorting import new_room, rank_documents
+from ltr_duel.rankers.ties import REDRAWING, TIE_NUMBERS, TIE_RULES, TieRule, document_keys, salt_of
 
-Make = Callable[[str, tuple[int, ...], Any, Callable[[NDArray[Any]], None]], NDArray[Any]]
+Arrays = dict[str, NDArray[Any]]  # orders and ranks, and ties where they are ordered anew
+Make = Callable[[Mapping[str, DTypeLike], tuple[int, int], Callable[[Arrays], None]], Arrays]
 
 
 def rankings_from_scores(
@@ -44,7 +58,8 @@ def rankings_from_scores(
     jobs : int
         Threads; -1 for all cores.
     make : callable, optional
-        Where the arrays lie: ``make(kind, shape, dtype, compute)``; in memory by default.
+        Where the arrays lie: ``make(dtypes, shape, compute)`` returns one for each kind in ``dtypes``, after
+        ``compute`` filled them; by default they last as long as the process.
 
     Returns
     -------
@@ -53,7 +68,8 @@ def rankings_from_scores(
     Raises
     ------
     InputError
-        For an unknown tie rule, or a query of more than 32,767 documents.
+        For an unknown tie rule, a query of more than 32,767 documents, or scores that are not one number for each
+        document.
 
     Examples
     --------
@@ -72,41 +88,26 @@ def rankings_from_scores(
             f"{dataset.name}: query {dataset.query_ids[largest]} has {dataset.query_sizes[largest]:,} documents;"
             f" at most {np.iinfo(np.int16).max:,} are possible"
         )
-    documents = document_keys(dataset.query_ids, dataset.query_ptr)
-    starts = np.repeat(dataset.query_ptr[:-1], dataset.query_sizes)
-    make = make or _plain
-    square = (len(names), dataset.n_docs)
+    documents, query_ptr = document_keys(dataset.query_ids, dataset.query_ptr), as_writable(dataset.query_ptr)
+    longest, untied = int(dataset.query_sizes.max()), np.zeros(0, np.uint8)
 
-    def falling(k: int) -> NDArray[np.floating[Any]]:
-        lowest_first = -scores(k)
-        lowest_first[np.isnan(lowest_first)] = np.inf
-        return lowest_first
+    def compute(made: Arrays) -> None:
+        def rank(k: int) -> None:
+            bits = _bits(names[k], scores(k), dataset)
+            rows = made["orders"][k], made["ranks"][k], made["ties"][k] if "ties" in made else untied
+            salt = salt_of(seed, "" if ties == "shared" else names[k])
+            with np.errstate(over="ignore"):  # of the hashes, where kernels are interpreted
+                rank_documents(bits, query_ptr, documents, salt, ties != "file", *rows, new_room(longest))
+            for row in rows:
+                release_pages(row)
 
-    def sort(order: NDArray[np.int16], k: int) -> None:
-        salt = "" if ties == "shared" else names[k]
-        keys = (falling(k), starts) if ties == "file" else (tie_breakers(documents, seed, salt), falling(k), starts)
-        order[k] = np.lexsort(keys) - starts
+        tasks = range(len(names))
+        deque(parallel.run_tasks(rank, tasks, total=len(tasks), jobs=jobs, label="rankers", unit="ranker"), 0)
 
-    def each(function: Callable[[NDArray[Any], int], None], array: NDArray[Any], label: str) -> None:
-        work = parallel.run_tasks(
-            lambda k: function(array, k), range(len(names)), total=len(names), jobs=jobs, label=label, unit="ranker"
-        )
-        for _ in work:
-            pass
-
-    def invert(rank: NDArray[np.int16], k: int) -> None:
-        rank[k] = inverse(order[k], dataset.query_ptr)
-
-    def find_ties(tied: NDArray[np.uint8], k: int) -> None:
-        ordered = falling(k)[starts + order[k]]
-        tied[k, 1:] = ordered[1:] == ordered[:-1]
-        tied[k, dataset.query_ptr[:-1]] = 0
-
-    order = make("orders", square, np.int16, lambda array: each(sort, array, "rankers"))
-    rank = make("ranks", square, np.int16, lambda array: each(invert, array, "ranks"))
-    tied = np.zeros((0, 0), np.uint8)
+    dtypes: dict[str, DTypeLike] = {"orders": np.int16, "ranks": np.int16}
     if ties in REDRAWING:
-        tied = make("ties", square, np.uint8, lambda array: each(find_ties, array, "ties"))
+        dtypes["ties"] = np.uint8
+    made = (make or _temporary)(dtypes, (len(names), dataset.n_docs), compute)
     about = {
         "corpus": dataset.name,
         "corpus_sha256": dataset.sha256,
@@ -115,11 +116,24 @@ def rankings_from_scores(
         "direction": "descending",
     }
     provenance = numbered(about, ties=TIE_NUMBERS)
-    return Rankings(names, order, rank, dataset.relevance, dataset.query_ptr, dataset.grades, provenance, tied)
+    tied = made.get("ties", np.zeros((0, 0), np.uint8))
+    return Rankings(
+        names, made["orders"], made["ranks"], dataset.relevance, dataset.query_ptr, dataset.grades, provenance, tied
+    )
 
 
-def _plain(kind: str, shape: tuple[int, ...], dtype: Any, compute: Callable[[NDArray[Any]], None]) -> NDArray[Any]:
-    """Make an array in memory."""
-    array = np.empty(shape, dtype)
-    compute(array)
-    return handed_over(array)
+def _bits(name: str, given: Any, dataset: Dataset) -> IntVector:
+    """Return the bits of scores as doubles, which hold single floats exactly."""
+    scores = np.asarray(given)
+    if scores.shape != (dataset.n_docs,) or scores.dtype.kind not in "fiu":
+        raise InputError(
+            f"ranker '{name}' has scores of {scores.dtype} and shape {scores.shape}; one number for each of the"
+            f" {dataset.n_docs:,} documents is needed"
+        )
+    return as_writable(np.ascontiguousarray(scores, np.float64)).view(np.int64)
+
+
+def _temporary(dtypes: Mapping[str, DTypeLike], shape: tuple[int, int], compute: Callable[[Arrays], None]) -> Arrays:
+    made: Arrays = {kind: new_array(shape, dtype) for kind, dtype in dtypes.items()}
+    compute(made)
+    return {kind: handed_over(array) for kind, array in made.items()}

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, arguments, checked_seed, components, errors
 from ltr_duel.data import Dataset
-from ltr_duel.rankers.features import constant_features, feature_rankers
+from ltr_duel.rankers.features import constant_features, feature_rankers, feature_scores
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
 from ltr_duel.rankers.ties import TieRule
@@ -207,8 +207,7 @@ def _features(dataset: Dataset, what: str) -> list[str]:
 
 def _feature_ranker(dataset: Dataset, name: str) -> Ranker:
     column = dataset.feature_names.index(name)
-    rising = np.float32(-1 if dataset.lower_is_better else 1)
-    return Ranker(name, lambda: dataset.features[:, column] * rising, _PLAIN_FEATURE)
+    return Ranker(name, lambda: feature_scores(dataset, column), _PLAIN_FEATURE)
 
 
 def _origin(rankers: Sequence[Ranker], name: str) -> str:

@@ -12,12 +12,12 @@ so that no two rankers become identical by their ties.
 from __future__ import annotations
 
 import hashlib
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import IntVector
+from ltr_duel.core import IntVector, interpreted, kernel
 
 TieRule = Literal["fixed_random", "shared", "file", "resample", "redraw_at_inference"]
 TIE_RULES: tuple[TieRule, ...] = ("fixed_random", "shared", "file", "resample", "redraw_at_inference")
@@ -42,20 +42,22 @@ def document_keys(query_ids: NDArray[np.str_], query_ptr: IntVector) -> NDArray[
     sizes = np.diff(query_ptr)
     queries = np.array([_digest(str(query)) for query in query_ids], dtype=np.uint64)
     place = np.arange(query_ptr[-1], dtype=np.uint64) - np.repeat(query_ptr[:-1], sizes).astype(np.uint64)
-    return _mix((np.repeat(queries, sizes) + place * _GOLDEN).astype(np.uint64))
+    mix_all: Any = interpreted(mix)  # its text takes arrays, too
+    return np.asarray(mix_all((np.repeat(queries, sizes) + place * _GOLDEN).astype(np.uint64)))
 
 
-def tie_breakers(documents: NDArray[np.uint64], seed: int, ranker: str) -> NDArray[np.uint64]:
-    """Return the key by which one ranker orders tied documents, ascending; shape (n_docs,)."""
-    return _mix(documents ^ np.uint64(_digest(f"{seed}\x1f{ranker}")))
+def salt_of(seed: int, ranker: str) -> np.uint64:
+    """Return the number by which one ranker orders tied documents: by ``mix(document ^ salt)``, ascending."""
+    return np.uint64(_digest(f"{seed}\x1f{ranker}"))
 
 
 def _digest(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
-def _mix(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scramble 64-bit numbers one to one (the finaliser of splitmix64)."""
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))
+@kernel
+def mix(key: np.uint64) -> np.uint64:
+    """Scramble a number of 64 bits one to one (the finaliser of splitmix64)."""
+    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return key ^ (key >> np.uint64(31))

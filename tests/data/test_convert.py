@@ -224,29 +224,42 @@ def test_opening_is_quick(tmp_path: Path) -> None:
     assert time.perf_counter() - start < 0.5  # 3 ms where nothing else runs
 
 
-def test_an_array_is_computed_once_and_opened_ever_after(own_home: Path) -> None:
+def test_arrays_are_computed_once_together_and_opened_ever_after(own_home: Path) -> None:
     calls = []
 
-    def compute(array: np.ndarray) -> None:
+    def compute(made: dict[str, np.ndarray]) -> None:
         calls.append(1)
-        array[:] = np.arange(6).reshape(2, 3)
+        made["orders"][:] = np.arange(6).reshape(2, 3)
+        made["ties"][:] = 1
 
     key = {"corpus": "x", "ties": "fixed_random", "seed": 0}
+    dtypes = {"orders": np.int16, "ties": np.uint8}
     for _ in range(2):
-        got = cache.cached_array("orders", key, (2, 3), np.int16, compute)
-        assert got.tolist() == [[0, 1, 2], [3, 4, 5]] and not got.flags.writeable
+        got = cache.cached_arrays(key, dtypes, (2, 3), compute)
+        assert got["orders"].tolist() == [[0, 1, 2], [3, 4, 5]] and got["ties"].tolist() == [[1] * 3] * 2
+        assert not any(array.flags.writeable for array in got.values())
     assert len(calls) == 1
-    cache.cached_array("orders", {**key, "seed": 1}, (2, 3), np.int16, compute)
+    cache.cached_arrays({**key, "seed": 1}, dtypes, (2, 3), compute)
     assert len(calls) == 2
-    assert cache.usage()["arrays"][0] == 2
+    assert cache.usage()["arrays"][0] == 4
 
 
-def test_an_array_whose_computing_fails_is_not_kept(own_home: Path) -> None:
-    def fail(_: np.ndarray) -> None:
+@pytest.mark.parametrize("left", [0, 10, 130])
+def test_arrays_are_computed_again_where_a_file_is_cut_short(own_home: Path, left: int) -> None:
+    calls = []
+    for _ in range(2):
+        cache.cached_arrays({}, {"orders": np.int16, "ranks": np.int16}, (4,), lambda made: calls.append(1))
+        file = next((own_home / "arrays").glob("ranks-*"))
+        file.write_bytes(file.read_bytes()[:left])
+    assert len(calls) == 2
+
+
+def test_arrays_whose_computing_fails_are_not_kept(own_home: Path) -> None:
+    def fail(_: dict[str, np.ndarray]) -> None:
         raise RuntimeError("half way")
 
     with pytest.raises(RuntimeError):
-        cache.cached_array("orders", {}, (2,), np.int16, fail)
+        cache.cached_arrays({}, {"orders": np.int16, "ranks": np.int16}, (2,), fail)
     assert list((own_home / "arrays").glob("*")) == []
 
 

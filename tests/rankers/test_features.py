@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ltr_duel.core import is_kept
 from ltr_duel.core.errors import InputError
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.rankers.features import constant_features, feature_rankers
@@ -102,17 +103,15 @@ def test_rank_lists_are_read_the_other_way_round_and_missing_documents_come_last
 
 
 def test_orders_are_computed_once_and_mapped_from_disk(tmp_path, monkeypatch):
-    from ltr_duel.rankers import features
-
     monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path))
     dataset = make_dataset(np.random.default_rng(3).integers(0, 3, (200, 4)), [100, 100])
     plain = feature_rankers(dataset)
-    assert not features.is_mapped(plain.order) and not list(tmp_path.iterdir())
+    assert not is_kept(plain.order) and not list(tmp_path.iterdir())
     first = feature_rankers(dataset, cache=True)
-    monkeypatch.setattr("ltr_duel.rankers.scores.tie_breakers", None)  # nothing is sorted a second time
+    monkeypatch.setattr("ltr_duel.rankers.scores.rank_documents", None)  # nothing is sorted a second time
     second = feature_rankers(dataset, cache=True)
     for one in (first, second):
-        assert features.is_mapped(one.order) and features.is_mapped(one.rank)
+        assert is_kept(one.order) and is_kept(one.rank)
         assert (one.order == plain.order).all() and (one.rank == plain.rank).all()
     monkeypatch.undo()
     monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path))

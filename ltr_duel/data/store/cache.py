@@ -13,6 +13,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -28,39 +29,53 @@ _KNOWN_FILES = "known_files.json"
 _MOST_KNOWN = 1000  # entries kept, the newest
 
 
-def cached_array(
-    kind: str,
+def cached_arrays(
     key: Mapping[str, object],
+    dtypes: Mapping[str, DTypeLike],
     shape: tuple[int, ...],
-    dtype: DTypeLike,
-    compute: Callable[[NDArray[Any]], None],
-) -> NDArray[Any]:
-    """Return an array that is computed once and memory-mapped ever after.
+    compute: Callable[[dict[str, NDArray[Any]]], None],
+) -> dict[str, NDArray[Any]]:
+    """Return arrays that are computed once, together, and memory-mapped ever after.
 
     Parameters
     ----------
-    kind : str
-        What it is, for the file's name, for example ``"orders"``.
     key : mapping
         Everything that determines the values: digest of the corpus, columns, tie rule, seed, format version.
-    shape, dtype
-        Of the array; no objects.
+    dtypes : mapping of str to dtype
+        What the arrays are, for the names of the files, for example ``"orders"``; no objects.
+    shape : tuple of int
+        Of each array.
     compute : callable
-        Fills the array it is given, which is a memory map of the shape.
+        Fills the arrays it is given, which are memory maps.
 
     Returns
     -------
-    ndarray
-        A read-only memory map, C order.
+    dict of str to ndarray
+        Read-only memory maps, C order.
     """
-    path = cache_home() / "arrays" / f"{kind}-{_short({**key, 'shape': shape, 'dtype': np.dtype(dtype).str})}.npy"
-    if not path.is_file():
-        with core_files.replacing(path) as temporary:
-            array = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.dtype(dtype), shape=shape)
-            compute(array)
+    folder = cache_home() / "arrays"
+    paths = {
+        kind: folder / f"{kind}-{_short({**key, 'shape': shape, 'dtype': np.dtype(dtype).str})}.npy"
+        for kind, dtype in dtypes.items()
+    }
+    try:
+        return _mapped(paths)
+    except (OSError, ValueError, EOFError):  # not there, or cut short
+        pass
+    with ExitStack() as stack:
+        made = {}
+        for kind, path in paths.items():
+            temporary = stack.enter_context(core_files.replacing(path))
+            made[kind] = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.dtype(dtypes[kind]), shape=shape)
+        compute({**made})
+        for array in made.values():
             array.flush()
-            del array
-    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+        del array, made
+    return _mapped(paths)
+
+
+def _mapped(paths: Mapping[str, Path]) -> dict[str, NDArray[Any]]:
+    return {kind: np.asarray(np.load(path, mmap_mode="r", allow_pickle=False)) for kind, path in paths.items()}
 
 
 def corpus_folder(name: str, key: Mapping[str, object]) -> Path:

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, arguments, handed_over
+from ltr_duel.core import InputError, arguments, handed_over, new_array, release_pages
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.text.chunks import joined_digest
 from ltr_duel.data.text.options import ReadOptions
@@ -212,7 +212,9 @@ def _rows(features: NDArray[np.float32], ranges: list[tuple[int, int]]) -> NDArr
     """Return these rows, column-major; copied one column after the other, as the map may be larger than memory."""
     if all(end == start for (_, end), (start, _) in pairwise(ranges)):
         return features[ranges[0][0] : ranges[-1][1]]
-    matrix = np.empty((sum(end - start for start, end in ranges), features.shape[1]), dtype=np.float32, order="F")
-    for column in range(features.shape[1]):
-        matrix[:, column] = _taken(features[:, column], ranges)
-    return matrix
+    columns = new_array((features.shape[1], sum(end - start for start, end in ranges)), np.float32)
+    for number, column in enumerate(columns):
+        column[:] = _taken(features[:, number], ranges)
+        release_pages(column)
+        release_pages(features[:, number])
+    return columns.T

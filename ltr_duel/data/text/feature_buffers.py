@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import mmap
 import shutil
 import threading
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, host, kernel
+from ltr_duel.core import InputError, host, kernel, mapped
 from ltr_duel.data.text.chunks import gigabytes
 
 Copy = Callable[[], None]
@@ -56,23 +55,29 @@ class MemoryBuffer:
 
     How many rows there will be is estimated from the first blocks, and a little more room is made; room that is not
     used costs no memory, as nobody touches it. So columns are contiguous, but need not follow each other closely.
-    Where the estimate was too low, more room is made elsewhere, and what lies in the old room follows at the end.
+    Where the estimate was too low, more room is made elsewhere, and what lies in the old room follows at the end. Much
+    room lies in a temporary file (`core.mapped`), from which memory is released on the way.
 
     Parameters
     ----------
     text_bytes : int
         About how much text will come.
     most : int, optional
-        Bytes that the matrix may have; by default three quarters of `total_memory`.
+        Bytes that the matrix may have; by default three quarters of `total_memory` or of the free disk, the larger of
+        the two.
     """
 
     _LOOK_AT = 2**20  # bytes of text before the estimate
     _MOST_WAITING = 2**28  # bytes of numbers
+    _MOST_IN_MEMORY = 3 * 2**30  # bytes of the matrix, or a quarter of `total_memory` if that is less
     _SLACK = 1.06
 
     def __init__(self, text_bytes: int, most: int | None = None) -> None:
         self._expected = text_bytes
-        self._most = host.total_memory() * 3 // 4 if most is None else most
+        memory = host.total_memory()
+        self._large = min(self._MOST_IN_MEMORY, memory // 4)
+        self._most = max(memory, mapped.free_disk()) * 3 // 4 if most is None else most
+        self._unreleased = 0  # bytes copied to a file since memory was released
         self._seen = 0
         self._rows = 0
         self._waiting: list[tuple[NDArray[np.float32], int]] = []  # blocks without a place yet, and their first rows
@@ -99,7 +104,10 @@ class MemoryBuffer:
         if columns > self._columns.shape[0]:
             self._make_room(self._rows, columns, self._rows)
         for old, first, end in self._before:
-            self._columns[: old.shape[0], first:end] = old[:, first:end]
+            for column, numbers in zip(self._columns, old, strict=False):
+                column[first:end] = numbers[first:end]
+                mapped.release_pages(numbers)
+            mapped.release_pages(self._columns)
         self._before.clear()
         return self._columns[:columns, : self._rows].T
 
@@ -115,6 +123,10 @@ class MemoryBuffer:
         def copy() -> None:
             for block, first in blocks:
                 transpose(block, columns, first)
+                self._unreleased += block.nbytes
+            if self._unreleased > self._MOST_WAITING:  # threads may lose a block each in the sum
+                self._unreleased = 0
+                mapped.release_pages(columns)
 
         return copy
 
@@ -127,7 +139,7 @@ class MemoryBuffer:
         refuse_excess(self._rows, columns, self._most)
         rows = max(self._rows, min(max(rows, old.shape[1]), self._most // (4 * max(columns, 1))))
         try:
-            self._columns = np.zeros((columns, rows), dtype=np.float32)
+            self._columns = mapped.new_array((columns, rows), np.float32, self._large)
         except MemoryError:
             need = f"{rows:,} documents with {columns:,} features need {gigabytes(4 * rows * columns)}"
             raise InputError(f"{need}, which are not free") from None
@@ -207,12 +219,3 @@ def transpose(block, columns, first):
     for column in range(whole, width):
         for row in range(rows):
             columns[column, first + row] = block[row, column]
-
-
-def release_pages(array: NDArray[np.float32]) -> None:
-    """Return the memory of a map of a shared file to the system; what was written stays in the file."""
-    base: object = array
-    while isinstance(base, np.ndarray):
-        base = base.base
-    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-        base.madvise(mmap.MADV_DONTNEED)

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError
-from ltr_duel.data.text.feature_buffers import release_pages
+from ltr_duel.core import InputError, release_pages
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.parse import Parsed
 

@@ -23,10 +23,10 @@ from ltr_duel.core import (
     FloatMatrix,
     FloatVector,
     IntVector,
-    SmallIntMatrix,
     SmallIntVector,
     interpreted,
     kernel,
+    release_pages,
     stream,
 )
 from ltr_duel.interleaving import Comparer
@@ -88,25 +88,26 @@ def gains_of(comparer: Comparer) -> FloatMatrix:
     rankings = comparer.rankings
     gains = np.zeros((len(rankings), rankings.n_queries))
     p_click = users_of(comparer.clicks, comparer.top).p_click
-    add_gains(rankings.order, rankings.relevance, rankings.query_ptr, p_click, comparer.top, gains)
+    for order, row in zip(rankings.order, gains, strict=True):
+        add_gains(order, rankings.relevance, rankings.query_ptr, p_click, comparer.top, row)
+        release_pages(order)
     return gains
 
 
 @kernel
 def add_gains(
-    order: SmallIntMatrix,
+    order: SmallIntVector,
     relevance: SmallIntVector,
     query_ptr: IntVector,
     p_click: FloatVector,
     top: int,
-    gains: FloatMatrix,
+    gains: FloatVector,
 ) -> None:
-    """Add the gain of each ranker for each query to ``gains``."""
-    for ranker in range(gains.shape[0]):
-        for query in range(gains.shape[1]):
-            start = query_ptr[query]
-            for r in range(min(top, query_ptr[query + 1] - start)):
-                gains[ranker, query] += p_click[relevance[start + order[ranker, start + r]]] / (r + 1)
+    """Add the gain of a ranker for each query to ``gains``."""
+    for query in range(gains.shape[0]):
+        start = query_ptr[query]
+        for r in range(min(top, query_ptr[query + 1] - start)):
+            gains[query] += p_click[relevance[start + order[start + r]]] / (r + 1)
 
 
 @kernel

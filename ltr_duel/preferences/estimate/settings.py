@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ltr_duel.clicks import ClickModel, click_model
-from ltr_duel.core import InputError, checked_seed, errors, machine, numbered
+from ltr_duel.core import InputError, checked_seed, errors, machine, numbered, release_pages
 from ltr_duel.interleaving import METHODS, Comparer
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.tally import MOST_COMPARISONS, Tally, errors_of, preferences_of
@@ -114,8 +114,10 @@ class Settings:
         """SHA-256 of the provenance and of the rankings themselves."""
         digest = hashlib.sha256(json.dumps(self.provenance, sort_keys=True).encode())
         digest.update("\x1f".join(self.rankings.names).encode())
-        for array in (self.rankings.order, self.rankings.tied, self.rankings.relevance, self.rankings.query_ptr):
-            digest.update(np.ascontiguousarray(array).data)
+        rankings = self.rankings
+        for row in (*rankings.order, *rankings.tied, rankings.relevance, rankings.query_ptr):
+            digest.update(np.ascontiguousarray(row).data)
+            release_pages(row)
         return digest.hexdigest()
 
     @property

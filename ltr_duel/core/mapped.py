@@ -1,0 +1,111 @@
+"""Arrays that may be larger than memory: the large ones lie in files, of which the system keeps in memory what it can.
+
+A page of a mapped file counts as memory of the process until it is released. So passes over large arrays release what
+they have read or written; the system writes changed pages to the disk when it needs the memory.
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import shutil
+import tempfile
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ltr_duel.core.errors import InputError
+from ltr_duel.core.home import cache_home
+
+LARGE = 2**29  # bytes
+
+
+def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int = LARGE) -> NDArray[Any]:
+    """Make an array of zeros: in memory, or, if it is large, in a temporary file.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    dtype : dtype
+    large : int
+        Bytes from which on an array lies in a file. The file is in `cache_home`, has no name, and is deleted when the
+        array is, also where the process is killed.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    InputError
+        If the disk has less free space than a large array needs.
+
+    Examples
+    --------
+    >>> new_array((2, 3), np.int16).tolist()
+    [[0, 0, 0], [0, 0, 0]]
+    """
+    size = prod(shape) * np.dtype(dtype).itemsize
+    if size < large:
+        return np.zeros(shape, dtype)
+    folder, free = _folder(), free_disk()
+    full = InputError(f"{folder}: {size / 1e9:,.1f} GB are needed for a while, and {free / 1e9:,.1f} GB are free")
+    if size > free:
+        raise full
+    with tempfile.TemporaryFile(dir=folder) as file:
+        try:
+            if hasattr(os, "posix_fallocate"):  # a write to a mapped file on a full disk would end the process
+                os.posix_fallocate(file.fileno(), 0, size)
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise full from None
+        return np.asarray(np.memmap(file, dtype, "w+", shape=shape))
+
+
+def free_disk() -> int:
+    """Return how many bytes of large arrays the disk has space for."""
+    return shutil.disk_usage(_folder()).free
+
+
+def release_pages(array: NDArray[Any]) -> None:
+    """Return the memory of an array, or of a part of it, that lies in a mapped file; what was written stays there.
+
+    Parameters
+    ----------
+    array : ndarray
+        Other threads may use it meanwhile. Nothing happens where it lies in memory.
+    """
+    base = _holder(array)
+    if not isinstance(base, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED") or not array.size:
+        return
+    begin, end = np.lib.array_utils.byte_bounds(array)
+    start = begin - np.frombuffer(base, np.uint8).__array_interface__["data"][0]
+    first = start - start % mmap.PAGESIZE
+    base.madvise(mmap.MADV_DONTNEED, first, start + end - begin - first)
+
+
+def is_kept(array: NDArray[Any]) -> bool:
+    """Whether an array lies in a file that was mapped to be read, and not in memory or a temporary file."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        if isinstance(base, np.memmap):
+            return base.mode == "r"
+        base = base.base
+    return isinstance(base, mmap.mmap)
+
+
+def _holder(array: Any) -> Any:
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return array
+
+
+def _folder() -> Path:
+    """Return a folder for temporary files: on the disk of the cache, because the system's may lie in memory."""
+    home = cache_home()
+    near = next(folder for folder in (home, *home.parents) if folder.is_dir())
+    return near if os.access(near, os.W_OK) else Path(tempfile.gettempdir())

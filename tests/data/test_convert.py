@@ -18,7 +18,7 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.data import load
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.load import load_dataset
-from ltr_duel.data.store import cache
+from ltr_duel.data.store import cache, entries
 from ltr_duel.data.store.convert import convert
 from ltr_duel.data.store.converted import open_converted
 from ltr_duel.data.synthetic import make_corpus
@@ -177,7 +177,7 @@ def test_a_kill_in_the_middle_leaves_no_corpus(tmp_path: Path, own_home: Path, k
     visible = [p for p in (own_home / "corpora").glob("*") if not p.name.startswith(".")]
     assert visible == []
     assert open_converted(convert(file)).n_queries == 30
-    cache.clear()
+    entries.clear()
     assert not (own_home / "corpora").exists()
 
 
@@ -238,7 +238,7 @@ def test_an_array_is_computed_once_and_opened_ever_after(own_home: Path) -> None
     assert len(calls) == 1
     cache.cached_array("orders", {**key, "seed": 1}, (2, 3), np.int16, compute)
     assert len(calls) == 2
-    assert cache.usage()["arrays"][0] == 2
+    assert entries.usage()["arrays"][0] == 2
 
 
 def test_an_array_whose_computing_fails_is_not_kept(own_home: Path) -> None:

@@ -1,31 +1,25 @@
 """Where converted corpora and computed arrays are kept, under ``cache_home()``.
 
-corpora/<name>-<key>/    see `converted`; the key is a digest of the content, the options and the format
-arrays/<kind>-<key>.npy  arrays computed once from a corpus, such as orders of rankers
-known_files.json         which file had which digest when it was last read: opening what was converted from it need not
-                         read it again. A file counts as unchanged if its size, its inode and its times of modification
-                         and of change are the same.
+corpora/<name>-<key>/   see `converted`; the key is a digest of the content, the options and the format
+arrays/<kind>-<key>/    an array computed once from a corpus, such as orders of rankers
+known_files.json        see `known_files`
 """
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ltr_duel.core import cache_home
+from ltr_duel.core import cache_home, handed_over
 from ltr_duel.core import digest as core_digest
-from ltr_duel.core import files as core_files
+from ltr_duel.data.store.entries import is_sound, make_room, new_entry
 
-KINDS = ("corpora", "arrays")
-_KNOWN_FILES = "known_files.json"
-_MOST_KNOWN = 1000  # entries kept, the newest
+_VALUES = "values.npy"
 
 
 def cached_array(
@@ -40,7 +34,7 @@ def cached_array(
     Parameters
     ----------
     kind : str
-        What it is, for the file's name, for example ``"orders"``.
+        What it is, for the folder's name, for example ``"orders"``.
     key : mapping
         Everything that determines the values: digest of the corpus, columns, tie rule, seed, format version.
     shape, dtype
@@ -51,75 +45,26 @@ def cached_array(
     Returns
     -------
     ndarray
-        A read-only memory map, C order.
+        A read-only memory map, C order; where the cache has no room, an array in memory.
     """
-    path = cache_home() / "arrays" / f"{kind}-{_short({**key, 'shape': shape, 'dtype': np.dtype(dtype).str})}.npy"
-    if not path.is_file():
-        with core_files.replacing(path) as temporary:
-            array = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.dtype(dtype), shape=shape)
+    dtype = np.dtype(dtype)
+    folder = cache_home() / "arrays" / f"{kind}-{_short({**key, 'shape': shape, 'dtype': dtype.str})}"
+    if not is_sound(folder):
+        if not make_room(dtype.itemsize * int(np.prod(shape))):
+            values = np.empty(shape, dtype)
+            compute(values)
+            return handed_over(values)
+        with new_entry(folder) as temporary:
+            array = np.lib.format.open_memmap(temporary / _VALUES, mode="w+", dtype=dtype, shape=shape)
             compute(array)
-            array.flush()
             del array
-    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    return np.asarray(np.load(folder / _VALUES, mmap_mode="r", allow_pickle=False))
 
 
 def corpus_folder(name: str, key: Mapping[str, object]) -> Path:
     """Return the place of a converted corpus; it need not exist."""
     readable = re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-.")[:60] or "corpus"
     return cache_home() / "corpora" / f"{readable}-{_short(key)}"
-
-
-def usage() -> dict[str, tuple[int, int]]:
-    """Return for each folder in the cache, ours or not, how many entries it has and their bytes."""
-    home = cache_home()
-    kinds = {*KINDS, *(f.name for f in home.iterdir() if f.is_dir())} if home.is_dir() else set(KINDS)
-    answer = {}
-    for kind in sorted(kinds):
-        folder = home / kind
-        entries = [e for e in folder.iterdir() if not e.name.startswith(".")] if folder.is_dir() else []
-        files = [f for e in entries for f in (e.rglob("*") if e.is_dir() else [e])]
-        answer[kind] = (len(entries), sum(f.stat().st_size for f in files if f.is_file()))
-    return answer
-
-
-def clear() -> int:
-    """Delete corpora and arrays, what a killed process left behind included; return the bytes freed."""
-    freed = sum(usage()[kind][1] for kind in KINDS)
-    for kind in KINDS:
-        shutil.rmtree(cache_home() / kind, ignore_errors=True)
-    (cache_home() / _KNOWN_FILES).unlink(missing_ok=True)
-    return freed
-
-
-def known_digest(files: Sequence[Path]) -> str | None:
-    """Return the digest of these files, in this order, or None if they are unknown or have changed."""
-    try:
-        return _known_files().get(_signature(files))
-    except OSError:
-        return None
-
-
-def remember_digest(files: Sequence[Path], digest: str) -> None:
-    """Keep the digest of files that were just read."""
-    known = dict([*_known_files().items(), (_signature(files), digest)][-_MOST_KNOWN:])
-    with core_files.replacing(cache_home() / _KNOWN_FILES) as temporary:
-        temporary.write_text(json.dumps(known, indent=1))
-
-
-def _known_files() -> dict[str, str]:
-    try:
-        known = json.loads((cache_home() / _KNOWN_FILES).read_text())
-    except (OSError, ValueError):
-        return {}
-    return known if isinstance(known, dict) else {}
-
-
-def _signature(files: Sequence[Path]) -> str:
-    facts = []
-    for file in files:
-        s = file.stat()
-        facts.append(f"{file.resolve()}|{s.st_size}|{s.st_ino}|{s.st_mtime_ns}|{s.st_ctime_ns}")
-    return "\n".join(facts)
 
 
 def _short(key: Mapping[str, object]) -> str:

@@ -62,9 +62,9 @@ def write_surrogate(name: str, path: Path, share: float = 1.0) -> Path:
         for query, size in enumerate(sizes(shape, rng)):
             grades = rng.choice(len(_GRADES), size, p=_GRADES)
             head = np.frombuffer(f" qid:{query + 1}".encode(), np.uint8)
+            fixed = rng.integers(POOL, size=shape.features) * constant
             for start in range(0, size, _CHUNK // longest):
                 some = grades[start : start + _CHUNK // longest]
-                fixed = rng.integers(POOL, size=shape.features) * constant
                 end = write_lines(out, some, head, letters, lengths, fixed, streams, matched, zeros, shape.sparse, rng)
                 file.write(out[:end].data)
     return path

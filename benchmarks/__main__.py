@@ -18,7 +18,19 @@ from benchmarks.row import Row
 from benchmarks.words import number, seconds
 from ltr_duel.core import cache_home
 
-SUBJECTS = ("waiting", "bandits", "comparisons", "lists", "matrices", "files", "logs", "live", "store", "growth")
+SUBJECTS = (
+    "full",
+    "waiting",
+    "bandits",
+    "comparisons",
+    "lists",
+    "matrices",
+    "files",
+    "logs",
+    "live",
+    "store",
+    "growth",
+)
 USUAL = "usual"
 _TOO_LONG = 2.0  # seconds of a smaller row, after which a larger one is not tried
 
@@ -29,7 +41,9 @@ def main() -> None:
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help=f"SUBJECT, SUBJECT:PART, or {USUAL}; {', '.join(SUBJECTS)}"
     )
-    parser.add_argument("--quick", action="store_true", help="a few rows of each subject, about a minute")
+    parser.add_argument(
+        "--quick", action="store_true", help="a few rows of each subject, about a minute; of full, a tenth of the size"
+    )
     parser.add_argument("--data", type=Path, help="folder with published matrices (see benchmarks/published.py)")
     parser.add_argument("--out", type=Path, default=FILE, help="the file of results, which is brought up to date")
     parser.add_argument("--list", action="store_true", help="name the rows, and measure nothing")
@@ -60,7 +74,8 @@ def wanted(subject: str, row: Row, names: list[str], *, quick: bool) -> bool:
     ):
         return True
     parts = [name.partition(":") for name in names]
-    return any(one == subject and part and re.search(rf"{re.escape(part)}(?!\d)", row.name) for one, _, part in parts)
+    named = any(one == subject and part and re.search(rf"{re.escape(part)}(?!\d)", row.name) for one, _, part in parts)
+    return named and row.when != ("full" if quick else "tenth")
 
 
 def measure(chosen: list[tuple[str, Row]], out: Path) -> None:

@@ -164,8 +164,28 @@ def peak(row: Found) -> str:
     return "refused" if "refused" in row else memory(row)
 
 
+def full(rows: Rows) -> str:
+    """The road at full size: the first time, and from the cache."""
+    tables, found = "", of(rows, "full")
+    for name, share in dict.fromkeys((row["corpus"], row["share"]) for row in found):
+        here = [row for row in found if (row["corpus"], row["share"]) == (name, share)]
+        stages: dict[str, list[Found]] = {}
+        for row in here:
+            stages.setdefault(row["call"], []).append(row)
+        size = f"{here[0]['documents']:,} documents, {here[0]['queries']:,} queries, {here[0]['features']} features"
+        lines = []
+        for typed, both in stages.items():
+            times = {row["time"]: [time(row), memory(row)] for row in both}
+            nothing = ["", ""]
+            lines.append([f"`{typed}`", *times.get("first", times.get("", nothing)), *times.get("second", nothing)])
+        header = ["what", "first time", "MB", "second time", "MB"]
+        tables += f"\n`{name}`{'' if share == 1 else f', {share:g} of it'}: {size}\n\n{markdown(header, lines)}"
+    return tables or markdown([], [])
+
+
 BLOCKS: dict[str, Callable[[Rows], str]] = {
     "machine": machine,
+    "full": full,
     "waiting": plain("waiting", {"what": call, "time": time, "of all cores": work, "MB": memory}),
     "bandits 64": lambda rows: bandits(rows, 64),
     "bandits 136": lambda rows: bandits(rows, 136),

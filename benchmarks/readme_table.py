@@ -24,9 +24,10 @@ def lines(rows: Rows) -> Iterator[tuple[str, str]]:
     rows = {name: row for name, row in rows.items() if "rate" in row}
     published = all(row["matrix"] == "published" for row in rows.values() if row.get("K") in (64, 136))
     where = f"{'published ' * published}matrices of 64 and 136 rankers, and one of 500"
+    if figure := "; ".join(filter(None, (_road(rows, name) for name in ("msl30k", "yahoo1", "istella")))):
+        yield "text to matrix of all features: the first time, then from the cache; largest memory (all cores)", figure
     for title, policy, horizon in (
         (f"RUCB: `simulate` from the first step, a million steps, {where}", "rucb", "1e6"),
-        ("RMED1, the same", "rmed1", "1e6"),
         ("double Thompson sampling, 100,000 steps", "double_thompson", "1e5"),
     ):
         if rates := _rates(rows, [f"bandits:{policy}-{size}-{horizon}" for size in (64, 136, 500)]):
@@ -44,6 +45,14 @@ def lines(rows: Rows) -> Iterator[tuple[str, str]]:
     if (first := rows.get("waiting:first-use")) and (later := rows.get("waiting:simulate")):
         figure = f"{seconds(first['wall'])}, then {seconds(later['wall'])}"
         yield "`ltr-duel simulate` on a small matrix: first use of a policy, then each time", figure
+
+
+def _road(rows: Rows, name: str) -> str:
+    first, later = (rows.get(f"full:{name}-matrix-{time}") for time in ("first", "second"))
+    if not first or not later:
+        return ""
+    size = f"{first['documents'] / 1e6:.3g} M documents x {first['features']}"
+    return f"{size}: {seconds(first['wall'])}, {seconds(later['wall'])}, {first['peak'] / 1e3:.2g} GB"
 
 
 def _rates(rows: Rows, names: list[str]) -> str:

@@ -43,7 +43,9 @@ class Row(NamedTuple):
     prepare: Callable[[], Callable[[], object]]  # makes the data and compiles; what it returns is timed
     facts: Mapping[str, Any] = {}  # K, T, ...
     clock: str = "cpu"  # or "wall": what the rate is of
-    when: str = "usual"  # or "quick": in any selection; "asked": only if it is named
+    when: str = (
+        "usual"  # or "quick": in any selection; "asked": only if it is named; "full" or "tenth": also by --quick
+    )
     after: str = ""  # a smaller row; where that takes long, this one is left out
     tries: int = 3  # at most
 

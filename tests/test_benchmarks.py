@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 
+import numpy as np
 import pytest
 
 from benchmarks.__main__ import every, wanted
@@ -13,8 +14,11 @@ from benchmarks.peers import of_comparison, of_policy, sentences
 from benchmarks.picture import draw
 from benchmarks.record import ROOT, read, write
 from benchmarks.row import Cost, Row, measured
+from benchmarks.surrogates import SHAPES, write_surrogate
 from benchmarks.words import number, seconds, steps
 from ltr_duel.bandits import POLICIES
+from ltr_duel.data import load_dataset
+from ltr_duel.rankers import constant_features
 
 SOME = {
     f"bandits:rucb-64-{horizon}": {
@@ -70,6 +74,9 @@ def test_rows_are_chosen_by_name(rows):
     assert "matrices:519-4000" in chosen("matrices:519-4000") and "matrices:519-4000" not in chosen("matrices")
     assert 0 < len(chosen(quick=True)) < 20 and set(chosen(quick=True)) < set(chosen())
     assert chosen("no:such") == [] == chosen("lists:no such")
+    full, tenth = chosen("full:yahoo1"), chosen("full:yahoo1", quick=True)
+    assert "full:yahoo1-matrix-second" in full and "full:yahoo1-tenth-matrix-second" in tenth
+    assert len(full) == len(tenth) and set(full).isdisjoint(tenth) and set(full + tenth).isdisjoint(chosen())
     assert set(chosen("usual", "growth:-10000")) - set(chosen()) == set(chosen("growth:-10000")) != set()
 
 
@@ -92,6 +99,39 @@ def test_a_table_has_the_figures_of_its_rows(tmp_path):
     page = "before\n<!-- measured: bandits 64 -->\nold\n<!-- end of measured -->\nafter\n"
     assert line in renewed(page, found) and "old" not in renewed(page, found)
     assert "Not measured" in bandits({}, 64)
+
+
+def surrogate_rows(name):
+    return {
+        f"full:{row.name}": {"subject": "full", "name": row.name, "call": row.call, **row.facts, "rate": 1.0,
+                             "wall": 40.0 if row.name.endswith("first") else 8.0, "peak": 3210.0,
+                             "machine": "a machine", "date": "today"}
+        for subject, row in every() if subject == "full" and row.name.startswith(name) and row.when == "full"
+    }  # fmt: skip
+
+
+def test_the_road_at_full_size_stands_first_in_the_readme():
+    rows = surrogate_rows("msl30k")
+    line = BLOCKS["full"](rows).splitlines()[5]
+    assert line == ("| `ltr-duel prefs estimate FILE --comparisons 400 --out MATRIX` | 40 s | 3,210 | 8 s | 3,210 |")
+    first = BLOCKS["readme"](rows | SOME).splitlines()[4]
+    assert first.startswith("| text to matrix ") and first.endswith(" | 3.77 M documents x 136: 40 s, 8 s, 3.2 GB |")
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_surrogate_has_the_shape_of_its_corpus_and_many_zeros(tmp_path, name):
+    corpus = load_dataset(write_surrogate(name, tmp_path / "a.txt", 0.002))
+    shape = SHAPES[name].part(0.002)
+    assert (corpus.n_queries, corpus.n_docs, corpus.n_features) == shape[:3] and corpus.grades == 5
+    assert 0.2 < np.mean(corpus.features == 0) < 0.8
+    constant = constant_features(corpus)
+    if name == "yahoo1":
+        assert corpus.features.min() == 0 and 0.99 < corpus.features.max() <= 1
+    else:
+        assert 5 <= len(constant) <= 10
+        assert np.mean(corpus.features == np.round(corpus.features)) > 0.4
+    better = np.corrcoef(corpus.features[:, 0], corpus.relevance)[0, 1]
+    assert better > 0.05
 
 
 def test_the_best_of_several_tries_counts_and_a_call_may_say_itself_what_it_took():

@@ -22,6 +22,7 @@ class Reading(NamedTuple):
     fold: int | None
     given: dict[str, Any]  # options of `ReadOptions`, only those that were given
     queries: str | None = None
+    cache: bool = True
 
     @property
     def options(self) -> ReadOptions:
@@ -34,7 +35,7 @@ class Reading(NamedTuple):
         """Read the corpus at a path."""
         from ltr_duel.data import load_dataset
 
-        dataset = load_dataset(path, split=self.split, fold=self.fold, **self.given)
+        dataset = load_dataset(path, split=self.split, fold=self.fold, cache=self.cache, **self.given)
         return dataset.with_relevant() if self.queries == "with_relevant" else dataset
 
     @property
@@ -46,12 +47,14 @@ class Reading(NamedTuple):
             raise InputError(
                 "--queries chooses among the queries of a corpus when it is used, not when it is converted"
             )
+        if not self.cache:
+            raise InputError("--no-cache goes with commands that load a corpus; this one reads text in any case")
         return self.split, self.fold, self.given
 
     @property
     def is_given(self) -> bool:
         """Whether the user said anything."""
-        return bool(self.given) or any(one is not None for one in (self.split, self.fold, self.queries))
+        return bool(self.given) or not self.cache or any(x is not None for x in (self.split, self.fold, self.queries))
 
 
 _READING = (
@@ -70,6 +73,7 @@ _READING = (
     click.option("--labels", help="Labels that are no whole numbers: round or distinct."),
     click.option("--unlabelled", help="Label -1: refuse (the default), or zero for grade 0."),
     click.option("--limit", type=float, metavar="GB", help="Most that gzipped text, or the numbers, may come to."),
+    click.option("--no-cache", is_flag=True, help="Read the text again, and keep nothing of it."),
 )
 _READ_KEYS = ("dialect", "features", "first_id", "repeated", "fill", "labels", "unlabelled", "limit")
 
@@ -78,13 +82,15 @@ def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how feature files are read; the command gets them as one `Reading`, ``reading``."""
 
     @functools.wraps(function)
-    def with_reading(*args: Any, split: str | None, fold: int | None, queries: str | None, **given: Any) -> Any:
+    def with_reading(
+        *args: Any, split: str | None, fold: int | None, queries: str | None, no_cache: bool, **given: Any
+    ) -> Any:
         from ltr_duel.data import fill_from_text
 
         how = {key: given.pop(key) for key in _READ_KEYS}
         how["fill"] = fill_from_text(how["fill"])
-        reading = Reading(split, fold, {key: value for key, value in how.items() if value is not None}, queries)
-        return function(*args, reading=reading, **given)
+        said = {key: value for key, value in how.items() if value is not None}
+        return function(*args, reading=Reading(split, fold, said, queries, not no_cache), **given)
 
     for option in reversed(_READING):
         option(with_reading)

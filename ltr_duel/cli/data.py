@@ -161,28 +161,31 @@ def check(path: Path, corpus: str | None, reading: Reading) -> None:
 
 
 @command.command()
-def where() -> None:
-    """Print where everything that can be made again is kept, and how large it is."""
+@click.option("--clear", is_flag=True, help="Delete all corpora and arrays. Feature files are not touched.")
+@click.option("--yes", is_flag=True, help="Do not ask before deleting.")
+def cache(clear: bool, yes: bool) -> None:
+    """Print what is kept on disk and can be made again, the least recently used first; or delete it."""
+    import time
+
     from ltr_duel.core import cache_home
-    from ltr_duel.data import usage
-
-    click.echo(cache_home())
-    for kind, (count, size) in usage().items():
-        click.echo(f"  {kind:<12} {count:>5}  {size / 1e6:>10,.1f} MB")
-
-
-@command.command()
-@click.option("--yes", is_flag=True, help="Do not ask.")
-def clear(yes: bool) -> None:
-    """Delete all converted corpora and computed arrays. Feature files are not touched."""
-    from ltr_duel.core import cache_home
-    from ltr_duel.data import KINDS, usage
+    from ltr_duel.data import KINDS, LIMIT, entries, limit, usage
     from ltr_duel.data import clear as clear_cache
 
-    size = sum(usage()[kind][1] for kind in KINDS)
-    if not yes:
-        click.confirm(f"Delete {size / 1e6:,.1f} MB of converted corpora and arrays in {cache_home()}?", abort=True)
-    click.echo(f"freed {clear_cache() / 1e6:,.1f} MB")
+    home, found = cache_home(), usage()
+    if clear:
+        size = sum(found[kind][1] for kind in KINDS)
+        if not yes:
+            click.confirm(f"Delete {size / 1e6:,.1f} MB of corpora and arrays in {home}?", abort=True)
+        click.echo(f"freed {clear_cache() / 1e6:,.1f} MB")
+        return
+    click.echo(home)
+    for kind, (count, size) in found.items():
+        click.echo(f"  {kind:<12} {count:>5}  {size / 1e6:>10,.1f} MB")
+    click.echo(f"What was not converted by `ltr-duel data` is evicted above {limit() / 1e9:g} GB ({LIMIT}).")
+    for entry in entries():
+        used = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.used))
+        what = f"{entry.path.parent.name}/{entry.path.name}"
+        click.echo(f"  {used}  {entry.size / 1e6:>10,.1f} MB  {'converted' if entry.kept else '':<9}  {what}")
 
 
 def _facts(dataset: Dataset, seen: Description) -> list[tuple[str, str]]:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, arguments, errors, parallel
 from ltr_duel.data.dataset import Dataset
-from ltr_duel.data.store.convert import find_converted
+from ltr_duel.data.store.convert import find_converted, keep_read
 from ltr_duel.data.store.converted import is_converted, open_converted, open_parts, read_meta
 from ltr_duel.data.store.folders import default_name, feature_files, is_pipe
+from ltr_duel.data.store.known_files import Identity, identity_of
 from ltr_duel.data.text.chunks import FileDigest, estimate_text_bytes
 from ltr_duel.data.text.feature_buffers import MemoryBuffer
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.reading import Naming, read_files
+
+KEPT_AFTER = 3.0  # seconds: text that took longer to read is kept in the cache
 
 _MOST_GRADES = 2**15  # they are kept as int16
 
@@ -39,6 +44,7 @@ def load_dataset(
     repeated: str = "refuse",
     first_id: int = 1,
     limit: float | None = None,
+    cache: bool = True,
 ) -> Dataset:
     """Read a corpus from a feature file or from a folder of them.
 
@@ -47,8 +53,7 @@ def load_dataset(
     path : str or Path
         A file, plain or gzipped, or a pipe; a folder with some of the parts train, vali and test, which are joined in
         this order (a query must not be in two of them); or a folder with Fold1 to Fold5, which is read as the five test
-        parts, each document once; or a folder made by ``ltr-duel data convert``. What has been converted before,
-        and whose files have not changed since, is opened instead of being read.
+        parts, each document once; or a folder made by ``ltr-duel data convert``.
     name : str, optional
         What plots and reports call the corpus; default: from the path.
     split : {"train", "vali", "test"}, optional
@@ -63,6 +68,9 @@ def load_dataset(
         Threads, -1 for all cores; the result does not depend on it.
     dialect, features, fill, labels, unlabelled, repeated, first_id, limit
         See `ReadOptions`. What is converted already was read in its own way; another one is refused.
+    cache : bool
+        Keep in the cache (``LTR_DUEL_HOME``) what took more than 3 seconds to read, and open what is in the cache, kept
+        or converted, if the files have not changed since. False: read the text, and write nothing.
 
     Returns
     -------
@@ -94,23 +102,51 @@ def load_dataset(
     feature_names = None if feature_names is None else arguments.as_names("the names of features", feature_names)
     if is_pipe(path):
         naming = Naming(name or path.name, grades, feature_names)
-        return _from_pipe(path, options, naming, jobs=jobs, split=split, fold=fold)
+        return _from_pipe(path, options, naming, jobs=jobs, split=split, fold=fold, cache=False)
     if is_converted(path):
         if split or fold:
             raise InputError(f"{path}: this is a converted corpus; give the path of its text to choose a split or fold")
         _refuse_other_reading(path, options)
         return _renamed(open_converted(path), name, grades, feature_names)
     files = feature_files(path, split, fold)
-    name = name or default_name(path, split, fold)
-    if converted := find_converted(path, options, split, fold):
-        return _renamed(open_converted(converted), name, grades, feature_names)
-    if (split or fold) and labels != "distinct" and (whole := find_converted(path, options)):
-        return _renamed(open_parts(whole, files, name), name, grades, feature_names)
-    naming = Naming(name, grades, feature_names)
-    workers = parallel.checked_jobs(jobs)
-    buffer = MemoryBuffer(estimate_text_bytes(files), options.limit_bytes)
+    own_name = default_name(path, split, fold)
+    dataset = _opened(path, files, own_name, options, split, fold) if cache else None
+    if dataset is None:
+        dataset = _read(files, own_name, options, parallel.checked_jobs(jobs), cache=cache)
+    return _renamed(dataset, name or own_name, grades, feature_names)
+
+
+def _opened(
+    path: Path, files: Sequence[Path], name: str, options: ReadOptions, split: str | None, fold: int | None
+) -> Dataset | None:
+    """Open what was converted or kept of these files, or of the whole corpus that they are parts of."""
+    with suppress(InputError):  # removed meanwhile
+        if converted := find_converted(path, options, split, fold):
+            return open_converted(converted)
+        if (split or fold) and options.labels != "distinct" and (whole := find_converted(path, options)):
+            every = feature_files(path)
+            return open_parts(whole, [every.index(file) for file in files], name)
+    return None
+
+
+def _read(files: Sequence[Path], name: str, options: ReadOptions, workers: int, *, cache: bool) -> Dataset:
+    """Read text; where that took long, keep it and return it as it lies in the cache."""
+    identity = _identity(files) if cache else None
+    began = time.monotonic()
     with FileDigest(workers) as digest:
-        return read_files(files, options, buffer, naming, digest, workers)[0]
+        buffer = MemoryBuffer(estimate_text_bytes(files), options.limit_bytes)
+        dataset, part_starts = read_files(files, options, buffer, Naming(name), digest, workers)
+    if identity is None or time.monotonic() - began <= KEPT_AFTER:
+        return dataset
+    folder = keep_read(dataset, files, options, part_starts, digest.files, identity)
+    return open_converted(folder) if folder else dataset
+
+
+def _identity(files: Sequence[Path]) -> Identity | None:
+    """Look at the files before they are read; the reader finds the words for what cannot be read."""
+    with suppress(OSError):
+        return identity_of(files)
+    return None
 
 
 def _from_pipe(path: Path, options: ReadOptions, naming: Naming, **how: Any) -> Dataset:

@@ -1,4 +1,4 @@
-"""``ltr-duel data list, convert, check, where, clear``."""
+"""``ltr-duel data list, convert, check, cache``."""
 
 from __future__ import annotations
 
@@ -37,19 +37,20 @@ def test_list_names_every_corpus_and_what_is_converted(tmp_path: Path) -> None:
     assert " yes " in rows["mq2007"] and " no " in rows["mq2008"]
 
 
-def test_convert_prints_the_place_and_where_its_size(tmp_path: Path, own_home: Path) -> None:
+def test_convert_prints_the_place_and_cache_its_size(tmp_path: Path, own_home: Path) -> None:
     file = write_svmlight(make_corpus(queries=3, features=4), tmp_path / "a.txt")
     folder = Path(run("convert", file).output.strip())
     assert folder.parent == own_home / "corpora" and folder.is_dir()
-    where = run("where").output
-    assert str(own_home) in where and "corpora          1" in where
+    listed = run("cache").output
+    assert str(own_home) in listed and "corpora          1" in listed
+    assert f"converted  corpora/{folder.name}\n" in listed
 
 
 def test_clear_frees_everything_after_asking(tmp_path: Path, own_home: Path) -> None:
     run("convert", write_svmlight(make_corpus(queries=3, features=4), tmp_path / "a.txt"))
-    assert CliRunner().invoke(command, ["clear"], input="n\n").exit_code == 1
+    assert CliRunner().invoke(command, ["cache", "--clear"], input="n\n").exit_code == 1
     assert (own_home / "corpora").is_dir()
-    assert run("clear", "--yes").output.startswith("freed ")
+    assert run("cache", "--clear", "--yes").output.startswith("freed ")
     assert not (own_home / "corpora").exists()
 
 

@@ -12,7 +12,7 @@ from ltr_duel.preferences import load_preferences
 
 OPTIONS = {
     "--split", "--fold", "--dialect", "--features", "--first-id", "--repeated", "--fill", "--labels", "--unlabelled",
-    "--limit",
+    "--limit", "--no-cache",
 }  # fmt: skip
 READERS = {
     "data info", "data convert", "data check", "data fetch", "prefs estimate", "prefs extend",
@@ -87,7 +87,7 @@ def test_the_options_reach_the_reader(ltr_duel, odd, monkeypatch, words):
     answer = ltr_duel(*(path if word == "PATH" else word for word in words), *options, "--limit", 2, "--first-id", 0)
     assert answer.err == "ltr-duel: seen\n"
     given = {"fill": "min", "labels": "round", "repeated": "last", "limit": 2.0, "first_id": 0}
-    assert seen == {"path": path, "split": "test", "fold": None, **given}
+    assert seen == {"path": path, "split": "test", "fold": None, "cache": True, **given}
 
 
 def test_an_estimate_is_extended_on_the_corpus_as_it_was_read(ltr_duel, odd, tmp_path):

@@ -15,15 +15,17 @@ from pathlib import Path
 import psutil
 
 from ltr_duel.core import InputError, arguments, parallel, progress
-from ltr_duel.core import files as core_files
-from ltr_duel.data.store.cache import corpus_folder, known_digest, remember_digest
-from ltr_duel.data.store.converted import FEATURES, FORMAT, is_converted, write_tables
+from ltr_duel.data.dataset import Dataset
+from ltr_duel.data.store.cache import corpus_folder
+from ltr_duel.data.store.converted import FEATURES, FORMAT, is_converted, write_features, write_tables
+from ltr_duel.data.store.entries import is_sound, keep, make_room, new_entry, remove
 from ltr_duel.data.store.folders import default_name, feature_files
+from ltr_duel.data.store.known_files import Identity, identity_of, known_digest, remember_digest
 from ltr_duel.data.text import chunks
 from ltr_duel.data.text.dialects import sidecar_of
 from ltr_duel.data.text.feature_buffers import FileBuffer
 from ltr_duel.data.text.options import ReadOptions
-from ltr_duel.data.text.reading import Naming, read_files
+from ltr_duel.data.text.reading import NUMBERS, Naming, read_files
 from ltr_duel.data.text.scan import count_documents
 
 _LEAST_BUFFERS = 8 * 2**20
@@ -78,7 +80,7 @@ def convert(
     options = options or ReadOptions()
     files = feature_files(path, split, fold)
     naming = naming or Naming(default_name(path, split, fold))
-    workers = parallel.checked_jobs(jobs)
+    workers, identity = parallel.checked_jobs(jobs), _identity(files)
     size = _chunk_bytes(workers, memory)
     total = sum(file.stat().st_size for file in files)
     with (
@@ -92,10 +94,11 @@ def convert(
                 documents += count_documents(chunk.text)
             digest.end_file()
         folder = corpus_folder(naming.name, content_key(files, digest.hexdigest(), options))
-        if is_converted(folder):
-            remember_digest(files, digest.hexdigest())
+        if is_sound(folder):
+            keep(folder)
+            remember_digest(identity, digest.hexdigest())
             return folder
-        with core_files.replacing_folder(folder) as temporary:
+        with new_entry(folder) as temporary:
             buffer = FileBuffer(temporary / FEATURES, documents, options.limit_bytes)
             try:
                 dataset, part_starts = read_files(files, options, buffer, naming, again, workers, size)
@@ -105,25 +108,47 @@ def convert(
                 buffer.close()
             if again.hexdigest() != digest.hexdigest():
                 raise InputError(f"{path}: the files changed while they were read; convert them again")
-            write_tables(
-                temporary,
-                dataset,
-                {
-                    "corpus": naming.corpus,
-                    "options": _kept(options),
-                    "parts": [
-                        {"file": str(file.resolve()), "first_query": first, "sha256": sha256}
-                        for file, first, sha256 in zip(files, part_starts, digest.files, strict=True)
-                    ],
-                },
-            )
+            provenance = _provenance(naming.corpus, options, files, part_starts, digest.files)
+            write_tables(temporary, dataset, provenance)
             del dataset
-    remember_digest(files, digest.hexdigest())
+    keep(folder)
+    remember_digest(identity, digest.hexdigest())
+    return folder
+
+
+def keep_read(
+    dataset: Dataset,
+    files: Sequence[Path],
+    options: ReadOptions,
+    part_starts: Sequence[int],
+    digests: Sequence[str],
+    identity: Identity,
+) -> Path | None:
+    """Write a corpus that was just read from text into the cache, if there is room and the files are still the same.
+
+    Returns
+    -------
+    Path or None
+        The folder; None where nothing was written.
+    """
+    digest = chunks.joined_digest(digests)
+    folder = corpus_folder(dataset.name, content_key(files, digest, options))
+    if not make_room(dataset.features.nbytes):
+        return None
+    try:
+        if identity_of(files) != identity:
+            return None
+        with new_entry(folder) as temporary:
+            write_features(temporary, dataset.features)
+            write_tables(temporary, dataset, _provenance(None, options, files, part_starts, digests))
+        remember_digest(identity, digest)
+    except (InputError, OSError):  # reading goes on without the cache
+        return None
     return folder
 
 
 def find_converted(path: Path, options: ReadOptions, split: str | None = None, fold: int | None = None) -> Path | None:
-    """Return the converted corpus of a path whose files have not changed since, or None. Reads no feature text."""
+    """Return the converted corpus of a path whose files have not changed since, or None; removes a damaged one."""
     try:
         files = feature_files(path, split, fold)
     except InputError:
@@ -133,7 +158,11 @@ def find_converted(path: Path, options: ReadOptions, split: str | None = None, f
         return None
     folder = corpus_folder(default_name(path, split, fold), content_key(files, digest, options))
     ending = folder.name.rpartition("-")[2]
-    return next((f for f in folder.parent.glob(f"*-{ending}") if is_converted(f)), None)
+    for found in filter(is_converted, folder.parent.glob(f"*-{ending}")):
+        if is_sound(found):
+            return found
+        remove(found)
+    return None
 
 
 def content_key(files: Sequence[Path], digest: str, options: ReadOptions) -> dict[str, object]:
@@ -144,8 +173,27 @@ def content_key(files: Sequence[Path], digest: str, options: ReadOptions) -> dic
         "sizes": [file.stat().st_size for file in files],
         "sidecars": hashlib.sha256(b"\0".join(sidecars)).hexdigest() if sidecars else None,
         "format": FORMAT,
+        "numbers": NUMBERS,
         **_kept(options),
     }
+
+
+def _provenance(
+    corpus: str | None, options: ReadOptions, files: Sequence[Path], part_starts: Sequence[int], digests: Sequence[str]
+) -> dict[str, object]:
+    """Return how a corpus was made."""
+    parts = [
+        {"file": str(file.resolve()), "first_query": first, "sha256": sha256}
+        for file, first, sha256 in zip(files, part_starts, digests, strict=True)
+    ]
+    return {"corpus": corpus, "options": _kept(options), "parts": parts}
+
+
+def _identity(files: Sequence[Path]) -> Identity:
+    try:
+        return identity_of(files)
+    except OSError as error:
+        raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from None
 
 
 def _kept(options: ReadOptions) -> dict[str, object]:

@@ -5,7 +5,7 @@
     documents.arrow   relevance, and document ids and comments where there are any (Arrow IPC, memory-mapped)
     queries.arrow     query ids and first rows
 
-Nothing is pickled. A folder is complete or absent: it is written under another name and renamed.
+Nothing is pickled. A folder is an entry of the cache (`entries`): complete or absent, with checksums.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, arguments, handed_over, new_array, release_pages
 from ltr_duel.data.dataset import Dataset
+from ltr_duel.data.store.entries import is_sound
 from ltr_duel.data.text.chunks import joined_digest
+from ltr_duel.data.text.feature_buffers import npy_header
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.reading import identity
 
 Kind = TypeVar("Kind", bound=np.generic)
 
-FORMAT = 2  # a reader of another format refuses the folder, and converting makes a new one
+FORMAT = 3  # a reader of another format refuses the folder, and converting makes a new one
 
 FEATURES = "features.npy"
 # What `corpus.json` holds beside other facts, and of which type.
@@ -65,6 +67,16 @@ def is_converted(path: str | Path) -> bool:
         return (arguments.as_path("a corpus", path) / _META).is_file()
     except OSError:  # a folder that may not be looked into
         return False
+
+
+def write_features(folder: Path, features: NDArray[np.float32]) -> None:
+    """Write a column-major matrix, whose columns need not follow each other closely in memory."""
+    with (folder / FEATURES).open("wb", buffering=0) as out:
+        out.write(npy_header(*features.shape))
+        for column in features.T:
+            data = np.ascontiguousarray(column).data.cast("B")
+            while data:
+                data = data[out.write(data) :]
 
 
 def write_tables(folder: Path, dataset: Dataset, provenance: dict[str, Any]) -> None:
@@ -127,6 +139,8 @@ def open_converted(folder: Path) -> Dataset:
     ltr_duel.core.errors.InputError: no such folder: corpus.json cannot be read; convert the corpus again
     """
     meta = read_meta(folder)
+    if not is_sound(folder):
+        raise InputError(f"{folder}: a file is missing or damaged; convert the corpus again")
     try:
         features = np.asarray(np.load(folder / FEATURES, mmap_mode="r", allow_pickle=False))
         documents = _read_arrow(folder / _DOCUMENTS)
@@ -152,8 +166,8 @@ def open_converted(folder: Path) -> Dataset:
     )
 
 
-def open_parts(folder: Path, files: Sequence[Path], name: str) -> Dataset:
-    """Open some of the files that a converted corpus was made of, in any order, without reading text again.
+def open_parts(folder: Path, numbers: Sequence[int], name: str) -> Dataset:
+    """Open some of the files that a converted corpus was made of, by their numbers, without reading text again.
 
     A fold is put together from the five test parts like this. The features are a view of the memory map where the parts
     stand side by side in it, else a copy.
@@ -162,8 +176,6 @@ def open_parts(folder: Path, files: Sequence[Path], name: str) -> Dataset:
     meta = read_meta(folder)
     parts: list[dict[str, Any]] = meta["parts"]
     starts = [part["first_query"] for part in parts] + [whole.n_queries]
-    place = {part["file"]: number for number, part in enumerate(parts)}
-    numbers = [place[str(file.resolve())] for file in files]
     queries = [(starts[n], starts[n + 1]) for n in numbers]
     rows = [(int(whole.query_ptr[a]), int(whole.query_ptr[b])) for a, b in queries]
     sizes = np.concatenate([np.diff(whole.query_ptr[a : b + 1]) for a, b in queries])

@@ -184,11 +184,8 @@ class FileBuffer:
     def matrix(self, columns: int) -> NDArray[np.float32]:
         """Write the header and return the file as a memory map that may be changed."""
         refuse_excess(self._rows, columns, self._most)
-        header = io.BytesIO()
-        layout = {"descr": "<f4", "fortran_order": True, "shape": (int(self._rows), int(columns))}
-        np.lib.format.write_array_header_1_0(header, layout)
         self._file.truncate(self._HEADER + 4 * columns * self._rows)
-        self._write(header.getbuffer(), 0)
+        self._write(memoryview(npy_header(self._rows, columns)), 0)
         self.close()
         return np.asarray(np.load(self._path, mmap_mode="r+", allow_pickle=False))
 
@@ -200,6 +197,14 @@ class FileBuffer:
         self._file.seek(offset)
         while data:
             data = data[self._file.write(data) :]
+
+
+def npy_header(rows: int, columns: int) -> bytes:
+    """Return the beginning of a ``.npy`` file with a column-major matrix of float32."""
+    header = io.BytesIO()
+    layout = {"descr": "<f4", "fortran_order": True, "shape": (int(rows), int(columns))}
+    np.lib.format.write_array_header_1_0(header, layout)
+    return header.getvalue()
 
 
 @kernel

@@ -23,6 +23,8 @@ from ltr_duel.data.text.parse_errors import parse_error, readable, strange_blank
 from ltr_duel.data.text.pipeline import parse_file
 from ltr_duel.data.text.values import as_grades, check_labels, fill_missing, usual_grades
 
+NUMBERS = 1  # raised when the same text and the same options give other numbers
+
 
 class Naming(NamedTuple):
     """What a corpus is called, where the user or its declaration says so.

@@ -1,0 +1,34 @@
+"""``python -m benchmarks.road STAGE FILE`` does one stage from text to a matrix, and prints what it took."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.row import timed
+from ltr_duel import Dataset, Rankings, estimate_preferences, feature_rankers, load_dataset
+
+
+def read(file: Path) -> Callable[[], Dataset]:
+    """Read text, or open what is in the cache."""
+    return lambda: load_dataset(file)
+
+
+def order(file: Path) -> Callable[[], Rankings]:
+    """Order the documents of each query by each feature."""
+    dataset = load_dataset(file)
+    return lambda: feature_rankers(dataset)
+
+
+def estimate(file: Path, comparisons: int) -> Callable[[], object]:
+    """Compare all pairs of rankers."""
+    rankings = feature_rankers(load_dataset(file))
+    return lambda: estimate_preferences(rankings, comparisons=comparisons)
+
+
+if __name__ == "__main__":
+    stage, file, *more = sys.argv[1:]
+    work = {"read": read, "order": order, "estimate": estimate}[stage](Path(file), *map(int, more))
+    print(json.dumps(timed(work)[:3]))

@@ -1,0 +1,198 @@
+"""What lies in the cache: folders that are complete or absent, with checksums of their files.
+
+    <kind>/<name>-<key>/                the files of an entry
+    <kind>/<name>-<key>/checksums.json  size and checksums of each of them; modified whenever the entry is used
+    <kind>/<name>-<key>/kept            marks what the user converted: such an entry is never evicted
+
+An entry is written under another name and renamed. Nothing is synced: after a power cut its files may have lost their
+last blocks, so checksums are compared once after each start of the machine, and again where a file has changed since.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+import zlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+from ltr_duel.core import InputError, cache_home
+from ltr_duel.core import files as core_files
+from ltr_duel.data.store.known_files import forget_digests
+
+KINDS = ("corpora", "arrays")
+LIMIT = "LTR_DUEL_CACHE_GB"  # the environment variable
+
+_DEFAULT_LIMIT = 30.0  # gigabytes
+_CHECKSUMS, _KEPT = "checksums.json", "kept"
+_BLOCK = 2**26  # bytes with a checksum
+_PIECE = 2**20  # bytes read at a time
+_ABANDONED = 86_400.0  # seconds after which an unfinished entry belongs to a process that was killed
+
+
+class Entry(NamedTuple):
+    """One folder of the cache."""
+
+    path: Path
+    size: int  # bytes
+    used: float  # seconds since the epoch
+    kept: bool  # whether it is never evicted
+
+
+@contextmanager
+def new_entry(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder; when its files are written it gets checksums and its name.
+
+    A damaged entry of that name is replaced.
+
+    Raises
+    ------
+    InputError
+        If the cache cannot be written to.
+    """
+    if not is_sound(path):
+        remove(path)
+    with core_files.replacing_folder(path) as temporary:
+        yield temporary
+        table = {file.name: (file.stat().st_size, _checksums(file)) for file in sorted(temporary.iterdir())}
+        (temporary / _CHECKSUMS).write_text(json.dumps(table), encoding="ascii")
+
+
+def is_sound(path: Path) -> bool:
+    """Whether the files of an entry are those that were written; marks the entry as used."""
+    try:
+        used = (path / _CHECKSUMS).stat().st_mtime
+        table = json.loads((path / _CHECKSUMS).read_bytes())
+        if {file.name for file in path.iterdir()} - {_CHECKSUMS, _KEPT} != set(table):
+            return False
+        for name, (size, checksums) in table.items():
+            status = (path / name).stat()
+            compared = psutil.boot_time() < used and status.st_mtime < used
+            if status.st_size != size or not (compared or _checksums(path / name) == checksums):
+                return False
+    except (OSError, ValueError, TypeError, AttributeError):
+        return False
+    with suppress(OSError):  # a cache that may only be read
+        os.utime(path / _CHECKSUMS)
+    return True
+
+
+def keep(path: Path) -> None:
+    """Never evict this entry."""
+    with suppress(OSError):
+        (path / _KEPT).touch()
+
+
+def remove(path: Path) -> None:
+    """Remove an entry, so that no other process finds a part of it; what another process has mapped, it can still read.
+
+    On Windows a mapped file cannot be removed: the entry stays.
+    """
+    doomed = path.with_name(f".{path.name[:60]}.{os.getpid()}.{time.monotonic_ns()}")
+    with suppress(OSError):
+        path.rename(doomed)
+    if doomed.is_dir():
+        shutil.rmtree(doomed, ignore_errors=True)
+    else:
+        doomed.unlink(missing_ok=True)
+
+
+def entries() -> list[Entry]:
+    """Return all entries, the least recently used first."""
+    found = []
+    for kind in KINDS:
+        for path in _visible(cache_home() / kind):
+            mark = path / _CHECKSUMS
+            with suppress(OSError):  # another process has removed it
+                used = (mark if mark.is_file() else path).stat().st_mtime
+                found.append(Entry(path, _size(path), used, (path / _KEPT).is_file()))
+    return sorted(found, key=lambda entry: entry.used)
+
+
+def make_room(size: int) -> bool:
+    """Evict what was used least recently, until so many bytes more are within the limit; return whether they fit.
+
+    They do not fit if they exceed the limit or half of the free disk, or if the cache cannot be written to.
+    """
+    home, most = cache_home(), limit()
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        if size > most or 2 * size > shutil.disk_usage(home).free or not os.access(home, os.W_OK):
+            return False
+    except OSError:
+        return False
+    for kind in KINDS:
+        for path in (home / kind).glob(".*"):
+            if time.time() - path.stat().st_mtime > _ABANDONED:
+                shutil.rmtree(path, ignore_errors=True)
+    evictable = [entry for entry in entries() if not entry.kept]
+    total = sum(entry.size for entry in evictable)
+    for entry in evictable:
+        if total + size <= most:
+            break
+        remove(entry.path)
+        total -= entry.size
+    return True
+
+
+def limit() -> int:
+    """Return how many bytes may be kept that the user did not convert: ``LTR_DUEL_CACHE_GB``, by default 30 GB.
+
+    Raises
+    ------
+    InputError
+        If the environment variable is no number of gigabytes.
+    """
+    text = os.environ.get(LIMIT) or str(_DEFAULT_LIMIT)
+    with suppress(ValueError, OverflowError):
+        if (size := int(float(text) * 1e9)) >= 0:
+            return size
+    raise InputError(f"{LIMIT} must be a number of gigabytes, 0 or more, not '{text}'")
+
+
+def usage() -> dict[str, tuple[int, int]]:
+    """Return for each folder in the cache, ours or not, how many entries it has and their bytes."""
+    home = cache_home()
+    kinds = {*KINDS, *(f.name for f in home.iterdir() if f.is_dir())} if home.is_dir() else set(KINDS)
+    found = {kind: _visible(home / kind) for kind in sorted(kinds)}
+    return {kind: (len(paths), sum(map(_size, paths))) for kind, paths in found.items()}
+
+
+def clear() -> int:
+    """Delete corpora and arrays, what a killed process left behind included; return the bytes freed."""
+    freed = sum(usage()[kind][1] for kind in KINDS)
+    for kind in KINDS:
+        shutil.rmtree(cache_home() / kind, ignore_errors=True)
+    forget_digests()
+    return freed
+
+
+def _visible(folder: Path) -> list[Path]:
+    return [e for e in folder.iterdir() if not e.name.startswith(".")] if folder.is_dir() else []
+
+
+def _size(path: Path) -> int:
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def _checksums(file: Path) -> list[int]:
+    """Return the CRC-32 of each block of a file."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(lambda start: _checksum(file, start), range(0, file.stat().st_size, _BLOCK)))
+
+
+def _checksum(file: Path, start: int) -> int:
+    checksum, piece = 0, memoryview(bytearray(_PIECE))
+    with file.open("rb", buffering=0) as source:
+        source.seek(start)
+        for _ in range(_BLOCK // _PIECE):
+            checksum = zlib.crc32(piece[: source.readinto(piece)], checksum)
+    return checksum

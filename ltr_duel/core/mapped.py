@@ -24,15 +24,15 @@ from ltr_duel.core.home import cache_home
 LARGE = 2**29  # bytes
 
 
-def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int = LARGE) -> NDArray[Any]:
+def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int | None = None) -> NDArray[Any]:
     """Make an array of zeros: in memory, or, if it is large, in a temporary file.
 
     Parameters
     ----------
     shape : tuple of int
     dtype : dtype
-    large : int
-        Bytes from which on an array lies in a file. The file is in `cache_home`, has no name, and is deleted when the
+    large : int, optional
+        Bytes from which on an array lies in a file; `LARGE` by default. The file is in `cache_home`, has no name, and is deleted when the
         array is, also where the process is killed.
 
     Returns
@@ -50,7 +50,7 @@ def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int = LARGE) -> N
     [[0, 0, 0], [0, 0, 0]]
     """
     size = prod(shape) * np.dtype(dtype).itemsize
-    if size < large:
+    if size < (LARGE if large is None else large):
         return np.zeros(shape, dtype)
     folder, free = _folder(), free_disk()
     full = InputError(f"{folder}: {size / 1e9:,.1f} GB are needed for a while, and {free / 1e9:,.1f} GB are free")

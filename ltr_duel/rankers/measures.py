@@ -28,7 +28,7 @@ from ltr_duel.rankers.rankings import Rankings
 Grades = NDArray[np.int16]
 _GDEVAL_HIGHEST = 4
 _ALL = 1 << 40  # documents: all of them
-_QUERIES = 500  # after which memory is released
+_QUERIES = 200  # after which memory is released
 
 
 class _Query(NamedTuple):

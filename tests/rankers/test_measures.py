@@ -13,6 +13,7 @@ from scipy import stats
 from ltr_duel.core import InputError, holm
 from ltr_duel.data import make_corpus
 from ltr_duel.rankers import evaluate_rankers, feature_rankers, measure_by_query
+from ltr_duel.rankers.measures import measure_named, measures_by_query
 from tests.conftest import make_rankings, random_rankings
 
 GAINS = {grade: 2**grade - 1 for grade in range(5)}
@@ -128,3 +129,11 @@ def test_equal_rankers_differ_with_p_one_and_a_single_query_has_no_interval():
 def test_measures_that_do_not_exist_are_refused(measures, complaint):
     with pytest.raises(InputError, match=complaint):
         evaluate_rankers(random_rankings(2, 2, 3), measures)
+
+
+def test_measures_of_one_pass_are_those_of_a_pass_each():
+    rankings = random_rankings(5, 40, 30)
+    names = ["MAP", "NDCG@10", "P@3", "MRR@2", "R@100", "ERR@7", "NDCG@1"]
+    together = measures_by_query(rankings, [measure_named(name) for name in names])
+    for name, values in zip(names, together, strict=True):
+        assert values.tobytes() == measure_by_query(rankings, name).tobytes()

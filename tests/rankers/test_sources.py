@@ -19,7 +19,14 @@ from sklearn.linear_model import Ridge
 
 from ltr_duel.core import InputError, load_plugin, sha256_file
 from ltr_duel.data import load_dataset, make_corpus
-from ltr_duel.rankers import RANKER_KINDS, feature_rankers, model_rankers, rankers_named, rankings_from_scores
+from ltr_duel.rankers import (
+    RANKER_KINDS,
+    feature_rankers,
+    model_rankers,
+    models,
+    rankers_named,
+    rankings_from_scores,
+)
 from ltr_duel.rankers.models import fitted_scores
 
 
@@ -310,3 +317,36 @@ def test_a_model_of_fewer_or_more_features_is_refused_with_both_numbers(trained)
 
     with pytest.raises(InputError, match=f"was trained on {trained} features; .* has 3"):
         check_features("model.txt", trained, make_corpus(queries=2, documents=2, features=3))
+
+
+class Counting:
+    """A model that notes how many documents it is given at a time."""
+
+    def __init__(self):
+        self.blocks = []
+
+    def predict(self, features):
+        self.blocks.append(len(features))
+        return features.sum(axis=1)
+
+
+def test_models_predict_in_blocks_and_functions_get_the_whole_corpus(corpus, monkeypatch):
+    monkeypatch.setattr(models, "_BLOCK", 7)
+    model, whole = Counting(), []
+    expected = corpus.features.sum(axis=1).astype(np.float64)
+    assert np.array_equal(fitted_scores("sum", model, corpus), expected)
+    assert sum(model.blocks) == corpus.n_docs and set(model.blocks[:-1]) == {7} and model.blocks[-1] <= 7
+    assert np.array_equal(fitted_scores("sum", lambda f: whole.append(len(f)) or f.sum(axis=1), corpus), expected)
+    assert whole == [corpus.n_docs]
+
+
+def test_files_of_models_give_the_same_scores_in_blocks(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(models, "_BLOCK", 7)
+    check_models(corpus, corpus.features.astype(np.float64), tmp_path)
+
+
+def test_a_score_that_is_missing_in_the_last_block_is_refused(corpus, monkeypatch):
+    monkeypatch.setattr(models, "_BLOCK", corpus.n_docs - 1)
+    short = type("Short", (), {"predict": lambda self, features: np.zeros(max(2, len(features)))})()
+    with pytest.raises(InputError, match=r"shape \(2,\); one number for each of the 1 documents is needed"):
+        fitted_scores("short", short, corpus)

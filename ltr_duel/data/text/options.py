@@ -44,8 +44,8 @@ class ReadOptions:
         The id of the first feature. With 0 the columns are called ``"0"``, ``"1"``, ... as in the file.
     limit : float, optional
         Gigabytes (10^9 bytes), above 0, that the text of a gzipped file may come to, and that the numbers may take.
-        None: text of 1 GB, or of 100 times the file if that is more; numbers of three quarters of the machine's
-        memory, or of the free disk where they are converted.
+        None: text of 1 GB, or of 100 times the file if that is more; numbers of three quarters of the memory or of
+        the free disk, the larger of the two, and where they are converted, of the free disk.
 
     Raises
     ------

@@ -10,6 +10,7 @@ __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
     "BusyError",
+    "Counts",
     "Decide",
     "Decision",
     "Experiment",

@@ -7,6 +7,7 @@ from .complaints import ExpiredError as ExpiredError
 from .complaints import StoreError as StoreError
 from .complaints import TokenError as TokenError
 from .complaints import UsedError as UsedError
+from .counts import Counts as Counts
 from .experiment import Experiment as Experiment
 from .export import export_log as export_log
 from .settings import Settings as Settings

@@ -16,6 +16,7 @@ from ltr_duel.live.actions import Actions
 from ltr_duel.live.calls import Decide, Decision, Record, Recorded
 from ltr_duel.live.code import go_on_with_code
 from ltr_duel.live.complaints import StoreError
+from ltr_duel.live.counts import Counts, counts_of
 from ltr_duel.live.settings import Settings, kept_settings, require_same_law, settings_text
 from ltr_duel.live.state import State, known_of, state_of
 from ltr_duel.live.store import Store
@@ -63,7 +64,7 @@ class Experiment:
         self._lock, self._closed, self._retry = threading.RLock(), False, -math.inf
         self._actions: Actions | None = None
         self.accepted: dict[str, Any] | None = None
-        self._ready()
+        self._counts = counts_of(self._ready().memory)
 
     @classmethod
     def open(
@@ -246,6 +247,11 @@ class Experiment:
         return state_of(self.settings, started, known)
 
     @property
+    def counts(self) -> Counts:
+        """The counters, as they were after the last transaction; this waits neither for the store nor for a lock."""
+        return self._counts
+
+    @property
     def asked(self) -> tuple[str, ...]:
         """The rankers that the policy wants to compare now; one that is to be shown alone stands alone."""
         with self._lock:
@@ -278,6 +284,7 @@ class Experiment:
                 with self._store.transaction():
                     yield actions
                     actions.finish()
+                self._counts = counts_of(actions.memory)
             except BaseException:
                 self._actions, self._retry = None, time.monotonic() + _PAUSE
                 raise

@@ -1,4 +1,4 @@
-"""uvicorn's HTTP connections with limits on their number and on each part of a request, so that no client holds one open.
+"""uvicorn's HTTP connections with limits on their number and on each part of a request: no client holds one open.
 
 uvicorn documents a parameter for the class of connections, but not the default class, from which the limited class is
 derived. If the default class lacks a method that is extended here, the service uses uvicorn's options instead.

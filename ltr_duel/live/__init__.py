@@ -23,6 +23,7 @@ __all__ = [
     "StoreError",
     "TokenError",
     "UsedError",
+    "backup_store",
     "export_log",
     "live_policy",
     "read_keys",

@@ -1,3 +1,4 @@
+from .backup import backup_store as backup_store
 from .calls import Decide as Decide
 from .calls import Decision as Decision
 from .calls import Record as Record

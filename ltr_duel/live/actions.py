@@ -12,6 +12,7 @@ from ltr_duel.core import InputError, coin, errors, interpreted, stream
 from ltr_duel.interleaving import interleave
 from ltr_duel.live.calls import Decide, Decision, Record, Recorded
 from ltr_duel.live.complaints import BusyError, ExpiredError, TokenError, UsedError
+from ltr_duel.live.marks import Marks
 from ltr_duel.live.memory import Memory
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.sheets import pack_page, read_ids, unpack_page, write_ids
@@ -34,12 +35,14 @@ class Actions:
     settings : Settings
     store : Store
     keys : Keys
+    mark : str
+        Of this opening of the store, see `ltr_duel.live.marks`.
     """
 
-    def __init__(self, settings: Settings, store: Store, keys: Keys) -> None:
+    def __init__(self, settings: Settings, store: Store, keys: Keys, mark: str) -> None:
         self.memory = Memory(settings, store)
         self._settings, self._store, self._keys = settings, store, keys
-        self._experiment = bytes.fromhex(store.about("experiment"))
+        self._marks = Marks(store, mark)
         self._chance = self.memory.chance()
         self._undrawn = stream(0, "plain")  # lists that agree leave nothing to draw
 
@@ -81,18 +84,21 @@ class Actions:
             ids, sheet = page.shown, pack_page(page)
         number, expires = memory.pages + 1, int((now + settings.deadline) * 1000)
         text = write_ids(ids)
+        self._marks.begin(number)
         self._store.add_page(number, now, query, user, key, text, sheet, expires)
         memory.show(number, key)
         memory.waiting[number] = (expires, key)
         if alone:
             self._happen(Event(memory.events + 1, number, now, ALONE), key)
-        token = self._keys.sign(Claim(self._experiment, number, expires))
+        token = self._keys.sign(Claim(self._marks.of(number), number, expires))
         rankers = tuple(names) if alone else self._rankers(key)
         return Decision(number, read_ids(text), rankers, token, expires / 1000)
 
     def record(self, token: str, clicks: Iterable[Hashable], now: float) -> Recorded:
         """Close a page with its clicks."""
-        claim = self._keys.verify(token, self._experiment)
+        claim = self._keys.verify(token)
+        if claim.experiment != self._marks.of(claim.page):
+            raise TokenError("the token is of another experiment, or of a page that a restored store does not hold")
         if claim.page > self.memory.pages:
             raise TokenError("the token is of a page that this experiment does not know")
         if clicks is None:
@@ -101,6 +107,8 @@ class Actions:
             raise ExpiredError("the deadline of the page has passed: it counts as seen without clicks")
         if claim.page not in self.memory.waiting:
             raise UsedError("the clicks of the page were counted already")
+        if claim.expires != self.memory.waiting[claim.page][0]:
+            raise TokenError("the token is of another page with that number")
         return self._close(claim.page, clicks, now)
 
     def expire(self, now: float, most: int) -> int:

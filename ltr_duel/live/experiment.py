@@ -17,6 +17,7 @@ from ltr_duel.live.calls import Decide, Decision, Record, Recorded
 from ltr_duel.live.code import go_on_with_code
 from ltr_duel.live.complaints import StoreError
 from ltr_duel.live.counts import Counts, counts_of
+from ltr_duel.live.marks import Marks
 from ltr_duel.live.settings import Settings, kept_settings, require_same_law, settings_text
 from ltr_duel.live.state import State, known_of, state_of
 from ltr_duel.live.store import Store
@@ -61,6 +62,7 @@ class Experiment:
 
     def __init__(self, store: Store, settings: Settings, keys: Keys, clock: Callable[[], float]) -> None:
         self.settings, self._store, self._keys, self._clock = settings, store, keys, clock
+        self._mark = Marks.new()
         self._lock, self._closed, self._retry = threading.RLock(), False, -math.inf
         self._actions: Actions | None = None
         self.accepted: dict[str, Any] | None = None
@@ -297,5 +299,5 @@ class Experiment:
             if time.monotonic() < self._retry:
                 raise StoreError("the store could not be written a moment ago; try again")
             with self._store.reading():
-                self._actions = Actions(self.settings, self._store, self._keys)
+                self._actions = Actions(self.settings, self._store, self._keys, self._mark)
         return self._actions

@@ -13,6 +13,7 @@ __all__ = [
     "Counts",
     "Decide",
     "Decision",
+    "Drop",
     "Experiment",
     "ExpiredError",
     "Keys",

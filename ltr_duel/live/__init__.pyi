@@ -1,6 +1,7 @@
 from .backup import backup_store as backup_store
 from .calls import Decide as Decide
 from .calls import Decision as Decision
+from .calls import Drop as Drop
 from .calls import Record as Record
 from .calls import Recorded as Recorded
 from .complaints import BusyError as BusyError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from ltr_duel.core import IntVector
@@ -33,12 +34,15 @@ class Counts(NamedTuple):
     compared: int  # closed, and of several rankers
     steps: int  # comparisons that the policy was told of, and arms that it showed alone
     held: int  # outcomes that wait until the policy asks for their rankers again
+    early: int  # since the start: closed before their deadline, to make room
+    damaged: int  # since the start: closed without an outcome, as the store holds no such page any more
+    oldest: float  # the earliest deadline of an open page, seconds of the clock; infinite where none is open
     pulls: IntVector  # (K,) by the steps; an arm against itself counts twice
 
 
 def counts_of(memory: Memory) -> Counts:
     """Copy the counters."""
-    turns = memory.turns
+    turns, first = memory.turns, memory.first_due()
     plain, clicked, unclicked, expired, compared = memory.tally.events.tolist()
     return Counts(
         memory.pages,
@@ -50,5 +54,8 @@ def counts_of(memory: Memory) -> Counts:
         compared,
         turns.policy.steps,
         turns.held,
+        memory.early,
+        memory.damaged,
+        first[0] / 1000 if first else math.inf,
         turns.pulls.copy(),
     )

@@ -1,7 +1,7 @@
 """What is written to a store and read from it. A transaction is on the disk when it ends, or nothing of it is there.
 
-One process writes, and holds ``<store>-lock`` while it does; others may read meanwhile. The file that a link leads to is
-the one that is locked, and what a second writer without the lock has written is noticed before anything is added to it.
+One process writes, and holds ``<store>-lock`` while it does; others may read meanwhile. What a link leads to is locked,
+and what a second writer without the lock has written is noticed before anything is added to it.
 """
 
 from __future__ import annotations

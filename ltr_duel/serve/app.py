@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import traceback
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
@@ -53,6 +54,7 @@ class _Service:
         self.worker = Worker(experiment, settings.waiting, metrics)
         self._described = description(experiment.settings.rankers, settings)
         self._help = help_page(self._described)
+        self._warned: dict[str, float] = {}
         self._making, self._made = asyncio.Lock(), dict[Callable[[State], bytes], tuple[State, bytes]]()
 
     async def decide(self, request: Request) -> Response:
@@ -113,6 +115,25 @@ class _Service:
                 await self.worker.expire()
             except StoreError as error:
                 self._log.write("store", message=str(error))
+            except Exception:  # an end of this loop would let all pages wait for ever
+                self._log.write("error", traceback=traceback.format_exc())
+            self._warn()
+
+    def _warn(self) -> None:
+        """Log what an operator should look at, once for each change."""
+        counts, delay = self._experiment.counts, self._experiment.delay
+        for what, value, message in (
+            (
+                "damaged pages",
+                counts.damaged,
+                "pages that could not be read were closed without an outcome",
+            ),
+            ("early pages", counts.early, "pages were closed before their deadline, as 'max_open' are open"),
+            ("clock", delay, "seconds that the clock jumped: deadlines count as later"),
+        ):
+            if value != self._warned.get(what, 0):
+                self._warned[what] = value
+                self._log.write(what, amount=value, message=message)
 
     def routes(self) -> dict[str, tuple[str, Endpoint]]:
         """Return method and function of each address."""

@@ -1,11 +1,11 @@
 """A backup has all that was acknowledged; a copy that lacks some of it says so."""
 
-import os
 import shutil
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -95,7 +95,7 @@ def test_a_killed_process_leaves_a_store_that_opens(tmp_path, pages):
         "from tests.live.shop import *; from pathlib import Path; import os; from tests.live.test_backup import use; "
     )
     words += f"e = opened(Path({str(tmp_path)!r})); use(e, {pages}); os._exit(9)"
-    assert subprocess.run([sys.executable, "-c", words], cwd=os.getcwd()).returncode == 9
+    assert subprocess.run([sys.executable, "-c", words], cwd=Path.cwd()).returncode == 9
     assert (tmp_path / "shop.db-wal").exists()
     if pages % 2:
         with closing(sqlite3.connect(tmp_path / "shop.db")) as db:

@@ -16,6 +16,18 @@ def command() -> None:
 
 @command.command()
 @click.argument("store", type=click.Path(path_type=Path))
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option("--without-log", is_flag=True, help="Accept a STORE that was copied without its log.")
+def backup(store: Path, out: Path, without_log: bool) -> None:
+    """Copy STORE to the new file OUT, whole; the experiment may go on. To restore, copy OUT back in the same way."""
+    from ltr_duel.live import backup_store
+
+    pages = backup_store(store, out, without_log=without_log)
+    click.echo(f"{out}: {pages:,} pages")
+
+
+@command.command()
+@click.argument("store", type=click.Path(path_type=Path))
 @click.option("--out", type=OUT_FILE, required=True, help="Click log to write (.parquet, .csv, .jsonl).")
 @plugin_option
 def export(store: Path, out: Path) -> None:

@@ -31,6 +31,7 @@ _SCHEMA = pa.schema(
 )
 _ABOUT = {"name": str, "spec": str, "spec_path": str, "regrets": list, "problems": list, "plugins": list}
 _OF_PROBLEM = {"name": str, "digest": str, "facts": dict, "values": dict}
+_OF_PLUGIN = {"path": str, "sha256": str, "components": list}
 _FACT = (str, int, float, NoneType)
 _CHUNK = 1_000  # rows that are in memory at once
 
@@ -84,6 +85,7 @@ def read_plan(path: Path) -> StoredPlan:
         about = checked_record(about, _ABOUT)
         for problem in about["problems"]:
             _check_problem(problem)
+        about["plugins"] = [checked_record(plugin, _OF_PLUGIN) for plugin in about["plugins"]]
         if not all(isinstance(name, str) for name in about["regrets"]):
             raise InputError("'regrets' is not what it should be")
         if not table.schema.remove_metadata().equals(_SCHEMA) or any(one.null_count for one in table.columns):

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ltr_duel.core import InputError
+from ltr_duel.core import plugins as core_plugins
 from ltr_duel.experiment.backends.backend import Backend
 from ltr_duel.experiment.examine import wrong_with_runs
 from ltr_duel.experiment.plan import Plan
@@ -27,14 +28,18 @@ def by_plan(plans: Iterable[StoredPlan], digests: Collection[str]) -> Iterator[t
 
 
 def rebuilt(stored: StoredPlan, plugins: Sequence[str | Path], jobs: int) -> Plan:
-    """Make a plan again from the text of its experiment.
+    """Make a plan again from the text of its experiment, with the given plug-ins: a store never names code to run.
 
     Raises
     ------
     InputError
-        If something that it names is missing here, or is not legal.
+        If something that it names is missing here, or is not legal, or a plug-in that it records is not given.
     """
-    file = read_spec(stored.about["spec_path"], stored.about["spec"], plugins=plugins)
+    given = {core_plugins.load_plugin(path).sha256 for path in plugins}
+    for one in stored.about["plugins"]:
+        if one["sha256"] not in given:
+            raise InputError(f"it needs {one['path']} (SHA-256 {one['sha256']}): give that file with --plugin")
+    file = read_spec(stored.about["spec_path"], stored.about["spec"], plugins=plugins, load_named=False)
     return Plan(file, build_problems(file, jobs=jobs), stored.labels)
 
 

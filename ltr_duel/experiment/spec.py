@@ -137,7 +137,9 @@ class SpecFile:
         return hashlib.sha256(self.content.encode()).hexdigest()
 
 
-def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence[str | Path] = ()) -> SpecFile:
+def read_spec(
+    path: str | Path, content: str | None = None, *, plugins: Sequence[str | Path] = (), load_named: bool = True
+) -> SpecFile:
     """Read an experiment.
 
     Parameters
@@ -148,6 +150,9 @@ def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence
         Its text; the file itself need not exist then.
     plugins : sequence of path
         Plug-in files to load first, beside those that the file names itself.
+    load_named : bool
+        Whether to load those that the file names. Plug-ins run with the rights of their user, so the text of an
+        experiment that comes from elsewhere is read without them.
 
     Returns
     -------
@@ -170,6 +175,7 @@ def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence
     content, given = read_toml(path, content)
     named = several(text, given["plugins"], f"{path}: plugins") if "plugins" in given else ()
     with located(f"{path}: plugins"):  # before the rest: the policies may come from them
-        loaded = [core_plugins.load_plugin(one) for one in [*plugins, *(path.parent / one for one in named)]]
+        more = [path.parent / one for one in named] if load_named else []
+        loaded = [core_plugins.load_plugin(one) for one in [*plugins, *more]]
     once = {plugin.sha256: plugin for plugin in loaded}  # a file named twice, or its copy, is one
     return SpecFile(path, content, read_table(Spec, given, f"{path}:"), tuple(once.values()))

@@ -51,7 +51,7 @@ def verify_store(
     seed : int
         Which ones.
     plugins : sequence of path
-        Plug-in files that the experiments need, beside those that their files name.
+        Plug-in files that the experiments need. Those that a store or its plans name are not run.
     jobs : int
         Threads; -1 for all cores.
     repair : bool

@@ -10,8 +10,10 @@ __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
     "BusyError",
+    "Counts",
     "Decide",
     "Decision",
+    "Drop",
     "Experiment",
     "ExpiredError",
     "Keys",
@@ -22,6 +24,7 @@ __all__ = [
     "StoreError",
     "TokenError",
     "UsedError",
+    "backup_store",
     "export_log",
     "live_policy",
     "read_keys",

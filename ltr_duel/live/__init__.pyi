@@ -1,5 +1,7 @@
+from .backup import backup_store as backup_store
 from .calls import Decide as Decide
 from .calls import Decision as Decision
+from .calls import Drop as Drop
 from .calls import Record as Record
 from .calls import Recorded as Recorded
 from .complaints import BusyError as BusyError
@@ -7,6 +9,7 @@ from .complaints import ExpiredError as ExpiredError
 from .complaints import StoreError as StoreError
 from .complaints import TokenError as TokenError
 from .complaints import UsedError as UsedError
+from .counts import Counts as Counts
 from .experiment import Experiment as Experiment
 from .export import export_log as export_log
 from .settings import Settings as Settings

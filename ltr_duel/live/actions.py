@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from array import array
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
@@ -10,8 +11,9 @@ import numpy as np
 
 from ltr_duel.core import InputError, coin, errors, interpreted, stream
 from ltr_duel.interleaving import interleave
-from ltr_duel.live.calls import Decide, Decision, Record, Recorded
-from ltr_duel.live.complaints import BusyError, ExpiredError, TokenError, UsedError
+from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
+from ltr_duel.live.complaints import ExpiredError, StoreError, TokenError, UsedError
+from ltr_duel.live.marks import Marks
 from ltr_duel.live.memory import Memory
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.sheets import pack_page, read_ids, unpack_page, write_ids
@@ -23,6 +25,7 @@ from ltr_duel.live.turns import Key
 _SNAPSHOT_EVERY = 2000  # events; so many are read again when a store is opened
 _PASSING = 20  # pages past their deadline that are closed before another one is shown
 _LONGEST_TEXT = 10_000  # characters of a query, or of a user
+_DAMAGED = (struct.error, LookupError, TypeError, ValueError, EOFError, OverflowError)  # what a row can lead to
 _toss: Any = interpreted(coin)
 
 
@@ -34,18 +37,23 @@ class Actions:
     settings : Settings
     store : Store
     keys : Keys
+    mark : str
+        Of this opening of the store, see `ltr_duel.live.marks`.
     """
 
-    def __init__(self, settings: Settings, store: Store, keys: Keys) -> None:
+    def __init__(self, settings: Settings, store: Store, keys: Keys, mark: str) -> None:
         self.memory = Memory(settings, store)
         self._settings, self._store, self._keys = settings, store, keys
-        self._experiment = bytes.fromhex(store.about("experiment"))
+        self._marks = Marks(store, mark)
+        self.delay = 0.0  # seconds by which deadlines count as later, see `ltr_duel.live.steps`
         self._chance = self.memory.chance()
         self._undrawn = stream(0, "plain")  # lists that agree leave nothing to draw
 
-    def answer(self, call: Decide | Record, now: float) -> Decision | Recorded | InputError:
+    def answer(self, call: Decide | Record | Drop, now: float) -> Decision | Recorded | InputError:
         """Return the answer to a call, or what is wrong with it."""
         try:
+            if isinstance(call, Drop):
+                return self.drop(call.page, now)
             return self.decide(*call, now) if isinstance(call, Decide) else self.record(*call, now)
         except InputError as error:
             return error
@@ -61,8 +69,6 @@ class Actions:
             if name not in settings.rankers:
                 raise errors.unknown_name("ranker", name, settings.rankers)
         self.expire(now, _PASSING)
-        if len(memory.waiting) >= settings.max_open:
-            raise BusyError(f"{settings.max_open:,} pages are open, as many as may be; try again later")
         key = memory.turns.asked
         names = [settings.rankers[arm] for arm in dict.fromkeys(key)]
         for name in names:
@@ -79,41 +85,67 @@ class Actions:
             }
             page = interleave(given, settings.method, outcome=settings.outcome, top=settings.top, rng=memory.lists)
             ids, sheet = page.shown, pack_page(page)
+        if len(memory.waiting) >= settings.max_open:
+            self._close_first(now)
+            memory.early += 1
         number, expires = memory.pages + 1, int((now + settings.deadline) * 1000)
         text = write_ids(ids)
+        self._marks.begin(number)
         self._store.add_page(number, now, query, user, key, text, sheet, expires)
         memory.show(number, key)
-        memory.waiting[number] = (expires, key)
+        memory.wait(number, expires, key)
         if alone:
             self._happen(Event(memory.events + 1, number, now, ALONE), key)
-        token = self._keys.sign(Claim(self._experiment, number, expires))
+        token = self._keys.sign(Claim(self._marks.of(number), number, expires))
         rankers = tuple(names) if alone else self._rankers(key)
         return Decision(number, read_ids(text), rankers, token, expires / 1000)
 
     def record(self, token: str, clicks: Iterable[Hashable], now: float) -> Recorded:
         """Close a page with its clicks."""
-        claim = self._keys.verify(token, self._experiment)
+        claim = self._keys.verify(token)
+        if claim.experiment != self._marks.of(claim.page):
+            raise TokenError("the token is of another experiment, or of a page that a restored store does not hold")
         if claim.page > self.memory.pages:
             raise TokenError("the token is of a page that this experiment does not know")
         if clicks is None:
             raise InputError("clicks are a list of document ids, not None")
-        if now * 1000 >= claim.expires:
+        if (now - self.delay) * 1000 >= claim.expires:
             raise ExpiredError("the deadline of the page has passed: it counts as seen without clicks")
         if claim.page not in self.memory.waiting:
-            raise UsedError("the clicks of the page were counted already")
-        return self._close(claim.page, clicks, now)
+            raise UsedError("the clicks of the page were counted already, or it was closed to make room")
+        if claim.expires != self.memory.waiting[claim.page][0]:
+            raise TokenError("the token is of another page with that number")
+        try:
+            return self._close(claim.page, clicks, now)
+        except InputError:
+            raise
+        except _DAMAGED:
+            raise StoreError("the page cannot be read from the store, so its clicks are not counted") from None
 
     def expire(self, now: float, most: int) -> int:
         """Close pages whose deadline has passed, at most so many; return how many."""
         closed = 0
-        waiting = self.memory.waiting
-        while waiting and closed < most:
-            page = next(iter(waiting))
-            if waiting[page][0] > now * 1000:
-                break
-            self._close(page, None, now)
+        while closed < most and (first := self.memory.first_due()) and first[0] <= (now - self.delay) * 1000:
+            self._close_first(now)
             closed += 1
         return closed
+
+    def drop(self, page: int, now: float) -> Recorded:
+        """Close a page without an outcome, as nobody saw it or it is damaged."""
+        if page not in self.memory.waiting:
+            raise UsedError("the page is closed already")
+        _, key = self.memory.waiting.pop(page)
+        self._happen(Event(self.memory.events + 1, page, now, EXPIRED), key)
+        return Recorded(page, self._rankers(key), {})
+
+    def _close_first(self, now: float) -> None:
+        """Close the page whose deadline is the earliest, as seen without clicks."""
+        _, page = self.memory.first_due() or (0, 0)
+        try:
+            self._close(page, None, now)
+        except _DAMAGED:
+            self.memory.damaged += 1
+            self.drop(page, now)
 
     def _close(self, number: int, clicks: Iterable[Hashable] | None, now: float) -> Recorded:
         """Close a page; ``None``: its deadline has passed."""

@@ -33,6 +33,18 @@ class Record(NamedTuple):
     clicks: Iterable[Hashable]  # ids of shown documents, in any order; none is no click
 
 
+class Drop(NamedTuple):
+    """A page reached nobody: it is closed, and says nothing about its rankers.
+
+    Examples
+    --------
+    >>> Drop(7).page
+    7
+    """
+
+    page: int  # number of the page
+
+
 class Decision(NamedTuple):
     """A page to show.
 

@@ -36,7 +36,7 @@ class UsedError(InputError):
 
 
 class BusyError(InputError):
-    """As many pages are open as the settings allow.
+    """More requests wait than the settings of a service allow.
 
     Examples
     --------

@@ -13,11 +13,14 @@ from typing import Any
 
 from ltr_duel.core import InputError, arguments
 from ltr_duel.live.actions import Actions
-from ltr_duel.live.calls import Decide, Decision, Record, Recorded
+from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
 from ltr_duel.live.code import go_on_with_code
 from ltr_duel.live.complaints import StoreError
+from ltr_duel.live.counts import Counts, counts_of
+from ltr_duel.live.marks import Marks
 from ltr_duel.live.settings import Settings, kept_settings, require_same_law, settings_text
 from ltr_duel.live.state import State, known_of, state_of
+from ltr_duel.live.steps import Steps
 from ltr_duel.live.store import Store
 from ltr_duel.live.tokens import Keys
 
@@ -39,6 +42,8 @@ class Experiment:
         That sign the tokens, and are believed.
     clock : callable
         Returns the time, in seconds.
+    monotonic : callable, optional
+        Returns seconds of a clock that never jumps, by which steps of the other one are noticed.
 
     Attributes
     ----------
@@ -58,12 +63,21 @@ class Experiment:
     (4, ['new', 'old'], 1)
     """
 
-    def __init__(self, store: Store, settings: Settings, keys: Keys, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        keys: Keys,
+        clock: Callable[[], float],
+        monotonic: Callable[[], float] | None = None,
+    ) -> None:
         self.settings, self._store, self._keys, self._clock = settings, store, keys, clock
+        self._mark = Marks.new()
+        self._steps = Steps(settings.deadline, monotonic) if monotonic else None
         self._lock, self._closed, self._retry = threading.RLock(), False, -math.inf
         self._actions: Actions | None = None
         self.accepted: dict[str, Any] | None = None
-        self._ready()
+        self._counts = counts_of(self._ready().memory)
 
     @classmethod
     def open(
@@ -73,6 +87,7 @@ class Experiment:
         *,
         keys: Keys | None = None,
         clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] | None = None,
         accept_new_code: bool = False,
     ) -> Experiment:
         """Open the store of an experiment, or make one.
@@ -88,6 +103,10 @@ class Experiment:
             pages that are open.
         clock : callable
             Returns the time, in seconds.
+        monotonic : callable, optional
+            Returns seconds of a clock that never jumps; `time.monotonic` for `time.time`. After a step of ``clock``
+            (a suspended machine, a clock that is set) open pages keep the time that they had left. Without it each step
+            is time that has passed.
         accept_new_code : bool
             Continue although the policy's numbers version or plug-in file differs from the store's record; the store
             records the change as an event.
@@ -113,7 +132,9 @@ class Experiment:
                     with store.transaction():
                         store.say("settings", text)
                 accepted = go_on_with_code(store, settings or kept, path, clock(), accept=accept_new_code)
-            experiment = cls(store, settings or kept, keys or Keys.random(), clock)
+            if clock is time.time:
+                monotonic = monotonic or time.monotonic
+            experiment = cls(store, settings or kept, keys or Keys.random(), clock, monotonic)
             experiment.accepted = accepted
             return experiment
         except BaseException as error:
@@ -153,8 +174,6 @@ class Experiment:
 
         Raises
         ------
-        BusyError
-            If as many pages are open as may be.
         StoreError
             If the store cannot be written.
         InputError
@@ -191,12 +210,12 @@ class Experiment:
         """
         return self._one(Record(token, clicks))
 
-    def answer(self, calls: Sequence[Decide | Record]) -> list[Decision | Recorded | InputError]:
+    def answer(self, calls: Sequence[Decide | Record | Drop]) -> list[Decision | Recorded | InputError]:
         """Answer several calls, one after the other, with one wait for the disk.
 
         Parameters
         ----------
-        calls : sequence of Decide or Record
+        calls : sequence of Decide, Record or Drop
 
         Returns
         -------
@@ -209,11 +228,16 @@ class Experiment:
             If the store cannot be written: then none of the calls has happened.
         """
         with self._changing() as actions:
-            now = self._clock()
+            now = self._now(actions)
             return [actions.answer(call, now) for call in calls]
 
-    def expire(self) -> int:
+    def expire(self, most: int | None = None) -> int:
         """Close the pages whose deadline has passed; `decide` does that as well, some at a time.
+
+        Parameters
+        ----------
+        most : int, optional
+            How many at most; other calls wait meanwhile. All of them if not given.
 
         Returns
         -------
@@ -225,12 +249,25 @@ class Experiment:
         StoreError
             If the store cannot be written.
         """
-        closed, some = 0, _AT_ONCE
-        while some == _AT_ONCE:
+        closed, left = 0, math.inf if most is None else most
+        while left > 0:
+            wanted = int(min(left, _AT_ONCE))
             with self._changing() as actions:
-                some = actions.expire(self._clock(), _AT_ONCE)
+                some = actions.expire(self._now(actions), wanted)
             closed += some
+            left = left - some if some == wanted else 0
         return closed
+
+    @property
+    def delay(self) -> float:
+        """Seconds by which deadlines count as later, as the clock has jumped."""
+        return self._steps.delay if self._steps else 0.0
+
+    def _now(self, actions: Actions) -> float:
+        """Return the time, and see whether the clock has jumped."""
+        now = self._clock()
+        actions.delay = self._steps.look(now) if self._steps else 0.0
+        return now
 
     def state(self) -> State:
         """Say where the experiment stands.
@@ -244,6 +281,11 @@ class Experiment:
             known = known_of(memory)
             started = self._store.about("started")
         return state_of(self.settings, started, known)
+
+    @property
+    def counts(self) -> Counts:
+        """The counters, as they were after the last transaction; this waits neither for the store nor for a lock."""
+        return self._counts
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -278,6 +320,7 @@ class Experiment:
                 with self._store.transaction():
                     yield actions
                     actions.finish()
+                self._counts = counts_of(actions.memory)
             except BaseException:
                 self._actions, self._retry = None, time.monotonic() + _PAUSE
                 raise
@@ -290,5 +333,5 @@ class Experiment:
             if time.monotonic() < self._retry:
                 raise StoreError("the store could not be written a moment ago; try again")
             with self._store.reading():
-                self._actions = Actions(self.settings, self._store, self._keys)
+                self._actions = Actions(self.settings, self._store, self._keys, self._mark)
         return self._actions

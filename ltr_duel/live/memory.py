@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 from typing import Any
 
@@ -13,6 +14,8 @@ from ltr_duel.live.store import Event, Snapshot, Store
 from ltr_duel.live.tally import ALONE, Tally
 from ltr_duel.live.turns import Key, Turns
 from ltr_duel.simulation import AS_GIVEN
+
+_FEW = 1000  # deadlines of closed pages that may be kept
 
 
 class Memory:
@@ -49,6 +52,22 @@ class Memory:
         for event, key in store.events_since(found.events):
             self.happen(event, key)
         self.waiting: dict[int, tuple[int, Key]] = {page: (expires, key) for page, expires, key in store.waiting()}
+        self.early = self.damaged = 0  # pages closed to make room, and pages closed as they could not be read
+        self._due = [(expires, page) for page, (expires, _) in self.waiting.items()]  # a heap: they are in order
+
+    def wait(self, page: int, expires: int, key: Key) -> None:
+        """Let a page wait for its clicks."""
+        self.waiting[page] = (expires, key)
+        if len(self._due) > 2 * len(self.waiting) + _FEW:  # most of them are closed already
+            self._due = sorted((expires, page) for page, (expires, _) in self.waiting.items())
+        else:
+            heapq.heappush(self._due, (expires, page))
+
+    def first_due(self) -> tuple[int, int] | None:
+        """Return deadline and number of the open page whose deadline is the earliest."""
+        while self._due and self._due[0][1] not in self.waiting:
+            heapq.heappop(self._due)
+        return self._due[0] if self._due else None
 
     def show(self, page: int, key: Key) -> None:
         """Take note of a page."""
@@ -65,6 +84,8 @@ class Memory:
             self.turns.alone(key)
         elif event.signs is not None:
             self.turns.closed(event.page, key, event.signs)
+        else:
+            self.turns.dropped(event.page, key)
         return seen
 
     def chance(self) -> str:

@@ -1,5 +1,8 @@
 """The file of a live experiment, an SQLite data base: made whole, opened only if it is one, brought up to date.
 
+While it is written, new rows are in the log beside it (``<store>-wal``) first. So that a copy of the file alone cannot
+pass for the store, the file says so: what ``lead`` is in the file, ``log`` is as soon as the log is read too.
+
 ``pages`` are only added to, and so are ``events``: a plain page was shown, or a page was closed. ``waiting`` are the
 pages that are open. ``snapshot`` is what the experiment knew after so many events, so that few are read again.
 """
@@ -18,6 +21,7 @@ from ltr_duel.core import InputError, files, places
 SCHEMA_VERSION = 1
 MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}  # from that version to the next
 _APPLICATION = 0x4C54524C  # marks the file as one of ours
+LEAD, LOG = "lead", "log"  # keys of ``about``
 _TABLES = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE pages (
@@ -41,6 +45,7 @@ def make_store(path: Path, about: dict[str, Any]) -> None:
         If it cannot be written there.
     """
     with files.replacing(path) as temporary:
+        temporary.chmod(0o600)  # queries and users are in it
         connection = sqlite3.connect(temporary, isolation_level=None)
         try:
             connection.executescript(
@@ -71,17 +76,26 @@ def _opened(path: Path) -> Iterator[None]:
         raise InputError(f"{path}: {said}") from None
 
 
-def connected(path: Path, *, writes: bool) -> sqlite3.Connection:
+def connected(path: Path, *, writes: bool, without_log: bool = False) -> sqlite3.Connection:
     """Connect to a store that exists.
+
+    Parameters
+    ----------
+    path : Path
+    writes : bool
+    without_log : bool
+        Accept a file that was copied without its log.
 
     Raises
     ------
     InputError
-        If it is none, is damaged, or of a later version.
+        If it is none, is damaged, or of a later version, or a copy without its log.
     """
     if not places.is_file(path):
         raise InputError(f"{path}: there is no store of a live experiment")
     mode = "rw" if writes else "ro"
+    log = Path(f"{path.resolve()}-wal")
+    alone = not log.exists() or log.stat().st_size == 0  # SQLite makes an empty one when it reads
     with _opened(path):
         uri = f"{path.absolute().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
@@ -100,10 +114,15 @@ def connected(path: Path, *, writes: bool) -> sqlite3.Connection:
                 if not writes:
                     raise InputError(f"{path}: is of an earlier version; open it once with 'ltr-duel serve'")
                 _migrate(connection, version)
+            state = dict(connection.execute("SELECT key, value FROM about WHERE key IN (?, ?)", (LEAD, LOG)))
+            if alone and not without_log and state.get(LEAD) != state.get(LOG):
+                raise InputError(
+                    f"{path}: is a copy of a store in use, without its log, in which the latest pages are; copy a store"
+                    " with 'ltr-duel live backup', or accept the loss with 'ltr-duel live backup --without-log'"
+                )
             for pragma in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
                 connection.execute(f"PRAGMA {pragma}")  # the last two matter on macOS, whose fsync leaves disks' caches
             connection.execute("PRAGMA cache_size = -16000")
-            connection.execute("SELECT count(*) FROM about").fetchone()
         except BaseException:
             connection.close()
             raise

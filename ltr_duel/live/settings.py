@@ -63,7 +63,7 @@ class Settings:
     deadline : float
         Seconds after which a page counts as seen without clicks.
     max_open : int
-        Pages that may wait for their clicks at once.
+        Pages that may wait for their clicks at once; one more closes the page whose deadline is the earliest.
     order : {"arrival", "shown"}
         Whether outcomes of the same rankers reach the policy in the order in which they arrive, or in that in which
         their pages were shown. The first waits for nobody; the second has the policy's law even if the delay has to do
@@ -94,7 +94,7 @@ class Settings:
     margin: float = value(number(0, 1), default=0.0)
     seed: int = value(whole(-_NO_LIMIT, _NO_LIMIT), default=0)
     deadline: float = value(number(0.001, 1e9), default=1800.0)
-    max_open: int = value(whole(1, 10**6), default=10_000)
+    max_open: int = value(whole(1, 10**6), default=100_000)
     order: str = value(one_of("order of outcomes", ORDERS), default="arrival")
     serve: Mapping[str, Any] = field(default_factory=dict, repr=False)
 

@@ -1,6 +1,7 @@
 """What is written to a store and read from it. A transaction is on the disk when it ends, or nothing of it is there.
 
-One process writes, and holds ``<store>-lock`` while it does; others may read meanwhile.
+One process writes, and holds ``<store>-lock`` while it does; others may read meanwhile. What a link leads to is locked,
+and what a second writer without the lock has written is noticed before anything is added to it.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, places, sole_writer
 from ltr_duel.live.complaints import StoreError
-from ltr_duel.live.schema import connected, make_store
+from ltr_duel.live.schema import LEAD, LOG, connected, make_store
 from ltr_duel.live.turns import Key
+
+_ROWS = 500  # pages and events between two times when the log is put into the file
 
 
 class Event(NamedTuple):
@@ -62,6 +65,7 @@ class Store:
     """
 
     def __init__(self, path: Path, about: dict[str, Any]) -> None:
+        path = path.resolve()
         with ExitStack() as stack:
             try:
                 stack.enter_context(sole_writer(path, path.with_name(f"{path.name}-lock")))
@@ -69,12 +73,23 @@ class Store:
                 raise InputError(f"{path}: cannot be written: {places.cause(error)}") from None
             if about and not path.exists():
                 make_store(path, about)
+            if path.is_file() and path.stat().st_nlink > 1:
+                raise InputError(
+                    f"{path}: has a second name (a hard link), under which another process could write; copy it"
+                )
             self._db = connected(path, writes=True)
             stack.callback(self._db.close)
+            self._db.execute("PRAGMA wal_autocheckpoint = 0")
+            self._lead, self._log = self.about(LEAD) or 0, self.about(LOG) or 0
+            self._rows, self._version = _ROWS, None  # the first transaction puts into the file that it has a log
             self._held = stack.pop_all()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file, which needs no log any more."""
+        with suppress(StoreError, sqlite3.Error):
+            if self._log != self._lead:
+                with self.transaction():
+                    self._rows = 0
         self._held.close()
 
     @contextmanager
@@ -88,8 +103,21 @@ class Store:
         """
         try:
             self._db.execute("BEGIN IMMEDIATE")
+            if self._version not in (None, self._data_version()):
+                raise StoreError("another program has written to the store; it is read again")
+            if behind := self._log != self._lead:
+                self.say(LOG, self._lead)
             yield
+            full = self._rows >= _ROWS
+            if full:
+                self.say(LEAD, self._lead + 1)
             self._db.execute("COMMIT")
+            if behind:
+                self._log = self._lead
+            if full:
+                self._lead, self._rows = self._lead + 1, 0
+                with suppress(sqlite3.Error):  # all is durable; the log is put into the file another time
+                    self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         except BaseException as error:
             with suppress(sqlite3.Error):
                 self._db.execute("ROLLBACK")
@@ -106,11 +134,17 @@ class Store:
         StoreError
         """
         try:
+            self._version = self._data_version()
             yield
         except InputError:
             raise
         except (sqlite3.Error, zipfile.BadZipFile, struct.error, LookupError, TypeError, ValueError, EOFError) as error:
             raise StoreError(f"the store cannot be read: {error}") from None
+
+    def _data_version(self) -> int:
+        """Return a number that changes when another connection has written."""
+        (version,) = self._db.execute("PRAGMA data_version").fetchone()
+        return int(version)
 
     def about(self, key: str) -> Any:
         """Return what the store says of itself, None where it says nothing."""
@@ -135,6 +169,7 @@ class Store:
         row = (page, at, query, user or None, array("H", key).tobytes(), shown, sheet)
         self._db.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         self._db.execute("INSERT INTO waiting VALUES (?, ?)", (page, expires))
+        self._rows += 1
 
     def page(self, page: int) -> tuple[str, str, bytes]:
         """Return user, shown ids and sheet of a page."""
@@ -144,6 +179,7 @@ class Store:
     def add_event(self, event: Event, *, closes: bool) -> None:
         """Write an event; if it closes its page, that waits no longer."""
         self._db.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", event)
+        self._rows += 1
         if closes:
             self._db.execute("DELETE FROM waiting WHERE page = ?", (event.page,))
 

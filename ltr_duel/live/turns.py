@@ -73,6 +73,12 @@ class Turns:
             self.held -= 1
             self._remove(key, page)
 
+    def dropped(self, page: int, key: Key) -> None:
+        """Wait no longer for the outcome of a page, if it is waited for."""
+        if page in self._lines.get(key, ()):
+            self._remove(key, page)
+            self._advance()
+
     def _advance(self) -> None:
         """Tell the policy what waits for it."""
         while line := self._lines.get(key := self.policy.ask()):

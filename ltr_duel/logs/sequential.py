@@ -24,19 +24,21 @@ impression of the pair; where impressions are those of users who never return, e
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ltr_duel.core import FloatVector, errors
+from ltr_duel.core import FloatMatrix, FloatVector, errors
 from ltr_duel.logs.sums import Sequences
 
 TUNED_AT = 1000.0  # sum of squared surprises at which half of the mixture is narrowest
 _SHARES = 0.49 * 1.08 ** -np.arange(110.0)[::-1]  # down to 1e-4
 _PSI = (-np.log1p(-2 * _SHARES) - 2 * _SHARES) / 4
 _HALVINGS = 50
+_AT_ONCE = 1024  # pairs, so that what is worked out stays in the processor's cache
+_CLOSE = 1e-13
 
 
 class Bets(NamedTuple):
@@ -60,21 +62,79 @@ class Bets(NamedTuple):
 
     def log_value(self, seen: Sequences, m: ArrayLike) -> FloatVector:
         """Return the logarithm of the capital of who bets that the mean is above ``m``."""
+        logs = self.log_gain(seen, m) + self.log_weight
+        most = logs.max(axis=-1)
+        return np.asarray(most + np.log(np.exp(logs - most[..., None]).sum(axis=-1)), np.float64)
+
+    def log_gain(self, seen: Sequences, m: ArrayLike) -> FloatMatrix:
+        """Return the logarithm of the capital of each share alone, shape (..., shares); it is linear in the sums."""
         wins, losses, ties, others, lead, square = (np.asarray(part, np.float64)[..., None] for part in seen)
         m = np.asarray(m, np.float64)[..., None]
         logs = (
             wins * np.log1p(_SHARES * (1 - m)) + losses * np.log1p(-_SHARES * (1 + m)) + ties * np.log1p(-_SHARES * m)
         )
-        logs = logs + _SHARES * (lead - others * m) - _PSI * (square - 2 * m * lead + others * m**2)
-        logs += self.log_weight
-        most = logs.max(axis=-1)
-        return np.asarray(most + np.log(np.exp(logs - most[..., None]).sum(axis=-1)), np.float64)
+        if others.any():
+            logs = logs + _SHARES * (lead - others * m) - _PSI * (square - 2 * m * lead + others * m**2)
+        return np.asarray(logs, np.float64)
 
     def low(self, seen: Sequences, log_level: float) -> FloatVector:
         """Return the largest mean that is refuted, with all below it, because the capital reaches the level; or -1.
 
         Who bets against a smaller mean has more, so the capital need not fall with m itself where it is a bound.
         """
+        flat = [np.ravel(part) for part in np.broadcast_arrays(*seen)]
+        low = np.full(len(flat[0]), -1.0)
+        for start in range(0, len(low), _AT_ONCE):
+            here = slice(start, start + _AT_ONCE)
+            some = Sequences(*(part[here] for part in flat))
+            exact = some.others == 0
+            falls = exact & (self.log_value(some, -1.0) >= log_level)
+            low[here][falls] = self._low_of_falling(_rows(some, falls), log_level)
+            low[here][~exact] = self._low_by_halves(_rows(some, ~exact), log_level)
+        return low.reshape(np.shape(seen.n))
+
+    def _low_of_falling(self, seen: Sequences, log_level: float) -> FloatVector:
+        """Return `low` where the capital falls with m, and reaches the level at -1.
+
+        The logarithm of the capital is about a parabola of m, least at the mean. So Newton's steps, on its root, come
+        close in few steps from where the normal law has the bound; a step out of the bracket is halved instead.
+        """
+        mean, n = np.asarray(seen.mean, np.float64), np.asarray(seen.n, np.float64)
+        least = self.log_value(seen, mean)
+        height = np.sqrt(log_level - least)
+        spread = (seen.wins + seen.losses) / n - mean**2 + 1 / n
+        left, right = np.full(len(n), -1.0), mean.copy()
+        low = np.maximum(mean - height * np.sqrt(2 * spread / n), (mean - 1) / 2)
+        open_ones = np.arange(len(n))
+        for _ in range(_HALVINGS):
+            some, m = _rows(seen, open_ones), low[open_ones]
+            value, slope = self._value_and_slope(some, m)
+            root = np.sqrt(np.maximum(value - least[open_ones], 0))
+            refuted = value >= log_level
+            left[open_ones[refuted]], right[open_ones[~refuted]] = m[refuted], m[~refuted]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                better = m - (root - height[open_ones]) * 2 * root / slope
+            a, b = left[open_ones], right[open_ones]
+            better = np.where((a <= better) & (better <= b), better, (a + b) / 2)
+            low[open_ones] = better
+            open_ones = open_ones[np.abs(better - m) > _CLOSE]
+            if not len(open_ones):
+                break
+        return low - _CLOSE
+
+    def _value_and_slope(self, seen: Sequences, m: FloatVector) -> tuple[FloatVector, FloatVector]:
+        """Return `log_value` of wins, losses and ties, and its derivative by m."""
+        wins, losses, ties = (part[:, None] for part in seen[:3])
+        if_won, if_lost, if_tied = (_SHARES * (y - m[:, None]) for y in (1, -1, 0))
+        logs = wins * np.log1p(if_won) + losses * np.log1p(if_lost) + ties * np.log1p(if_tied) + self.log_weight
+        most = logs.max(axis=-1)
+        parts = np.exp(logs - most[:, None])
+        slopes = -_SHARES * (wins / (1 + if_won) + losses / (1 + if_lost) + ties / (1 + if_tied))
+        total = parts.sum(axis=-1)
+        return most + np.log(total), (parts * slopes).sum(axis=-1) / total
+
+    def _low_by_halves(self, seen: Sequences, log_level: float) -> FloatVector:
+        """Return `low` of any sums."""
         high = np.asarray(seen.mean, np.float64)
         low = np.full(high.shape, -1.0)
         for _ in range(_HALVINGS):
@@ -82,6 +142,27 @@ class Bets(NamedTuple):
             refuted = self.log_value(seen, middle) >= log_level
             low, high = np.where(refuted, middle, low), np.where(refuted, high, middle)
         return low
+
+    def first_reached(self, each: Sequences, m: float, log_level: float) -> FloatVector:
+        """Return how many times ``each`` takes the capital against ``m`` to the level; infinity where nothing does.
+
+        The logarithm of the capital is convex in that number, and below the level at 0. So Newton's steps from above
+        the place come down to it; the best share alone gives one that is above.
+        """
+        gain = self.log_gain(each, m)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            times = np.where(gain > 0, (log_level - self.log_weight) / gain, np.inf).min(axis=-1)
+        for _ in range(_HALVINGS):
+            open_ones = np.isfinite(times)
+            logs = gain[open_ones] * times[open_ones, None] + self.log_weight
+            most = logs.max(axis=-1)
+            parts = np.exp(logs - most[:, None])
+            total = parts.sum(axis=-1)
+            step = (most + np.log(total) - log_level) / ((parts * gain[open_ones]).sum(axis=-1) / total)
+            times[open_ones] -= step
+            if (np.abs(step) <= 1e-12 * times[open_ones]).all():
+                break
+        return np.asarray(times, np.float64)
 
     def lead_needed(self, decided: ArrayLike, log_level: float) -> FloatVector:
         """Return by how much wins must lead, of so many wins and losses, to refute a mean of 0; infinity for never."""
@@ -97,6 +178,11 @@ class Bets(NamedTuple):
             middle = (low + high) / 2
             low, high = np.where(reached(middle), low, middle), np.where(reached(middle), middle, high)
         return np.asarray(np.where(reached(d), high, np.inf), np.float64)
+
+
+def _rows(seen: Sequences, chosen: NDArray[Any]) -> Sequences:
+    """Return the sums of some pairs."""
+    return Sequences(*(part[chosen] for part in seen))
 
 
 class Sequence(NamedTuple):
@@ -180,13 +266,13 @@ def observations_needed(
     tuned_at: float = TUNED_AT,
     margin: float = 0.0,
     most: float = 1e12,
-) -> float:
+) -> FloatVector:
     """Return after how many observations a sequence says who is ahead.
 
     Parameters
     ----------
     each : Sequences
-        What the sums are taken to grow by with each observation; of one pair.
+        What the sums are taken to grow by with each observation; fields of shape (pairs,).
     confidence, tests, tuned_at
         As of `confidence_sequence`.
     margin : float
@@ -196,29 +282,23 @@ def observations_needed(
 
     Returns
     -------
-    float
+    ndarray of float64, shape (pairs,)
 
     Examples
     --------
-    >>> large, small, none = (Sequences(0.3 + d, 0.3 - d, 0.4, 0, 0, 0) for d in (0.1, 0.05, 0.0))
-    >>> observations_needed(large) < observations_needed(small) < observations_needed(none)
+    >>> d, ties, none = np.array([0.1, 0.05, 0.0]), np.full(3, 0.4), np.zeros(3)
+    >>> large, small, never = observations_needed(Sequences(0.3 + d, 0.3 - d, ties, none, none, none))
+    >>> bool(large < small < never)
     True
     """
     bets, level = _settings(confidence, tests, tuned_at)
-
-    def decided(n: float) -> bool:
-        grown = Sequences(*(part * n for part in each))
-        above, below = (
-            [float(bets.log_value(one, m)) >= level for m in (0.0, -margin)] for one in (grown, grown.mirrored())
-        )
-        return above[0] or below[0] or (margin > 0 and above[1] and below[1])
-
-    low, high = 0.0, 1.0
-    while not decided(high):
-        low, high = high, 2 * high
-        if high > most:
-            return float("inf")
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (low, middle) if decided(middle) else (middle, high)
-    return float(np.ceil(high))
+    flat = [np.ravel(part).astype(np.float64) for part in np.broadcast_arrays(*each)]
+    needed = np.empty(len(flat[0]))
+    for start in range(0, len(needed), _AT_ONCE):
+        some = Sequences(*(part[start : start + _AT_ONCE] for part in flat))
+        found = np.minimum(*(bets.first_reached(one, 0.0, level) for one in (some, some.mirrored())))
+        if margin > 0:
+            inside = np.maximum(*(bets.first_reached(one, -margin, level) for one in (some, some.mirrored())))
+            found = np.minimum(found, inside)
+        needed[start : start + _AT_ONCE] = found
+    return np.where(needed > most, np.inf, np.maximum(np.ceil(needed), 1.0)).reshape(np.shape(each.n))

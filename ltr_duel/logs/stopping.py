@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -92,23 +93,19 @@ def stopping_decisions(
     sequences = found.sequences
     settings = {"confidence": confidence, "tests": found.tests, "tuned_at": tuned_at}
     now = confidence_sequence(*sequences, **settings)  # type: ignore[arg-type]  # values of their own types
-    decisions = []
-    for k, (i, j) in enumerate(found.pairs):
-        n = float(sequences.n[k])
-        mean, low, high = float(sequences.mean[k]), float(now.low[k]), float(now.high[k])
-        verdict, winner, more = "go on", "", 0.0
-        if low > 0 or high < 0:
-            verdict, winner = "stop", found.names[i if low > 0 else j]
-        elif -margin < low and high < margin:
-            verdict = "no difference"
-        else:
-            each = Sequences(*(part[k] / max(n, 1) for part in sequences))
-            needed = observations_needed(each, margin=margin, **settings)  # type: ignore[arg-type]
-            more = max(needed - n, 1.0) * max(found.impressions, 1) / max(n, 1)
-        e_value = float(np.exp(min(now.log_e[k], 700.0)))
-        names = found.names[i], found.names[j]
-        decisions.append(StoppingDecision(*names, verdict, winner, int(n), mean, low, high, e_value, more))
-    return decisions
+    first, second = (np.array(found.names, dtype=object)[one] for one in found.pairs.T)
+    won, lost = now.low > 0, now.high < 0
+    same = ~(won | lost) & (-margin < now.low) & (now.high < margin)
+    verdict = np.select([won | lost, same], ["stop", "no difference"], "go on")
+    winner = np.where(won, first, np.where(lost, second, ""))
+    n, open_ones, more = sequences.n, np.flatnonzero(~(won | lost | same)), np.zeros(len(found.pairs))
+    each = Sequences(*(part[open_ones] / np.maximum(n[open_ones], 1) for part in sequences))
+    needed = observations_needed(each, margin=margin, **settings)  # type: ignore[arg-type]
+    left = np.maximum(needed - n[open_ones], 1.0)
+    more[open_ones] = left * max(found.impressions, 1) / np.maximum(n[open_ones], 1)
+    e_value = np.exp(np.minimum(now.log_e, 700.0))
+    columns = (first, second, verdict, winner, n.astype(np.int64), sequences.mean, now.low, now.high, e_value, more)
+    return list(map(StoppingDecision, *(column.tolist() for column in columns)))
 
 
 def stopping_sentence(
@@ -135,10 +132,10 @@ def stopping_sentence(
     >>> stopping_sentence(SimpleNamespace(names=("old", "new"), impressions=900), [decision])
     'stop: new wins.'
     """
-    for name in found.names:
-        met = [one for one in decisions if name in (one.first, one.second)]
-        if len(met) == len(found.names) - 1 and all(one.winner == name for one in met):
-            beaten = "" if len(met) == 1 else f" against each of the {len(met)} others"
+    others = len(found.names) - 1
+    for name, wins in Counter(one.winner for one in decisions if one.winner).items():
+        if wins == others:
+            beaten = "" if others == 1 else f" against each of the {others} others"
             return f"stop: {name} wins{beaten}."
     if all(one.verdict != "go on" for one in decisions):
         same = [one for one in decisions if one.verdict == "no difference"]

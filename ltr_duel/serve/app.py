@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import traceback
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
@@ -36,6 +38,14 @@ _EVERY = 1.0  # seconds between looks for pages past their deadline
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
+def _as_json(state: State) -> bytes:
+    return json.dumps(state.to_json(), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _as_page(state: State) -> bytes:
+    return experiment_page(state).encode()
+
+
 class _Service:
     """Answers requests; everything that touches the experiment goes through one worker."""
 
@@ -44,7 +54,8 @@ class _Service:
         self.worker = Worker(experiment, settings.waiting, metrics)
         self._described = description(experiment.settings.rankers, settings)
         self._help = help_page(self._described)
-        self._page: tuple[State, str] | None = None  # the last one that was made
+        self._warned: dict[str, float] = {}
+        self._making, self._made = asyncio.Lock(), dict[Callable[[State], bytes], tuple[State, bytes]]()
 
     async def decide(self, request: Request) -> Response:
         given = read_object(await read_body(request, self._settings))
@@ -61,20 +72,27 @@ class _Service:
         return JSONResponse({"recorded": True})
 
     async def state(self, request: Request) -> Response:
-        return JSONResponse((await self.worker.state()).to_json())
+        return Response(await self._from_state(_as_json), media_type="application/json")
 
     async def health(self, request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
     async def metrics(self, request: Request) -> Response:
-        return PlainTextResponse(self._metrics.text(await self.worker.state()), media_type=_PROMETHEUS)
+        text = self._metrics.text(self._experiment.settings.rankers, self._experiment.counts)
+        return PlainTextResponse(text, media_type=_PROMETHEUS)
 
     async def page(self, request: Request) -> Response:
-        state = await self.worker.state()
-        if self._page is None or self._page[0] is not state:
-            self._page = state, await asyncio.to_thread(experiment_page, state)
         again = {"refresh": str(self._settings.refresh_seconds)}
-        return HTMLResponse(self._page[1], headers={"content-security-policy": _NO_LOADING, **again})
+        page = await self._from_state(_as_page)
+        return HTMLResponse(page, headers={"content-security-policy": _NO_LOADING, **again})
+
+    async def _from_state(self, make: Callable[[State], bytes]) -> bytes:
+        """Return what is made of the state; that is done once for each state, beside the loop."""
+        async with self._making:
+            state, made = await self.worker.state(), self._made.get(make)
+            if made is None or made[0] is not state:
+                made = self._made[make] = state, await asyncio.to_thread(make, state)
+            return made[1]
 
     async def openapi(self, request: Request) -> Response:
         return JSONResponse(self._described)
@@ -97,6 +115,25 @@ class _Service:
                 await self.worker.expire()
             except StoreError as error:
                 self._log.write("store", message=str(error))
+            except Exception:  # an end of this loop would let all pages wait for ever
+                self._log.write("error", traceback=traceback.format_exc())
+            self._warn()
+
+    def _warn(self) -> None:
+        """Log what an operator should look at, once for each change."""
+        counts, delay = self._experiment.counts, self._experiment.delay
+        for what, value, message in (
+            (
+                "damaged pages",
+                counts.damaged,
+                "pages that could not be read were closed without an outcome",
+            ),
+            ("early pages", counts.early, "pages were closed before their deadline, as 'max_open' are open"),
+            ("clock", delay, "seconds that the clock jumped: deadlines count as later"),
+        ):
+            if value != self._warned.get(what, 0):
+                self._warned[what] = value
+                self._log.write(what, amount=value, message=message)
 
     def routes(self) -> dict[str, tuple[str, Endpoint]]:
         """Return method and function of each address."""

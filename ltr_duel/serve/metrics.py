@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from ltr_duel.live import State
+from ltr_duel.live import Counts
 
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _SIZES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
@@ -53,22 +53,21 @@ class Metrics:
         self._batches.add(size)
         self._commits.add(seconds)
 
-    def text(self, state: State) -> str:
-        """Return everything, with what the experiment says of itself."""
+    def text(self, rankers: Sequence[str], counts: Counts) -> str:
+        """Return everything, with the counters of the experiment."""
         lines = list(self._of_requests())
         for name, kind, meaning, value in (
-            ("pages_total", "counter", "Pages decided.", state.pages),
-            ("clicked_total", "counter", "Pages with clicks.", state.clicked),
-            ("unclicked_total", "counter", "Pages seen without clicks.", state.unclicked),
-            ("expired_total", "counter", "Pages of which nothing was heard.", state.expired),
-            ("steps_total", "counter", "Outcomes told to the policy.", state.steps),
-            ("open_pages", "gauge", "Pages that wait for their clicks.", state.open),
-            ("winner_probability", "gauge", "Of the most probable winner.", float(state.probability.max())),
+            ("pages_total", "counter", "Pages decided.", counts.pages),
+            ("clicked_total", "counter", "Pages with clicks.", counts.clicked),
+            ("unclicked_total", "counter", "Pages seen without clicks.", counts.unclicked),
+            ("expired_total", "counter", "Pages of which nothing was heard.", counts.expired),
+            ("steps_total", "counter", "Outcomes told to the policy.", counts.steps),
+            ("open_pages", "gauge", "Pages that wait for their clicks.", counts.open),
         ):
             lines += _head(name, kind, meaning)
             lines.append(_line(f"ltr_duel_{name}", {}, value))
         lines += _head("pulls_total", "counter", "Steps in which the policy chose a ranker.")
-        for ranker, pulls in zip(state.rankers, state.pulls, strict=True):
+        for ranker, pulls in zip(rankers, counts.pulls, strict=True):
             lines.append(_line("ltr_duel_pulls_total", {"ranker": ranker}, pulls))
         return "\n".join(lines) + "\n"
 

@@ -1,4 +1,4 @@
-"""uvicorn's HTTP connections with limits on their heads and number, so that idle clients cannot hold them open.
+"""uvicorn's HTTP connections with limits on their number and on each part of a request: no client holds one open.
 
 uvicorn documents a parameter for the class of connections, but not the default class, from which the limited class is
 derived. If the default class lacks a method that is extended here, the service uses uvicorn's options instead.
@@ -14,7 +14,10 @@ from typing import Any
 from ltr_duel.serve.settings import ServiceSettings
 
 _LARGEST_HEAD = 16_384  # bytes
-_CALLBACKS = ("on_message_begin", "on_url", "on_header", "on_headers_complete", "send_400_response")
+_CALLBACKS = (
+    "on_message_begin", "on_url", "on_header", "on_headers_complete", "on_message_complete", "on_response_complete",
+    "send_400_response",
+)  # fmt: skip
 PLAIN = "h11"  # uvicorn's unchanged connections, in the implementation that limits the size of heads
 NOT_LIMITED = "this version of uvicorn does not limit how long the head of a request, or reading an answer, may take"
 
@@ -44,7 +47,11 @@ def _limited(uvicorns: Any, settings: ServiceSettings) -> type[asyncio.Protocol]
     there: set[Any] = set()
 
     class Limited(uvicorns):  # type: ignore[misc]  # known when the service starts
-        """One connection. It waits for a head since `_head_begins`, and for a slow reader since `pause_writing`."""
+        """One connection. It waits for a head since `_head_begins`, for a body since `on_headers_complete`.
+
+        It waits for the next request since `on_response_complete`, and for a slow reader since `pause_writing`. Each
+        wait ends with what it waits for: uvicorn's own timer ends with any byte that follows an answer.
+        """
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -52,6 +59,8 @@ def _limited(uvicorns: Any, settings: ServiceSettings) -> type[asyncio.Protocol]
             self._wire, self._clock = transport, asyncio.get_running_loop()
             self._bytes = self._head = 0
             self._late: asyncio.TimerHandle | None = None
+            self._body_late: asyncio.TimerHandle | None = None
+            self._idle: asyncio.TimerHandle | None = None
             self._unread: asyncio.TimerHandle | None = None
             if len(there) > settings.connections:
                 self._refuse(503, "too many connections are open")
@@ -61,11 +70,14 @@ def _limited(uvicorns: Any, settings: ServiceSettings) -> type[asyncio.Protocol]
         def connection_lost(self, exc: Exception | None) -> None:
             there.discard(self)
             self._head_ends()
+            self._body_ends()
+            self._idle_ends()
             self._is_read()
             super().connection_lost(exc)
 
         def on_message_begin(self) -> None:
             super().on_message_begin()
+            self._idle_ends()
             self._head_begins()
 
         def on_url(self, url: bytes) -> None:
@@ -82,6 +94,11 @@ def _limited(uvicorns: Any, settings: ServiceSettings) -> type[asyncio.Protocol]
                 self._refuse_head()
             else:
                 super().on_headers_complete()
+                self._body_late = self._clock.call_later(settings.body_seconds, self._body_is_late)
+
+        def on_message_complete(self) -> None:
+            self._body_ends()
+            super().on_message_complete()
 
         def data_received(self, data: bytes) -> None:
             if self._wire.is_closing():
@@ -118,6 +135,28 @@ def _limited(uvicorns: Any, settings: ServiceSettings) -> type[asyncio.Protocol]
             if self._late is not None:
                 self._late.cancel()
                 self._late = None
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            if self._late is None and self.cycle.response_complete and not self._wire.is_closing():
+                self._idle = self._clock.call_later(settings.idle_seconds, self._wire.close)
+
+        def _idle_ends(self) -> None:
+            if self._idle is not None:
+                self._idle.cancel()
+                self._idle = None
+
+        def _body_ends(self) -> None:
+            if self._body_late is not None:
+                self._body_late.cancel()
+                self._body_late = None
+
+        def _body_is_late(self) -> None:
+            """Close a connection that was answered before its body was whole; the answer itself has another limit."""
+            if self.cycle.response_complete:
+                self._wire.close()
+            else:
+                self._body_late = self._clock.call_later(settings.body_seconds, self._body_is_late)
 
         def _too_late(self) -> None:
             self._late = None

@@ -7,11 +7,12 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ltr_duel.live import BusyError, Decide, Experiment, Record, State
+from ltr_duel.live import BusyError, Decide, Decision, Drop, Experiment, Record, State
 from ltr_duel.serve.metrics import Metrics
 
 _MOST = 256  # requests of a batch: the next ones must not wait for long
-_STATE_LASTS = 1.0  # seconds
+_STATE_LASTS = 1.0  # seconds, at least
+_PAUSE = 4  # times as long as a state took to work out it is taken as new: a fifth of a core at most goes into states
 
 
 class Worker:
@@ -28,9 +29,11 @@ class Worker:
     def __init__(self, experiment: Experiment, waiting: int, metrics: Metrics) -> None:
         self._experiment, self._room, self._metrics = experiment, waiting, metrics
         self._thread = ThreadPoolExecutor(1, "experiment")
-        self._waiting: deque[tuple[Decide | Record, asyncio.Future[Any]]] = deque()
+        self._waiting: deque[tuple[Decide | Record | Drop, asyncio.Future[Any]]] = deque()
         self._runs: asyncio.Task[None] | None = None
-        self._state: tuple[float, asyncio.Future[State]] | None = None
+        self._looks = ThreadPoolExecutor(1, "state")
+        self._state: asyncio.Future[State] | None = None
+        self._state_ends = 0.0  # the loop's time from which on it is old
 
     async def ask(self, request: Decide | Record) -> Any:
         """Return the answer to a request; it is durable then.
@@ -49,20 +52,32 @@ class Worker:
         return await future
 
     async def state(self) -> State:
-        """Return the state of the experiment, at most a second old."""
+        """Return the state of the experiment: the latest one, or a new one where that is old. One is made at a time."""
         loop = asyncio.get_running_loop()
-        if self._state is None or loop.time() > self._state[0] + _STATE_LASTS:  # in a thread of its own: it takes long
-            self._state = loop.time(), loop.run_in_executor(None, self._experiment.state)
-        return await asyncio.shield(self._state[1])
+        if self._state is None or (self._state.done() and loop.time() > self._state_ends):
+            began = loop.time()
+
+            def made(_: asyncio.Future[State]) -> None:
+                self._state_ends = loop.time() + max(_STATE_LASTS, _PAUSE * (loop.time() - began))
+
+            self._state = loop.run_in_executor(self._looks, self._experiment.state)
+            self._state.add_done_callback(made)
+        return await asyncio.shield(self._state)
 
     async def expire(self) -> int:
-        """Close the pages past their deadline; return how many."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._experiment.expire)
+        """Close the pages past their deadline, some at a time as requests wait meanwhile; return how many."""
+        loop, closed, some = asyncio.get_running_loop(), 0, _MOST
+        while some == _MOST:
+            some = await loop.run_in_executor(self._thread, self._experiment.expire, _MOST)
+            closed += some
+        return closed
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
         while self._waiting:
-            batch = [self._waiting.popleft() for _ in range(min(_MOST, len(self._waiting)))]
+            batch = self._next_batch()
+            if not batch:
+                continue
             began = loop.time()
             try:
                 answers: Any = await loop.run_in_executor(
@@ -72,16 +87,25 @@ class Worker:
                 answers = [error] * len(batch)
             self._metrics.batch(len(batch), loop.time() - began)
             for (_, future), answer in zip(batch, answers, strict=True):
-                if future.done():
-                    continue  # who asked has gone
+                if future.done():  # who asked was told that it took too long: nobody sees the page
+                    if isinstance(answer, Decision):
+                        self._waiting.append((Drop(answer.page), loop.create_future()))
+                    continue
                 if isinstance(answer, Exception):
                     future.set_exception(answer)
+                    future.exception()  # of a page that is dropped nobody asks for it
                 else:
                     future.set_result(answer)
         self._runs = None
 
+    def _next_batch(self) -> list[tuple[Decide | Record | Drop, asyncio.Future[Any]]]:
+        """Take the next requests, without those whose time has run out before they began."""
+        some = [self._waiting.popleft() for _ in range(min(_MOST, len(self._waiting)))]
+        return [one for one in some if not one[1].done()]
+
     async def close(self) -> None:
-        """Answer what waits, and end the thread."""
+        """Answer what waits, and end the threads."""
         if self._runs is not None:
             await self._runs
-        await asyncio.to_thread(self._thread.shutdown)
+        for threads in (self._thread, self._looks):
+            await asyncio.to_thread(threads.shutdown)

@@ -112,6 +112,48 @@ def test_observations_needed_are_where_the_interval_leaves_zero():
     assert observations_needed(Sequences(0.25, 0.25, 0.5, 0, 0, 0)) == np.inf
 
 
+def needed_by_halving(each, margin):
+    """Return `observations_needed` of one pair by trying numbers of observations."""
+
+    def decided(n):
+        now = confidence_sequence(*(np.array([part * n]) for part in each))
+        return bool(now.low[0] > 0 or now.high[0] < 0 or (now.low[0] > -margin and now.high[0] < margin))
+
+    low, high = 0, 1
+    while not decided(high):
+        low, high = high, 2 * high
+        if high > 10**9:
+            return np.inf
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if decided(middle) else (middle, high)
+    return high
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.04])
+def test_observations_needed_of_many_pairs_are_those_of_each(margin):
+    rng, none = stream(0, "pairs"), np.zeros(40)
+    wins, losses, ties = rng.dirichlet([2, 2, 1], 40).T
+    wins[0], losses[0], ties[0] = 0.3, 0.3, 0.4
+    each = Sequences(wins, losses, ties, none, none, none)
+    found = observations_needed(each, margin=margin)
+    expected = [needed_by_halving([part[k] for part in each], margin) for k in range(40)]
+    assert found == pytest.approx(expected, abs=1)
+    assert np.isinf(found[0]) == (margin == 0)
+
+
+def test_the_interval_of_wins_losses_and_ties_is_the_one_that_halving_finds():
+    rng, none = stream(1, "counts"), np.zeros(400)
+    for most in (4, 100, 10**6):
+        wins, losses, ties = rng.integers(0, most, (3, 400)).astype(float)
+        wins[0] = losses[0] = losses[1] = ties[1] = 0
+        seen = Sequences(wins, losses, ties, none, none, none)
+        bets, level = Bets.tuned(1000, 0.01), float(np.log(100))
+        found = bets.low(seen, level)
+        assert found == pytest.approx(bets._low_by_halves(seen, level), abs=1e-12)
+        assert (bets.log_value(seen, found)[found > -1] >= level - 1e-6 * most).all()
+
+
 def alarms(logs, length, seed=0):
     """Return the shares of logs of two identical rankers in which a look at any impression cries out."""
     limits = boundary(length, 0.05)

@@ -106,6 +106,45 @@ def test_metrics_count_what_was_asked(tmp_path):
     assert 'ltr_duel_request_seconds_bucket{path="/decide",le="+Inf"} 3\n' in text
 
 
+def test_metrics_need_no_state_and_no_store(tmp_path, monkeypatch):
+    async def story(service):
+        await service.decide()
+        for name in ("state", "answer", "_ready"):
+            monkeypatch.setattr(service.experiment, name, lambda *given: 1 / 0)
+        return await service.call("GET", "/metrics")
+
+    said = using(Service(tmp_path), story)
+    assert said.status == 200 and b"\nltr_duel_pages_total 1\n" in said.body
+
+
+def test_one_state_is_worked_out_at_a_time_and_serves_all_who_look_meanwhile(tmp_path, monkeypatch):
+    import asyncio
+    import threading
+    import time
+
+    monkeypatch.setattr("ltr_duel.serve.worker._STATE_LASTS", 0.0)
+    running, most, made = threading.Semaphore(1), [], []
+
+    async def story(service):
+        work = service.experiment.state
+
+        def slowly():
+            most.append(running.acquire(blocking=False))
+            time.sleep(0.15)
+            running.release()
+            made.append(1)
+            return work()
+
+        monkeypatch.setattr(service.experiment, "state", slowly)
+        for _ in range(3):
+            looks = [asyncio.create_task(service.call("GET", path)) for path in ("/state", "/", "/metrics") * 3]
+            await asyncio.sleep(0.05)
+        assert {one.status for one in await asyncio.gather(*looks)} == {200}
+
+    using(Service(tmp_path), story)
+    assert all(most) and len(made) <= 2
+
+
 def test_the_description_names_every_address_and_ranker(tmp_path):
     async def story(service):
         described = (await service.call("GET", "/openapi.json")).json

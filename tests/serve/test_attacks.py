@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
-from ltr_duel.live import Keys, StoreError
+from ltr_duel.live import Decide, Keys, StoreError
+from ltr_duel.serve.metrics import Metrics
+from ltr_duel.serve.worker import Worker
 from tests.serve.asgi import LISTS, Service, using
 from tests.serve.attacks import attack, malformed, random_attacks, wrong_way
 
@@ -116,17 +119,62 @@ def test_a_token_of_another_experiment_or_key_is_none_of_this_one(tmp_path, monk
     using(Service(tmp_path), story)
 
 
-def test_too_many_open_pages_are_refused_until_some_are_reported(tmp_path):
+def test_pages_that_are_never_reported_do_not_stop_the_service(tmp_path):
+    async def story(service):
+        for _ in range(20):
+            last = await service.decide()
+        assert service.experiment.open_pages == 3
+        assert (await service.clicks(last["token"], last["page"][:1])).status == 200
+        return service.experiment.counts
+
+    counts = using(Service(tmp_path, max_open=3), story)
+    assert (counts.early, counts.expired, counts.clicked) == (17, 17, 1)
+
+
+def test_a_request_that_was_refused_as_too_slow_leaves_no_page(tmp_path, monkeypatch):
+    """One disk wait is too long: nobody sees the pages of those who waited for it, nor those of who came behind."""
     asked = {"query": "q", "rankings": LISTS}
 
     async def story(service):
-        pages = [await service.decide() for _ in range(3)]
-        said = await service.call("POST", "/decide", asked)
-        assert said.status == 503 and said.headers["retry-after"] == "1"
-        assert (await service.clicks(pages[0]["token"], [])).status == 200
-        assert (await service.call("POST", "/decide", asked)).status == 200
+        answer, calls = service.experiment.answer, []
 
-    using(Service(tmp_path, max_open=3), story)
+        def slowly(given):
+            calls.append(len(given))
+            if len(calls) == 1:
+                time.sleep(0.5)
+            return answer(given)
+
+        monkeypatch.setattr(service.experiment, "answer", slowly)
+        first = asyncio.create_task(service.call("POST", "/decide", asked))
+        await asyncio.sleep(0.02)
+        said = await asyncio.gather(first, *(service.call("POST", "/decide", asked) for _ in range(29)))
+        assert {one.status for one in said} == {503}
+        await asyncio.sleep(0.7)
+        good = await service.decide()
+        assert (await service.clicks(good["token"], good["page"][:1])).status == 200
+        return service.experiment.state(), service.experiment.open_pages
+
+    state, open_pages = using(Service(tmp_path, limits={"answer_seconds": 0.05, "body_seconds": 0.05}), story)
+    assert (state.compared, state.clicked, state.ties.sum(), open_pages) == (1, 1, 0, 0)
+    assert state.pages == 2  # one had begun
+
+
+def test_who_asks_while_deadlines_pass_waits_for_some_of_them_only(tmp_path):
+    async def story(service):
+        for _ in range(20):
+            service.experiment.answer([Decide("q", LISTS)] * 100)
+        service.clock.now += 1801
+        worker = Worker(service.experiment, 10, Metrics())
+        ends = asyncio.create_task(worker.expire())
+        await asyncio.sleep(0)
+        await worker.ask(Decide("q", LISTS))
+        open_then = service.experiment.open_pages
+        await ends
+        await worker.close()
+        return open_then, service.experiment.open_pages
+
+    open_then, open_now = using(Service(tmp_path), story)
+    assert open_then > 1000 and open_now == 1
 
 
 def test_too_many_waiting_requests_are_refused_at_once(tmp_path):
@@ -173,8 +221,6 @@ def test_an_error_of_its_own_is_logged_and_not_told(tmp_path, monkeypatch):
 
 
 def test_an_answer_that_takes_too_long_is_not_waited_for(tmp_path, monkeypatch):
-    import time
-
     async def story(service):
         answer = service.experiment.answer
 

@@ -119,6 +119,65 @@ def test_a_connection_that_is_kept_answers_one_request_after_the_other_and_ends_
     serving(tmp_path, story)
 
 
+GET = "GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n%s\r\n"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        (GET % "content-length: 1000\r\n").encode(),
+        (GET % "transfer-encoding: chunked\r\n").encode(),
+        head(1000).replace(b"/decide", b"/nowhere"),  # refused before its body is read
+    ],
+)
+def test_a_byte_of_the_body_after_the_answer_does_not_hold_a_connection(tmp_path, asked):
+    async def story(service, port):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(asked)
+        await reader.readuntil(b"\r\n\r\n")
+        for _ in range(3):
+            writer.write(b"1")
+            await asyncio.sleep(0.05)
+        await asyncio.wait_for(_all_of(reader), 5)
+        writer.close()
+
+    serving(tmp_path, story)
+
+
+@pytest.mark.parametrize("more", [[b"\r\n"] * 30, [b"x", *[b"\r\n"] * 30], [b"x"]])
+def test_bytes_between_requests_do_not_hold_a_connection(tmp_path, more):
+    async def story(service, port):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write((GET % "content-length: 1\r\n").encode())
+        await reader.readuntil(b"\r\n\r\n")
+        ends = asyncio.create_task(asyncio.wait_for(_all_of(reader), 5))
+        for part in more:
+            if not ends.done():
+                writer.write(part)
+                await asyncio.sleep(0.1)
+        await ends
+        writer.close()
+
+    serving(tmp_path, story)
+
+
+def test_answered_requests_without_their_bodies_leave_room_for_others(tmp_path):
+    async def story(service, port):
+        held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(20)]
+        for reader, writer in held:
+            writer.write((GET % "content-length: 1000\r\n").encode())
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"1")
+        await asyncio.sleep(2.0)  # the limits are 0.3 and 1 second
+        connection = Connection(address_of(f"http://127.0.0.1:{port}"))
+        assert (await connection.post("/decide", ASKED)).status == 200
+        connection.close()
+        for _, writer in held:
+            writer.close()
+
+    serving(tmp_path, story)
+
+
 def test_connections_above_the_limit_are_refused(tmp_path):
     async def story(service, port):
         held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(20)]

@@ -1,0 +1,61 @@
+"""What is counted while an experiment runs: numbers that can be read at any time, without the store."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from ltr_duel.core import IntVector
+from ltr_duel.live.memory import Memory
+
+
+class Counts(NamedTuple):
+    """The counters of a live experiment, as they were after its last transaction.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ltr_duel.live import Experiment, Settings
+    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="rucb")
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with folder, Experiment.open(Path(folder.name) / "shoes.db", settings) as experiment:
+    ...     page = experiment.decide("red shoes", {"old": ["a", "b"], "new": ["c", "a"]})
+    ...     experiment.counts.pages, experiment.counts.open
+    (1, 1)
+    """
+
+    pages: int  # shown
+    open: int  # of these, waiting for their clicks
+    plain: int  # shown with one ranker alone
+    clicked: int  # closed with clicks
+    unclicked: int  # closed, as seen without clicks
+    expired: int  # closed by their deadline
+    compared: int  # closed, and of several rankers
+    steps: int  # comparisons that the policy was told of, and arms that it showed alone
+    held: int  # outcomes that wait until the policy asks for their rankers again
+    early: int  # since the start: closed before their deadline, to make room
+    damaged: int  # since the start: closed without an outcome, as the store holds no such page any more
+    oldest: float  # the earliest deadline of an open page, seconds of the clock; infinite where none is open
+    pulls: IntVector  # (K,) by the steps; an arm against itself counts twice
+
+
+def counts_of(memory: Memory) -> Counts:
+    """Copy the counters."""
+    turns, first = memory.turns, memory.first_due()
+    plain, clicked, unclicked, expired, compared = memory.tally.events.tolist()
+    return Counts(
+        memory.pages,
+        len(memory.waiting),
+        plain,
+        clicked,
+        unclicked,
+        expired,
+        compared,
+        turns.policy.steps,
+        turns.held,
+        memory.early,
+        memory.damaged,
+        first[0] / 1000 if first else math.inf,
+        turns.pulls.copy(),
+    )

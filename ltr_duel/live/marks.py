@@ -1,0 +1,49 @@
+"""Numbers of pages come again when an earlier copy of a store is restored; tokens of the lost pages must not.
+
+Each time a store is opened, the pages that are shown get a new random mark, which their tokens hold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+
+from ltr_duel.live.store import Store
+
+_KEY = "marks"
+_MOST = 1000  # openings whose pages may still wait
+
+
+class Marks:
+    """The marks of pages, each of a range.
+
+    Parameters
+    ----------
+    store : Store
+    own : str
+        The mark of this opening.
+    """
+
+    def __init__(self, store: Store, own: str) -> None:
+        self._store, self._own = store, own
+        self._experiment = bytes.fromhex(store.about("experiment"))
+        self._from: list[tuple[int, str]] = [(page, mark) for page, mark in json.loads(store.about(_KEY) or "[]")]
+
+    @staticmethod
+    def new() -> str:
+        """Return a mark for an opening."""
+        return secrets.token_hex(16)
+
+    def begin(self, page: int) -> None:
+        """Let a page and those after it have the mark of this opening."""
+        if not self._from or self._from[-1][1] != self._own:
+            self._from = [*self._from[-_MOST:], (page, self._own)]
+            self._store.say(_KEY, json.dumps(self._from))
+
+    def of(self, page: int) -> bytes:
+        """Return 16 bytes that tell the experiment and the mark of a page; pages of earlier versions have no mark."""
+        for first, mark in reversed(self._from):
+            if page >= first:
+                return hashlib.sha256(self._experiment + bytes.fromhex(mark)).digest()[:16]
+        return self._experiment

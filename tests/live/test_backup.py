@@ -1,0 +1,105 @@
+"""A backup has all that was acknowledged; a copy that lacks some of it says so."""
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ltr_duel.core import InputError
+from ltr_duel.live import Experiment, backup_store, export_log
+from tests.live.shop import KEYS, RANKINGS, Clock, opened
+
+
+def use(experiment, pages):
+    """Show pages and report them."""
+    for _ in range(pages):
+        experiment.record(experiment.decide("q", RANKINGS).token, [])
+
+
+def reopened(path):
+    return Experiment.open(path, keys=KEYS, clock=Clock())
+
+
+def test_a_backup_while_a_service_writes_has_all_that_was_acknowledged(tmp_path):
+    with opened(tmp_path) as experiment:
+        use(experiment, 5)
+        waits = experiment.decide("q", RANKINGS)
+        assert backup_store(tmp_path / "shop.db", tmp_path / "copy.db") == 6
+        before = experiment.state().to_json()
+        use(experiment, 3)
+    with reopened(tmp_path / "copy.db") as copy:
+        assert copy.state().to_json() == before
+        assert copy.record(waits.token, []).page == 6
+    assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["copy.db", "shop.db"]
+
+
+def test_a_restored_backup_goes_on_as_the_store_did(tmp_path):
+    with opened(tmp_path) as experiment:
+        use(experiment, 5)
+        backup_store(tmp_path / "shop.db", tmp_path / "copy.db")
+        asked, before = experiment.asked, experiment.state().to_json()
+        use(experiment, 3)
+    for one in tmp_path.glob("shop.db*"):
+        one.unlink()
+    backup_store(tmp_path / "copy.db", tmp_path / "shop.db")
+    with opened(tmp_path) as experiment:
+        assert experiment.asked == asked and experiment.state().to_json() == before
+
+
+def test_a_backup_replaces_nothing(tmp_path):
+    opened(tmp_path).close()
+    for name in ("shop.db", "copy.db"):
+        (tmp_path / "copy.db-wal").touch()
+        with pytest.raises(InputError, match="there is a file already"):
+            backup_store(tmp_path / "shop.db", tmp_path / name)
+    with pytest.raises(InputError, match="no store of a live experiment"):
+        backup_store(tmp_path / "copy.db-wal", tmp_path / "other.db")
+    assert not (tmp_path / "other.db").exists()
+
+
+@pytest.mark.parametrize("pages", [0, 1, 5, 300, 900])
+def test_a_file_that_was_copied_without_its_log_is_refused(tmp_path, pages):
+    """At 250 pages and events the log is put into the file, and later ones are in the log again."""
+    with opened(tmp_path) as experiment:
+        use(experiment, pages)
+        shutil.copy(tmp_path / "shop.db", tmp_path / "copy.db")
+        for read in 2 * (reopened, lambda path: export_log(path, tmp_path / "log.jsonl")):
+            with pytest.raises(InputError, match=r"copy.db: is a copy of a store in use, without its log"):
+                read(tmp_path / "copy.db")
+    assert not (tmp_path / "log.jsonl").exists()
+    found = backup_store(tmp_path / "copy.db", tmp_path / "accepted.db", without_log=True)
+    assert found <= pages
+    with reopened(tmp_path / "accepted.db") as copy:
+        assert copy.pages == found
+
+
+@pytest.mark.parametrize("pages", [1, 300])
+def test_a_copy_of_a_store_that_is_closed_is_the_store(tmp_path, pages):
+    for _ in range(2):
+        with opened(tmp_path) as experiment:
+            use(experiment, pages)
+    shutil.copy(tmp_path / "shop.db", tmp_path / "copy.db")
+    with reopened(tmp_path / "copy.db") as copy:
+        assert copy.pages == 2 * pages
+
+
+@pytest.mark.parametrize("pages", [1, 249, 250, 251, 400])
+def test_a_killed_process_leaves_a_store_that_opens(tmp_path, pages):
+    """Whether or not another program has put the log into the file since."""
+    words = (
+        "from tests.live.shop import *; from pathlib import Path; import os; from tests.live.test_backup import use; "
+    )
+    words += f"e = opened(Path({str(tmp_path)!r})); use(e, {pages}); os._exit(9)"
+    assert subprocess.run([sys.executable, "-c", words], cwd=Path.cwd()).returncode == 9
+    assert (tmp_path / "shop.db-wal").exists()
+    if pages % 2:
+        with closing(sqlite3.connect(tmp_path / "shop.db")) as db:
+            db.execute("SELECT count(*) FROM pages").fetchone()
+        assert not (tmp_path / "shop.db-wal").exists()
+    with opened(tmp_path) as experiment:
+        assert experiment.pages == pages

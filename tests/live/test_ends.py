@@ -1,0 +1,131 @@
+"""How pages end: in the order of their deadlines, whatever clocks do, and however damaged their rows are."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from ltr_duel.live import Drop, Experiment, StoreError, UsedError
+from tests.live.shop import KEYS, RANKINGS, Clock, opened, settings
+
+
+def open_with(folder, clock, **other):
+    return opened(folder, settings(**other), clock=clock)
+
+
+def test_a_shorter_deadline_helps_at_once(tmp_path):
+    """A page that was shown under the long deadline does not keep those under the short one open."""
+    clock = Clock()
+    with open_with(tmp_path, clock, deadline=86400.0) as experiment:
+        experiment.decide("q", RANKINGS)
+    with open_with(tmp_path, clock, deadline=5.0) as experiment:
+        for _ in range(49):
+            experiment.decide("q", RANKINGS)
+        clock.now += 3600
+        assert experiment.expire() == 49 and experiment.open_pages == 1
+
+
+def test_a_clock_that_is_set_back_keeps_no_page_open(tmp_path):
+    clock = Clock()
+    with open_with(tmp_path, clock) as experiment:
+        experiment.decide("q", RANKINGS)
+        clock.now -= 3600
+        for _ in range(9):
+            experiment.decide("q", RANKINGS)
+        clock.now += 1800
+        assert experiment.expire() == 9
+
+
+def test_deadlines_of_closed_pages_take_no_memory(tmp_path):
+    with opened(tmp_path) as experiment:
+        for _ in range(3000):
+            experiment.record(experiment.decide("q", RANKINGS).token, [])
+        assert len(experiment._actions.memory._due) <= 1002
+
+
+class TwoClocks:
+    """The time, and a clock that never jumps."""
+
+    def __init__(self):
+        self.now, self.steady = 1e6, 50.0
+
+    def passes(self, seconds):
+        self.now += seconds
+        self.steady += seconds
+
+
+def stepping(folder, clocks):
+    return Experiment.open(
+        folder / "shop.db", settings(), keys=KEYS, clock=lambda: clocks.now, monotonic=lambda: clocks.steady
+    )
+
+
+def test_a_clock_that_jumps_closes_no_open_page(tmp_path):
+    clocks = TwoClocks()
+    with stepping(tmp_path, clocks) as experiment:
+        pages = [experiment.decide("q", RANKINGS) for _ in range(5)]
+        clocks.passes(1)
+        clocks.now += 7200
+        assert experiment.expire() == 0 and experiment.delay == 7200
+        assert experiment.record(pages[0].token, []).page == 1
+        clocks.passes(1)
+        clocks.now -= 7200
+        assert experiment.expire() == 0 and experiment.delay == 0
+        assert [experiment.record(page.token, []).page for page in pages[1:]] == [2, 3, 4, 5]
+
+
+def test_after_a_jump_pages_end_a_deadline_later_and_then_as_always(tmp_path):
+    clocks = TwoClocks()
+    with stepping(tmp_path, clocks) as experiment:
+        experiment.decide("q", RANKINGS)
+        clocks.passes(30)
+        clocks.now += 7200
+        experiment.expire()
+        later = experiment.decide("q", RANKINGS)
+        clocks.passes(29)
+        assert experiment.expire() == 0
+        clocks.passes(1)
+        assert experiment.expire() == 1
+        clocks.passes(30)
+        assert experiment.expire() == 1 and later.page == 2
+
+
+@pytest.mark.parametrize("order", ["arrival", "shown"])
+def test_a_page_that_reached_nobody_says_nothing(tmp_path, order):
+    with opened(tmp_path, settings(order=order)) as experiment:
+        ghost, page = experiment.decide("q", RANKINGS), experiment.decide("q", RANKINGS)
+        assert ghost.rankers == page.rankers
+        dropped, again = experiment.answer([Drop(ghost.page), Drop(ghost.page)])
+        assert dropped.credit == {} and isinstance(again, UsedError)
+        experiment.record(page.token, [])
+        before = experiment.state()
+        assert (before.steps, before.compared, before.expired, before.open) == (1, 1, 1, 0)
+    with opened(tmp_path, settings(order=order)) as experiment:
+        assert experiment.state().to_json() == before.to_json()
+
+
+DAMAGES = [
+    "sheet = x'00'",
+    "sheet = x'0300ffff0a000000'",
+    "shown = '[1, 2'",
+    "shown = NULL",
+    "shown = '3'",
+    "sheet = 'text'",
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_page_harms_no_other(tmp_path, damage):
+    clock = Clock()
+    with opened(tmp_path, clock=clock) as experiment:
+        pages = [experiment.decide("q", RANKINGS) for _ in range(3)]
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
+        db.execute(f"UPDATE pages SET {damage} WHERE page = 1")
+    with opened(tmp_path, clock=clock) as experiment:
+        with pytest.raises((StoreError, ValueError)):
+            experiment.record(pages[0].token, [])
+        assert experiment.record(pages[1].token, []).page == 2
+        clock.now += 61
+        assert experiment.decide("q", RANKINGS).page == 4
+        counts = experiment.counts
+        assert (counts.damaged, counts.expired, counts.unclicked, counts.open) == (1, 2, 1, 1)

@@ -14,6 +14,7 @@ from . import places as places
 from . import plugins as plugins
 from . import progress as progress
 from . import sources as sources
+from . import statistics as statistics
 from . import threads as threads
 from . import vector as vector
 from . import words as words
@@ -127,7 +128,6 @@ from .loopback import is_loopback as is_loopback
 from .machine import own_version as own_version
 from .machine import versions_of as versions_of
 from .memory import require_memory as require_memory
-from .multiple_tests import holm as holm
 from .notebook import MOST_ROWS as MOST_ROWS
 from .notebook import notebook_html as notebook_html
 from .numbered import numbered as numbered

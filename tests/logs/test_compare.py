@@ -22,7 +22,7 @@ from ltr_duel.logs.clusters import clustered_means, naive_means, two_way
 from ltr_duel.logs.credit import Creditor, Outcomes
 from ltr_duel.logs.one_pass import credited
 from ltr_duel.logs.sums import PairSums
-from ltr_duel.preferences import PreferenceMatrix, estimate_preferences
+from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence, estimate_preferences
 from ltr_duel.rankers import feature_rankers
 from ltr_duel.simulation import Live, simulate
 from tests.conftest import random_rankings
@@ -246,6 +246,33 @@ def test_a_user_with_most_of_the_log_is_named(tmp_path):
     assert found.warnings[0] == "user 'robot' has 300 of 400 impressions (75%)"
     assert "few clusters" in found.warnings[1]
     assert found.sequences.n[0] == 101
+
+
+def alike(tmp_path, clicks, n, cluster=""):
+    row = {"shown": ["x", "y"], "clicks": clicks, "rankers": ["a", "b"], "owners": [0, 1]}
+    return compare_log(ClickLog(write(tmp_path, [row | {"user": k} for k in range(n)])), cluster=cluster)
+
+
+@pytest.mark.parametrize("cluster", ["user", "query", "both", "impression"])
+def test_two_impressions_are_no_evidence(tmp_path, cluster):
+    found = alike(tmp_path, [1], 2, cluster)
+    assert found.p[0] >= 0.5 and found.means.mean[0] == 1  # both won: of the four signs, two are as clear
+    assert found.low[0] <= 0 and found.high[0] == 1
+    assert found.preferences.standard_error[0, 1] > 0.2 and np.isnan(found.bootstrap).all()
+    assert condorcet_confidence(found.preferences).max() <= 0.875  # Pr(a share is above 1/2) after two of two: 1 - 1/8
+
+
+@pytest.mark.parametrize("cluster", ["user", "impression"])
+def test_impressions_without_a_click_leave_room_for_doubt(tmp_path, cluster):
+    found = alike(tmp_path, [], 3, cluster)
+    assert found.p[0] == 1 and found.low[0] < -0.3 and found.high[0] > 0.3
+    assert condorcet_confidence(found.preferences).tolist() == [0.5, 0.5]
+
+
+def test_an_interval_leaves_out_0_just_where_the_test_does(tmp_path):
+    for n in (5, 6, 7):  # all won: 2 / 2^n
+        found = alike(tmp_path, [1], n)
+        assert found.p[0] >= 2 / 2**n and (found.low[0] > 0) == (found.p[0] < 0.05) == (n > 5)
 
 
 def test_what_is_decided(tmp_path):

@@ -27,7 +27,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from ltr_duel.core import FloatVector, errors
@@ -123,7 +123,7 @@ def confidence_sequence(
     square: ArrayLike = 0.0,
     *,
     confidence: float = 0.95,
-    tests: int = 1,
+    tests: float = 1,
     tuned_at: float = TUNED_AT,
 ) -> Sequence:
     """Return intervals for the mean outcome that hold at all times together, and e-values.
@@ -136,8 +136,8 @@ def confidence_sequence(
         Observations in between, their sum, and the sum of their squares.
     confidence : float
         Above 0 and below 1: the chance that all intervals hold, whenever one looks.
-    tests : int
-        Pairs that are tested together; the error is shared among them (Bonferroni).
+    tests : float
+        Pairs that are tested together; the error is shared among them (Bonferroni). Half a pair has one side.
     tuned_at : float
         The sum of squared distances from the mean at which a half of the mixture of bets is narrowest; to be chosen
         before the data are seen.
@@ -166,7 +166,19 @@ def confidence_sequence(
     return Sequence(bets.low(seen, level), -bets.low(seen.mirrored(), level), log_e)
 
 
-def _settings(confidence: float, tests: int, tuned_at: float) -> tuple[Bets, float]:
+def refuted(
+    seen: Sequences, *, confidence: float = 0.95, tests: float = 1, tuned_at: float = TUNED_AT
+) -> NDArray[np.int64]:
+    """Return 1 where a mean of 0 or less is refuted, -1 where one of 0 or more is, and 0 where neither.
+
+    Parameters as of `confidence_sequence`, whose intervals leave out 0 just there.
+    """
+    bets, level = _settings(confidence, tests, tuned_at)
+    above, below = (bets.log_value(side, 0.0) >= level for side in (seen, seen.mirrored()))
+    return np.asarray(above, np.int64) - np.asarray(below, np.int64)
+
+
+def _settings(confidence: float, tests: float, tuned_at: float) -> tuple[Bets, float]:
     """Return the bets, and the log of what they must reach on either side."""
     alpha = (1 - confidence) / (2 * tests)
     return Bets.tuned(tuned_at, alpha), float(-np.log(alpha))
@@ -176,17 +188,17 @@ def observations_needed(
     each: Sequences,
     *,
     confidence: float = 0.95,
-    tests: int = 1,
+    tests: float = 1,
     tuned_at: float = TUNED_AT,
     margin: float = 0.0,
     most: float = 1e12,
-) -> float:
-    """Return after how many observations a sequence says who is ahead.
+) -> FloatVector:
+    """Return after how many observations a sequence shows who is ahead.
 
     Parameters
     ----------
     each : Sequences
-        What the sums are taken to grow by with each observation; of one pair.
+        What the sums are taken to grow by with each observation; numbers, or arrays of several pairs.
     confidence, tests, tuned_at
         As of `confidence_sequence`.
     margin : float
@@ -196,29 +208,32 @@ def observations_needed(
 
     Returns
     -------
-    float
+    ndarray of float64
+        Of the shape of the arrays.
 
     Examples
     --------
     >>> large, small, none = (Sequences(0.3 + d, 0.3 - d, 0.4, 0, 0, 0) for d in (0.1, 0.05, 0.0))
-    >>> observations_needed(large) < observations_needed(small) < observations_needed(none)
+    >>> bool(observations_needed(large) < observations_needed(small) < observations_needed(none))
     True
     """
     bets, level = _settings(confidence, tests, tuned_at)
+    one = Sequences(*np.broadcast_arrays(*(np.asarray(part, np.float64) for part in each)))
+    ahead = Sequences(*(np.where(one.mean < 0, b, a) for a, b in zip(one, one.mirrored(), strict=True)))
 
-    def decided(n: float) -> bool:
-        grown = Sequences(*(part * n for part in each))
-        above, below = (
-            [float(bets.log_value(one, m)) >= level for m in (0.0, -margin)] for one in (grown, grown.mirrored())
-        )
-        return above[0] or below[0] or (margin > 0 and above[1] and below[1])
+    def decided(n: FloatVector) -> NDArray[np.bool_]:
+        grown = Sequences(*(part * n for part in ahead))
+        found = bets.log_value(grown, 0.0) >= level
+        if margin > 0:
+            sides = [bets.log_value(side, -margin) >= level for side in (grown, grown.mirrored())]
+            found |= sides[0] & sides[1]
+        return np.asarray(found)
 
-    low, high = 0.0, 1.0
-    while not decided(high):
-        low, high = high, 2 * high
-        if high > most:
-            return float("inf")
+    low, high = np.zeros(ahead.wins.shape), np.ones(ahead.wins.shape)
+    while not (late := decided(high) | (high > most)).all():
+        low, high = np.where(late, low, high), np.where(late, high, 2 * high)
     for _ in range(40):
         middle = (low + high) / 2
-        low, high = (low, middle) if decided(middle) else (middle, high)
-    return float(np.ceil(high))
+        enough = decided(middle)
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return np.where(high > most, np.inf, np.ceil(high))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import itertools
 
 import numpy as np
@@ -9,6 +10,13 @@ import pytest
 from scipy import stats
 
 from ltr_duel.core import statistics
+
+MODULES = (statistics.intervals, statistics.signs, statistics.families)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_the_examples_run(module):
+    assert doctest.testmod(module).attempted > 0 == doctest.testmod(module).failed
 
 
 def enumerated(x):

@@ -152,7 +152,7 @@ def mean_test(x: ArrayLike) -> float:
 
     Examples
     --------
-    >>> mean_test([0.25, 0.25, 0.25])
+    >>> round(mean_test([0.25, 0.25, 0.25]), 3)
     0.25
     """
     values = np.asarray(x, np.float64)

@@ -19,11 +19,10 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
-from scipy import stats
 
 from ltr_duel.advice import advise, try_candidates
 from ltr_duel.analysis import markdown_table, save_figure
-from ltr_duel.core import stream
+from ltr_duel.core import statistics, stream
 from ltr_duel.data import Dataset, load_dataset, make_corpus
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import Rankings, feature_rankers, measure_by_query
@@ -149,10 +148,8 @@ def fresh_hits(rankings: Rankings, users: str, candidate: str, budget: int, seed
 
 def compatible(claim: list[float], hits: int) -> bool:
     """Say whether the claimed interval covers what was seen: the two intervals, of claim and of fresh runs, meet."""
-    tail = (1 - CONFIDENCE) / 2
-    low = float(stats.beta.ppf(tail, hits, FRESH - hits + 1)) if hits else 0.0
-    high = float(stats.beta.ppf(1 - tail, hits + 1, FRESH - hits)) if hits < FRESH else 1.0
-    return claim[1] <= high and low <= claim[2]
+    low, high = statistics.clopper_pearson(hits, FRESH, CONFIDENCE)
+    return bool(claim[1] <= high and low <= claim[2])
 
 
 def main() -> None:

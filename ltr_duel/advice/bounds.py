@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv, stdtrit
 
-from ltr_duel.core import FloatVector
+from ltr_duel.core import FloatVector, statistics
 
 
 class Estimate(NamedTuple):
@@ -25,10 +24,8 @@ class Estimate(NamedTuple):
 
 def share(hits: int, n: int, confidence: float) -> Estimate:
     """Return a share with the interval of Clopper and Pearson, which covers it with at least this chance."""
-    tail = (1 - confidence) / 2
-    low = float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0
-    high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
-    return Estimate(hits / n, low, high)
+    low, high = statistics.clopper_pearson(hits, n, confidence)
+    return Estimate(hits / n, float(low), float(high))
 
 
 def mean(values: ArrayLike, confidence: float, surprise: float | None = None) -> Estimate:
@@ -48,10 +45,13 @@ def upper_mean(values: FloatVector, surprise: float, error: float) -> float:
     Student's bound knows of no value that it has not seen. So one run more is counted, with ``surprise`` as its value.
     """
     sample = np.append(values, max(surprise, float(values.max())))
-    return float(sample.mean() + stdtrit(len(values) - 1, 1 - error) * sample.std(ddof=1) / np.sqrt(len(sample)))
+    return float(
+        sample.mean()
+        + statistics.student_quantile(1 - error, len(values) - 1) * sample.std(ddof=1) / np.sqrt(len(sample))
+    )
 
 
 def lower_mean(values: FloatVector, error: float) -> float:
     """Return Student's lower bound for a mean."""
     spread = values.std(ddof=1) / np.sqrt(len(values))
-    return float(values.mean() - stdtrit(len(values) - 1, 1 - error) * spread)
+    return float(values.mean() - statistics.student_quantile(1 - error, len(values) - 1) * spread)

@@ -14,10 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
 from ltr_duel.advice.bounds import lower_mean, share, upper_mean
-from ltr_duel.core import FloatVector, MarkVector
+from ltr_duel.core import FloatVector, MarkVector, statistics
 
 SLACK = 0.1  # of its loss: so much more may the leader lose than a candidate that is not tried again
 _BLUNT = 0.05  # one-sided error of the blunt test
@@ -172,7 +171,7 @@ def _rivals(left: list[int], shots: list[list[Shots]], proof: Proof, floor: floa
     for k in others:
         rival = _worst(shots[k])
         noise = np.sqrt(worst.var(ddof=1) / len(worst) + rival.var(ddof=1) / len(rival))
-        reach = float(stdtrit(min(len(worst), len(rival)) - 1, 1 - _BLUNT)) * noise
+        reach = float(statistics.student_quantile(1 - _BLUNT, min(len(worst), len(rival)) - 1)) * noise
         if doubt[k] <= doubt[leader] and rival.mean() - worst.mean() - reach < -slack:
             found.append(k)
     return found

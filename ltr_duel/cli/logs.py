@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -150,6 +151,9 @@ def compare(
 @click.option("--effect", "effects", type=float, multiple=True, help="Mean outcome to find; repeatable.")
 @click.option("--power", type=float, default=0.8, show_default=True, help="Chance to find it.")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the test; the error is the rest.")
+@click.option("--pair", nargs=2, default=("", ""), help="Two rankers.  [default: the largest effect, shrunk]")
+@click.option("--per-day", type=click.FloatRange(1), help="Impressions of a day: the sequential test looks daily.")
+@click.option("--days", type=click.FloatRange(1), help="With --per-day: say what so many days would find.")
 @click.option("--plot", type=OUT_FILE, help="Curve to write (.png, .svg, .pdf).")
 @plugin_option
 @seed_option
@@ -170,16 +174,18 @@ def power(
     effects: tuple[float, ...],
     power: float,
     confidence: float,
+    pair: tuple[str, str],
+    per_day: float | None,
+    days: float | None,
     plot: Path | None,
     seed: int,
     jobs: int,
 ) -> None:
     """Say how many impressions it takes to find an effect, by a fixed test and by one that may be looked at always.
 
-    How much outcomes vary is taken from the clearest pair of LOG, or from simulated users of the rankers of a corpus.
+    Impressions are those of the whole experiment, and all pairs of its rankers share the error. How much outcomes vary
+    is taken from one pair of LOG, or from simulated users of the rankers of a corpus.
     """
-    import numpy as np
-
     from ltr_duel.analysis import save_figure
     from ltr_duel.core import InputError
     from ltr_duel.interleaving import METHODS
@@ -189,16 +195,20 @@ def power(
         plan_impressions,
         plans_table,
         plot_plans,
-        spread_in_log,
+        smallest_effects,
+        spread_of,
+        spreads_in_log,
         spreads_in_matrix,
     )
     from ltr_duel.preferences import estimate_preferences
 
     if (file is None) == (live is None):
         raise InputError("give either a LOG, or --live with a corpus")
+    if days is not None and per_day is None:
+        raise InputError("--days goes with --per-day")
     if live is None:
         found = compare_log(ClickLog(str(file), format=kind, skip_bad=skip_bad), cluster=cluster, bootstrap=0)
-        spread = spread_in_log(found, int(np.argmin(found.p)))
+        spreads, rankers = spreads_in_log(found), len(found.names)
         of = f"{found.impressions:,} impressions of {file}"
     else:
         rankings = rankings_of(corpus_at(live, words, reading), words, seed=seed, drop_constant=True, jobs=jobs)
@@ -213,20 +223,28 @@ def power(
             seed=seed,
             jobs=jobs,
         )
-        spreads = spreads_in_matrix(matrix)
-        if not spreads:
-            raise InputError("no pair of rankers ever had a winner: there is nothing to plan")
-        spread = max(spreads, key=lambda one: abs(one.effect))
+        spreads, rankers = spreads_in_matrix(matrix), len(matrix)
         of = f"simulated users ({clicks}), {method}, {top} documents"
-    click.echo(f"from {of}: {spread.first} against {spread.second}, mean outcome {spread.effect:+.4f},")
+    spread, tests = spread_of(spreads, pair), rankers * (rankers - 1) // 2
+    click.echo(f"from {of}: {spread.first} against {spread.second}, mean outcome {spread.effect:+.4f} (shrunk),")
     click.echo(
         f"mean square {spread.square:.4f}, clustering multiplies the variance by {spread.design:.3f},"
-        f" {spread.each:.2f} impressions an observation"
+        f" {spread.each:.2f} impressions of all pairs for one of this pair, {spread.observation:.2f} for an observation"
     )
     wanted = effects or sorted({0.01, 0.02, 0.05, 0.1, *([abs(spread.effect)] if abs(spread.effect) >= 0.001 else [])})
-    plans = plan_impressions(spread, wanted, power=power, confidence=confidence, seed=seed)
-    click.echo(f"impressions for power {power:g} at confidence {confidence:g}:")
+    settings: dict[str, Any] = {"power": power, "confidence": confidence, "tests": tests, "seed": seed}
+    settings["every"] = per_day or 0.0
+    plans = plan_impressions(spread, wanted, **settings)
+    shared = f", shared by {tests} pairs" if tests > 1 else ""
+    looks = "a look a day" if per_day else "a look at any time"
+    click.echo(f"impressions of the experiment for power {power:g} at confidence {confidence:g}{shared}; {looks}:")
     print_table(plans_table(plans))
+    if per_day and days:
+        fixed, sequential = smallest_effects(spread, per_day * days, **settings)
+        click.echo(
+            f"{days:g} days of {per_day:,.0f} impressions find a mean outcome of {fixed:.3g} by the fixed test,"
+            f" of {sequential:.3g} by the sequential one"
+        )
     if plot is not None:
         save_figure(plot_plans(plans), plot)
         click.echo(f"{plot}")

@@ -31,6 +31,7 @@ __all__ = [
     "require_one_of",
     "run_tasks",
     "shuffle",
+    "statistics",
     "stream",
     "uniform",
     "unknown_name",

@@ -15,6 +15,7 @@ from . import places as places
 from . import plugins as plugins
 from . import progress as progress
 from . import sources as sources
+from . import statistics as statistics
 from . import threads as threads
 from . import vector as vector
 from . import words as words
@@ -131,7 +132,6 @@ from .mapped import is_kept as is_kept
 from .mapped import new_array as new_array
 from .mapped import release_pages as release_pages
 from .memory import require_memory as require_memory
-from .multiple_tests import holm as holm
 from .notebook import MOST_ROWS as MOST_ROWS
 from .notebook import notebook_html as notebook_html
 from .numbered import numbered as numbered

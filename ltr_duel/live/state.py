@@ -15,7 +15,13 @@ from ltr_duel.live.memory import Memory
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.tally import COMPARED, Tally
 from ltr_duel.live.turns import Key
-from ltr_duel.logs import RunningComparison, StoppingDecision, stopping_decisions, stopping_sentence
+from ltr_duel.logs import (
+    RunningComparison,
+    StoppingDecision,
+    impressions_to_go,
+    stopping_decisions,
+    stopping_sentence,
+)
 
 
 class State(NamedTuple):
@@ -65,7 +71,7 @@ class State(NamedTuple):
     decisions: list[StoppingDecision]  # of each pair
     sentence: str  # whether to stop
     regret_bound: float  # what the pages shown have cost at most, see `regret_bound`
-    impressions_to_go: float  # until all pairs are decided if their means stay as they are; inf: never; 0: stop
+    impressions_to_go: float  # until a winner or all pairs are decided, if means stay as they are; inf: never; 0: stop
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as JSON has it; a number that is not finite is null."""
@@ -107,7 +113,6 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
     pairs = RunningComparison(names, tally.pairs, tally.sequences(), int(tally.events[COMPARED]), len(tally.pairs))
     decisions = stopping_decisions(pairs, settings.confidence, margin=settings.margin)
     sentence = stopping_sentence(pairs, decisions, settings.margin)
-    open_ones = [one.more for one in decisions if one.verdict == "go on"]
     mean, low, high = (np.array([getattr(one, word) for one in decisions]) for word in ("mean", "low", "high"))
     ties, won, lost = tally.score
     wins, tied = _matrix(tally.pairs, won, lost), _matrix(tally.pairs, ties, ties)
@@ -146,7 +151,7 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
         decisions=decisions,
         sentence=sentence,
         regret_bound=regret_bound(tally.exposure, highest),
-        impressions_to_go=max(open_ones) if sentence.startswith("go on") else 0.0,
+        impressions_to_go=impressions_to_go(names, decisions)[0],
     )
 
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
-from ltr_duel.core import FloatMatrix, FloatVector, stream
+from ltr_duel.core import FloatMatrix, FloatVector, statistics, stream
 
 
 class Means(NamedTuple):
@@ -52,6 +51,47 @@ def clustered_means(count: FloatMatrix, total: FloatMatrix) -> Means:
         return Means(mean, np.where(alone, np.inf, error), np.where(alone, 0.0, freedom))
 
 
+def cautious_means(count: FloatMatrix, total: FloatMatrix, square: FloatVector) -> Means:
+    """Return means and errors for intervals, which no data make certain: two clusters are added, one won and one lost.
+
+    Few clusters, and outcomes that are nearly always equal, seem to vary less than they do: two impressions that were
+    won have an error of 0. So a cluster of outcomes of 1 and one of -1 are added, as Agresti and Min add half a pair of
+    each kind (Statistics in Medicine 2005). Their size is the design effect: 1 if the outcomes of a cluster are
+    independent, the mean size of a cluster (weighted by size) if they are all equal. It is estimated, beginning at the
+    latter, with two clusters of that size as prior.
+
+    Parameters
+    ----------
+    count, total : ndarray of float64, shape (pairs, clusters)
+        As of `clustered_means`.
+    square : ndarray of float64, shape (pairs,)
+        Sum of the squared outcomes.
+
+    Returns
+    -------
+    Means
+    """
+    n, sum_y = count.sum(axis=1), total.sum(axis=1)
+    squares = np.einsum("pg,pg->p", count, count)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean, size = sum_y / n, squares / n
+        crossed = np.einsum("pg,pg->p", count, total)
+        together = np.einsum("pg,pg->p", total, total) - 2 * mean * crossed + mean**2 * squares
+        single = np.maximum(square - n * mean**2, 0)
+        added = np.maximum((together + 2 * size**2) / (single + 2 * size), 1.0)
+        n = n + 2 * added
+        mean = sum_y / n
+        residual = count * -mean[:, None]
+        residual += total
+        residual *= residual
+        residual /= 1 - count / n[:, None]
+        theirs = added**2 * (2 + 2 * mean**2) / (1 - added / n)  # residuals of the two clusters that are added
+        error = np.sqrt(residual.sum(axis=1) + theirs) / n
+        freedom = n**2 / (squares + 2 * added**2) - 1
+    alone = ~((count > 0).sum(axis=1) > 1)
+    return Means(mean, np.where(alone, np.inf, error), np.where(alone, 0.0, freedom))
+
+
 def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Means:
     """Return means with the errors that hold where all outcomes are independent, from sums of y and y^2."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -74,18 +114,14 @@ def two_way(users: Means, queries: Means, cells: Means) -> Means:
 
 def reach(means: Means, confidence: float) -> FloatVector:
     """Return half the width of the confidence interval of each mean; infinite where nothing can be said."""
-    known = means.freedom > 0
-    quantile = stats.t.ppf((1 + confidence) / 2, np.where(known, means.freedom, 1.0))
-    return np.where(known, quantile * means.error, np.inf)
+    return statistics.student_reach(means.error, means.freedom, confidence)
 
 
-def p_values(means: Means) -> FloatVector:
-    """Return the p-value of "the mean is 0" for each pair; 1 where nothing can be said."""
-    known = (means.freedom > 0) & (means.error > 0)
-    ratio = np.abs(means.mean) / np.where(known, means.error, 1.0)
-    p = 2 * stats.t.sf(ratio, np.where(known, means.freedom, 1.0))
-    certain = (means.freedom > 0) & (means.error == 0) & (means.mean != 0)
-    return np.where(known, p, np.where(certain, 0.0, 1.0))
+def interval_ends(cautious: Means, confidence: float) -> tuple[FloatVector, FloatVector]:
+    """Return the ends of the confidence interval of each mean, from -1 to 1, from `cautious_means`."""
+    half = reach(cautious, confidence)
+    middle = np.where(np.isfinite(half), cautious.mean, 0.0)
+    return np.maximum(middle - half, -1), np.minimum(middle + half, 1)
 
 
 def bootstrap_means(count: FloatMatrix, total: FloatMatrix, *, draws: int, seed: int) -> FloatMatrix:

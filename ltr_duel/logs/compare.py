@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import FloatVector, InputError, IntVector, digest, errors, holm
-from ltr_duel.logs.clusters import Means, bootstrap_means, p_values, reach
+from ltr_duel.core import FloatVector, InputError, IntVector, digest, errors, statistics
+from ltr_duel.logs.clusters import Means, bootstrap_means, interval_ends
 from ltr_duel.logs.credit import Creditor
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.one_pass import Look, OnePass, credited, warnings_of
@@ -30,15 +30,18 @@ class LogComparison:
         Positions of the rankers.
     wins, losses, ties : ndarray of int64
         Impressions that the first of the pair won, lost, or neither.
-    means, naive : Means
-        Mean outcome (credit, -1 to 1) with standard error and degrees of freedom: right under the cluster, and as if
-        all impressions were independent.
+    means, cautious, naive : Means
+        Mean outcome (credit, -1 to 1) over impressions, with standard error and degrees of freedom: right under the
+        cluster; the same for intervals, with a won and a lost cluster added, so that no error is 0; and as if all
+        impressions were independent.
     low, high : ndarray of float64
-        Confidence interval of the mean outcome.
+        Confidence interval of the mean outcome, of ``cautious``; it holds 0 unless ``p`` is below the error.
     p, p_corrected : ndarray of float64
-        Of the test that the mean is 0, and corrected for the number of pairs (Holm).
+        Of the test that the mean is 0: the larger of Student's t and the exact test by signs of clusters. And
+        corrected for the number of pairs (Holm).
     bootstrap : ndarray of float64, shape (2, pairs)
-        The same interval by drawing clusters with replacement; NaN where clusters are single impressions.
+        The same interval by drawing clusters with replacement; NaN where clusters are single impressions, and where
+        all draws are the same.
     sequences : Sequences
         For `stopping_decisions`.
     looks : list of Look
@@ -65,6 +68,7 @@ class LogComparison:
     losses: IntVector
     ties: IntVector
     means: Means
+    cautious: Means
     naive: Means
     low: FloatVector
     high: FloatVector
@@ -91,7 +95,7 @@ class LogComparison:
 
     @property
     def preferences(self) -> PreferenceMatrix:
-        """The matrix: a tie is half a win, a pair that never met is 1/2 with an infinite error."""
+        """The matrix: a tie is half a win; no error is 0, and that of a pair which one user or none met is infinite."""
         size = len(self.names)
         p, error = np.full((size, size), 0.5), np.full((size, size), np.inf)
         comparisons = np.zeros((size, size), np.int64)
@@ -99,7 +103,7 @@ class LogComparison:
         first, second = self.pairs.T
         p[first, second] = (1 + self.means.mean) / 2
         p[second, first] = 1 - p[first, second]
-        for matrix, values in ((error, self.means.error / 2), (comparisons, self.counts)):
+        for matrix, values in ((error, self.cautious.error / 2), (comparisons, self.counts)):
             matrix[first, second] = values
             matrix[second, first] = values
         return PreferenceMatrix(p, self.names, error, comparisons, self.provenance)
@@ -192,12 +196,13 @@ def compare_log(
         raise InputError(f"{log.path}: no impression can be credited{first}")
     sums, totals = pass_.sums, pass_.sums.totals()
     means = sums.means()
-    half = reach(means, confidence)
-    p = p_values(means)
+    cautious = sums.cautious()
+    low, high, p = _tested(cautious, sums.sign_p(), confidence)
     limits = np.full((2, len(creditor.pairs)), np.nan)
     if bootstrap and sums.cluster in ("user", "query"):
         drawn = bootstrap_means(totals.count[0], totals.total[0], draws=bootstrap, seed=seed)
         limits = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+        limits[:, limits[0] == limits[1]] = np.nan  # outcomes that are all alike do not make certain
     provenance = {
         "source": "click log",
         "log": log.path.name,
@@ -219,11 +224,12 @@ def compare_log(
         totals.losses.copy(),
         totals.ties.copy(),
         means,
+        cautious,
         sums.naive(),
-        np.maximum(means.mean - half, -1),
-        np.minimum(means.mean + half, 1),
+        low,
+        high,
         p,
-        holm(p),
+        statistics.holm(p),
         limits,
         sums.sequences(),
         [*pass_.looks, pass_.look()],
@@ -233,3 +239,11 @@ def compare_log(
         provenance,
         warnings_of(pass_, means),
     )
+
+
+def _tested(cautious: Means, sign_p: FloatVector, confidence: float) -> tuple[FloatVector, FloatVector, FloatVector]:
+    """Return the ends of the intervals and the p-values: 0 is tested exactly, so the test decides whether it is in."""
+    p = np.maximum(statistics.student_p(*cautious), sign_p)
+    low, high = interval_ends(cautious, confidence)
+    inside = p >= 1 - confidence
+    return np.where(inside, np.minimum(low, 0.0), low), np.where(inside, np.maximum(high, 0.0), high), p

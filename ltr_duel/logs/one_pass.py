@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ltr_duel.core import FloatVector
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.credit import Creditor, Outcomes
 from ltr_duel.logs.distinct import Distinct
@@ -23,7 +24,8 @@ class Look(NamedTuple):
 
     time: float
     impressions: int
-    means: Means
+    mean: FloatVector
+    cautious: Means  # for intervals
     sequences: Sequences
 
 
@@ -79,7 +81,9 @@ class OnePass:
 
     def look(self) -> Look:
         """Return the state now."""
-        return Look(self.last, self.impressions, self.sums.means(), self.sums.sequences())
+        with np.errstate(invalid="ignore"):
+            mean = self.sums.totals().sum / self.sums.counts()
+        return Look(self.last, self.impressions, mean, self.sums.cautious(), self.sums.sequences())
 
     def _keys(self, table: Any) -> tuple[HashVector, HashVector]:
         """Return the hashes of users and of queries; a row without a user is a user of its own."""

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
 from ltr_duel.analysis import COLOURS, DASHES, legend_beside, prepared_axes
-from ltr_duel.logs.clusters import reach
+from ltr_duel.logs.clusters import interval_ends
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.sequential import confidence_sequence
 
@@ -55,18 +55,18 @@ def plot_comparison(
     pairs = np.argsort(found.p, kind="stable")[:_MOST]
     dated = found.looks[0].time > 0 and found.looks[-1].time < _DATES and found.looks[-1].time > found.looks[0].time
     for place, pair in enumerate(pairs):
-        looks = [look for look in found.looks if len(look.means.mean) > pair and look.sequences.n[pair] > 0]
+        looks = [look for look in found.looks if len(look.mean) > pair and look.sequences.n[pair] > 0]
         at: list[object] = [look.impressions for look in looks]
         if dated:
             at = [datetime.fromtimestamp(look.time, UTC) for look in looks]
-        mean = np.array([look.means.mean[pair] for look in looks])
-        half = np.array([reach(look.means, found.confidence)[pair] for look in looks])
+        mean = np.array([look.mean[pair] for look in looks])
+        low, high = np.transpose([np.array(interval_ends(look.cautious, found.confidence))[:, pair] for look in looks])
         sums = np.array([[part[pair] for part in look.sequences] for look in looks]).T
         always = confidence_sequence(*sums, confidence=confidence, tests=found.tests)
         first, second = (found.names[k] for k in found.pairs[pair])
         colour = COLOURS[place]
         ax.plot(at, mean, color=colour, ls=_DASHES[place], lw=1.6, label=f"{first} against {second}")  # type: ignore[arg-type]
-        ax.fill_between(at, np.clip(mean - half, -1, 1), np.clip(mean + half, -1, 1), color=colour, alpha=0.25, lw=0)  # type: ignore[arg-type]
+        ax.fill_between(at, low, high, color=colour, alpha=0.25, lw=0)  # type: ignore[arg-type]
         for edge in (always.low, always.high):
             ax.plot(at, edge, color=colour, lw=0.9, ls=":")  # type: ignore[arg-type]
     ax.axhline(0, color="#6b6b6b", lw=0.8)

@@ -1,50 +1,32 @@
 """How many impressions it takes: for a test at the end, and for one that may be looked at all the time.
 
 All that matters of an outcome y in [-1, 1] is its mean, the effect, and the mean of its square, about the share of
-impressions that are no ties. Both come from a log, or from comparisons on simulated users.
+impressions that are no ties. Both come from a log, or from comparisons on simulated users (see `spread`). Numbers are
+impressions of the whole log: with K rankers a pair has a part of them, and all pairs share the error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
-from scipy import optimize, stats
+from scipy import special, stats
 
-from ltr_duel.analysis import COLOURS, DASHES, legend_beside, prepared_axes
-from ltr_duel.core import FloatVector, InputError, errors, stream
-from ltr_duel.logs.compare import LogComparison
+from ltr_duel.core import FloatVector, InputError, errors, statistics, stream
+from ltr_duel.logs.clusters import naive_means
 from ltr_duel.logs.sequential import TUNED_AT, Bets
-from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.logs.spread import Spread
 
 _GROWTH = 1.003  # simulated sequences are looked at each time they are so much longer
-_NORMAL = 1000.0  # impressions from which on a t-test is that of a normal mean
+_NORMAL = 1500.0  # impressions from which on the tests are that of a normal mean
+_CLEAREST = 5.0  # an effect has at most so many standard deviations
 _LONGEST = 64.0  # times the fixed test, after which a simulated sequence is given up
 
 
-class Spread(NamedTuple):
-    """What a plan must know of the outcomes of a pair.
-
-    Examples
-    --------
-    >>> Spread("old", "new", effect=-0.1, square=0.5).design
-    1.0
-    """
-
-    first: str
-    second: str
-    effect: float  # mean outcome
-    square: float  # mean squared outcome
-    design: float = 1.0  # variance of the mean, as a multiple of what independent impressions would have
-    each: float = 1.0  # impressions for one observation of a sequence
-
-
 class ImpressionPlan(NamedTuple):
-    """Impressions of one pair for one effect.
+    """Impressions of the whole log, all its pairs included, to find one effect of one pair.
 
     Examples
     --------
@@ -58,71 +40,6 @@ class ImpressionPlan(NamedTuple):
     sequential_power: float  # by which it has stopped with the power that is asked for
 
 
-def spread_in_log(found: LogComparison, pair: int = 0) -> Spread:
-    """Return what a log says of the outcomes of its pair of that number.
-
-    Parameters
-    ----------
-    found : LogComparison
-    pair : int
-
-    Returns
-    -------
-    Spread
-
-    Raises
-    ------
-    InputError
-        If the pair never had a winner, or all is one cluster's.
-
-    Examples
-    --------
-    See `plan_impressions`, which takes what it returns.
-
-    >>> callable(spread_in_log)
-    True
-    """
-    first, second = (found.names[k] for k in found.pairs[pair])
-    n, mean = float(found.counts[pair]), float(found.means.mean[pair])
-    naive, error = float(found.naive.error[pair]), float(found.means.error[pair])
-    if not 0 < naive < np.inf or not np.isfinite(error):
-        raise InputError(f"{first} against {second}: too few outcomes, or all alike, to say how much they vary")
-    square = naive**2 * (n - 1) + mean**2
-    return Spread(first, second, mean, square, (error / naive) ** 2, found.impressions / float(found.sequences.n[pair]))
-
-
-def spreads_in_matrix(matrix: PreferenceMatrix) -> list[Spread]:
-    """Return what estimated preferences say of the outcomes of each pair that was compared.
-
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-        From `estimate_preferences` with ``variance_reduction="none"``.
-
-    Returns
-    -------
-    list of Spread
-
-    Examples
-    --------
-    >>> from ltr_duel.data import make_corpus
-    >>> from ltr_duel.preferences import estimate_preferences
-    >>> from ltr_duel.rankers import feature_rankers
-    >>> rankings = feature_rankers(make_corpus(queries=10, documents=8, features=3))
-    >>> plain = estimate_preferences(rankings, method="team_draft", comparisons=100, variance_reduction="none")
-    >>> len(spreads_in_matrix(plain))
-    3
-    """
-    found = []
-    for i in range(len(matrix)):
-        for j in range(i + 1, len(matrix)):
-            n, error = float(matrix.comparisons[i, j]), float(matrix.standard_error[i, j])
-            if n >= 2 and 0 < error < np.inf:
-                mean = 2 * float(matrix.p[i, j]) - 1
-                found.append(Spread(matrix.names[i], matrix.names[j], mean, (2 * error) ** 2 * (n - 1) + mean**2))
-    return found
-
-
 def plan_impressions(
     spread: Spread,
     effects: Sequence[float] = (),
@@ -130,13 +47,16 @@ def plan_impressions(
     power: float = 0.8,
     confidence: float = 0.95,
     tests: int = 1,
+    every: float = 0.0,
     tuned_at: float = TUNED_AT,
     draws: int = 4000,
     seed: int = 0,
 ) -> list[ImpressionPlan]:
     """Say how many impressions it takes to find effects of a given size.
 
-    The fixed test is that of `compare_log`; the sequential one that of `stopping_decisions`, simulated.
+    The fixed test is that of `compare_log`, Student's with the degrees of freedom of the clusters; the sequential one
+    that of `stopping_decisions`, simulated, with an observation as often as in the log so far: where most users have
+    been seen already, it takes longer.
 
     Parameters
     ----------
@@ -148,7 +68,9 @@ def plan_impressions(
     confidence : float
         One less the chance of an error where there is no effect.
     tests : int
-        Pairs that share this error.
+        Pairs that share this error (Bonferroni; Holm's correction of `compare_log` needs no more): K (K - 1) / 2.
+    every : float
+        Impressions of the log between two looks of the sequential test; 0 to look after each.
     tuned_at : float
         See `confidence_sequence`.
     draws : int
@@ -169,7 +91,7 @@ def plan_impressions(
     --------
     >>> (plan,) = plan_impressions(Spread("old", "new", 0.1, 0.5), power=0.8)
     >>> round(plan.fixed), plan.sequential_mean < plan.sequential_power
-    (387, True)
+    (408, True)
     """
     errors.require_between("the power", power, 1e-6, 1 - 1e-6)
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
@@ -179,46 +101,141 @@ def plan_impressions(
         square = max(spread.square, effect)  # an effect needs impressions that somebody wins
         if square > 1:
             raise InputError(f"outcomes of mean square {square:.3g} are none from -1 to 1")
-        variance = square - effect**2
-        single = fixed_test(effect / variance**0.5, power, (1 - confidence) / tests)
-        times, right = stopping_times(effect, square, confidence, tests, tuned_at, draws, seed, _LONGEST * single)
+        alpha = (1 - confidence) / tests
+        fixed = spread.each * fixed_test(effect, square, power, alpha, spread.design, spread.clusters)
+        single = fixed_test(effect, square, power, alpha)
+        bets = Bets.tuned(tuned_at, alpha / 2)
+        rng = stream(seed, "logs", "power", str(effect))
+        gap = every / spread.observation
+        times, right = stopping_times(effect, square, bets, alpha / 2, gap, draws, rng, _LONGEST * single + gap)
         late = float(np.sort(np.where(right, times, np.inf))[int(np.ceil(power * draws)) - 1])
-        plans.append(
-            ImpressionPlan(effect, single * spread.design, float(times.mean()) * spread.each, late * spread.each)
-        )
+        mean = float(times.mean()) * spread.observation
+        plans.append(ImpressionPlan(effect, fixed, mean, late * spread.observation))
     return plans
 
 
-def fixed_test(ratio: float, power: float, alpha: float) -> float:
-    """Return the impressions with which a two-sided t-test finds a mean of ``ratio`` standard deviations."""
+def smallest_effects(
+    spread: Spread,
+    impressions: float,
+    *,
+    power: float = 0.8,
+    confidence: float = 0.95,
+    tests: int = 1,
+    every: float = 0.0,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """Return the smallest effects that so many impressions of the log find, by the fixed and the sequential test.
 
-    def missed(log_n: float) -> float:
-        n = float(np.exp(log_n))
-        limit = stats.t.ppf(1 - alpha / 2, n - 1)
-        return float(stats.nct.cdf(limit, n - 1, ratio * n**0.5)) - (1 - power)
+    Parameters
+    ----------
+    spread : Spread
+    impressions : float
+        Of the whole log: traffic a day times days.
+    power, confidence, tests, every, seed
+        As of `plan_impressions`.
 
-    about = ((stats.norm.ppf(1 - alpha / 2) + stats.norm.ppf(power)) / ratio) ** 2
-    if about > _NORMAL:  # there the two tests are the same
-        return float(about)
-    return float(np.exp(optimize.brentq(missed, np.log(1.5), np.log(10 * about + 100))))
+    Returns
+    -------
+    fixed, sequential : float
+        Mean outcomes; infinity where even the largest possible effect would not be found.
+
+    Examples
+    --------
+    >>> [round(effect, 2) for effect in smallest_effects(Spread("old", "new", 0.1, 0.5), 400)]
+    [0.1, 0.14]
+    """
+    errors.require_between("the number of impressions", impressions, 1)
+    settings = {"power": power, "confidence": confidence, "tests": tests, "every": every, "seed": seed, "draws": 1000}
+
+    def fixed(effect: float) -> float:
+        square = max(spread.square, effect)
+        return spread.each * fixed_test(effect, square, power, (1 - confidence) / tests, spread.design, spread.clusters)
+
+    def sequential(effect: float) -> float:
+        return plan_impressions(spread, [effect], **settings)[0].sequential_power  # type: ignore[arg-type]  # values of their own types
+
+    return _smallest(fixed, impressions), _smallest(sequential, impressions)
+
+
+def _smallest(needed: Callable[[float], float], impressions: float) -> float:
+    """Return the smallest effect that needs no more impressions, to a hundredth of it; infinity if there is none."""
+    low, high = float(np.log(1e-4)), 0.0
+    if needed(1.0) > impressions:
+        return float("inf")
+    while high - low > 0.01:
+        middle = (low + high) / 2
+        low, high = (low, middle) if needed(float(np.exp(middle))) <= impressions else (middle, high)
+    return float(np.exp(high))
+
+
+def fixed_test(
+    effect: float, square: float, power: float, alpha: float, design: float = 1.0, clusters: float = 1.0
+) -> float:
+    """Return the impressions of a pair with which the test of `compare_log` finds a mean outcome of that mean square.
+
+    The variance of the mean is ``design`` times that of independent impressions, and an impression brings ``clusters``
+    degrees of freedom.
+    """
+    ratio = effect / max(square - effect**2, effect**2 / _CLEAREST**2) ** 0.5
+    about = ((special.ndtri(1 - alpha / 2) + special.ndtri(power)) / ratio) ** 2
+    if about * min(1.0, design * clusters) > _NORMAL:  # there both tests are that of a normal mean
+        return float(about * design)
+    low, high = 1.0, np.ceil(about)
+    while found_by(effect, square, high, alpha, design * clusters) < power:
+        low, high = high, np.ceil(1.2 * high)
+    while high - low > max(1.0, high / 300):
+        middle = float(np.round((low + high) / 2))
+        enough = found_by(effect, square, middle, alpha, design * clusters) >= power
+        low, high = (low, middle) if enough else (middle, high)
+    return float(high * design)
+
+
+def found_by(effect: float, square: float, n: float, alpha: float, clusters: float = 1.0) -> float:
+    """Return the chance that the test finds an effect with n independent impressions that are won, lost or tied.
+
+    All likely numbers of wins and losses are tried.
+    """
+    decided = _within(n, square)
+    wins = np.arange(decided[0] // 2, _within(decided[-1], (1 + effect / square) / 2)[-1] + 1)
+    d, w = (one.ravel() for one in np.meshgrid(decided, wins, indexing="ij"))
+    d, w = d[w <= d], w[w <= d]
+    chance = stats.binom.pmf(d, n, square) * stats.binom.pmf(w, d, (1 + effect / square) / 2)
+    p = statistics.sign_p(w, d - w, 2 * w - d, d)
+    means = naive_means(np.full(len(d), n + 2.0), (2 * w - d), d + 2.0)
+    p = np.maximum(p, statistics.student_p(means.mean, means.error, np.maximum(n * clusters - 1, 1e-9)))
+    return float(chance[(p < alpha) & (2 * w > d)].sum())
+
+
+def _within(n: float, chance: float) -> FloatVector:
+    """Return the numbers of hits within 4.5 standard deviations, of n trials."""
+    reach = 4.5 * (n * chance * (1 - chance)) ** 0.5 + 4
+    return np.arange(max(0.0, np.floor(n * chance - reach)), min(n, np.ceil(n * chance + reach)) + 1)
 
 
 def stopping_times(
-    effect: float, square: float, confidence: float, tests: int, tuned_at: float, draws: int, seed: int, most: float
+    effect: float,
+    square: float,
+    bets: Bets,
+    alpha: float,
+    every: float,
+    draws: int,
+    rng: np.random.Generator,
+    most: float,
 ) -> tuple[FloatVector, NDArray[np.bool_]]:
     """Simulate after how many observations sequences stop, infinity for never, and which name the right ranker.
 
-    An outcome is a win, a tie or a loss, with the mean and the mean square that are given.
+    An outcome is a win, a tie or a loss, with the mean and the mean square that are given; ``alpha`` is the error of
+    each side, ``every`` are the observations between two looks.
     """
-    rng = stream(seed, "logs", "power", str(effect))
     chances = np.array([(square + effect) / 2, (square - effect) / 2, 1 - square])
-    alpha = (1 - confidence) / (2 * tests)
-    bets, level = Bets.tuned(tuned_at, alpha), float(-np.log(alpha))
+    level = float(-np.log(alpha))
     least = np.arange(1.0, 20 * level)  # some of these wins in a row are enough
     most = max(most, 4.0 * float(bets.lead_needed(least, level).min()) / effect)
     grid = np.unique(np.round(np.geomspace(1, 2 * most, 2000)))
     bound = np.minimum(bets.lead_needed(grid, level), 2 * grid)  # more than there can be where nothing is enough
-    looks = np.unique(np.ceil(_GROWTH ** np.arange(np.ceil(np.log(most) / np.log(_GROWTH)) + 1)).astype(np.int64))
+    looks = _GROWTH ** np.arange(np.ceil(np.log(most) / np.log(_GROWTH)) + 1)
+    step = max(every, 1.0)
+    looks = np.unique(np.ceil(step * np.ceil(looks / step)).astype(np.int64))
     times, right = np.full(draws, np.inf), np.zeros(draws, np.bool_)
     n, lead, decided = 0.0, np.zeros(draws), np.zeros(draws)
     open_ones = np.arange(draws)
@@ -234,74 +251,3 @@ def stopping_times(
         if len(open_ones) == 0:
             break
     return times, right
-
-
-def plans_table(plans: Sequence[ImpressionPlan]) -> pd.DataFrame:
-    """Return the plans as a table of texts.
-
-    Parameters
-    ----------
-    plans : sequence of ImpressionPlan
-
-    Returns
-    -------
-    pandas.DataFrame
-
-    Examples
-    --------
-    >>> plans_table([ImpressionPlan(0.1, 385.0, 700.0, 1000.0)])["fixed test"].tolist()
-    ['385']
-    """
-    return pd.DataFrame(
-        [
-            {
-                "effect": f"{plan.effect:.4g}",
-                "fixed test": _amount(plan.fixed),
-                "sequential, in the mean": _amount(plan.sequential_mean),
-                "sequential, with that power": _amount(plan.sequential_power),
-            }
-            for plan in plans
-        ]
-    )
-
-
-def _amount(number: float) -> str:
-    return f"{np.ceil(number):,.0f}" if np.isfinite(number) else "too many"
-
-
-def plot_plans(plans: Sequence[ImpressionPlan], ax: Axes | None = None) -> Axes:
-    """Draw impressions against the effect.
-
-    Parameters
-    ----------
-    plans : sequence of ImpressionPlan
-    ax : Axes, optional
-        A new one by default.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> plot_plans([ImpressionPlan(0.1, 385.0, 700.0, 1000.0), ImpressionPlan(0.2, 90.0, 190.0, 300.0)]).get_xlabel()
-    'effect (mean outcome)'
-    """
-    ax = prepared_axes(ax, 7, 4)
-    ordered = sorted(plans)
-    effects = [plan.effect for plan in ordered]
-    for place, (name, label) in enumerate(
-        (
-            ("fixed", "fixed test"),
-            ("sequential_mean", "sequential test, in the mean"),
-            ("sequential_power", "sequential test, with the power"),
-        )
-    ):
-        impressions = [getattr(plan, name) for plan in ordered]
-        ax.plot(effects, impressions, color=COLOURS[place], ls=DASHES[place], marker="o", ms=3, label=label)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ax.set_xlabel("effect (mean outcome)")
-    ax.set_ylabel("impressions")
-    legend_beside(ax)
-    return ax

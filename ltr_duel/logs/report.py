@@ -131,7 +131,7 @@ def stopping_table(decisions: list[StoppingDecision], rows: int = _ROWS) -> pd.D
         [
             {
                 "pair": f"{one.first} against {one.second}",
-                "verdict": one.verdict + (f": {one.winner}" if one.winner else ""),
+                "verdict": _verdict(one),
                 "observations": f"{one.observations:,}",
                 "mean": f"{one.mean:+.4f}",
                 "always within": f"{one.low:+.4f} {one.high:+.4f}",
@@ -181,6 +181,12 @@ def save_comparison(
 
 def _p(value: float) -> str:
     return "< 1e-12" if value < 1e-12 else f"{value:.3g}"
+
+
+def _verdict(one: StoppingDecision) -> str:
+    if one.winner or not one.ahead:
+        return one.verdict + (f": {one.winner}" if one.winner else "")
+    return f"{one.verdict}, ahead: {one.ahead}"  # enough for a winner against all, not for each pair
 
 
 def _amount(value: float) -> str:

@@ -209,7 +209,7 @@ def confidence_sequence(
     square: ArrayLike = 0.0,
     *,
     confidence: float = 0.95,
-    tests: int = 1,
+    tests: float = 1,
     tuned_at: float = TUNED_AT,
 ) -> Sequence:
     """Return intervals for the mean outcome that hold at all times together, and e-values.
@@ -222,8 +222,8 @@ def confidence_sequence(
         Observations in between, their sum, and the sum of their squares.
     confidence : float
         Above 0 and below 1: the chance that all intervals hold, whenever one looks.
-    tests : int
-        Pairs that are tested together; the error is shared among them (Bonferroni).
+    tests : float
+        Pairs that are tested together; the error is shared among them (Bonferroni). Half a pair has one side.
     tuned_at : float
         The sum of squared distances from the mean at which a half of the mixture of bets is narrowest; to be chosen
         before the data are seen.
@@ -252,7 +252,19 @@ def confidence_sequence(
     return Sequence(bets.low(seen, level), -bets.low(seen.mirrored(), level), log_e)
 
 
-def _settings(confidence: float, tests: int, tuned_at: float) -> tuple[Bets, float]:
+def refuted(
+    seen: Sequences, *, confidence: float = 0.95, tests: float = 1, tuned_at: float = TUNED_AT
+) -> NDArray[np.int64]:
+    """Return 1 where a mean of 0 or less is refuted, -1 where one of 0 or more is, and 0 where neither.
+
+    Parameters as of `confidence_sequence`, whose intervals leave out 0 just there.
+    """
+    bets, level = _settings(confidence, tests, tuned_at)
+    above, below = (bets.log_value(side, 0.0) >= level for side in (seen, seen.mirrored()))
+    return np.asarray(above, np.int64) - np.asarray(below, np.int64)
+
+
+def _settings(confidence: float, tests: float, tuned_at: float) -> tuple[Bets, float]:
     """Return the bets, and the log of what they must reach on either side."""
     alpha = (1 - confidence) / (2 * tests)
     return Bets.tuned(tuned_at, alpha), float(-np.log(alpha))
@@ -262,12 +274,12 @@ def observations_needed(
     each: Sequences,
     *,
     confidence: float = 0.95,
-    tests: int = 1,
+    tests: float = 1,
     tuned_at: float = TUNED_AT,
     margin: float = 0.0,
     most: float = 1e12,
 ) -> FloatVector:
-    """Return after how many observations a sequence says who is ahead.
+    """Return after how many observations a sequence shows who is ahead.
 
     Parameters
     ----------

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ltr_duel.core import IntMatrix, errors
+from ltr_duel.core import FloatVector, IntMatrix, errors
 from ltr_duel.logs.compare import LogComparison
-from ltr_duel.logs.sequential import confidence_sequence, observations_needed
+from ltr_duel.logs.sequential import confidence_sequence, observations_needed, refuted
 from ltr_duel.logs.sums import Sequences
 
 
@@ -42,6 +43,8 @@ class StoppingDecision(NamedTuple):
     high: float
     e_value: float  # of "there is no difference"
     more: float  # expected further impressions of the log until it can be decided, if the mean stays; inf for never
+    ahead: str = ""  # the ranker that is ahead, by the smaller share of the error that naming a winner needs
+    more_to_be_ahead: float = np.inf  # as `more`, until the ranker with the higher mean is ahead
 
 
 def stopping_decisions(
@@ -59,7 +62,9 @@ def stopping_decisions(
         Clustered by users (or by both), each user counts once, by the first impression of the pair; clustered by
         queries or impressions, every impression counts.
     confidence : float
-        Above 0 and below 1: the chance that none of the decisions on any pair, at any time, is wrong.
+        Above 0 and below 1: the chance that none of the decisions on any pair, at any time, is wrong. A winner against
+        all others is named by the same error, divided by K rankers instead of all K (K - 1) pairs and sides: for each
+        ranker that does not truly win, one pair which it does not win has to be mistaken.
     margin : float
         A mean outcome that would not matter: "no difference" is said once the mean is surely within it. 0 for never.
     tuned_at : float
@@ -90,22 +95,67 @@ def stopping_decisions(
     ('stop', 'new')
     """
     errors.require_between("the margin", margin, 0, 1)
-    sequences = found.sequences
-    settings = {"confidence": confidence, "tests": found.tests, "tuned_at": tuned_at}
-    now = confidence_sequence(*sequences, **settings)  # type: ignore[arg-type]  # values of their own types
-    first, second = (np.array(found.names, dtype=object)[one] for one in found.pairs.T)
+    sequences, n = found.sequences, found.sequences.n
+    settings: dict[str, float] = {"confidence": confidence, "tests": found.tests, "tuned_at": tuned_at}
+    winners = settings | {"tests": len(found.names) / 2}
+    now = confidence_sequence(*sequences, **settings)
+    ahead = refuted(sequences, **winners)
     won, lost = now.low > 0, now.high < 0
     same = ~(won | lost) & (-margin < now.low) & (now.high < margin)
+
+    def further(asked: NDArray[np.bool_], **settings: float) -> FloatVector:
+        """Return how many impressions more the pairs that are asked for need; 0 for the others."""
+        rows, more = np.flatnonzero(asked), np.zeros(len(n))
+        counts = np.maximum(n[rows], 1)
+        needed = observations_needed(Sequences(*(part[rows] / counts for part in sequences)), **settings)
+        more[rows] = np.maximum(needed - n[rows], 1.0) * max(found.impressions, 1) / counts
+        return more
+
+    more, more_to_win = further(~(won | lost | same), margin=margin, **settings), further(ahead == 0, **winners)
+    first, second = (np.array(found.names, dtype=object)[one] for one in found.pairs.T)
     verdict = np.select([won | lost, same], ["stop", "no difference"], "go on")
     winner = np.where(won, first, np.where(lost, second, ""))
-    n, open_ones, more = sequences.n, np.flatnonzero(~(won | lost | same)), np.zeros(len(found.pairs))
-    each = Sequences(*(part[open_ones] / np.maximum(n[open_ones], 1) for part in sequences))
-    needed = observations_needed(each, margin=margin, **settings)  # type: ignore[arg-type]
-    left = np.maximum(needed - n[open_ones], 1.0)
-    more[open_ones] = left * max(found.impressions, 1) / np.maximum(n[open_ones], 1)
+    leads = np.where(ahead > 0, first, np.where(ahead < 0, second, ""))
     e_value = np.exp(np.minimum(now.log_e, 700.0))
     columns = (first, second, verdict, winner, n.astype(np.int64), sequences.mean, now.low, now.high, e_value, more)
+    columns += (leads, more_to_win)
     return list(map(StoppingDecision, *(column.tolist() for column in columns)))
+
+
+def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
+    """Return the further impressions until the experiment may stop, and the ranker that will have won then.
+
+    It may stop once a ranker is ahead of each other one, or once every pair is decided, whichever comes first. Pairs
+    that the winner does not need do not count.
+
+    Parameters
+    ----------
+    names : sequence of str
+    decisions : sequence of StoppingDecision
+        From `stopping_decisions`.
+
+    Returns
+    -------
+    impressions : float
+        If the means stay as they are; 0 if it may stop now, infinity for never.
+    winner : str
+        Empty if no ranker will have won against all others.
+
+    Examples
+    --------
+    >>> won = StoppingDecision("a", "b", "stop", "a", 900, 0.3, 0.2, 0.4, 1e9, 0.0, "a", 0.0)
+    >>> soon = StoppingDecision("a", "c", "go on", "", 900, 0.1, -0.1, 0.2, 3.0, 400.0, "", 300.0)
+    >>> never = StoppingDecision("b", "c", "go on", "", 900, 0.0, -0.1, 0.1, 1.0, float("inf"))
+    >>> impressions_to_go(["a", "b", "c"], [won, soon, never])
+    (300.0, 'a')
+    """
+    ways = [(max((one.more for one in decisions), default=np.inf), "")]
+    for name in names:
+        met = [one for one in decisions if name in (one.first, one.second)]
+        leads = all((one.first if one.mean > 0 else one.second) == name and one.mean != 0 for one in met)
+        if len(met) == len(names) - 1 and leads:
+            ways.append((max(one.more_to_be_ahead for one in met), name))
+    return min(ways, key=lambda way: (way[0], not way[1]))
 
 
 def stopping_sentence(
@@ -127,26 +177,25 @@ def stopping_sentence(
 
     Examples
     --------
-    >>> decision = StoppingDecision("old", "new", "stop", "new", 900, -0.3, -0.4, -0.2, 1e9, 0.0)
+    >>> decision = StoppingDecision("old", "new", "stop", "new", 900, -0.3, -0.4, -0.2, 1e9, 0.0, "new", 0.0)
     >>> from types import SimpleNamespace
     >>> stopping_sentence(SimpleNamespace(names=("old", "new"), impressions=900), [decision])
     'stop: new wins.'
     """
-    others = len(found.names) - 1
-    for name, wins in Counter(one.winner for one in decisions if one.winner).items():
-        if wins == others:
-            beaten = "" if others == 1 else f" against each of the {others} others"
-            return f"stop: {name} wins{beaten}."
-    if all(one.verdict != "go on" for one in decisions):
-        same = [one for one in decisions if one.verdict == "no difference"]
-        if len(same) == len(decisions):
+    further, winner = impressions_to_go(found.names, decisions)
+    if winner and further == 0:
+        beaten = f" against each of the {len(found.names) - 1} others" if len(found.names) > 2 else ""
+        return f"stop: {winner} wins{beaten}."
+    if further == 0:
+        if all(one.verdict == "no difference" for one in decisions):
             return f"no difference: the mean outcome of every pair is within {margin:g} of a tie."
         return "stop: every pair is decided, and nobody wins against all others."
-    open_ones = [one for one in decisions if one.verdict == "go on"]
-    longest = max(one.more for one in open_ones)
-    if np.isinf(longest) or longest > 1000 * found.impressions:
+    if np.isinf(further) or further > 1000 * found.impressions:
         more = "more than a thousand times as many impressions as there are"
     else:
-        more = f"about {longest:,.0f} further impressions, if the means stay as they are"
-    named = f" ({len(open_ones)} of {len(decisions)} pairs are open)" if len(decisions) > 1 else ""
-    return f"go on: {more}{named}."
+        more = f"about {further:,.0f} further impressions, if the means stay as they are"
+    if len(decisions) == 1:
+        return f"go on: {more}."
+    open_ones = sum(one.verdict == "go on" for one in decisions)
+    until = f" until {winner} is ahead of all others" if winner else ""
+    return f"go on: {more}{until} ({open_ones} of {len(decisions)} pairs are open)."

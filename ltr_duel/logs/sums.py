@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import FloatMatrix, FloatVector, IntVector, kernel
-from ltr_duel.logs.clusters import Means, clustered_means, naive_means, two_way
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, kernel, statistics
+from ltr_duel.logs.clusters import Means, cautious_means, clustered_means, naive_means, two_way
 from ltr_duel.logs.credit import Outcomes
 from ltr_duel.logs.hashing import HashVector, mix
 
@@ -122,6 +122,22 @@ class PairSums:
             return self.naive()
         found = [clustered_means(sums.count[k], sums.total[k]) for k in range(self._kinds)]
         return two_way(*found) if self.cluster == "both" else found[0]
+
+    def cautious(self) -> Means:
+        """Return means and errors for intervals and tests, see `cautious_means`."""
+        sums = self.totals()
+        if self.cluster == "impression":
+            return naive_means(self.counts() + 2, sums.sum, sums.square + 2)
+        found = [cautious_means(sums.count[k], sums.total[k], sums.square) for k in range(self._kinds)]
+        return two_way(*found) if self.cluster == "both" else found[0]
+
+    def sign_p(self) -> FloatVector:
+        """Return p-values by flipping the signs of clusters (of users, and of queries, where it is both)."""
+        sums = self.totals()
+        if self.cluster == "impression":
+            return statistics.sign_p(sums.wins, sums.losses, sums.sum, sums.square)
+        kinds = 2 if self.cluster == "both" else 1
+        return np.max([[statistics.sign_flip_p(one) for one in sums.total[k]] for k in range(kinds)], axis=0)
 
     def naive(self) -> Means:
         """Return the means with errors as if all outcomes were independent."""

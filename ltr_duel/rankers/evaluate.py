@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-import scipy  # its modules load when they are used
 
-from ltr_duel.core import FloatMatrix, InputError, arguments, errors, holm
+from ltr_duel.core import InputError, arguments, errors, statistics
 from ltr_duel.rankers.measures import DEFAULT_MEASURES, measure_named, measures_by_query
 from ltr_duel.rankers.rankings import Rankings
 
@@ -30,8 +29,10 @@ def evaluate_rankers(
     -------
     DataFrame
         One row for each measure and ranker, the best first: measure, ranker, mean (over queries), low, high (interval
-        of the mean by Student's t; NaN for a single query), difference (to the best ranker), p (paired t-test against
-        the best, two-sided, corrected for the number of rankers by Holm's method; NaN for the best itself), queries.
+        of the mean by Student's t, or, where all values are alike, for the share of other queries that may have been
+        missed; NaN for a single query), difference (to the best ranker), p (two-sided, of the paired differences to the
+        best: the larger one of Student's test and of an exact test by signs; NaN for the best itself), queries. The
+        same queries name the best ranker, so p is corrected by Holm's method for all K (K - 1) / 2 pairs of K rankers.
 
     Raises
     ------
@@ -63,12 +64,12 @@ def _of_measure(rankings: Rankings, measure: str, values: FloatMatrix, confidenc
     low, high = np.full(len(means), np.nan), np.full(len(means), np.nan)
     p = np.full(len(means), np.nan)
     if queries > 1:
-        reach = scipy.stats.t.ppf((1 + confidence) / 2, queries - 1) * values.std(axis=1, ddof=1) / np.sqrt(queries)
-        low, high = means - reach, means + reach
-        for k in order[1:]:
-            difference = values[k] - best
-            constant = np.ptp(difference) == 0  # the test would divide by zero
-            p[k] = float(not difference.any()) if constant else float(scipy.stats.ttest_1samp(difference, 0.0).pvalue)
+        reach = statistics.student_reach(values.std(axis=1, ddof=1) / np.sqrt(queries), queries - 1.0, confidence)
+        unseen = float(statistics.clopper_pearson(0, queries, confidence)[1])  # share of queries of a kind not met yet
+        alike = np.ptp(values, axis=1) == 0
+        low = np.where(alike, means * (1 - unseen), np.maximum(means - reach, 0))
+        high = np.where(alike, means + (1 - means) * unseen, np.minimum(means + reach, 1))
+        p[order[1:]] = [statistics.mean_test(values[k] - best) for k in order[1:]]
     table = pd.DataFrame(
         {
             "measure": measure,
@@ -77,7 +78,7 @@ def _of_measure(rankings: Rankings, measure: str, values: FloatMatrix, confidenc
             "low": low,
             "high": high,
             "difference": means - means[order[0]],
-            "p": holm(p),
+            "p": statistics.holm(p, len(p) * (len(p) - 1) // 2),
             "queries": queries,
         }
     )

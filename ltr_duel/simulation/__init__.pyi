@@ -32,8 +32,6 @@ from .statistics import final_rows as final_rows
 from .statistics import identification_time as identification_time
 from .statistics import identified as identified
 from .statistics import with_correct as with_correct
-from .summary import bootstrap_interval as bootstrap_interval
-from .summary import normal_reach as normal_reach
 from .summary import paired_tests as paired_tests
 from .summary import summarise as summarise
 from .utility import FromUtilities as FromUtilities

@@ -12,14 +12,11 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-import scipy  # its modules load when they are used
 from numpy.typing import NDArray
 
-from ltr_duel.core import FloatVector, errors, holm
 from ltr_duel.core import columns as core_columns
+from ltr_duel.core import errors, statistics
 from ltr_duel.simulation.statistics import QUANTILES, final_rows
-
-_OUTSIDE = 0.05  # all intervals are of 95 %
 
 
 def summarise(frame: pd.DataFrame, column: str = core_columns.REGRET) -> pd.DataFrame:
@@ -35,10 +32,11 @@ def summarise(frame: pd.DataFrame, column: str = core_columns.REGRET) -> pd.Data
     -------
     DataFrame
         policy; runs; mean; sd (of the runs, n - 1); se (of the mean); q10, q25, median, q75, q90; and, against the
-        policy with the lowest mean: difference (mean of the paired differences), p_wilcoxon and p_t (paired, two-sided,
-        corrected for the number of policies by Holm's method), effect (Cohen's d of the paired differences) and
-        probability (share of repetitions in which the policy has more regret, ties as half). NaN for the best policy
-        itself, and where there are fewer than two repetitions.
+        policy with the lowest mean: difference (mean of the paired differences), p_wilcoxon and p_t (paired, two-sided;
+        p_t is the larger one of Student's test and of an exact test by signs), effect (Cohen's d of the paired
+        differences) and probability (share of repetitions in which the policy has more regret, ties as half). NaN for
+        the best policy itself, and where there are fewer than two repetitions. The same runs name the best policy, so
+        p is corrected by Holm's method for all P (P - 1) / 2 pairs of P policies.
 
     Raises
     ------
@@ -64,7 +62,8 @@ def summarise(frame: pd.DataFrame, column: str = core_columns.REGRET) -> pd.Data
         nothing = len(mine) == 0 or policy == best
         tests.append(_paired(np.empty(0), np.empty(0)) if nothing else _pair(values, policy, str(best)))
     table = pd.concat([pd.DataFrame(rows), pd.DataFrame(tests)], axis=1)
-    return _corrected(table)
+    policies = values.shape[1]
+    return _corrected(table, policies * (policies - 1) // 2)
 
 
 def paired_tests(frame: pd.DataFrame, column: str = core_columns.REGRET) -> pd.DataFrame:
@@ -96,7 +95,7 @@ def paired_tests(frame: pd.DataFrame, column: str = core_columns.REGRET) -> pd.D
     values = _at_the_end(frame, column)
     rows = [{"first": a, "second": b, **_pair(values, a, b)} for a, b in combinations(values.columns, 2)]
     columns = ["first", "second", *_paired(np.empty(0), np.empty(0))]
-    return _corrected(pd.DataFrame(rows, columns=columns))
+    return _corrected(pd.DataFrame(rows, columns=columns), len(rows))
 
 
 def _at_the_end(frame: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -107,9 +106,9 @@ def _at_the_end(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     return wide[list(dict.fromkeys(frame[core_columns.POLICY]))]
 
 
-def _corrected(table: pd.DataFrame) -> pd.DataFrame:
+def _corrected(table: pd.DataFrame, family: int) -> pd.DataFrame:
     for name in ("p_wilcoxon", "p_t"):
-        table[name] = holm(table[name].to_numpy(np.float64))
+        table[name] = statistics.holm(table[name].to_numpy(np.float64), family)
     return table
 
 
@@ -128,57 +127,8 @@ def _paired(first: NDArray[np.float64], second: NDArray[np.float64]) -> dict[str
     result["probability"] = float((difference > 0).mean() + 0.5 * (difference == 0).mean())
     if not difference.any():
         return result | {"p_wilcoxon": 1.0, "p_t": 1.0, "effect": 0.0}
-    result["p_wilcoxon"] = float(scipy.stats.wilcoxon(difference, zero_method="pratt").pvalue)
+    result["p_wilcoxon"] = statistics.signed_rank_p(difference)
+    result["p_t"] = statistics.mean_test(difference)
     if spread > 0:
-        result["p_t"] = float(scipy.stats.ttest_rel(first, second).pvalue)
         result["effect"] = float(difference.mean() / spread)
     return result
-
-
-def normal_reach(error: FloatVector | float) -> FloatVector | float:
-    """Return the half width of the 95 % interval of a normal estimate.
-
-    Parameters
-    ----------
-    error : float or ndarray of float64
-        Standard errors.
-
-    Returns
-    -------
-    float or ndarray of float64
-
-    Examples
-    --------
-    >>> round(float(normal_reach(1.0)), 2)
-    1.96
-    """
-    return float(scipy.stats.norm.isf(_OUTSIDE / 2)) * error
-
-
-def bootstrap_interval(samples: FloatVector, units: int) -> tuple[float, float]:
-    """Return the expanded 95 % percentile interval of bootstrap samples.
-
-    Few units make percentile intervals too narrow, so their ends are taken further out, as far as Student's t is wider
-    than the normal law (Hesterberg, What Teachers Should Know About the Bootstrap, The American Statistician 2015,
-    section 5.3).
-
-    Parameters
-    ----------
-    samples : ndarray of float64, shape (n,)
-        The statistic of each sample; NaN is left out.
-    units : int
-        Independent observations, at least 2.
-
-    Returns
-    -------
-    low, high : float
-
-    Examples
-    --------
-    >>> [round(end, 2) for end in bootstrap_interval(np.linspace(0, 1, 1001), units=1000)]
-    [0.02, 0.98]
-    """
-    wide = scipy.stats.t.isf(_OUTSIDE / 2, units - 1) * np.sqrt(units / (units - 1))
-    tail = float(scipy.stats.norm.sf(wide))
-    low, high = np.nanquantile(samples, [tail, 1 - tail])
-    return float(low), float(high)

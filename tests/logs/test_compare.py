@@ -12,9 +12,15 @@ from ltr_duel.data import make_corpus
 from ltr_duel.interleaving import METHODS, interleave
 from ltr_duel.logs import (
     ClickLog,
+    RunningComparison,
+    Sequences,
     compare_log,
     comparison_table,
+    confidence_sequence,
+    impressions_to_go,
     simulate_log,
+    spread_of,
+    spreads_in_log,
     stopping_decisions,
     stopping_sentence,
 )
@@ -22,7 +28,7 @@ from ltr_duel.logs.clusters import clustered_means, naive_means, two_way
 from ltr_duel.logs.credit import Creditor, Outcomes
 from ltr_duel.logs.one_pass import credited
 from ltr_duel.logs.sums import PairSums
-from ltr_duel.preferences import PreferenceMatrix, estimate_preferences
+from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence, estimate_preferences
 from ltr_duel.rankers import feature_rankers
 from ltr_duel.simulation import Live, simulate
 from tests.conftest import random_rankings
@@ -246,6 +252,76 @@ def test_a_user_with_most_of_the_log_is_named(tmp_path):
     assert found.warnings[0] == "user 'robot' has 300 of 400 impressions (75%)"
     assert "few clusters" in found.warnings[1]
     assert found.sequences.n[0] == 101
+
+
+def alike(tmp_path, clicks, n, cluster=""):
+    row = {"shown": ["x", "y"], "clicks": clicks, "rankers": ["a", "b"], "owners": [0, 1]}
+    return compare_log(ClickLog(write(tmp_path, [row | {"user": k} for k in range(n)])), cluster=cluster)
+
+
+@pytest.mark.parametrize("cluster", ["user", "query", "both", "impression"])
+def test_two_impressions_are_no_evidence(tmp_path, cluster):
+    found = alike(tmp_path, [1], 2, cluster)
+    assert found.p[0] >= 0.5 and found.means.mean[0] == 1  # both won: of the four signs, two are as clear
+    assert found.low[0] <= 0 and found.high[0] == 1
+    assert found.preferences.standard_error[0, 1] > 0.2 and np.isnan(found.bootstrap).all()
+    assert condorcet_confidence(found.preferences).max() <= 0.875  # Pr(a share is above 1/2) after two of two: 1 - 1/8
+
+
+@pytest.mark.parametrize("cluster", ["user", "impression"])
+def test_impressions_without_a_click_leave_room_for_doubt(tmp_path, cluster):
+    found = alike(tmp_path, [], 3, cluster)
+    assert found.p[0] == 1 and found.low[0] < -0.3 and found.high[0] > 0.3
+    assert condorcet_confidence(found.preferences).tolist() == [0.5, 0.5]
+
+
+def test_an_interval_leaves_out_0_just_where_the_test_does(tmp_path):
+    for n in (5, 6, 7):  # all won: 2 / 2^n
+        found = alike(tmp_path, [1], n)
+        assert found.p[0] >= 2 / 2**n and (found.low[0] > 0) == (found.p[0] < 0.05) == (n > 5)
+
+
+def test_a_plan_is_not_made_from_the_pair_that_looks_clearest_by_chance(tmp_path):
+    """Two of two impressions of a and c, and a pair with a clear effect."""
+    row = {"shown": ["x", "y"], "owners": [0, 1]}
+    some = [row | {"rankers": ["a", "b"], "clicks": [1 + (k % 4 == 0)], "user": k} for k in range(400)]
+    few = [row | {"rankers": ["a", "c"], "clicks": [1], "user": 400 + k} for k in range(2)]
+    found = compare_log(ClickLog(write(tmp_path, some + few)))
+    first, second = spreads_in_log(found)
+    assert (first.second, second.second) == ("b", "c")
+    assert 0.4 < first.effect < 0.5 and second.effect < 0.3  # means of .5 and 1
+    assert first.each == 402 / 400 and second.each == 201  # impressions of the log for one of the pair
+    assert spread_of([first, second], ("c", "a")) == second
+
+
+def running(**pairs):
+    """Return a comparison of a, b and c, of pairs with so many wins, losses and ties."""
+    counts = np.array([pairs[name] for name in ("ab", "ac", "bc")], float).T
+    sequences = Sequences(*counts, *np.zeros((3, 3)))
+    return RunningComparison(("a", "b", "c"), np.array([[0, 1], [0, 2], [1, 2]]), sequences, int(counts.sum()), 3)
+
+
+def test_a_winner_does_not_wait_for_a_pair_of_losers():
+    found = running(ab=(200, 150, 50), ac=(200, 150, 50), bc=(150, 150, 100))
+    decisions = stopping_decisions(found, 0.95)
+    assert np.isinf(decisions[2].more) and decisions[0].more > decisions[0].more_to_be_ahead
+    further, winner = impressions_to_go(found.names, decisions)
+    assert winner == "a" and further == max(one.more_to_be_ahead for one in decisions[:2]) < 3000
+    assert f"about {further:,.0f} further impressions" in stopping_sentence(found, decisions)
+    assert "until a is ahead of all others" in stopping_sentence(found, decisions)
+
+
+def test_a_winner_is_named_by_one_test_for_each_ranker():
+    """Three rankers: 1/60 for each, instead of 1/120 for each of three pairs and two sides."""
+    for lead in range(40, 120):
+        found = running(ab=(200 + lead, 200, 0), ac=(900, 200, 0), bc=(0, 0, 0))
+        decisions = stopping_decisions(found, 0.95)
+        if decisions[0].ahead:
+            break
+    expected = confidence_sequence([200 + lead - 1, 200 + lead], [200, 200], [0, 0], tests=1.5).low > 0
+    assert expected.tolist() == [False, True] and decisions[0].verdict == "go on"
+    assert impressions_to_go(found.names, decisions) == (0, "a")
+    assert stopping_sentence(found, decisions) == "stop: a wins against each of the 2 others."
 
 
 def test_what_is_decided(tmp_path):

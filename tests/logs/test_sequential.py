@@ -9,9 +9,12 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from ltr_duel.core import InputError, stream
-from ltr_duel.logs import Spread, confidence_sequence, plan_impressions
+from ltr_duel.core import InputError, statistics, stream
+from ltr_duel.logs import Spread, confidence_sequence, plan_impressions, smallest_effects
+from ltr_duel.logs.clusters import naive_means
+from ltr_duel.logs.power import fixed_test, found_by
 from ltr_duel.logs.sequential import Bets, observations_needed
+from ltr_duel.logs.spread import shrunk
 from ltr_duel.logs.sums import Sequences
 from tests.logs.sequences import boundary, compared, first_alarm, outcomes
 
@@ -188,8 +191,10 @@ def found_by_simulation(effect, square, plan, experiments, seed):
     hits, stopped = 0, 0
     for y in outcomes(experiments, late, effect, square, seed):
         part = y[:, :fixed].astype(float)
-        error = part.std(axis=1, ddof=1) / np.sqrt(fixed)
-        hits += int((np.abs(part.mean(axis=1)) > stats.t.ppf(0.975, fixed - 1) * error).sum())
+        total, decided = part.sum(axis=1), np.abs(part).sum(axis=1)
+        means = naive_means(np.full(len(part), fixed + 2.0), total, decided + 2)
+        signs = statistics.sign_p((decided + total) / 2, (decided - total) / 2, total, decided)
+        hits += int(((np.maximum(statistics.student_p(*means), signs) < 0.05) & (total > 0)).sum())
         stopped += int((first_alarm(y, limits)[0] <= late).sum())
     return hits / experiments, stopped / experiments
 
@@ -200,6 +205,47 @@ def test_a_plan_keeps_what_it_promises():
     hits, stopped = found_by_simulation(effect, square, plan, 1000, 1)
     error = np.sqrt(0.8 * 0.2 * (1 / 1000 + 1 / 2000))
     assert abs(hits - 0.8) < 3 * error and abs(stopped - 0.8) < 3 * error
+
+
+def test_plans_of_many_rankers_count_all_impressions_and_share_the_error():
+    """Three rankers: a pair has a third of the log, and a third of the error."""
+    one, three = Spread("a", "b", 0.1, 0.5), Spread("a", "b", 0.1, 0.5, each=3.0, observation=3.0)
+    (alone,), (shared,) = plan_impressions(one, confidence=1 - 0.05 / 3), plan_impressions(three, tests=3)
+    assert shared.fixed == pytest.approx(3 * alone.fixed)
+    assert shared.sequential_mean == pytest.approx(3 * alone.sequential_mean)
+
+
+def test_a_fixed_plan_knows_that_clusters_are_few():
+    """Ten impressions a user that add nothing to the first: ten times as many, and degrees of freedom of users."""
+    plain = fixed_test(0.3, 0.6, 0.8, 0.05)
+    assert fixed_test(0.3, 0.6, 0.8, 0.05, design=10.0, clusters=0.1) == 10 * plain
+    assert fixed_test(0.3, 0.6, 0.8, 0.05, design=1.0, clusters=0.1) > 1.05 * plain
+
+
+def test_the_chance_to_find_an_effect_is_that_of_all_numbers_of_wins():
+    """Of eight impressions, all decided, eight must be won or seven: 2 x 9 / 256 > .05, so eight: .9^8."""
+    assert found_by(0.8, 1.0, 8, 0.05) == pytest.approx(0.9**8)
+    assert found_by(0.8, 1.0, 9, 0.05) == pytest.approx(0.9**9 + 9 * 0.9**8 * 0.1)  # 2 x 10 / 512 < .05
+
+
+def test_looks_once_a_day_are_planned_for():
+    plans = [plan_impressions(Spread("a", "b", 0.1, 0.5), every=every)[0] for every in (0, 1000)]
+    assert plans[1].sequential_power == 1000 > plans[0].sequential_power and plans[1].fixed == plans[0].fixed
+
+
+def test_the_smallest_effect_is_the_one_whose_plan_takes_the_impressions():
+    spread = Spread("a", "b", 0.1, 0.5)
+    fixed, sequential = smallest_effects(spread, 1000)
+    plans = plan_impressions(spread, [fixed, sequential])
+    assert plans[0].fixed == pytest.approx(1000, rel=0.03) and plans[1].sequential_power == pytest.approx(1000, rel=0.1)
+    assert smallest_effects(spread, 3) == (np.inf, np.inf)
+
+
+def test_effects_are_shrunk_by_what_errors_explain():
+    mean, error = np.array([0.3, -0.1, 0.1, 0.1]), np.full(4, 0.1)
+    varies = (0.09 + 3 * 0.01) / 4 - 0.01
+    assert shrunk(mean, error) == pytest.approx(mean * varies / (varies + 0.01))
+    assert shrunk(np.array([0.1]), np.array([0.2])).tolist() == [0]  # one pair, within its error
 
 
 @pytest.mark.long

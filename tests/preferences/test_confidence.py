@@ -88,6 +88,17 @@ def test_condorcet_confidence_is_a_product_over_independent_pairs():
     assert condorcet_confidence(bradley_terry(3)).tolist() == [1, 0, 0]
 
 
+def test_few_comparisons_make_no_winner_certain():
+    """Two of two wins: a share, uniform before, is above 1/2 with chance 1 - 1/8. Three ties say nothing."""
+    counts, zero = np.array([[0, 2], [2, 0]]), np.zeros((2, 2))
+    won = PreferenceMatrix(np.array([[0.5, 1], [0, 0.5]]), (), zero, counts)
+    assert condorcet_confidence(won) == pytest.approx([0.875, 0.125])
+    assert copeland_confidence(won)["1"] == pytest.approx(0.125, abs=0.03) and 0 < borda_confidence(won)["1"] < 0.2
+    tied = PreferenceMatrix(np.full((2, 2), 0.5), (), zero, counts)
+    assert condorcet_confidence(tied).tolist() == [0.5, 0.5]
+    assert copeland_confidence(tied)["0"] == pytest.approx(0.5, abs=0.05)
+
+
 def test_other_winners_are_as_likely_as_in_drawn_matrices():
     matrix = PreferenceMatrix(bradley_terry(4, 0.2).p, (), symmetric(4, 0.03))
     rng = np.random.default_rng(1)

@@ -9,8 +9,9 @@ from scipy import stats
 
 from ltr_duel.analysis.tables import latex_table, summary_table
 from ltr_duel.core.errors import InputError
+from ltr_duel.core.statistics import bootstrap_interval, holm
 from ltr_duel.simulation.run import simulate
-from ltr_duel.simulation.summary import bootstrap_interval, holm, paired_tests, summarise
+from ltr_duel.simulation.summary import paired_tests, summarise
 from tests.conftest import bradley_terry, coins
 
 GOOD = np.array([1.0, 2.0, 3.0, 4.0, 7.0, 5.0])
@@ -37,7 +38,7 @@ def test_a_summary_is_of_the_last_step_and_tested_pair_by_pair():
     assert poor["difference"] == pytest.approx(difference.mean())
     assert poor["effect"] == pytest.approx(difference.mean() / difference.std(ddof=1))
     assert poor["probability"] == pytest.approx(5 / 6)
-    assert poor["p_t"] == pytest.approx(stats.ttest_rel(POOR, GOOD).pvalue)
+    assert poor["p_t"] == 4 / 2**6 > stats.ttest_rel(POOR, GOOD).pvalue  # 1 + .5 - .1 + 2 + 2.5 + 3, or all of one sign
     assert poor["p_wilcoxon"] == pytest.approx(stats.wilcoxon(POOR, GOOD).pvalue)
     assert np.isnan(good["p_t"]) and np.isnan(good["difference"])
 
@@ -47,7 +48,16 @@ def test_all_pairs_are_tested_and_corrected_for_their_number():
     assert list(zip(table["first"], table["second"], strict=True)) == [("a", "b"), ("a", "c"), ("b", "c")]
     raw = stats.ttest_rel(GOOD, POOR).pvalue
     assert table["p_t"][0] >= raw
-    assert np.isnan(table["p_t"][2]) and table["probability"][2] == 0  # a constant difference: no spread, no t
+    assert table["probability"][2] == 0 and table["p_t"][2] == 3 * 2 / 2**6  # a constant difference is not certain
+
+
+def test_ten_equal_policies_differ_from_the_best_of_them_in_one_study_of_twenty_at_most():
+    rng = np.random.default_rng(0)
+    least = []
+    for _ in range(400):
+        found = summarise(frame_of(**{f"p{k}": one for k, one in enumerate(rng.gamma(4, 1, (10, 12)))}))
+        least.append(found[["p_wilcoxon", "p_t"]].min())
+    assert (np.array(least) < 0.05).mean(axis=0).max() <= 0.05 + 2 * (0.05 * 0.95 / 400) ** 0.5
 
 
 def test_holm_s_correction_is_the_one_of_its_paper():

@@ -7,7 +7,7 @@ tested in hundreds of simulated worlds (`ltr_duel.papers.reliability`), which `a
 Errors are 95 % intervals by bootstrap: 2,000 times as many repetitions are drawn with replacement as there are, within
 each problem. Where a panel pools several problems that are themselves random draws (of a family of matrices, of the
 rankers of a corpus), problems are drawn and not repetitions. Intervals are expanded percentile intervals, see
-`ltr_duel.simulation.bootstrap_interval`. The seed is fixed: the same table gives the same numbers.
+`ltr_duel.core.statistics.bootstrap_interval`. The seed is fixed: the same table gives the same numbers.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, stream
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, statistics, stream
 from ltr_duel.core import columns as col
-from ltr_duel.simulation import bootstrap_interval
 
 DRAWS = 2000
 
@@ -179,7 +178,9 @@ def _picks(group: Group, rng: np.random.Generator) -> IntMatrix:
 def reading(found: FloatMatrix, units: int) -> Reading:
     """Turn a statistic, first of the sample and then of its bootstrap samples, into a number with its interval."""
     if found.ndim == 1:
-        low, high = bootstrap_interval(found[1:], units)
+        low, high = statistics.bootstrap_interval(found[1:], units)
     else:
-        low, high = np.transpose([bootstrap_interval(one, units) for one in np.ascontiguousarray(found[1:].T)])
+        low, high = np.transpose(
+            [statistics.bootstrap_interval(one, units) for one in np.ascontiguousarray(found[1:].T)]
+        )
     return Reading(found[0], np.minimum(low, found[0]), np.maximum(high, found[0]))

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import FloatVector
+from ltr_duel.core import FloatVector, statistics
 from ltr_duel.papers.checks.measure import Missing, Reading, Sample, measured_by
 from ltr_duel.papers.checks.rows import Selection, select
-from ltr_duel.simulation import normal_reach
 
 _BY_CHANCE = 0.05
 _CHOICES: dict[str | None, Callable[..., Any]] = {None: np.mean, "mean": np.mean, "least": np.min, "greatest": np.max}
@@ -29,7 +28,7 @@ def _cell(sample: Sample, *, take: str | None = None, **_: Any) -> Reading:
         for end in sample.axes:
             found = Reading(found.value, np.minimum(found.low, end.min()), np.maximum(found.high, end.max()))
         return found
-    reach = (normal_reach(sample.errors) * np.ones_like(sample.cells).T).T
+    reach = (statistics.normal_reach(sample.errors) * np.ones_like(sample.cells).T).T
     return Reading(*(_CHOICES[take](one, axis=0) for one in (sample.cells, sample.cells - reach, sample.cells + reach)))
 
 
@@ -75,7 +74,7 @@ def _quotient(sample: Sample, **_: Any) -> Reading:
     """Divide; the error is that of the logarithm, to first order."""
     found = sample.cells[0] / sample.cells[1]
     mine, its = ((sample.errors[k] / sample.cells[k]) ** 2 for k in (0, 1))
-    wide = np.exp(normal_reach(np.sqrt(mine + its)))
+    wide = np.exp(statistics.normal_reach(np.sqrt(mine + its)))
     return Reading(found, found / wide, found * wide)
 
 
@@ -154,7 +153,7 @@ def reached(panel: pd.DataFrame, *, along: str, level: float, column: str = "val
 
 
 def _with_error(number: Any, error: Any) -> Reading:
-    return Reading(number, number - normal_reach(error), number + normal_reach(error))
+    return Reading(number, number - statistics.normal_reach(error), number + statistics.normal_reach(error))
 
 
 def _along(panel: pd.DataFrame, along: str, column: str) -> Sample:

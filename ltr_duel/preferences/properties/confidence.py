@@ -1,10 +1,13 @@
-"""How sure an estimated matrix makes its winners, by the normal approximation of its entries.
+"""How sure an estimated matrix makes its winners: the probability of the truth given the estimates.
+
+Before the comparisons each entry is uniform from 0 to 1. An estimate counts as the wins and losses that know it as well
+(`effective_counts`), so an entry has a Beta distribution, about normal for many comparisons; few of them, all won, make
+no entry certain. Only a matrix without numbers of comparisons is taken as known exactly, where its errors are 0.
 
 Pairs are taken as compared independently: for Condorcet winners the probability is a product. Where pairs met the
-same queries, the errors of a ranker's row go together, and the product is too small (Slepian's inequality). The other
-winners are found by drawing matrices from the approximation, with a stream named by the matrix: the same matrix, the
-same numbers.
-A probability here is that of the truth given the estimate, with no prior opinion about any pair.
+same queries, as by `variance_reduction` "common" and "stratified", or the same lists, as in logs of multileaving, the
+errors of a ranker's row go together, and the product is too small (Slepian's inequality). The other winners are found
+by drawing matrices from the normal approximation, with a stream named by the matrix: the same matrix, the same numbers.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import scipy  # its modules load when they are used
 
 from ltr_duel.core import FloatMatrix, FloatVector, stream
 from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.preferences.properties.intervals import effective_counts
 
 _CERTAIN = 8.0  # standard errors beyond which a pair is not drawn
 _MOST_NUMBERS = 20_000_000  # drawn at once
@@ -23,11 +27,11 @@ _MOST_NUMBERS = 20_000_000  # drawn at once
 
 def pair_confidence(matrix: PreferenceMatrix) -> FloatMatrix:
     """Return Pr(i truly beats j); 1 or 0 for a matrix known exactly, where an exact 1/2 is beaten by nobody."""
-    gap, error = matrix.p - 0.5, matrix.standard_error
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.where(error > 0, gap / error, np.where(gap > 0, np.inf, -np.inf))
-    sure: FloatMatrix = scipy.special.ndtr(z)
-    return sure
+    n = effective_counts(matrix.p, matrix.standard_error, matrix.comparisons)
+    exact = np.isinf(n)
+    n = np.where(exact, 0.0, n)
+    sure = scipy.special.betainc(1 + (1 - matrix.p) * n, 1 + matrix.p * n, 0.5)
+    return np.where(exact, (matrix.p > 0.5).astype(np.float64), sure)
 
 
 def condorcet_confidence(matrix: PreferenceMatrix) -> FloatVector:
@@ -63,7 +67,8 @@ def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str
     draws = max(100, min(draws, _MOST_NUMBERS // max(1, int(doubtful.sum()))))
     fixed = matrix.p > 0.5
     fixed[first[doubtful], second[doubtful]] = fixed[second[doubtful], first[doubtful]] = False
-    base = fixed.sum(axis=1) + 0.5 * (((matrix.p == 0.5) & (matrix.standard_error == 0)).sum(axis=1) - 1)
+    tied = (matrix.p == 0.5) & (sure == 0) & (sure.T == 0)  # exactly
+    base = fixed.sum(axis=1) + 0.5 * (tied.sum(axis=1) - 1)
     rng = stream(0, "copeland confidence", matrix.digest)
     i, j, chance = first[doubtful], second[doubtful], sure[first[doubtful], second[doubtful]]
     counts: Counter[int] = Counter()
@@ -79,7 +84,13 @@ def borda_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, f
     size = len(matrix)
     if size == 1:
         return {matrix.names[0]: 1.0}
-    variance = np.where(np.isfinite(matrix.standard_error), matrix.standard_error, 0.5) ** 2
+    n = effective_counts(matrix.p, matrix.standard_error, matrix.comparisons)
+    np.fill_diagonal(n, np.inf)
+    exact = np.isinf(n)
+    n = np.where(exact, 0.0, n)
+    expected = (1 + matrix.p * n) / (2 + n)
+    variance = np.where(exact, 0.0, expected * (1 - expected) / (3 + n))  # of the Beta distribution
+    variance[np.isinf(matrix.standard_error)] = 0.25
     covariance = (np.diag(variance.sum(axis=1)) - variance) / (size - 1) ** 2  # what i wins, j loses
     values, vectors = np.linalg.eigh(covariance)
     rng = stream(0, "borda confidence", matrix.digest)

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import scipy  # its modules load when they are used
 
-from ltr_duel.core import FloatMatrix, IntMatrix, errors
+from ltr_duel.core import FloatMatrix, IntMatrix, errors, statistics
 
 IntervalRule = Literal["wilson", "exact", "normal"]
 INTERVAL_RULES = ("wilson", "exact", "normal")
@@ -48,9 +48,7 @@ def interval(
     unknown = n <= 0
     n = np.where(unknown, 1.0, n)
     if rule == "exact":
-        tail, won = (1 - confidence) / 2, p * n
-        low = np.where(won > 0, scipy.special.betaincinv(np.maximum(won, 1e-9), n - won + 1, tail), 0.0)
-        high = np.where(won < n, scipy.special.betaincinv(won + 1, np.maximum(n - won, 1e-9), 1 - tail), 1.0)
+        low, high = statistics.clopper_pearson(p * n, n, confidence)
     else:
         z = scipy.special.ndtri((1 + confidence) / 2)
         if rule == "wilson":

@@ -1,0 +1,76 @@
+"""Error rates: false alarms among many rankers, coverage, plans that are kept; with their Monte Carlo errors.
+
+python -m benchmarks.studies.errors [--experiments 2000] [PART ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections.abc import Iterator, Sequence
+
+from benchmarks.studies.timing import table
+from tests.logs.drawn import LEVEL, coverage, differences_from_the_best, false_alarms, plan_kept
+
+RANKERS, IMPRESSIONS, TIES = (2, 5, 10, 20), (100, 300, 1000, 10_000), (0.0, 0.3, 0.95)
+USERS = ("independent", "returning")
+Rows = Iterator[tuple[str, Sequence[float]]]
+
+
+def family(experiments: int) -> Rows:
+    """Identical rankers that differ."""
+    for rankers, n, ties, kind in itertools.product(RANKERS, IMPRESSIONS, TIES, USERS):
+        found = false_alarms(rankers, n, ties, kind, experiments)
+        yield f"{rankers} rankers, {n:,} impressions, {ties:.0%} ties, {kind}", found
+
+
+def intervals(experiments: int) -> Rows:
+    """Intervals that hold the truth."""
+    for users, kind, ties, part in itertools.product((2, 5, 20, 100, 400), USERS, TIES, (0.0, 0.5, 0.9)):
+        mean = part * (1 - ties)
+        hits = coverage(users, kind, ties, mean, experiments)
+        yield f"{users} users, {kind}, {ties:.0%} ties, mean {mean:.3f}", hits
+
+
+def best(experiments: int) -> Rows:
+    """Equal policies, and equal rankers, that differ from the best of the same data."""
+    for items in RANKERS:
+        yield f"{items} equal ones", differences_from_the_best(items, experiments)
+
+
+def power(experiments: int) -> Rows:
+    """Plans for power .8 that are kept."""
+    for rankers, effect in itertools.product((2, 3, 5, 10), (0.1, 0.3)):
+        yield f"{rankers} rankers, effect {effect}", plan_kept(rankers, effect, experiments)
+
+
+PARTS = {
+    "family": (family, f"Family-wise error at {LEVEL:.0%}", ["fixed", "daily looks"]),
+    "intervals": (intervals, "95 % intervals that hold the truth", ["logs compare", "errors alone"]),
+    "best": (best, "Family-wise error against the best", ["summary, ranks", "summary, means", "rankers evaluate"]),
+    "power": (power, "Effects found, where .8 was planned", ["fixed", "sequential"]),
+}
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    parser.add_argument("--experiments", type=int, default=2000)
+    given = parser.parse_args()
+    for name in given.parts or PARTS:
+        part, title, heads = PARTS[name]
+        rows = []
+        for words, found in part(given.experiments):
+            rows.append([words, *(_share(float(x), given.experiments) for x in found)])
+            print(*rows[-1], flush=True)
+        table(f"{title}, {given.experiments:,} experiments", [name, *heads], rows)
+
+
+def _share(hits: float, n: int) -> str:
+    """Return a share with its standard error."""
+    return f"{hits / n:.1%} ± {(max(hits, 1) / n * (1 - hits / n) / n) ** 0.5:.1%}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""Intervals of one mean or one share."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy  # its modules load when they are used
+from numpy.typing import ArrayLike
+
+from ltr_duel.core.arrays import FloatVector
+
+_OUTSIDE = 0.05  # of the normal and the bootstrap interval
+
+
+def student_quantile(probability: float, freedom: ArrayLike) -> FloatVector:
+    """Return the quantile of Student's t (Student, Biometrika 1908).
+
+    Parameters
+    ----------
+    probability : float
+        Above 0 and below 1.
+    freedom : array of float
+        Degrees of freedom, above 0; they need not be whole.
+
+    Returns
+    -------
+    ndarray of float64
+
+    Examples
+    --------
+    >>> round(float(student_quantile(0.975, 9)), 3)
+    2.262
+    """
+    return np.asarray(scipy.special.stdtrit(np.asarray(freedom, np.float64), probability), np.float64)
+
+
+def student_reach(error: ArrayLike, freedom: ArrayLike, confidence: float) -> FloatVector:
+    """Return half the width of Student's interval of a mean; infinite without degrees of freedom.
+
+    The estimand is the expected value of the estimate. The interval is exact if the observations are independent and
+    normal. It is an approximation for 20 or more observations of bounded values; for fewer, and for values that are
+    nearly always equal, it is too narrow.
+
+    Parameters
+    ----------
+    error : array of float
+        Standard errors.
+    freedom : array of float
+        Their degrees of freedom.
+    confidence : float
+        Above 0 and below 1.
+
+    Returns
+    -------
+    ndarray of float64
+
+    Examples
+    --------
+    >>> student_reach([0.1, 0.1], [9.0, 0.0], 0.95).round(3).tolist()
+    [0.226, inf]
+    """
+    freedom = np.asarray(freedom, np.float64)
+    known = freedom > 0
+    quantile = student_quantile((1 + confidence) / 2, np.where(known, freedom, 1.0))
+    return np.where(known, quantile * np.where(known, error, 0.0), np.inf)
+
+
+def student_p(mean: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatVector:
+    """Return the two-sided p-value of "the expected value is 0" by Student's t.
+
+    Assumptions as of `student_reach`. Without degrees of freedom, and without any variation, the data say nothing
+    about the error, and the p-value is 1.
+
+    Parameters
+    ----------
+    mean, error, freedom : array of float
+
+    Returns
+    -------
+    ndarray of float64
+        Above 0.
+
+    Examples
+    --------
+    >>> student_p([0.2, 1.0], [0.1, 0.0], [9.0, 1.0]).round(3).tolist()
+    [0.077, 1.0]
+    """
+    error, freedom = np.asarray(error, np.float64), np.asarray(freedom, np.float64)
+    known = (freedom > 0) & (error > 0)
+    ratio = np.abs(mean) / np.where(known, error, 1.0)
+    p = 2 * scipy.special.stdtr(np.where(known, freedom, 1.0), -ratio)
+    return np.where(known, np.maximum(p, np.finfo(np.float64).tiny), 1.0)
+
+
+def clopper_pearson(hits: ArrayLike, n: ArrayLike, confidence: float) -> tuple[FloatVector, FloatVector]:
+    """Return the interval of a share that covers it with at least this chance (Clopper, Pearson, Biometrika 1934).
+
+    The estimand is the chance of a hit. The n trials are independent and have the same chance; n was fixed before.
+
+    Parameters
+    ----------
+    hits, n : array of float
+        Hits, and trials, at least 1; effective numbers need not be whole.
+    confidence : float
+        Above 0 and below 1.
+
+    Returns
+    -------
+    low, high : ndarray of float64
+
+    Examples
+    --------
+    >>> [round(float(end), 3) for end in clopper_pearson(0, 10, 0.95)]
+    [0.0, 0.308]
+    """
+    hits, n, tail = np.asarray(hits, np.float64), np.asarray(n, np.float64), (1 - confidence) / 2
+    low = scipy.special.betaincinv(np.maximum(hits, 1e-9), n - hits + 1, tail)
+    high = scipy.special.betaincinv(hits + 1, np.maximum(n - hits, 1e-9), 1 - tail)
+    return np.where(hits > 0, low, 0.0), np.where(hits < n, high, 1.0)
+
+
+def normal_reach(error: FloatVector | float) -> FloatVector | float:
+    """Return half the width of the 95 % interval of a normal estimate with a known error.
+
+    Parameters
+    ----------
+    error : float or ndarray of float64
+        Standard errors.
+
+    Returns
+    -------
+    float or ndarray of float64
+
+    Examples
+    --------
+    >>> round(float(normal_reach(1.0)), 2)
+    1.96
+    """
+    return float(scipy.special.ndtri(1 - _OUTSIDE / 2)) * error
+
+
+def bootstrap_interval(samples: FloatVector, units: int) -> tuple[float, float]:
+    """Return the expanded 95 % percentile interval of bootstrap samples.
+
+    Few units make percentile intervals too narrow, so their ends are moved outwards, as far as Student's t is wider
+    than the normal law (Hesterberg, What Teachers Should Know About the Bootstrap, The American Statistician 2015,
+    section 5.3). The units are independent; an event that is in none of them is not covered.
+
+    Parameters
+    ----------
+    samples : ndarray of float64, shape (n,)
+        The statistic of each sample; NaN is left out.
+    units : int
+        Independent observations, at least 2.
+
+    Returns
+    -------
+    low, high : float
+
+    Examples
+    --------
+    >>> [round(end, 2) for end in bootstrap_interval(np.linspace(0, 1, 1001), units=1000)]
+    [0.02, 0.98]
+    """
+    wide = student_quantile(1 - _OUTSIDE / 2, units - 1) * np.sqrt(units / (units - 1))
+    tail = float(scipy.special.ndtr(-wide))
+    low, high = np.nanquantile(samples, [tail, 1 - tail])
+    return float(low), float(high)

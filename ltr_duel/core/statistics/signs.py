@@ -1,0 +1,162 @@
+"""Tests of "the mean is 0" that are exact for few observations: by the distribution of the sum over all signs.
+
+Under the hypothesis an observation is as likely as its negative, independently of the others: identical rankers share
+the clicks of a user by a coin. Then, given the sizes |x|, the signs are coins, and the chance that their sum is as far
+from 0 as the sum that was seen is the p-value (Fisher, The Design of Experiments 1935, section 21). Observations may be
+sums of clusters; clusters of any sizes are allowed, and zeros say nothing. For a mean of 0 without symmetry the test
+holds for large samples, as the sum is divided by the square root of the sum of squares (Janssen, Studentized
+permutation tests for non-i.i.d. hypotheses, Statistics & Probability Letters 1997).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy  # its modules load when they are used
+from numpy.typing import ArrayLike
+
+from ltr_duel.core.arrays import FloatVector, IntVector
+from ltr_duel.core.statistics.intervals import student_p
+
+_WHOLE = 4000  # steps of the lattice on which sums of whole numbers are counted, at most
+_FEWEST, _MOST, _EACH = 1000, 3000, 10  # and of others: so many for each observation
+_NORMAL, _NORMAL_WHOLE = 300.0, 1000.0  # effective observations from which on the sum is taken for normal
+_TINY = float(np.finfo(np.float64).tiny)
+
+
+def sign_flip_p(x: ArrayLike) -> float:
+    """Return the two-sided p-value of "each observation is as likely as its negative".
+
+    Exact for whole numbers with a sum of sizes up to 4,000. Others are rounded to 1,000 steps or more, and the test of
+    the rounded numbers is exact. From 1,000 effective observations on, (sum x^2)^2 / sum x^4, the sum is taken for
+    normal (from 300 on, if they are not whole).
+
+    Parameters
+    ----------
+    x : array of float, shape (n,)
+        Independent observations, or sums of independent clusters.
+
+    Returns
+    -------
+    float
+        Above 0; 1 if all are 0.
+
+    Examples
+    --------
+    >>> sign_flip_p([1.0, 1.0, 0.0, 3.0, 2.0])
+    0.125
+    """
+    some = np.asarray(x, np.float64)
+    some = some[some != 0]
+    if len(some) == 0:
+        return 1.0
+    some = some / np.abs(some).max()
+    square = float((some**2).sum())
+    steps, whole = _on_a_grid(some)
+    if square**2 / float((some**4).sum()) > (_NORMAL_WHOLE if whole else _NORMAL):
+        return max(float(2 * scipy.special.ndtr(-abs(some.sum()) / np.sqrt(square))), _TINY)
+    size, times = np.unique(np.abs(steps[steps != 0]), return_counts=True)
+    chance = np.ones(1)
+    for step, n in zip(size, times, strict=True):
+        spread = np.zeros(2 * step * n + 1)
+        spread[:: 2 * step] = _fair_coins(int(n))
+        chance = np.convolve(chance, spread)
+    lead = abs(int(steps.sum()))
+    return 1.0 if lead == 0 else min(1.0, max(float(2 * chance[len(chance) // 2 + lead :].sum()), _TINY))
+
+
+def _on_a_grid(x: FloatVector) -> tuple[IntVector, bool]:
+    """Return the numbers in steps, and whether they are whole multiples of the step; else they are rounded."""
+    total, least = np.abs(x).sum(), np.abs(x).min()
+    for step in (least, least / 2, least / 3):
+        steps = np.round(x / step)
+        if total / step <= _WHOLE and np.allclose(steps, x / step, rtol=0, atol=1e-9):
+            return steps.astype(np.int64), True
+    return np.round(x * (np.clip(_EACH * len(x), _FEWEST, _MOST) / total)).astype(np.int64), False
+
+
+def _fair_coins(n: int) -> FloatVector:
+    """Return the chances of 0 to n heads of n fair coins."""
+    heads = np.arange(n + 1.0)
+    log = scipy.special.gammaln
+    return np.asarray(np.exp(log(n + 1) - log(heads + 1) - log(n - heads + 1) - n * np.log(2)), np.float64)
+
+
+def sign_p(wins: ArrayLike, losses: ArrayLike, total: ArrayLike, square: ArrayLike) -> FloatVector:
+    """Return what `sign_flip_p` does of single observations in [-1, 1], from sums of them.
+
+    Exact where each is a win (1), a loss (-1) or a tie: the sign test (Dixon, Mood, JASA 1946). For others it is the
+    bound of Hoeffding (JASA 1963), which is never below the exact value, up to a sum of squares of 1,000, and normal
+    from there on.
+
+    Parameters
+    ----------
+    wins, losses : array of float
+        Observations above and below 0.
+    total, square : array of float
+        Sum of the observations, and of their squares.
+
+    Returns
+    -------
+    ndarray of float64
+
+    Examples
+    --------
+    >>> sign_p([5, 0], [0, 0], [5, 0], [5, 0]).tolist()
+    [0.0625, 1.0]
+    """
+    won, lost, square = (np.asarray(part, np.float64) for part in (wins, losses, square))
+    most, least = np.maximum(won, lost), np.minimum(won, lost)
+    exact = 2 * scipy.special.betainc(np.maximum(most, 1.0), least + 1, 0.5)
+    z = np.abs(total) / np.sqrt(np.where(square > 0, square, 1.0))
+    rough = np.where(square > _NORMAL_WHOLE, 2 * scipy.special.ndtr(-z), 2 * np.exp(-(z**2) / 2))
+    p = np.where(square == won + lost, exact, rough)
+    return np.clip(np.where(most > 0, p, 1.0), _TINY, 1.0)
+
+
+def signed_rank_p(x: ArrayLike) -> float:
+    """Return the two-sided p-value of Wilcoxon's signed-rank test, exact also with ties and zeros.
+
+    The hypothesis is that of `sign_flip_p`. Zeros have ranks, which are left out (Pratt, JASA 1959).
+
+    Parameters
+    ----------
+    x : array of float, shape (n,)
+        Independent observations: paired differences.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> signed_rank_p([0.1, 0.5, 0.2, 7.0, 0.3])
+    0.0625
+    """
+    return sign_flip_p(np.sign(x) * scipy.stats.rankdata(np.abs(x)))
+
+
+def mean_test(x: ArrayLike) -> float:
+    """Return the two-sided p-value of "the expected value is 0" of independent observations.
+
+    The larger one of Student's t-test and of the exact test of signs: so few, skewed or constant observations are not
+    taken for certain.
+
+    Parameters
+    ----------
+    x : array of float, shape (n,)
+        At least two, independent and of the same distribution: paired differences.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(mean_test([0.25, 0.25, 0.25]), 3)
+    0.25
+    """
+    values = np.asarray(x, np.float64)
+    signs, spread = sign_flip_p(values), values.std(ddof=1)
+    if not spread > 1e-12 * np.abs(values).max(initial=0.0):  # but for rounding all are equal
+        return signs
+    return max(signs, float(student_p(values.mean(), spread / np.sqrt(len(values)), len(values) - 1.0)))

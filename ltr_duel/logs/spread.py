@@ -1,0 +1,175 @@
+"""What a plan must know of the outcomes of a pair, from a log or from comparisons on simulated users.
+
+The pair that looks clearest looks clearer than it is, because it was chosen for that. So effects are shrunk: means of
+pairs are taken for draws around 0 with a common variance, which is what they vary more than their errors, and an effect
+is its expectation given the mean (empirical Bayes: Efron, Morris, JASA 1973; such expectations need no correction for
+the choice). Of a single pair, the variance is estimated from its one mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.core import FloatVector, InputError
+from ltr_duel.logs.compare import LogComparison
+from ltr_duel.preferences import PreferenceMatrix
+
+
+class Spread(NamedTuple):
+    """What a plan must know of the outcomes of a pair.
+
+    Examples
+    --------
+    >>> Spread("old", "new", effect=-0.1, square=0.5).design
+    1.0
+    """
+
+    first: str
+    second: str
+    effect: float  # mean outcome, shrunk
+    square: float  # mean squared outcome
+    design: float = 1.0  # variance of the mean, as a multiple of what independent impressions would have
+    clusters: float = 1.0  # effective clusters for one impression of the pair
+    each: float = 1.0  # impressions of the whole log for one of the pair
+    observation: float = 1.0  # impressions of the whole log for one observation of the pair's sequence
+
+
+def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
+    """Return the expected effects of pairs, given their means."""
+    known = np.isfinite(error)
+    varies = max(0.0, float(np.mean(mean[known] ** 2 - error[known] ** 2))) if known.any() else 0.0
+    return np.where(known, mean * varies / (varies + np.where(known, error, 1.0) ** 2), 0.0)
+
+
+def spreads_in_log(found: LogComparison) -> list[Spread]:
+    """Return what a log shows of the outcomes of its pairs, the largest effect first.
+
+    Parameters
+    ----------
+    found : LogComparison
+
+    Returns
+    -------
+    list of Spread
+        Of the pairs that ever had a winner, and that more than one user met.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+
+    Examples
+    --------
+    See `plan_impressions`, which takes what it returns.
+
+    >>> callable(spreads_in_log)
+    True
+    """
+    n = found.counts.astype(np.float64)
+    effects = shrunk(found.cautious.mean, found.cautious.error)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        square = np.where(n > 1, found.naive.error**2 * (n - 1), 0.0) + found.means.mean**2
+        design = (found.means.error / found.naive.error) ** 2
+    spreads = []
+    for k, (i, j) in enumerate(found.pairs):
+        if square[k] > 0 and found.means.freedom[k] > 0:
+            varied = np.isfinite(design[k]) and design[k] > 0  # else all outcomes are alike
+            spreads.append(
+                Spread(
+                    found.names[i],
+                    found.names[j],
+                    float(effects[k]),
+                    float(min(square[k], 1.0)),
+                    float(design[k]) if varied else 1.0,
+                    float((found.means.freedom[k] + 1) / n[k]),
+                    found.impressions / float(n[k]),
+                    found.impressions / float(found.sequences.n[k]),
+                )
+            )
+    return _largest_first(spreads)
+
+
+def spread_of(spreads: Sequence[Spread], pair: tuple[str, str]) -> Spread:
+    """Return the spread of two rankers, in either order; of the first pair if they are not named.
+
+    Parameters
+    ----------
+    spreads : sequence of Spread
+    pair : tuple of str
+
+    Returns
+    -------
+    Spread
+
+    Raises
+    ------
+    InputError
+        If the two are no pair of these.
+
+    Examples
+    --------
+    >>> spread_of([Spread("old", "new", 0.1, 0.5)], ("new", "old")).effect
+    0.1
+    """
+    found = [one for one in spreads if set(pair) in ({""}, {one.first, one.second})]
+    if not found:
+        pairs = ", ".join(f"{one.first} {one.second}" for one in spreads[:10])
+        raise InputError(f"{pair[0]} against {pair[1]}: no such pair with outcomes (there are {pairs})")
+    return found[0]
+
+
+def spreads_in_matrix(matrix: PreferenceMatrix) -> list[Spread]:
+    """Return what estimated preferences show of the outcomes of pairs, the largest effect first.
+
+    The experiment is planned to show each pair equally often, and each user once.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+        From `estimate_preferences` with ``variance_reduction="none"``.
+
+    Returns
+    -------
+    list of Spread
+        Of the pairs that ever had a winner.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+
+    Examples
+    --------
+    >>> from ltr_duel.data import make_corpus
+    >>> from ltr_duel.preferences import estimate_preferences
+    >>> from ltr_duel.rankers import feature_rankers
+    >>> rankings = feature_rankers(make_corpus(queries=10, documents=8, features=3))
+    >>> plain = estimate_preferences(rankings, method="team_draft", comparisons=100, variance_reduction="none")
+    >>> len(spreads_in_matrix(plain))
+    3
+    """
+    first, second = np.triu_indices(len(matrix), 1)
+    n, error = matrix.comparisons[first, second], 2 * matrix.standard_error[first, second]
+    mean = 2 * matrix.p[first, second] - 1
+    effects, pairs = shrunk(mean, error), float(len(first))
+    spreads = [
+        Spread(
+            matrix.names[first[k]],
+            matrix.names[second[k]],
+            float(effects[k]),
+            float(min(error[k] ** 2 * (n[k] - 1) + mean[k] ** 2, 1.0)),
+            each=pairs,
+            observation=pairs,
+        )
+        for k in np.flatnonzero((n >= 2) & (error > 0) & np.isfinite(error))
+    ]
+    return _largest_first(spreads)
+
+
+def _largest_first(spreads: list[Spread]) -> list[Spread]:
+    if not spreads:
+        raise InputError("no pair of rankers ever had a winner, or one user met all: there is nothing to plan by")
+    return sorted(spreads, key=lambda one: -abs(one.effect))

@@ -1,0 +1,140 @@
+"""Logs drawn as the sums that are kept of them, and how often tests and intervals of such logs are wrong.
+
+Returning users: 5 % of them make half of the impressions, and 55 % of a user's outcomes of a pair repeat one that is
+his alone (correlation .3).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ltr_duel.core import statistics, stream
+from ltr_duel.logs import Spread, plan_impressions
+from ltr_duel.logs.clusters import cautious_means, clustered_means, interval_ends, reach
+from ltr_duel.rankers import evaluate_rankers
+from ltr_duel.simulation import summarise
+from tests.conftest import random_rankings
+from tests.logs.sequences import boundary
+
+LEVEL = 0.05
+_REPEAT = 0.3**0.5
+_LOOKS = 30
+
+
+class DrawnLog(NamedTuple):
+    """A log as rows: pair and user of each impression, and its outcome."""
+
+    pair: np.ndarray
+    user: np.ndarray
+    y: np.ndarray
+
+    def sums(self, pairs):
+        """Return numbers and sums of outcomes by pair and user, and sums of squares by pair."""
+        users = int(self.user.max()) + 1
+        cell, shape = self.pair * users + self.user, (pairs, users)
+        count = np.bincount(cell, minlength=pairs * users).reshape(shape).astype(np.float64)
+        total = np.bincount(cell, self.y, pairs * users).reshape(shape)
+        return count, total, np.bincount(self.pair, self.y**2, pairs)
+
+
+def users_of(n, kind, users, rng):
+    """Return the user of each impression."""
+    if kind == "independent":
+        return np.arange(n)
+    heavy = max(1, users // 20)
+    often = rng.random(n) < 0.5
+    return np.where(often, rng.integers(0, heavy, n), rng.integers(heavy, users, n))
+
+
+def drawn_log(pairs, n, ties, kind, rng, mean=0.0, users=0):
+    """Draw a log whose first pair has this mean outcome, others 0; by default a user returns five times on average."""
+    user = users_of(n, kind, users or max(20, n // 5), rng)
+    pair = rng.integers(0, pairs, n)
+    u = rng.random(n)
+    if kind == "returning":
+        _, own = np.unique(user * pairs + pair, return_inverse=True)
+        u = np.where(rng.random(n) < _REPEAT, rng.random(own.max() + 1)[own], u)
+    wins = (1 - ties + mean * (pair == 0)) / 2
+    return DrawnLog(pair, user, (u < wins) * 1.0 - ((u >= wins) & (u < 1 - ties)))
+
+
+def false_alarm(log, pairs):
+    """Say whether the test of `logs compare`, corrected by Holm, finds a difference anywhere."""
+    count, total, square = log.sums(pairs)
+    met = count.any(axis=1)
+    p = statistics.student_p(*cautious_means(count[met], total[met], square[met]))
+    limit = LEVEL / len(p)  # the smallest p decides, and the exact test can only raise it
+    return any(statistics.sign_flip_p(total[met][k]) < limit for k in np.flatnonzero(p < limit))
+
+
+def false_stop(log, pairs, limits):
+    """Say whether the sequential test stops wrongly at one of thirty looks; of each user and pair the first counts."""
+    _, first = np.unique(log.user * pairs + log.pair, return_index=True)
+    first.sort()
+    looks = np.searchsorted(first, np.linspace(0, len(log.y), _LOOKS + 1)[1:])
+    lead, decided = (
+        np.array([np.bincount(log.pair[first[:n]], part[first[:n]], pairs) for n in looks])
+        for part in (log.y, log.y**2)
+    )
+    return bool((np.abs(lead) >= limits[decided.astype(np.int64)]).any())
+
+
+def false_alarms(rankers, n, ties, kind, experiments):
+    """Return how often identical rankers differ, by the fixed and by the sequential test."""
+    pairs = rankers * (rankers - 1) // 2
+    limits = boundary(n, LEVEL / pairs)
+    found = np.zeros(2)
+    for k in range(experiments):
+        log = drawn_log(pairs, n, ties, kind, stream(k, "family", f"{rankers} {n} {ties} {kind}"))
+        found += false_alarm(log, pairs), false_stop(log, pairs, limits)
+    return found
+
+
+def coverage(users, kind, ties, mean, experiments):
+    """Return how often the 95 % interval of `logs compare`, and one of the errors alone, hold the truth."""
+    hits = np.zeros(2)
+    for k in range(experiments):
+        rng = stream(k, "coverage", f"{users} {kind} {ties} {mean}")
+        log = drawn_log(1, users if kind == "independent" else 5 * users, ties, kind, rng, mean, users)
+        count, total, square = log.sums(1)
+        low, high = interval_ends(cautious_means(count, total, square), 0.95)
+        plain = clustered_means(count, total)
+        hits += low[0] <= mean <= high[0], abs(plain.mean[0] - mean) <= reach(plain, 0.95)[0]
+    return hits
+
+
+def differences_from_the_best(items, experiments):
+    """Return how often equal policies (by signed ranks, by means) and equal rankers differ from the best of them."""
+    policies = np.repeat([f"p{k}" for k in range(items)], 30)
+    runs = pd.DataFrame({"policy": policies, "repetition": np.tile(np.arange(30), items), "t": 1})
+    found = np.zeros(3)
+    for k in range(experiments):
+        rng = stream(k, "best", str(items))
+        runs["regret_average"] = rng.gamma(2, 1, 30 * items)
+        tested = summarise(runs)
+        graded = evaluate_rankers(random_rankings(items, 40, 6, seed=k), ["NDCG@5"])
+        found += (tested["p_wilcoxon"] < LEVEL).any(), (tested["p_t"] < LEVEL).any(), (graded["p"] < LEVEL).any()
+    return found
+
+
+def plan_kept(rankers, effect, experiments):
+    """Return how often the fixed and the sequential test find the effect with the impressions that were planned."""
+    pairs, ties, every = rankers * (rankers - 1) // 2, 0.5, 20.0
+    spread = Spread("a", "b", effect, 1 - ties, each=float(pairs), observation=float(pairs))
+    (plan,) = plan_impressions(spread, tests=pairs, every=every)
+    limits = boundary(int(plan.sequential_power) + 1, LEVEL / pairs)
+    found = np.zeros(2)
+    for k in range(experiments):
+        rng = stream(k, "power", f"{rankers} {effect}")
+        count, total, square = drawn_log(pairs, int(plan.fixed), ties, "independent", rng, effect).sums(pairs)
+        p = statistics.student_p(*cautious_means(count, total, square))
+        p[0] = max(p[0], statistics.sign_flip_p(total[0]))
+        log = drawn_log(pairs, int(plan.sequential_power), ties, "independent", rng, effect)
+        ahead = np.cumsum(np.where(log.pair == 0, log.y, 0.0))
+        decided = np.cumsum(np.where(log.pair == 0, log.y**2, 0.0)).astype(np.int64)
+        looks = np.arange(every, len(log.y) + 1, every).astype(np.int64) - 1
+        found += statistics.holm(p)[0] < LEVEL, (ahead[looks] >= limits[decided[looks]]).any()
+    return found

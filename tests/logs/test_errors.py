@@ -1,0 +1,34 @@
+"""A quick part of `python -m benchmarks.studies.errors`: error rates of what is printed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.logs.drawn import coverage, differences_from_the_best, false_alarms, plan_kept
+
+
+@pytest.mark.parametrize("kind", ["independent", "returning"])
+@pytest.mark.parametrize(("rankers", "n", "ties"), [(2, 100, 0.3), (5, 100, 0.3), (10, 300, 0.3), (10, 300, 0.95)])
+def test_identical_rankers_differ_in_one_log_of_twenty_at_most(rankers, n, ties, kind):
+    found = false_alarms(rankers, n, ties, kind, 200)
+    assert (found <= 200 * 0.05 + 2 * (200 * 0.05 * 0.95) ** 0.5).all()
+
+
+@pytest.mark.parametrize("kind", ["independent", "returning"])
+@pytest.mark.parametrize(("ties", "mean"), [(0.0, 0.9), (0.95, 0.0), (0.95, 0.045)])
+@pytest.mark.parametrize("users", [2, 20])
+def test_intervals_of_few_users_hold_the_truth(users, ties, mean, kind):
+    cautious, plain = coverage(users, kind, ties, mean, 200)
+    assert cautious >= 200 * 0.94 - 2 * (200 * 0.05) ** 0.5
+    assert plain < cautious or mean == 0  # without the two clusters some intervals have no width
+
+
+def test_equal_ones_differ_from_the_best_of_them_in_one_study_of_twenty_at_most():
+    found = differences_from_the_best(10, 100)
+    assert (found <= 100 * 0.05 + 2 * (100 * 0.05) ** 0.5).all()
+
+
+@pytest.mark.parametrize("rankers", [2, 10])
+def test_what_is_planned_is_found(rankers):
+    found = plan_kept(rankers, 0.3, 300)
+    assert (found >= 300 * 0.8 - 2.5 * (300 * 0.16) ** 0.5).all()

@@ -117,8 +117,8 @@ def stopping_decisions(
     winner = np.where(won, first, np.where(lost, second, ""))
     leads = np.where(ahead > 0, first, np.where(ahead < 0, second, ""))
     e_value = np.exp(np.minimum(now.log_e, 700.0))
-    columns = (first, second, verdict, winner, n.astype(np.int64), sequences.mean, now.low, now.high, e_value, more)
-    columns += (leads, more_to_win)
+    means = sequences.mean, now.low, now.high
+    columns = first, second, verdict, winner, n.astype(np.int64), *means, e_value, more, leads, more_to_win
     return list(map(StoppingDecision, *(column.tolist() for column in columns)))
 
 

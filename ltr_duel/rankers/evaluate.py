@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import InputError, arguments, errors, statistics
+from ltr_duel.core import FloatMatrix, InputError, arguments, errors, statistics
 from ltr_duel.rankers.measures import DEFAULT_MEASURES, measure_named, measures_by_query
 from ltr_duel.rankers.rankings import Rankings
 

@@ -123,7 +123,7 @@ def multiduel_bound(matrix: PreferenceMatrix, most_arms: int = 12) -> MultiduelB
     others = gap > 0
     cost = (inside @ gap) / inside.sum(axis=1)
     solved = scipy.optimize.linprog(cost, A_ub=-information.T[others], b_ub=-np.ones(int(others.sum())), method="highs")
-    return MultiduelBound(float(solved.fun), size <= most_arms)
+    return MultiduelBound(float(solved["fun"]), size <= most_arms)
 
 
 def _pair_costs(matrix: PreferenceMatrix, gap: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -32,8 +32,8 @@ def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int | None = None
     shape : tuple of int
     dtype : dtype
     large : int, optional
-        Bytes from which on an array lies in a file; `LARGE` by default. The file is in `cache_home`, has no name, and
-        is deleted when the array is, also where the process is killed.
+        Bytes from which on an array lies in a file; `LARGE` by default. The file lies in the folder of the cache, has
+        no name, and is deleted when the array is, also where the process is killed.
 
     Returns
     -------

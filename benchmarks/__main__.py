@@ -73,8 +73,12 @@ def wanted(subject: str, row: Row, names: list[str], *, quick: bool) -> bool:
         row.when == "quick" or (row.when == "usual" and not quick)
     ):
         return True
+    sized = row.when in ("full", "tenth")
     parts = [name.partition(":") for name in names]
-    named = any(one == subject and part and re.search(rf"{re.escape(part)}(?!\d)", row.name) for one, _, part in parts)
+    named = any(
+        one == subject and (re.search(rf"{re.escape(part)}(?!\d)", row.name) if part else sized)
+        for one, _, part in parts
+    )
     return named and row.when != ("full" if quick else "tenth")
 
 

@@ -76,6 +76,7 @@ def test_rows_are_chosen_by_name(rows):
     assert chosen("no:such") == [] == chosen("lists:no such")
     full, tenth = chosen("full:yahoo1"), chosen("full:yahoo1", quick=True)
     assert "full:yahoo1-matrix-second" in full and "full:yahoo1-tenth-matrix-second" in tenth
+    assert set(full) < set(chosen("full")) and set(tenth) < set(chosen("full", quick=True))
     assert len(full) == len(tenth) and set(full).isdisjoint(tenth) and set(full + tenth).isdisjoint(chosen())
     assert set(chosen("usual", "growth:-10000")) - set(chosen()) == set(chosen("growth:-10000")) != set()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,8 +36,9 @@ def list_corpora() -> None:
 
     present = set()
     for meta in (cache_home() / "corpora").glob("*/corpus.json"):
-        facts = json.loads(meta.read_text())
-        present |= {facts.get("corpus"), facts["name"].lower()}
+        with suppress(OSError, ValueError, KeyError, AttributeError, TypeError):  # damaged
+            facts = json.loads(meta.read_bytes())
+            present |= {facts.get("corpus"), facts["name"].lower()}
 
     widths = {"queries": 9, "documents": 11, "features": 9, "grades": 7}
     counts = "".join(f"{word:>{width}}" for word, width in widths.items())

@@ -139,7 +139,9 @@ def _read(files: Sequence[Path], name: str, options: ReadOptions, workers: int, 
     if identity is None or time.monotonic() - began <= KEPT_AFTER:
         return dataset
     folder = keep_read(dataset, files, options, part_starts, digest.files, identity)
-    return open_converted(folder) if folder else dataset
+    with suppress(InputError):  # evicted meanwhile
+        return open_converted(folder) if folder else dataset
+    return dataset
 
 
 def _identity(files: Sequence[Path]) -> Identity | None:

@@ -37,6 +37,12 @@ def test_list_names_every_corpus_and_what_is_converted(tmp_path: Path) -> None:
     assert " yes " in rows["mq2007"] and " no " in rows["mq2008"]
 
 
+def test_list_leaves_out_what_is_damaged(tmp_path: Path) -> None:
+    folder = Path(run("convert", write_svmlight(make_corpus(queries=3, features=4), tmp_path / "a.txt")).output.strip())
+    (folder / "corpus.json").write_bytes(bytes(400))
+    assert run("list").exit_code == 0
+
+
 def test_convert_prints_the_place_and_cache_its_size(tmp_path: Path, own_home: Path) -> None:
     file = write_svmlight(make_corpus(queries=3, features=4), tmp_path / "a.txt")
     folder = Path(run("convert", file).output.strip())

@@ -115,6 +115,12 @@ def test_the_same_content_is_converted_once_and_other_options_are_other_corpora(
     assert sorted((own_home / "corpora").iterdir()) == sorted([first, wider])
 
 
+def test_what_was_converted_is_not_read_to_be_converted_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = convert(text_file(tmp_path))
+    monkeypatch.setattr("ltr_duel.data.text.chunks.read_chunks", None)
+    assert convert(tmp_path / "a.txt") == folder
+
+
 def test_empty_lines_do_not_shift_rows(tmp_path: Path) -> None:
     lines = text_file(tmp_path).read_text().splitlines()
     (tmp_path / "b.txt").write_text("# head\n\n" + "\n \n".join(lines) + "\n\n")

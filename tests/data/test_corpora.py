@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +14,7 @@ from click.testing import CliRunner
 from ltr_duel.cli.data import command
 from ltr_duel.core import InputError, load_plugin
 from ltr_duel.data import CORPORA, Archive, check_corpus, load_dataset
+from ltr_duel.data.corpora import check
 
 PAGE = """
 from ltr_duel.data import CORPORA, Archive, Corpus
@@ -103,3 +106,22 @@ def test_what_the_user_says_takes_precedence_over_the_declaration(page: str, tmp
     words = ["convert", str(tmp_path / "two.txt"), "--corpus", page, "--labels", "distinct", "--features", "2"]
     folder = CliRunner().invoke(command, words, catch_exceptions=False).stdout.splitlines()[-1]
     assert load_dataset(folder).relevance.tolist() == [0, 1] and load_dataset(folder).n_features == 2
+
+
+def git_blob(data: bytes) -> str:
+    return "git:" + hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+@pytest.mark.parametrize("written", ["plain", "with CR LF", "gzipped"])
+@pytest.mark.parametrize("ending", [b"\n", b""])
+def test_a_file_is_known_by_the_digests_that_git_has_of_its_text(
+    tmp_path: Path, written: str, ending: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = b"0 qid:1 1:1 2:3\n1 qid:2 1:5 2:4" + ending
+    bytes_of = {"plain": text, "with CR LF": text.replace(b"\n", b"\r\n"), "gzipped": gzip.compress(text)}
+    (tmp_path / "a.txt").write_bytes(bytes_of[written])
+    for published in {text, bytes_of[written]}:
+        monkeypatch.setattr(check, "published", lambda known=published: {git_blob(known): ["some a.txt"]})
+        assert check.check_file(tmp_path / "a.txt").known_as == ("some a.txt",)
+    monkeypatch.setattr(check, "published", lambda: {git_blob(text + b"2"): ["some a.txt"]})
+    assert check.check_file(tmp_path / "a.txt").known_as == ()

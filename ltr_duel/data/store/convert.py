@@ -82,6 +82,10 @@ def convert(
     naming = naming or Naming(default_name(path, split, fold))
     workers, identity = parallel.checked_jobs(jobs), _identity(files)
     size = _chunk_bytes(workers, memory)
+    known = known_digest(files)
+    if known and is_sound(folder := corpus_folder(naming.name, content_key(files, known, options))):
+        keep(folder)
+        return folder
     total = sum(file.stat().st_size for file in files)
     with (
         progress.progress_bar(total=2 * total, unit="B", unit_scale=True, desc="convert") as bar,

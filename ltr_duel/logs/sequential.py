@@ -232,8 +232,9 @@ def observations_needed(
     low, high = np.zeros(ahead.wins.shape), np.ones(ahead.wins.shape)
     while not (late := decided(high) | (high > most)).all():
         low, high = np.where(late, low, high), np.where(late, high, 2 * high)
-    for _ in range(40):
-        middle = (low + high) / 2
+    low = np.where(high > most, high, low)
+    while (high - low > 1).any():
+        middle = np.ceil((low + high) / 2)
         enough = decided(middle)
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return np.where(high > most, np.inf, np.ceil(high))
+    return np.where(high > most, np.inf, high)

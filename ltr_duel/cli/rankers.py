@@ -59,7 +59,7 @@ def evaluate(
     """Measure rankers, by default the features, of the corpus at PATH by the relevance grades.
 
     For each measure the best comes first: mean over queries, its 95 % interval, the difference to the best, and p of a
-    paired t-test against the best, corrected for the number of rankers by Holm's method.
+    paired test against the best, corrected by Holm's method for all pairs, because the same queries name the best one.
     """
     from ltr_duel.analysis import latex_table, measures_table, plot_measures, save_figure
     from ltr_duel.core import files

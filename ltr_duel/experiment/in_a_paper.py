@@ -18,7 +18,7 @@ from ltr_duel.simulation import REGRETS
 
 TESTS = (
     "{regret} at the horizon. p: paired two-sided Wilcoxon signed-rank test against the policy with the lowest mean,"
-    " corrected for the number of policies by Holm's method. effect: mean paired difference divided by its standard"
+    " corrected for all pairs of policies by Holm's method. effect: mean paired difference divided by its standard"
     " deviation (Cohen's d_z)."
 )
 _REGISTRIES: dict[str, components.Registry[Any]] = {
@@ -51,7 +51,7 @@ def methods_paragraph(results: StudyResults) -> str:
     said.append(f"We report {_regrets(results)}: mean and standard deviation over the runs.")
     said.append(
         "On each problem a policy is compared with that of the lowest mean by a paired two-sided Wilcoxon signed-rank"
-        " test, corrected for the number of policies by Holm's method; effects are Cohen's d of the paired differences"
+        " test, corrected for all pairs of policies by Holm's method; effects are Cohen's d of the paired differences"
         " (d_z)."
     )
     return " ".join(said)

@@ -42,6 +42,12 @@ def select(state: State, params: components.NoParams, t: int, rng: Generator) ->
     return first, second + (second >= first)
 
 
+def chance(state: State, params: components.NoParams, arms: IntVector) -> float:
+    """Each pair of different arms has the same probability."""
+    n_arms = state.wins.shape[0]
+    return 2 / max(n_arms * (n_arms - 1), 2)
+
+
 def update(
     state: State, params: components.NoParams, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
@@ -70,6 +76,11 @@ def slate_select(state: SlateState, params: components.NoParams, t: int, slate: 
             slate[size] = k
             size += int(uniform(rng) < 0.5)
     return size
+
+
+def slate_chance(state: SlateState, params: components.NoParams, arms: IntVector) -> float:
+    """Each non-empty set has the same probability."""
+    return float(1 / (2 ** state.lead.shape[0] - 1))
 
 
 def slate_update(

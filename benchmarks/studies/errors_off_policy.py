@@ -1,4 +1,6 @@
-"""Does the interval of `logs weigh` hold the mean outcome that it names? ``python -m benchmarks.studies.errors_off_policy``.
+"""Does the interval of `logs weigh` hold the mean outcome that it names?
+
+    python -m benchmarks.studies.errors_off_policy [--logs 100] [--model ubm]
 
 Twenty queries of ten documents, four rankers A to D. A log holds A:B, A:C and B:D; each of the six pairs is weighed.
 On a share of the queries all rankers agree; on the others each is a common order with some noise. The truth is the mean
@@ -78,7 +80,7 @@ def rankings_of(case: Case, seed: int = 0) -> Rankings:
     return Rankings(NAMES, order, rank, grades, ptr, 5, {"corpus": "study"})
 
 
-def truths(rankings: Rankings, case: Case, comparisons: int = 20_000) -> tuple[FloatMatrix, FloatMatrix]:
+def truths(rankings: Rankings, case: Case, comparisons: int) -> tuple[FloatMatrix, FloatMatrix]:
     """Return the mean outcome of each pair on each query, (pairs, queries), and its variance."""
     comparer = Comparer(rankings, click_model("navigational", 5), case.method, "marginal_sign", case.top)
     sums, squares = np.zeros((2, len(PAIRS), QUERIES))
@@ -125,10 +127,12 @@ def log_of(folder: Path, rankings: Rankings, case: Case, seed: int) -> tuple[Pat
     return folder / "log.parquet", np.bincount(whole["query"].cast(pa.int64()).to_numpy(), minlength=QUERIES)
 
 
-def answers(case: Case, logs: int, pairs: Sequence[tuple[int, int]] = PAIRS, **settings: Any) -> Iterator[Answer]:
+def answers(
+    case: Case, logs: int, pairs: Sequence[tuple[int, int]] = PAIRS, *, comparisons: int = 20_000, **settings: Any
+) -> Iterator[Answer]:
     """Yield what `weigh_outcomes` finds of the pairs in simulated logs."""
     rankings = rankings_of(case)
-    mean, variance = truths(rankings, case)
+    mean, variance = truths(rankings, case, comparisons)
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(logs):
             path, counts = log_of(Path(folder), rankings, case, seed)
@@ -141,7 +145,7 @@ def answers(case: Case, logs: int, pairs: Sequence[tuple[int, int]] = PAIRS, **s
 
 def row_of(case: Case, logs: int, **settings: Any) -> tuple[list[str], int, int]:
     """Return a row of the table, how many answers were given, and how many of them hold the truth."""
-    given = [one for one in answers(case, logs, **settings)]
+    given = list(answers(case, logs, **settings))
     kept = [one for one in given if not one.found.refused]
     held = sum(one.found.low - 2 * one.error <= one.truth <= one.found.high + 2 * one.error for one in kept)
     share = held / max(len(kept), 1)
@@ -156,12 +160,14 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--logs", type=int, default=100)
-    logs = parser.parse_args().logs
+    parser.add_argument("--model", default="", help="a click model, for doubly robust estimates")
+    given = parser.parse_args()
+    logs = given.logs
     rows, kept, held = [], 0, 0
     for case in CASES:
-        row, given, good = row_of(case, logs)
+        row, some, good = row_of(case, logs, click_model=given.model)
         rows.append(row)
-        kept, held = kept + given, held + good
+        kept, held = kept + some, held + good
         print(row, flush=True)
     rows.append(["all", f"{kept}", f"{held / kept:.1%}", ""])
     table(

@@ -1,10 +1,10 @@
 """Weights of lists, and what they must be in the mean: what the rankers wanted would show against what was shown.
 
-The rankers of a log's rows vary. Of the rows of one query, those of pair k are a share a_k, so all of them together are
-a sample of the mixture ``sum_k a_k P(list | k)``; a list has the weight ``w = P(list | wanted) / sum_k a_k P(list | k)``
-(the balance heuristic: Veach, Guibas, SIGGRAPH 1995). Its mean is 1 for each query.
+The rankers of a log's rows vary. Of the rows of one query, those of pair k are a share a_k, so all of them together
+are a sample of the mixture ``sum_k a_k P(list | k)``; a list has the weight ``w = P(list | wanted)`` over this mixture
+(the balance heuristic: Veach, Guibas, SIGGRAPH 1995). The mean of w is 1 for each query.
 
-Weights that were observed do not show that a log lacks lists: the lists that are missing have no weight. But all chances
+Weights that were observed do not show that a log lacks lists: lists that are missing have no weight. But all chances
 are known. Lists are drawn for the rankers wanted, and their weights computed: the mean of w under these draws is the
 mean of w^2 in the log, and the share of draws with a weight above a cap is what the log does not reach. The cap is the
 one with the narrowest interval; neither clicks nor observed weights have a part in it.

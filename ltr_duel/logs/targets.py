@@ -38,6 +38,10 @@ class Orders:
     def __init__(self) -> None:
         self.known: dict[int, dict[str, SmallIntVector]] = {}
 
+    def weighable(self, table: Any, wrong: dict[int, str]) -> Iterator[Weighable]:
+        """Yield the rows of a batch whose query is known, group by group, and add what is wrong with others."""
+        raise NotImplementedError
+
     def keep(self, names: tuple[str, str]) -> None:
         """Drop the queries that lack one of the names."""
         self.known = {q: ranks for q, ranks in self.known.items() if all(name in ranks for name in names)}

@@ -8,12 +8,16 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from benchmarks.studies.errors_off_policy import DEMONSTRATION, Case, answers
 from ltr_duel.core import InputError, stream
 from ltr_duel.interleaving import METHODS, Lists, Size
 from ltr_duel.logs import ClickLog, simulate_log, weigh_outcomes
+from ltr_duel.logs.doubly_robust import Rows, clicked_rows, residuals
 from ltr_duel.logs.mixtures import LARGEST, Mixtures, reach_of, weights_of
 from ltr_duel.preferences import estimate_preferences
 from tests.conftest import random_rankings
+
+CASE = Case(tau=1.0, top=5, agree=0.5, noise=3.0)
 
 
 def mixture(orders, sets, shares, wanted=(0, 1), tau=3.0, length=3):
@@ -118,12 +122,61 @@ def test_far_rankers_are_refused_and_so_are_other_logs(tmp_path):
     rankings = random_rankings(4, 30, 20)
     path = log_of(tmp_path, rankings[["ranker 0", "ranker 1", "ranker 2"]], 300, 3, tau=6.0)
     found = weigh_outcomes(ClickLog(path), "ranker 0", "ranker 2")
-    assert "out of reach of the log" in found.refused and found.low <= -0.1 < 0.1 <= found.high
+    assert "out of reach of the log" in found.refused and found.high - found.low > 0.2
     with pytest.raises(InputError, match="no row ranks documents by 'ranker 3'"):
         weigh_outcomes(ClickLog(path), "ranker 0", "ranker 3")
     simulate_log(tmp_path / "b.parquet", rankings, pairs="balanced", horizon=100)
     with pytest.raises(InputError, match="weights need lists of 'probabilistic'"):
         weigh_outcomes(ClickLog(tmp_path / "b.parquet"), "ranker 0", "ranker 1")
+
+
+def test_lists_that_agree_on_half_of_the_queries_do_not_hide_the_others():
+    """The demonstration: at tau 3 the log of A:B, A:C and B:D holds hardly any list of C:D where rankers differ."""
+    for answer in answers(DEMONSTRATION, 3, [(2, 3)]):
+        assert "of what the two would show is out of reach of the log" in answer.found.refused
+        assert answer.found.expected_weight < 0.75
+        assert abs(answer.found.weight - answer.found.expected_weight) < 3 * answer.found.weight_error
+        assert answer.found.low <= answer.truth <= answer.found.high
+
+
+@pytest.mark.parametrize("model", ["", "ubm"])
+def test_intervals_that_are_given_hold_the_mean_outcome_they_name(model):
+    given = [one for one in answers(CASE, 6, comparisons=4000, click_model=model) if not one.found.refused]
+    held = [one.found.low <= one.truth <= one.found.high for one in given]
+    assert len(given) >= 30 and np.mean(held) > 0.93 - 3 * np.sqrt(0.93 * 0.07 / len(given))
+
+
+def test_a_click_model_narrows_the_interval():
+    alone, robust = (next(answers(CASE, 1, [(2, 3)], comparisons=100, click_model=model)) for model in ("", "ubm"))
+    assert robust.found.error < 0.9 * alone.found.error
+    assert robust.found.effective == alone.found.effective and robust.found.click_model == "ubm"
+
+
+def test_a_model_that_predicts_every_outcome_leaves_no_residual():
+    """If credit depends on the list alone, the prediction is the outcome, and the estimate its mean over the draws."""
+    orders = [[0, 1, 2, 3], [3, 1, 0, 2], [2, 3, 1, 0]]
+    given = mixture(orders, [(0, 1)], [1.0], wanted=(0, 2), tau=1.0)
+    state = METHODS["probabilistic"].init(Size(3, 4, 2), METHODS["probabilistic"].params(1.0), "expectation")
+    within = reach_of(given, state, 1.96, stream(1, "reach"))
+    rng, n = np.random.default_rng(0), 100
+    shown = np.array(list(permutations(range(4), 3)))[rng.integers(0, 24, n)]
+    click = rng.random(3 * n) < 0.5
+
+    def credit(clicked, cell):
+        return clicked.numbers[clicked.ptr[:-1]] / 10
+
+    cell, users = np.zeros(n, np.int64), rng.integers(0, 2**63, n).astype(np.uint64)
+    rows = Rows(users, cell, np.full(n, 0.7), shown[:, 0] / 10, 3 * np.arange(n + 1), shown.ravel(), click)
+    found = residuals(rows, given, within, "pbm", credit, stream(1, "clicks"))
+    inside = within.weight <= within.cap
+    assert found.scatter == pytest.approx(0) and np.allclose(found.value, (within.drawn[:, 0] / 10 * inside).mean())
+    assert found.beyond == pytest.approx((within.drawn[:, 0] / 10 * ~inside).mean())
+
+
+def test_marks_of_clicks_become_places():
+    click = np.array([False, True, False, False, True, True])
+    rows = clicked_rows(np.array([0, 2, 3, 6]), np.arange(6), click)
+    assert rows.click_ptr.tolist() == [0, 1, 1, 3] and rows.clicks.tolist() == [2, 2, 3]
 
 
 @pytest.mark.long

@@ -160,6 +160,8 @@ class Policy(components.Component):
         broken by a coin.
     deterministic : bool
         Whether the outcomes alone decide what is chosen, and no random number of the policy's own.
+    adaptive : bool
+        Whether outcomes decide what is compared; logs of such a policy need other means and intervals.
     compiled : bool
         False for functions that numba cannot compile; the loop then runs as plain Python, a thousand times slower.
     numbers : int
@@ -188,6 +190,7 @@ class Policy(components.Component):
     needs_horizon: bool = False
     counts_ties: bool = False
     deterministic: bool = False
+    adaptive: bool = True
     compiled: bool = True
     numbers: int = 1
 

@@ -105,6 +105,7 @@ register(
     regret="linear in T",
     cost="O(1)",
     where="the baseline: two arms at random",
+    adaptive=False,
 )
 register(
     __name__,
@@ -115,4 +116,5 @@ register(
     cost="O(K^2)",
     cite="brost2016mdb",
     where="the baseline of Figure 3: arms at random",
+    adaptive=False,
 )

@@ -91,6 +91,17 @@ class LivePolicy:
             self._asked = tuple(int(arm) for arm in chosen)
         return tuple(self._order[list(self._asked)].tolist())
 
+    def chance(self) -> float | None:
+        """Return the probability with which the arms to compare next were chosen, in any order, given all outcomes.
+
+        None where the policy does not compute it.
+        """
+        self.ask()
+        if self._policy.chance is None:
+            return None
+        arms = np.array(sorted(self._asked if self._policy.feedback == "slate" else set(self._asked)), np.int64)
+        return float(self._policy.chance(self._state, self._params, arms))
+
     def tell(self, outcome: int | ArrayLike = 0) -> None:
         """Take the outcome of the comparison that was asked for.
 

@@ -18,7 +18,7 @@ from ltr_duel.core import IntVector, SignMatrix
 
 
 class _Page(Protocol):
-    """The names that all policies define. ``Params``, ``idle_until`` and ``sweep`` are optional."""
+    """The names that all policies define. ``Params``, ``idle_until``, ``sweep`` and ``chance`` are optional."""
 
     @property
     def State(self) -> type[Any]:  # noqa: N802 -- the name of a class

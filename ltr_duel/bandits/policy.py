@@ -142,6 +142,9 @@ class Policy(components.Component):
         Allows the loop to jump.
     sweeps : Sweeps, optional
         Allows whole sweeps to be taken at once.
+    chance : callable, optional
+        ``chance(state, params, arms)``, called between `select` and `update`: the probability with which `select` chose
+        the set of ``arms`` (an ascending array; one arm for an arm against itself), given all outcomes before.
     assumes : str
         What the paper's guarantee needs.
     regret : str
@@ -157,6 +160,8 @@ class Policy(components.Component):
         broken by a coin.
     deterministic : bool
         Whether the outcomes alone decide what is chosen, and no random number of the policy's own.
+    adaptive : bool
+        Whether outcomes decide what is compared; logs of such a policy need other means and intervals.
     compiled : bool
         False for functions that numba cannot compile; the loop then runs as plain Python, a thousand times slower.
     numbers : int
@@ -177,6 +182,7 @@ class Policy(components.Component):
     recommend: Callable[..., Any] = field(repr=False)
     idle_until: Callable[..., Any] | None = field(default=None, repr=False)
     sweeps: Sweeps | None = field(default=None, repr=False)
+    chance: Callable[..., float] | None = field(default=None, repr=False)
     assumes: str = field(default="", repr=False)
     regret: str = field(default="", repr=False)
     made_for: str = field(default="average", repr=False)
@@ -184,6 +190,7 @@ class Policy(components.Component):
     needs_horizon: bool = False
     counts_ties: bool = False
     deterministic: bool = False
+    adaptive: bool = True
     compiled: bool = True
     numbers: int = 1
 
@@ -241,7 +248,7 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
     """Register the policy that a page defines, so that users can name it.
 
     The parts are found by their names in the page: ``Params``, ``State``, ``init``, ``select``, ``update``,
-    ``recommend`` and, where there are any, ``idle_until`` and ``sweep``.
+    ``recommend`` and, where there are any, ``idle_until``, ``sweep`` and ``chance``.
 
     Parameters
     ----------
@@ -289,7 +296,11 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
     for word, value in found.items():
         if value is None:
             raise PolicyError(f"policy '{name}': there is no '{_NEEDED[word]}' in {defined.get('__file__', page)}")
-    found |= {"params": part("Params") or components.NoParams, "idle_until": part("idle_until")}
+    found |= {
+        "params": part("Params") or components.NoParams,
+        "idle_until": part("idle_until"),
+        "chance": part("chance"),
+    }
     if "sweep" in defined:
         found["sweeps"] = Sweeps(found["state"], found["init"], defined["sweep"], found["recommend"])
     return POLICIES.add(Policy(name=name, **(found | given)))

@@ -257,14 +257,16 @@ def power(
 @_format
 @_skip
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the interval.")
-def weigh(file: Path, first: str, second: str, kind: str, skip_bad: int, confidence: float) -> None:
+@click.option("--doubly-robust", "model", metavar="MODEL", default="", help="With this click model, fitted to LOG.")
+def weigh(file: Path, first: str, second: str, kind: str, skip_bad: int, confidence: float, model: str) -> None:
     """Compare rankers FIRST and SECOND by importance weights, though LOG may never have shown them together.
 
     LOG must be of probabilistic interleaving, with rankings or page tokens. Exit code 1 if the weights say nothing.
     """
     from ltr_duel.logs import ClickLog, weigh_outcomes, weighted_lines
 
-    found = weigh_outcomes(ClickLog(file, format=kind, skip_bad=skip_bad), first, second, confidence=confidence)
+    log = ClickLog(file, format=kind, skip_bad=skip_bad)
+    found = weigh_outcomes(log, first, second, confidence=confidence, click_model=model)
     for line in weighted_lines(found):
         click.echo(line)
     if found.refused:

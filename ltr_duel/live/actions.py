@@ -16,8 +16,8 @@ from ltr_duel.live.complaints import ExpiredError, StoreError, TokenError, UsedE
 from ltr_duel.live.marks import Marks
 from ltr_duel.live.memory import Memory
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.sheets import pack_page, read_ids, unpack_page, write_ids
-from ltr_duel.live.store import Event, Store, in_bytes
+from ltr_duel.live.sheets import in_bytes, pack_page, read_ids, unpack_page, write_ids
+from ltr_duel.live.store import Event, Store
 from ltr_duel.live.tally import ALONE, CLICKED, EXPIRED, UNCLICKED
 from ltr_duel.live.tokens import Claim, Keys
 from ltr_duel.live.turns import Key
@@ -89,9 +89,14 @@ class Actions:
             self._close_first(now)
             memory.early += 1
         number, expires = memory.pages + 1, int((now + settings.deadline) * 1000)
-        text = write_ids(ids)
+        text, seen = write_ids(ids), None
         self._marks.begin(number)
-        self._store.add_page(number, now, query, user, key, text, sheet, expires)
+        if user and sheet and _counts(key):  # when clicks come depends on the clicks; when a page is shown does not
+            before = self._store.seen(user)
+            seen = in_bytes(before) if before else None
+            self._store.see(user, before | memory.tally.bits(key))
+        chance = memory.turns.policy.chance()
+        self._store.add_page(number, now, query, user, key, text, sheet, chance, expires, seen)
         memory.show(number, key)
         memory.wait(number, expires, key)
         if alone:
@@ -150,15 +155,14 @@ class Actions:
     def _close(self, number: int, clicks: Iterable[Hashable] | None, now: float) -> Recorded:
         """Close a page; ``None``: its deadline has passed."""
         _, key = self.memory.waiting[number]
-        user, text, sheet = self._store.page(number)
+        text, sheet, seen = self._store.page(number)
         names = self._rankers(key) if sheet else (self._settings.rankers[key[0]],)
         ids = read_ids(text)
         places = [] if clicks is None else _places(ids, clicks)
         kind = EXPIRED if clicks is None else CLICKED if places else UNCLICKED
         event = Event(self.memory.events + 1, number, now, kind, array("H", places).tobytes())
         credit: dict[tuple[str, str], float] = {}
-        counts = bool(sheet) and len(set(key)) == len(key)  # a set with one ranker twice is the policy's business alone
-        seen = self._store.seen(user) if user and counts else 0
+        counts = bool(sheet) and _counts(key)
         if sheet:
             page = unpack_page(self._settings, self._places_of(key), ids, sheet)
             credit = page.credit([ids[place] for place in places])
@@ -166,12 +170,10 @@ class Actions:
             event = event._replace(
                 credit=array("b", signs).tobytes() if counts else None,
                 signs=array("b", [sign or _toss(self.memory.coins) for sign in signs]).tobytes(),
-                seen=in_bytes(seen) if seen else None,
+                seen=seen,
             )
         del self.memory.waiting[number]
-        seen_now = self._happen(event, key)
-        if user and counts:
-            self._store.see(user, seen_now)
+        self._happen(event, key)
         return Recorded(number, names, credit if counts else {})
 
     def _rankers(self, key: Key) -> tuple[str, ...]:
@@ -182,9 +184,9 @@ class Actions:
         names = self._rankers(key)
         return tuple([f"{name}\0{k}" if name in names[:k] else name for k, name in enumerate(names)])
 
-    def _happen(self, event: Event, key: Key) -> int:
+    def _happen(self, event: Event, key: Key) -> None:
         self._store.add_event(event, closes=event.kind != ALONE)
-        return self.memory.happen(event, key)
+        self.memory.happen(event, key)
 
     def finish(self) -> None:
         """Write what is needed to go on from here."""
@@ -195,6 +197,11 @@ class Actions:
         if self.memory.events - self.memory.saved >= _SNAPSHOT_EVERY:
             self._store.save(self.memory.snapshot())
             self.memory.saved = self.memory.events
+
+
+def _counts(key: Key) -> bool:
+    """Whether a page counts for its pairs; one of a set with a ranker twice is for the policy alone."""
+    return len(set(key)) == len(key)
 
 
 def _require_text(what: str, text: str) -> None:

@@ -96,8 +96,8 @@ class Experiment:
         ----------
         path : path
         settings : Settings, optional
-            Those of the store if not given. Of a store that exists only ``confidence``, ``margin``, ``deadline``,
-            ``max_open`` and ``serve`` can be changed.
+            Those of the store if not given. Of a store that exists only ``margin``, ``deadline``, ``max_open`` and
+            ``serve`` can be changed.
         keys : Keys, optional
             That sign the tokens. Without them a key is made that ends with the process, and so do the tokens of
             pages that are open.

@@ -12,23 +12,25 @@ from typing import Any
 from ltr_duel.core import InputError, arguments
 from ltr_duel.live.schema import connected
 from ltr_duel.live.settings import Settings, kept_settings
-from ltr_duel.live.sheets import read_ids, unpack_page
-from ltr_duel.live.store import read_key
+from ltr_duel.live.sheets import read_ids, read_key, unpack_page
+from ltr_duel.live.turns import Key
 from ltr_duel.logs import write_log
 
-_COLUMNS = ("impression", "time", "query", "user", "shown", "clicks", "page")
+_COLUMNS = ("impression", "time", "query", "user", "shown", "clicks", "page", "policy", "propensity")
 _BATCH = 5000
 _ROWS = """
-SELECT page, events.at, query, user, arms, shown, sheet, clicks FROM events JOIN pages USING (page)
-WHERE credit IS NOT NULL ORDER BY event
+SELECT page, pages.at, user, arms, query, shown, sheet, clicks, chance FROM events JOIN pages USING (page)
+WHERE credit IS NOT NULL ORDER BY page
 """
+_OPEN = "SELECT page, user, arms FROM waiting JOIN pages USING (page) WHERE user IS NOT NULL"
 
 
 def export_log(store: str | Path, out: str | Path) -> int:
-    """Write the pages of several rankers that are closed as a click log, in the order in which they were closed.
+    """Write the pages of several rankers that are closed as a click log, in the order in which they were shown.
 
-    That is the order in which they were counted, so `compare_log` finds what `Experiment.state` says; ``time`` is when
-    they were. An experiment may go on meanwhile; the log is that of one moment.
+    A user counts for a pair of rankers by the page that was shown first, so `compare_log` finds what `Experiment.state`
+    says. A page is left out while an earlier page of the same user and pair is open. An experiment may go on meanwhile;
+    the log is that of one moment. ``policy`` and ``propensity`` say how the rankers of a page were chosen.
 
     Parameters
     ----------
@@ -39,7 +41,7 @@ def export_log(store: str | Path, out: str | Path) -> int:
     Returns
     -------
     int
-        How many there are.
+        How many rows there are.
 
     Raises
     ------
@@ -64,22 +66,37 @@ def export_log(store: str | Path, out: str | Path) -> int:
         try:
             (text,) = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
             settings = kept_settings(text, path)
+            waiting: dict[str, list[tuple[int, set[int]]]] = {}
+            for page, user, arms in db.execute(_OPEN):
+                waiting.setdefault(user, []).append((page, set(read_key(arms))))
             rows, time = db.execute(_ROWS), -math.inf
             while batch := rows.fetchmany(_BATCH):
                 lines = []
-                for page, at, *rest in batch:
+                for page, at, user, arms, *rest in batch:
+                    key = read_key(arms)
+                    if any(page > first and len(early & set(key)) > 1 for first, early in waiting.get(user, ())):
+                        continue
                     time = max(time, at)  # a clock may have been set back
-                    lines.append((str(page), time, *_line(settings, *rest)))
-                log.write(dict(zip(_COLUMNS, zip(*lines, strict=True), strict=True)))
+                    lines.append((str(page), time, *_line(settings, user, key, *rest)))
+                if lines:
+                    log.write(dict(zip(_COLUMNS, zip(*lines, strict=True), strict=True)))
         except sqlite3.Error as error:
             raise InputError(f"{path}: the store cannot be read: {error}") from None
     return log.rows
 
 
 def _line(
-    settings: Settings, query: str, user: str | None, arms: bytes, text: str, sheet: bytes, clicks: bytes
+    settings: Settings,
+    user: str | None,
+    key: Key,
+    query: str,
+    text: str,
+    sheet: bytes,
+    clicks: bytes,
+    chance: float | None,
 ) -> tuple[Any, ...]:
-    """Return query, user, shown ids, clicked places and page token of a row."""
+    """Return the cells of a row after its time."""
     ids = read_ids(text)
-    page = unpack_page(settings, tuple([settings.rankers[arm] for arm in read_key(arms)]), ids, sheet)
-    return query, user, [str(one) for one in ids], [place + 1 for place in array("H", clicks)], page.to_json()
+    page = unpack_page(settings, tuple([settings.rankers[arm] for arm in key]), ids, sheet)
+    places = [place + 1 for place in array("H", clicks)]
+    return query, user, [str(one) for one in ids], places, page.to_json(), settings.policy, chance

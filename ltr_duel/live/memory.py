@@ -76,17 +76,16 @@ class Memory:
         if not self.turns.is_alone(key):
             self.turns.opened(page, key)
 
-    def happen(self, event: Event, key: Key) -> int:
-        """Take note of an event; return the pairs for which its user has counted now."""
+    def happen(self, event: Event, key: Key) -> None:
+        """Take note of an event."""
         self.events = event.event
-        seen = self.tally.happen(event.kind, key, event.credit, int.from_bytes(event.seen or b"", "little"))
+        self.tally.happen(event.kind, key, event.credit, int.from_bytes(event.seen or b"", "little"))
         if event.kind == ALONE:
             self.turns.alone(key)
         elif event.signs is not None:
             self.turns.closed(event.page, key, event.signs)
         else:
             self.turns.dropped(event.page, key)
-        return seen
 
     def chance(self) -> str:
         """Return where the random streams are."""

@@ -17,17 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, files, places
+from ltr_duel.live.recount import count_users_when_shown
 
-SCHEMA_VERSION = 1
-MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}  # from that version to the next
+SCHEMA_VERSION = 2
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {1: count_users_when_shown}  # from a version to the next
 _APPLICATION = 0x4C54524C  # marks the file as one of ours
 LEAD, LOG = "lead", "log"  # keys of ``about``
 _TABLES = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE pages (
-    page INTEGER PRIMARY KEY, at REAL, query TEXT, user TEXT, arms BLOB, shown TEXT, sheet BLOB
+    page INTEGER PRIMARY KEY, at REAL, query TEXT, user TEXT, arms BLOB, shown TEXT, sheet BLOB, chance REAL
 );
-CREATE TABLE waiting (page INTEGER PRIMARY KEY, expires INTEGER);
+CREATE TABLE waiting (page INTEGER PRIMARY KEY, expires INTEGER, seen BLOB);
 CREATE TABLE events (
     event INTEGER PRIMARY KEY, page INTEGER, at REAL, kind INTEGER, clicks BLOB, credit BLOB, signs BLOB, seen BLOB
 );

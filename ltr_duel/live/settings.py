@@ -17,7 +17,7 @@ from ltr_duel.interleaving import METHODS
 from ltr_duel.simulation import RunKey, run_order, run_streams
 
 ORDERS = ("arrival", "shown")
-_MAY_CHANGE = ("confidence", "margin", "deadline", "max_open")  # while an experiment goes on
+_MAY_CHANGE = ("margin", "deadline", "max_open")  # while an experiment goes on; a level chosen after looking is none
 _MOST_RANKERS = 200
 _NO_LIMIT = 10**15
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import struct
+from array import array
 from typing import Any
 
 import numpy as np
 
 from ltr_duel.interleaving import Page
 from ltr_duel.live.settings import Settings
+from ltr_duel.live.turns import Key
 
 _SIZES = struct.Struct("<HHHH")  # rankers, documents, shown, numbers that the method noted
 
@@ -55,3 +57,13 @@ def write_ids(shown: tuple[Any, ...]) -> str:
 def read_ids(text: str) -> tuple[Any, ...]:
     """Return what `write_ids` wrote."""
     return tuple(json.loads(text))
+
+
+def read_key(arms: bytes) -> Key:
+    """Return the arms that a row holds."""
+    return tuple(array("H", arms))
+
+
+def in_bytes(bits: int) -> bytes:
+    """Return a number as bytes, little end first."""
+    return bits.to_bytes((bits.bit_length() + 7) // 8, "little")

@@ -62,12 +62,12 @@ class State(NamedTuple):
     exposure: FloatVector  # (K,) impressions: of a page of s rankers each has 1/s
     wins: IntMatrix  # (K, K) pages on which the row won
     ties: IntMatrix  # (K, K)
-    mean: FloatMatrix  # (K, K) mean outcome of the row, -1 to 1; of each user the first
+    mean: FloatMatrix  # (K, K) mean outcome of the row, -1 to 1; of each user the page of the pair shown first
     low: FloatMatrix  # (K, K) confidence sequence: all intervals hold together, at all times
     high: FloatMatrix  # (K, K)
     recommended: str  # by the policy
     winner: str  # who most probably beats all others
-    probability: FloatVector  # (K,) that the ranker beats all others
+    probability: FloatVector  # (K,) that the ranker beats all others, see `beats_all`
     decisions: list[StoppingDecision]  # of each pair
     sentence: str  # whether to stop
     regret_bound: float  # what the pages shown have cost at most, see `regret_bound`
@@ -117,7 +117,8 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
     ties, won, lost = tally.score
     wins, tied = _matrix(tally.pairs, won, lost), _matrix(tally.pairs, ties, ties)
     highest = _matrix(tally.pairs, high, -low)
-    probability = beats_all(wins + tied / 2)
+    _, first_won, first_lost = tally.fresh
+    probability = beats_all(_matrix(tally.pairs, first_won, first_lost))
     plain, clicked, unclicked, expired, compared = tally.events.tolist()
     return State(
         name=settings.name,
@@ -156,15 +157,16 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
 
 
 def beats_all(wins: FloatMatrix) -> FloatVector:
-    """Return for each arm the probability that it beats each other one more often than not.
+    """Return for each arm the posterior probability that it wins more than half of the decided pages of each pair.
 
-    Given the counts alone: each pair's probability is uniform before they are seen, so that it has a beta distribution
-    after, independent of the other pairs'.
+    A tie does not show who is ahead, so the share of decided pages that the first of a pair wins is the parameter. It
+    is uniform a priori, independent of the other pairs' and of how many pages tie; after w wins and l losses it has the
+    distribution Beta(1 + w, 1 + l). Pages are taken for independent.
 
     Parameters
     ----------
-    wins : ndarray of float64, shape (K, K)
-        How often the row won against the column; a tie is half a win for both.
+    wins : ndarray, shape (K, K)
+        On how many pages the row won against the column.
     """
     ahead = scipy.special.betainc(wins.T + 1, wins + 1, 0.5)  # Pr(the row's probability is above 1/2)
     np.fill_diagonal(ahead, 1.0)

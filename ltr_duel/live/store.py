@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ltr_duel.core import InputError, places, sole_writer
 from ltr_duel.live.complaints import StoreError
 from ltr_duel.live.schema import LEAD, LOG, connected, make_store
+from ltr_duel.live.sheets import in_bytes, read_key
 from ltr_duel.live.turns import Key
 
 _ROWS = 500  # pages and events between two times when the log is put into the file
@@ -37,7 +38,7 @@ class Event(NamedTuple):
     clicks: bytes | None = None  # clicked places from 0, two bytes each
     credit: bytes | None = None  # of each pair on the page, a byte each: +1, 0, -1
     signs: bytes | None = None  # what the policy is told: the same, ties broken
-    seen: bytes | None = None  # the pairs for which the user had counted before, a bit each; nothing for none
+    seen: bytes | None = None  # the pairs of which the user had been shown an earlier page, a bit each; None for none
 
 
 class Snapshot(NamedTuple):
@@ -164,18 +165,30 @@ class Store:
         return pages, events
 
     def add_page(
-        self, page: int, at: float, query: str, user: str, key: Key, shown: str, sheet: bytes, expires: int
+        self,
+        page: int,
+        at: float,
+        query: str,
+        user: str,
+        key: Key,
+        shown: str,
+        sheet: bytes,
+        chance: float | None,
+        expires: int,
+        seen: bytes | None,
     ) -> None:
         """Write a page, which waits for its clicks from now on."""
-        row = (page, at, query, user or None, array("H", key).tobytes(), shown, sheet)
-        self._db.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-        self._db.execute("INSERT INTO waiting VALUES (?, ?)", (page, expires))
+        row = (page, at, query, user or None, array("H", key).tobytes(), shown, sheet, chance)
+        self._db.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        self._db.execute("INSERT INTO waiting VALUES (?, ?, ?)", (page, expires, seen))
         self._rows += 1
 
-    def page(self, page: int) -> tuple[str, str, bytes]:
-        """Return user, shown ids and sheet of a page."""
-        user, shown, sheet = self._db.execute("SELECT user, shown, sheet FROM pages WHERE page = ?", (page,)).fetchone()
-        return user or "", shown, sheet
+    def page(self, page: int) -> tuple[str, bytes, bytes | None]:
+        """Return shown ids and sheet of an open page, and the pairs of which its user had been shown another one."""
+        row: tuple[str, bytes, bytes | None] = self._db.execute(
+            "SELECT shown, sheet, seen FROM pages JOIN waiting USING (page) WHERE page = ?", (page,)
+        ).fetchone()
+        return row
 
     def add_event(self, event: Event, *, closes: bool) -> None:
         """Write an event; if it closes its page, that waits no longer."""
@@ -185,12 +198,12 @@ class Store:
             self._db.execute("DELETE FROM waiting WHERE page = ?", (event.page,))
 
     def seen(self, user: str) -> int:
-        """Return the pairs for which a user counted, a bit each."""
+        """Return the pairs of which a user was shown a page, a bit each."""
         row = self._db.execute("SELECT seen FROM users WHERE user = ?", (user,)).fetchone()
         return int.from_bytes(row[0], "little") if row else 0
 
     def see(self, user: str, seen: int) -> None:
-        """Write the pairs for which a user counted."""
+        """Write the pairs of which a user was shown a page."""
         self._db.execute("INSERT OR REPLACE INTO users VALUES (?, ?)", (user, in_bytes(seen)))
 
     def waiting(self) -> Iterator[tuple[int, int, Key]]:
@@ -227,13 +240,3 @@ class Store:
         np.savez(file, allow_pickle=False, **snapshot.arrays)
         row = (snapshot.events, snapshot.pages, file.getvalue(), snapshot.lines)
         self._db.execute("INSERT OR REPLACE INTO snapshot VALUES (1, ?, ?, ?, ?)", row)
-
-
-def read_key(arms: bytes) -> Key:
-    """Return the arms that a row holds."""
-    return tuple(array("H", arms))
-
-
-def in_bytes(bits: int) -> bytes:
-    """Return a number as bytes, little end first."""
-    return bits.to_bytes((bits.bit_length() + 7) // 8, "little")

@@ -1,6 +1,6 @@
 """What is counted of a live experiment: impressions, who won, and the sums of sequences that may be looked at any time.
 
-The sums are those of `ltr_duel.logs`: of each user and pair the first outcome.
+The sums are those of `ltr_duel.logs`: of each user and pair the outcome of the page that was shown first.
 """
 
 from __future__ import annotations
@@ -30,14 +30,18 @@ class Tally:
         self.events: IntVector = np.zeros(5, np.int64)  # of each kind, and COMPARED
         self.exposure: FloatVector = np.zeros(n_arms)  # impressions; of a page of s rankers each has 1/s
         self.score: IntMatrix = np.zeros((3, len(first)), np.int64)  # ties, wins, losses of the first of each pair
-        self.fresh: IntMatrix = np.zeros_like(self.score)  # the same, of each user and pair the first
+        self.fresh: IntMatrix = np.zeros_like(self.score)  # the same, of each user and pair the first page shown
 
     def show(self, key: Key) -> None:
         """Count an impression."""
         for arm in key:
             self.exposure[arm] += 1 / len(key)
 
-    def happen(self, kind: int, key: Key, credit: bytes | None, seen: int = 0) -> int:
+    def bits(self, key: Key) -> int:
+        """Return the pairs of a page, a bit each."""
+        return sum(1 << int(self._number[a, b]) for k, a in enumerate(key) for b in key[k + 1 :])
+
+    def happen(self, kind: int, key: Key, credit: bytes | None, seen: int = 0) -> None:
         """Count an event.
 
         Parameters
@@ -48,29 +52,19 @@ class Tally:
         credit : bytes or None
             For each pair of the key in order +1, 0 or -1, a byte each; nothing of a page that compares nothing.
         seen : int
-            Bit p is set if the user counted for pair p before.
-
-        Returns
-        -------
-        int
-            ``seen`` with the bits of the pairs of this page.
+            Bit p is set if the user had been shown an earlier page of pair p.
         """
         self.events[kind] += 1
         if credit is not None:
             self.events[COMPARED] += 1
             signs = iter(np.frombuffer(credit, np.int8).tolist())
-            before = seen
             for k, a in enumerate(key):
                 for b in key[k + 1 :]:
-                    p, y = int(self._number[a, b]), next(signs)
-                    self._compare(p, y if a < b else -y, fresh=not before >> p & 1)
-                    seen |= 1 << p
-        return seen
-
-    def _compare(self, p: int, y: int, *, fresh: bool) -> None:
-        self.score[y, p] += 1
-        if fresh:
-            self.fresh[y, p] += 1
+                    p, sign = int(self._number[a, b]), next(signs)
+                    y = sign if a < b else -sign
+                    self.score[y, p] += 1
+                    if not seen >> p & 1:
+                        self.fresh[y, p] += 1
 
     def sequences(self) -> Sequences:
         """Return the sums of the pairs' sequences of observations."""

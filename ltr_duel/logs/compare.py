@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.core import FloatVector, InputError, IntVector, digest, errors, statistics
+from ltr_duel.logs.adaptive import Choices
 from ltr_duel.logs.clusters import Means, bootstrap_means, interval_ends
 from ltr_duel.logs.credit import Creditor
 from ltr_duel.logs.log import ClickLog
@@ -144,6 +145,9 @@ def compare_log(
 ) -> LogComparison:
     r"""Read a log once, credit its clicks, and compare each pair of rankers that it interleaved.
 
+    Of a log whose column ``policy`` names a policy that reacts to outcomes, means and intervals are those that hold for
+    such a log (`ltr_duel.logs.adaptive`), and ``warnings`` says so.
+
     Memory does not grow with the log: for each pair 4,096 groups of clusters are kept (fewer for many pairs).
 
     Parameters
@@ -188,8 +192,9 @@ def compare_log(
     errors.require_between("the number of bootstrap draws", bootstrap, 0)
     if cluster and cluster not in CLUSTERS:
         raise errors.unknown_name("kind of cluster", cluster, CLUSTERS)
-    creditor, pass_ = Creditor(rankers), OnePass(cluster)
+    creditor, pass_, choices = Creditor(rankers), OnePass(cluster), Choices()
     for batch, outcomes, wrong in credited(log, creditor):
+        choices.add(batch.table, outcomes, len(creditor.pairs))
         pass_.add(batch, outcomes, len(wrong), len(creditor.pairs))
     if not creditor.pairs:
         first = f"; {log.bad.first[0]}" if log.bad.first else ""
@@ -217,7 +222,7 @@ def compare_log(
         "last": pass_.last,
         "bad_lines": log.bad.count,
     }
-    return LogComparison(
+    found = LogComparison(
         tuple(creditor.names),
         np.array(creditor.pairs),
         totals.wins.copy(),
@@ -239,6 +244,7 @@ def compare_log(
         provenance,
         warnings_of(pass_, means),
     )
+    return choices.corrected(found)
 
 
 def _tested(cautious: Means, sign_p: FloatVector, confidence: float) -> tuple[FloatVector, FloatVector, FloatVector]:

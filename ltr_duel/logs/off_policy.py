@@ -1,48 +1,39 @@
 """Rankers that were never shown together, compared by weights on what others showed.
 
 Probabilistic interleaving can show every list, each with a probability that is known. So an impression that rankers r
-produced stands for what rankers t would have produced, with weight P(list | t) / P(list | r): the user's clicks
-depend on the list alone. The outcome is what the clicks would mean had the list been drawn for t. The estimate is the
-weighted mean.
+produced stands for what rankers t would have produced, with weight P(list | t) / P(list | r): the user's clicks depend
+on the list alone. The outcome is what the clicks would mean had the list been drawn for t.
 
 Hofmann, Schuth, Whiteson, de Rijke. Reusing Historical Interaction Data for Faster Online Learning to Rank for IR. WSDM
 2013.
 
-The weights are the limit: where t shows lists that r hardly ever shows, a few impressions have most of the weight. The
-effective sample size (sum w)^2 / sum w^2 says how many impressions are left; with few, nothing is said.
+The estimand is the mean outcome of t over the impressions of the log whose query has both rankings, each query as often
+as in the log. Where t shows lists that the log does not hold, nothing is known: the interval is wider by twice that
+share, whose outcomes may be anything from -1 to 1, and with more than a tenth of it there is no answer. The mean weight
+must be what the known chances say (`ltr_duel.logs.mixtures`); if it is not, the lists were drawn otherwise.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
-from ltr_duel.core import FloatVector, InputError, MarkVector, errors, kernel
-from ltr_duel.interleaving import METHODS, Lists
+from ltr_duel.clicks import FORMS
+from ltr_duel.core import FloatVector, InputError, errors, stream
 from ltr_duel.logs.clusters import clustered_means, reach
-from ltr_duel.logs.crediting import Clicked, credit_rows
-from ltr_duel.logs.hashing import HashVector, hash_texts
+from ltr_duel.logs.designs import Design, Source, learnt, rows_of
+from ltr_duel.logs.doubly_robust import Residuals, Rows, joined, residuals
+from ltr_duel.logs.hashing import HashVector
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.targets import PageTargets, RankedTargets, Weighable, rows_with
+from ltr_duel.logs.mixtures import Reach, reach_of
 
 _GROUPS = 4096  # clusters, see `ltr_duel.logs.clusters`
-FEWEST, LARGEST = 100.0, 0.05  # effective impressions, and share of one impression, that are still believed
-_COLUMNS = (
-    "impression",
-    "time",
-    "query",
-    "user",
-    "shown",
-    "clicks",
-    "page",
-    "rankers",
-    "rankings",
-    "method",
-    "outcome",
-)
+FEWEST = 100.0  # effective impressions
+MISSING = 0.1  # share of the lists wanted that may be out of reach
+FARTHEST = 3.0  # errors of the mean weight from its expectation
 
 
 class WeightedOutcome(NamedTuple):
@@ -56,20 +47,29 @@ class WeightedOutcome(NamedTuple):
 
     first: str
     second: str
-    impressions: int  # that could be weighed
-    effective: float  # sample size
-    largest: float  # share of the weight that one impression has
-    mean: float  # outcome, -1 to 1
+    impressions: int  # that carry the estimate: their query has both rankings
+    log_impressions: int
+    queries: int  # of the impressions that carry the estimate
+    log_queries: int
+    effective: float  # sample size that the chances leave: (sum w)^2 / sum w^2 in expectation
+    weight: float  # mean weight, of lists within reach
+    expected_weight: float  # what it must be: the share of the lists wanted that is within reach
+    weight_error: float  # standard error of the mean weight
+    mean: float  # outcome, -1 to 1; of lists out of reach as of the others, or by the click model
     error: float
-    low: float
+    low: float  # interval of the mean outcome of all lists
     high: float
+    click_model: str  # of a doubly robust estimate; empty for weights alone
     refused: str  # why nothing should be made of it; empty if it may be believed
 
 
-def weigh_outcomes(log: ClickLog, first: str, second: str, *, confidence: float = 0.95) -> WeightedOutcome:
+def weigh_outcomes(
+    log: ClickLog, first: str, second: str, *, confidence: float = 0.95, click_model: str = "", seed: int = 0
+) -> WeightedOutcome:
     """Estimate the outcome of two rankers from impressions that other rankers made by probabilistic interleaving.
 
-    The log is read twice: first for the rankings of the two, which may stand in any row of the same query.
+    The log is read three times: for the rankings of all rankers, which may stand in any row of the same query, for the
+    rankers that each query was shown for, and for the outcomes.
 
     Parameters
     ----------
@@ -79,11 +79,17 @@ def weigh_outcomes(log: ClickLog, first: str, second: str, *, confidence: float 
         Names of rankers in the log.
     confidence : float
         Of the interval.
+    click_model : str
+        A click model of `fit_clicks` that is fitted to the log by document, for a doubly robust estimate; the rows are
+        then held in memory. Empty for weights alone.
+    seed : int
+        Of the lists that are drawn to see how much of what the two would show is within reach.
 
     Returns
     -------
     WeightedOutcome
-        With ``refused`` where the effective sample size is below 100, or one impression has over 5 % of the weight.
+        With ``refused`` where the effective sample size is below 100, over a tenth of the lists wanted is out of reach,
+        or the mean weight is more than three errors from its expectation.
 
     Raises
     ------
@@ -102,119 +108,131 @@ def weigh_outcomes(log: ClickLog, first: str, second: str, *, confidence: float 
     ...     path = Path(folder) / "clicks.parquet"
     ...     _ = simulate_log(path, rankings, pairs="probabilistic:tau=0.5", horizon=2000)
     ...     found = weigh_outcomes(ClickLog(path), "1", "3")
-    >>> found.refused, 0 < found.effective < found.impressions
-    ('', True)
+    >>> found.refused, found.impressions == found.log_impressions, found.effective < found.impressions
+    ('', True, True)
     """
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
+    if click_model:
+        errors.require_one_of("click model to fit", click_model, FORMS)
     if first == second:
         raise InputError("give two different rankers")
-    sources = _learnt(log, (first, second))
-    count, total = np.zeros((1, _GROUPS)), np.zeros((1, _GROUPS))
-    impressions, sums = 0, np.zeros(3)  # of w, w^2, and the largest w
-    for users, weights, y in _weighed(log, sources):
+    names = (first, second)
+    source = Source(log, learnt(log, names))
+    design = Design(source, names)
+    quantile = float(stats.norm.ppf((1 + confidence) / 2))
+    within = reach_of(design.mixtures, design.state, quantile, stream(seed, "logs", "weigh"))
+    total, parts = Totals(), list[Rows]()
+    for used in design.rows():
+        weights, y = design.weighed(used)
+        weights[weights > within.cap] = 0.0
+        total.add(used.users, weights, y)
+        if click_model:
+            parts.append(rows_of(used, weights, y))
+    rows = design.mixtures.rows
+    n = rows.sum()
+    expected = float(rows @ within.covered / n)
+    effective = float((rows @ within.covered) ** 2 / (rows @ within.square)) if expected > 0 else 0.0
+    weight_error = math.sqrt(rows @ (within.square - within.covered**2)) / n
+    estimate = total.estimate(expected, effective, confidence)
+    if click_model and total.weight > 0:
+        credit, rng = design.credit, stream(seed, "logs", "weigh", "clicks")
+        found = residuals(joined(parts), design.mixtures, within, click_model, credit, rng)
+        estimate = robust_estimate(joined(parts).users, found, effective / expected**2, confidence)
+    mean, near, error, half = estimate
+    return WeightedOutcome(
+        first,
+        second,
+        int(n),
+        design.log_rows,
+        len(design.mixtures.lists.query_ptr) - 1,
+        design.log_queries,
+        effective,
+        total.weight / n,
+        expected,
+        weight_error,
+        mean,
+        error,
+        max(near - half - within.missing, -1.0),
+        min(near + half + within.missing, 1.0),
+        click_model,
+        _refusal(effective, n, within, total.weight / n - expected, weight_error),
+    )
+
+
+class Estimate(NamedTuple):
+    """An estimate: of all lists, and of those within reach, whose interval is ``near`` plus and minus ``half``."""
+
+    mean: float
+    near: float
+    error: float
+    half: float
+
+
+class Totals:
+    """Sums of weights and weighted outcomes, by groups of users."""
+
+    def __init__(self) -> None:
+        self._count, self._total = np.zeros((1, _GROUPS)), np.zeros((1, _GROUPS))
+        self._square = 0.0  # sum of w y^2
+
+    @property
+    def weight(self) -> float:
+        """The sum of the weights."""
+        return float(self._count.sum())
+
+    def add(self, users: HashVector, weights: FloatVector, y: FloatVector) -> None:
+        """Add rows."""
         groups = (users & np.uint64(_GROUPS - 1)).astype(np.int64)
-        count[0] += np.bincount(groups, weights, _GROUPS)
-        total[0] += np.bincount(groups, weights * y, _GROUPS)
-        impressions += len(weights)
-        sums += [weights.sum(), (weights**2).sum(), 0.0]
-        sums[2] = max(sums[2], weights.max(initial=0))
-    if impressions == 0 or sums[0] == 0:
-        raise InputError(f"{log.path}: no impression is of a query that both '{first}' and '{second}' rank in the log")
-    means = clustered_means(count, total)
-    mean, error, half = float(means.mean[0]), float(means.error[0]), float(reach(means, confidence)[0])
-    effective, largest = float(sums[0] ** 2 / sums[1]), float(sums[2] / sums[0])
-    refused = ""
-    if effective < FEWEST:
-        refused = f"the weights leave {effective:.1f} of {impressions:,} impressions, fewer than {FEWEST:.0f}"
-    elif largest > LARGEST:
-        refused = f"one impression has {largest:.0%} of all weight, more than {LARGEST:.0%}"
-    ends = max(mean - half, -1.0), min(mean + half, 1.0)
-    return WeightedOutcome(first, second, impressions, effective, largest, mean, error, *ends, refused)
+        self._count[0] += np.bincount(groups, weights, _GROUPS)
+        self._total[0] += np.bincount(groups, weights * y, _GROUPS)
+        self._square += float(weights @ (y * y))
+
+    def estimate(self, expected: float, effective: float, confidence: float) -> Estimate:
+        """Return the weighted mean; of lists within reach it is multiplied by their share, which is known."""
+        if not self.weight > 0:
+            return Estimate(0.0, 0.0, math.inf, math.inf)
+        means = clustered_means(self._count, self._total)
+        mean = float(means.mean[0])
+        floor = _least_error(self._square / self.weight - mean**2, effective)
+        half = max(float(reach(means, confidence)[0]), float(stats.norm.ppf((1 + confidence) / 2)) * floor)
+        return Estimate(mean, mean * expected, max(float(means.error[0]), floor) * expected, half * expected)
 
 
-def _learnt(log: ClickLog, names: tuple[str, str]) -> tuple[RankedTargets, PageTargets]:
-    """Read how the two order the documents of each query."""
-    sources = RankedTargets(names), PageTargets(names)
-    for batch in log.batches(_COLUMNS):
-        if not any(rows.any() for rows in rows_with(batch.table).values()) and batch.table.num_rows:
-            raise InputError(f"{log.path}: weights need the columns 'rankers' and 'rankings', or page tokens")
-        for source in sources:
-            source.learn(batch.table)
-    for name in names:
-        if not any(name in source.met for source in sources):
-            raise InputError(f"{log.path}: no row ranks documents by '{name}'")
-    for source in sources:
-        source.close()
-    return sources
+def _least_error(scatter: float, effective: float) -> float:
+    """Return the error of independent impressions by the chances: seen weights may hide rare large ones.
 
-
-def _weighed(
-    log: ClickLog, sources: tuple[RankedTargets, PageTargets]
-) -> Iterator[tuple[HashVector, FloatVector, FloatVector]]:
-    """Yield users, weights and outcomes of the rows whose query has the rankings."""
-    only: tuple[str, str] | None = None
-    for batch in log.batches(_COLUMNS):
-        table, wrong = batch.table, dict[int, str]()
-        users = hash_texts(table.column("impression"))
-        if "user" in table.schema.names:
-            named = table.column("user").is_valid().to_numpy(zero_copy_only=False)
-            users = np.where(named, hash_texts(table.column("user")), users)
-        for source in sources:
-            try:
-                rows = list(source.weighable(table, wrong))
-            except InputError as error:
-                raise InputError(f"{log.path}: {error}") from None
-            for found in rows:
-                only = only or (found.method, found.outcome)
-                if (found.method, found.outcome) != only:
-                    raise InputError(
-                        f"{log.path}: weights need one method in the whole log, not {[only[0], found.method]}"
-                    )
-                yield users[found.clicked.rows], *_weights(log, found)
-        for row in sorted(wrong):
-            log.bad.add(int(batch.lines[row]), wrong[row])
-
-
-def _weights(log: ClickLog, found: Weighable) -> tuple[FloatVector, FloatVector]:
-    """Return the weights of rows, and what their clicks mean for the two rankers."""
-    label, method, params = METHODS.configure(found.method)
-    if method.name != "probabilistic":
-        raise InputError(f"{log.path}: weights need lists of 'probabilistic', whose chances are known; not '{label}'")
-    rule = "marginal_sign" if found.outcome == "marginal_sign" else "expectation"  # the mean of all other rules
-    y = credit_rows(method, params, rule, found.wanted, found.clicked, 2)[:, 0]
-    longest = int(np.diff(found.own.query_ptr).max(initial=1))
-    decay = np.concatenate([[0.0], np.arange(1.0, longest + 1) ** -params.tau])
-    logs = np.zeros((2, len(y)))
-    for lists, out in zip((found.wanted, found.own), logs, strict=True):
-        list_chances(decay, lists, found.clicked, np.zeros(longest, np.uint8), out)
-    return np.exp(logs[0] - logs[1]), y
-
-
-@kernel
-def list_chances(decay: FloatVector, lists: Lists, clicked: Clicked, used: MarkVector, out: FloatVector) -> None:
-    """Write the logarithm of the chance that probabilistic interleaving of the rankers shows each row's list.
-
-    ``decay[r]`` is the weight of rank r; ``used`` (documents,) is scratch, all zero.
+    Two squared outcomes of 1 are added, so that outcomes without scatter are not taken for certain.
     """
-    rankers = lists.rank.shape[0]
-    for n in range(clicked.rows.shape[0]):
-        row, query = clicked.rows[n], clicked.query[n]
-        start = lists.query_ptr[query]
-        documents = lists.query_ptr[query + 1] - start
-        chance = 0.0
-        for k in range(clicked.ptr[row], clicked.ptr[row + 1]):
-            here = 0.0
-            for a in range(rankers):
-                left = 0.0
-                for d in range(documents):
-                    if used[d] == 0:
-                        left += decay[lists.rank[a, start + d]]
-                here += decay[lists.rank[a, start + clicked.numbers[k]]] / left
-            chance += math.log(here / rankers)
-            used[clicked.numbers[k]] = 1
-        for k in range(clicked.ptr[row], clicked.ptr[row + 1]):
-            used[clicked.numbers[k]] = 0
-        out[n] = chance
+    return math.sqrt((max(scatter, 0.0) * effective + 2) / (effective + 2) / effective)
+
+
+def robust_estimate(users: HashVector, found: Residuals, effective: float, confidence: float) -> Estimate:
+    """Return the doubly robust estimate; ``effective`` is n^2 over the expected sum of squared weights."""
+    groups = (users & np.uint64(_GROUPS - 1)).astype(np.int64)
+    count, total = np.zeros((1, _GROUPS)), np.zeros((1, _GROUPS))
+    np.add.at(count[0], groups, 1.0)
+    np.add.at(total[0], groups, found.value)
+    means = clustered_means(count, total)
+    near, floor = float(means.mean[0]), _least_error(found.scatter, effective)
+    half = max(float(reach(means, confidence)[0]), float(stats.norm.ppf((1 + confidence) / 2)) * floor)
+    return Estimate(near + found.beyond, near, max(float(means.error[0]), floor), half)
+
+
+def _refusal(effective: float, n: float, within: Reach, away: float, error: float) -> str:
+    """Return why there is no answer, or nothing."""
+    if abs(away) > FARTHEST * error + 1e-9:
+        return (
+            f"the mean weight is {abs(away) / max(error, 1e-12):.1f} standard errors from what the method's chances"
+            " imply: the lists were not drawn as the log states"
+        )
+    if within.missing > MISSING:
+        return (
+            f"{within.missing:.0%} of what the two would show is out of reach of the log, more than {MISSING:.0%};"
+            " the rest says nothing about it"
+        )
+    if effective < FEWEST:
+        return f"the weights leave {effective:.1f} of {n:,.0f} impressions, fewer than {FEWEST:.0f}"
+    return ""
 
 
 def weighted_lines(found: WeightedOutcome) -> list[str]:
@@ -230,13 +248,22 @@ def weighted_lines(found: WeightedOutcome) -> list[str]:
 
     Examples
     --------
-    >>> found = WeightedOutcome("a", "b", 900, 12.0, 0.3, 0.1, 0.2, -0.3, 0.5, "the weights leave 12.0")
-    >>> weighted_lines(found)[1]
-    'refused: the weights leave 12.0'
+    >>> known = WeightedOutcome("a", "b", 900, 1000, 9, 10, 12.0, 0.7, 0.7, 0.1, 0.1, 0.2, -0.3, 0.5, "", "too little")
+    >>> for line in weighted_lines(known):
+    ...     print(line)
+    a against b, over the 9 of 10 queries (900 of 1,000 impressions) of which the log ranks documents by both
+    worth 12.0 impressions; mean weight 0.700 +- 0.100 where the chances imply 0.700 (1 if all lists were within reach)
+    refused: too little
     """
-    lines = [f"{found.impressions:,} impressions, worth {found.effective:,.1f} of {found.first} against {found.second}"]
+    lines = [
+        f"{found.first} against {found.second}, over the {found.queries:,} of {found.log_queries:,} queries"
+        f" ({found.impressions:,} of {found.log_impressions:,} impressions) of which the log ranks documents by both",
+        f"worth {found.effective:,.1f} impressions; mean weight {found.weight:.3f} +- {found.weight_error:.3f} where"
+        f" the chances imply {found.expected_weight:.3f} (1 if all lists were within reach)",
+    ]
     if found.refused:
         return [*lines, f"refused: {found.refused}"]
     ahead = found.first if found.mean >= 0 else found.second
+    how = f" (doubly robust, with {found.click_model})" if found.click_model else ""
     says = f"{ahead} is ahead" if found.low > 0 or found.high < 0 else "not clear who is ahead"
-    return [*lines, f"mean outcome {found.mean:+.4f}, interval {found.low:+.4f} {found.high:+.4f}: {says}"]
+    return [*lines, f"mean outcome {found.mean:+.4f}{how}, interval {found.low:+.4f} {found.high:+.4f}: {says}"]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.core import FloatVector
+from ltr_duel.logs.adaptive import COLUMNS as ADAPTIVE
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.credit import Creditor, Outcomes
 from ltr_duel.logs.distinct import Distinct
@@ -31,7 +32,7 @@ class Look(NamedTuple):
 
 def credited(log: ClickLog, creditor: Creditor) -> Iterator[tuple[Impressions, Outcomes, dict[int, str]]]:
     """Yield each batch with its outcomes, and the rows that could not be credited, which are counted as bad lines."""
-    columns = {*creditor.columns, "time", "query", "user"}
+    columns = {*creditor.columns, "time", "query", "user", *ADAPTIVE}
     if log.has("owners") and not log.has("page") and not log.has("rankings"):
         columns.discard("shown")  # nothing depends on what the documents are
     for batch in log.batches(columns):

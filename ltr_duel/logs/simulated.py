@@ -38,7 +38,7 @@ _ROWS = 1 << 14
 _OWN_QUERIES = 3  # of a user who returns
 _COLUMNS = (
     "impression", "time", "query", "user", "shown", "clicks", "rankers", "owners", "rankings", "method", "outcome",
-    "grades",
+    "policy", "grades",
 )  # fmt: skip
 
 
@@ -206,7 +206,7 @@ def simulate_log(
     # The first rule of each method needs no page token: without one a log cannot hold the coin of an unbiased rule.
     outcome = outcome or METHODS.configure(pairs).component.outcomes[0]
     live = Live(rankings, clicks, pairs=pairs, outcome=outcome, slates=slates, top=top)
-    _, component, params = POLICIES.configure(policy)
+    label, component, params = POLICIES.configure(policy)
     oracle = live.open()
     n_queries, names = rankings.n_queries, np.array(rankings.names)
     wants = stream(seed, "logs", "users").integers(0, n_queries, (users, _OWN_QUERIES))
@@ -221,6 +221,7 @@ def simulate_log(
         "label": METHODS.configure(pairs if of == "pairs" else slates).label,
         "method": live.provenance["method" if of == "pairs" else "slates"],
         "outcome": live.provenance["outcome"] if of == "pairs" else "",
+        "policy": label,
     }
     with write_log(path, _COLUMNS) as log:
         while run.t < horizon:
@@ -258,6 +259,7 @@ def _columns(
         "rankers": _lists(pa.array(names[_flat(arms, size)].tolist(), pa.string()), size),
         "method": pa.array([about["label"]] * n),
         "outcome": pa.array([about["outcome"] or None] * n, pa.string()),
+        "policy": pa.array([about["policy"]] * n),
         "grades": _lists(pa.array(rankings.relevance[np.repeat(starts, length) + shown].astype(np.int32)), length),
         "owners": [None] * n,
         "rankings": [None] * n,

@@ -47,6 +47,8 @@ LOG_COLUMNS: Final[dict[str, LogColumn]] = {
     "rankings": LogColumn(pa.list_(_TEXTS), False, "for each ranker the ids of all documents, best first"),
     "method": LogColumn(_TEXT, False, "the comparison method, with parameters; team_draft if it is not said"),
     "outcome": LogColumn(_TEXT, False, "its outcome rule; the method's default if it is not said"),
+    "policy": LogColumn(_TEXT, False, "the policy that chose the rankers, with parameters; left out if nothing did"),
+    "propensity": LogColumn(pa.float64(), False, "probability with which the policy chose this set of rankers"),
     "dwell": LogColumn(_REAL, False, "seconds spent on each click, in the order of `clicks`"),
     "grades": LogColumn(_WHOLE, False, "relevance grades of the shown documents, where they are known"),
 }

@@ -1,8 +1,8 @@
-"""How two rankers order the documents of a query, learnt from rows that others made, in the numbers of each row.
+"""How all rankers of a query order its documents, learnt from a log, and the log's rows in the same numbers.
 
-Rows with rankings name all documents, so the two rankings are found by their ids. A page token names the shown
-documents only, but it tells the ranks of all of them by each of its rankers; so what joins two tokens of a query is a
-ranker that both have.
+Each query numbers its documents once. Rows with rankings name all documents. A page token names the shown documents
+only, but holds the ranks of all of them by each of its rankers; so what joins two tokens of a query is a ranker that
+both have. A row can be used if its own rankers order the documents as they did when they were met first.
 """
 
 from __future__ import annotations
@@ -11,26 +11,90 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, IntVector, MarkVector, SmallIntMatrix, SmallIntVector, kernel
 from ltr_duel.interleaving import METHODS, Lists
 from ltr_duel.logs.crediting import Clicked
-from ltr_duel.logs.hashing import hash_texts
-from ltr_duel.logs.lists import Ranked, number_rows, ranked, wrong_rows
+from ltr_duel.logs.hashing import HashVector, hash_rows, hash_texts
+from ltr_duel.logs.lists import number_rows, ranked, wrong_rows
 from ltr_duel.logs.pages import PageReader, Pages
-from ltr_duel.logs.table import Texts, ragged, texts_of
+from ltr_duel.logs.table import ragged, texts_of
 
 
 class Weighable(NamedTuple):
-    """Rows of one method, with the lists of their own rankers and, in the same numbers, of the two that are wanted."""
+    """Rows that interleave the same rankers by one method, in the numbers of their queries' documents."""
 
     method: str  # with its parameters
     outcome: str
-    own: Lists
-    wanted: Lists
-    clicked: Clicked
+    rankers: tuple[str, ...]
+    queries: HashVector  # (rows,)
+    clicked: Clicked  # `query` is the position of the row in `queries`
+
+
+class Orders:
+    """The ranks of the documents of each query by each ranker, by the hash of the query."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, dict[str, SmallIntVector]] = {}
+
+    def weighable(self, table: Any, wrong: dict[int, str]) -> Iterator[Weighable]:
+        """Yield the rows of a batch whose query is known, group by group, and add what is wrong with others."""
+        raise NotImplementedError
+
+    def keep(self, names: tuple[str, str]) -> None:
+        """Drop the queries that lack one of the names."""
+        self.known = {q: ranks for q, ranks in self.known.items() if all(name in ranks for name in names)}
+
+    def matched(
+        self, method: str, outcome: str, rankers: tuple[str, ...], queries: HashVector, lists: Lists, clicked: Clicked
+    ) -> Weighable:
+        """Return the rows whose query is known and whose rankers rank its documents as known, in its numbers."""
+        different, inverse = np.unique(queries, return_inverse=True)
+        ranks = [self.known.get(query, {}) for query in different.tolist()]
+        tables = [np.stack([one[name] for name in rankers]) for one in ranks if all(name in one for name in rankers)]
+        fit = np.array([all(name in one for name in rankers) for one in ranks], np.bool_)
+        sizes = np.zeros(len(different), np.int64)
+        sizes[fit] = [table.shape[1] for table in tables]
+        known = np.concatenate([np.zeros((len(rankers), 0), np.int16), *tables], axis=1)
+        ptr = np.concatenate([[0], np.cumsum(sizes)])
+        same, numbers = np.zeros(len(queries), np.uint8), clicked.numbers.copy()
+        number_alike(lists, clicked, inverse.astype(np.int64), ptr, known, numbers, same)
+        held = np.flatnonzero(same)
+        part = clicked._replace(rows=clicked.rows[held], query=np.arange(len(held)), numbers=numbers)
+        return Weighable(method, outcome, rankers, queries[held], part)
+
+
+@kernel
+def number_alike(
+    own: Lists,
+    clicked: Clicked,
+    of: IntVector,
+    ptr: IntVector,
+    ranks: SmallIntMatrix,
+    numbers: IntVector,
+    same: MarkVector,
+) -> None:
+    """Mark the rows whose rankers have the ranks known, and write the known numbers of what they show.
+
+    Row n has list ``clicked.query[n]`` of its own lists; ``ranks[:, ptr[of[n]]:ptr[of[n] + 1]]`` is known.
+    """
+    rankers = own.order.shape[0]
+    for n in range(same.shape[0]):
+        start, first = own.query_ptr[clicked.query[n]], ptr[of[n]]
+        size = own.query_ptr[clicked.query[n] + 1] - start
+        if ptr[of[n] + 1] - first != size or size == 0:
+            continue
+        same[n] = 1
+        row = clicked.rows[n]
+        for f in range(size):
+            d = own.order[0, start + ranks[0, first + f] - 1]  # known as f
+            for a in range(1, rankers):
+                if own.rank[a, start + d] != ranks[a, first + f]:
+                    same[n] = 0
+            for k in range(clicked.ptr[row], clicked.ptr[row + 1]):
+                if clicked.numbers[k] == d:
+                    numbers[k] = f
 
 
 def rows_with(table: Any) -> dict[str, NDArray[np.bool_]]:
@@ -45,84 +109,80 @@ def rows_with(table: Any) -> dict[str, NDArray[np.bool_]]:
     return {"rankings": rankings, "page": valid("page") & ~rankings}
 
 
-class RankedTargets:
-    """The two rankings of each query, as the first rows that hold them have them."""
+class RankedTargets(Orders):
+    """Rankings, as the first rows that hold them have them; documents have the numbers of the first ranking."""
 
-    def __init__(self, names: tuple[str, str]) -> None:
-        self._names = names
-        self._found: dict[int, dict[str, tuple[bytes, IntVector]]] = {}  # query -> ranker -> ids, and their sizes
-        self.met: set[str] = set()
+    def __init__(self) -> None:
+        super().__init__()
+        self._numbers: dict[int, dict[str, int]] = {}
+        self._first: dict[int, dict[str, int]] = {}  # query -> ranker -> hash of its ranking
 
     def learn(self, table: Any) -> None:
         """Take the rankings of a batch."""
-        if not rows_with(table)["rankings"].any():
+        held = rows_with(table)["rankings"]
+        if not held.any():
             return
         rankers, ptr = ragged(table.column("rankers"))
-        queries, lists = hash_texts(table.column("query")), ranked(table.column("rankings"))
-        for name in self._names:
-            entries = np.flatnonzero(pc.fill_null(pc.equal(rankers, name), False).to_numpy(zero_copy_only=False))
-            entries = entries[(entries >= ptr[0]) & (entries < ptr[-1])]
-            rows = np.searchsorted(ptr, entries, "right") - 1
-            place = lists.ptr[rows] + entries - ptr[rows]
-            held = place < lists.stop[rows]
-            different, first = np.unique(queries[rows[held]], return_index=True)
-            for query, m in zip(different.tolist(), place[held][first], strict=True):
-                bounds = lists.ids.ptr[lists.begin[m] : lists.end[m] + 1]
-                ids = lists.ids.data[bounds[0] : bounds[-1]].tobytes(), np.diff(bounds)
-                self._found.setdefault(query, {}).setdefault(name, ids)
-                self.met.add(name)
+        queries, (lists, list_ptr) = hash_texts(table.column("query")), ragged(table.column("rankings"))
+        texts, bounds = ragged(lists)
+        rows = np.repeat(np.flatnonzero(held), np.diff(ptr)[held])
+        entries = np.concatenate([np.arange(ptr[r], ptr[r + 1]) for r in np.flatnonzero(held)])
+        place = list_ptr[rows] + entries - ptr[rows]
+        fit = place < list_ptr[rows + 1]
+        rows, entries, place = rows[fit], entries[fit], place[fit]
+        both = np.stack([queries[rows], hash_texts(rankers)[entries]], axis=1)
+        _, first = np.unique(hash_rows(both.ravel(), 2 * np.arange(len(both) + 1)), return_index=True)
+        for n in np.sort(first).tolist():
+            name, query, m = rankers[int(entries[n])].as_py(), int(queries[rows[n]]), int(place[n])
+            if name in self.known.get(query, {}):
+                continue
+            ids = texts[int(bounds[m]) : int(bounds[m + 1])].to_pylist()
+            numbers = self._numbers.setdefault(query, {one: k for k, one in enumerate(ids)})
+            if len(ids) == len(numbers) == len(set(ids)) and all(one in numbers for one in ids):
+                ranks = np.empty(len(ids), np.int16)
+                ranks[[numbers[one] for one in ids]] = np.arange(1, len(ids) + 1)
+                self.known.setdefault(query, {})[name] = ranks
+                self._first.setdefault(query, {})[name] = int(_list_hashes(texts, bounds[m : m + 2])[0])
 
-    def close(self) -> None:
-        """Put those of the queries that have both into one place."""
-        both = sorted(query for query, lists in self._found.items() if len(lists) == len(self._names))
-        lists = [self._found[query][name] for query in both for name in self._names]
-        self._found.clear()
-        self._queries = np.array(both, np.uint64)
-        self._ends = np.cumsum([0, *(len(sizes) for _, sizes in lists)])
-        sizes = np.concatenate([np.zeros(1, np.int64), *(sizes for _, sizes in lists)])
-        self._ids = Texts(np.cumsum(sizes), np.frombuffer(b"".join(ids for ids, _ in lists), np.uint8))
+    def keep(self, names: tuple[str, str]) -> None:
+        """Drop the queries that lack one of the names, and the ids."""
+        super().keep(names)
+        self._numbers.clear()
 
     def weighable(self, table: Any, wrong: dict[int, str]) -> Iterator[Weighable]:
-        """Yield the rows whose query has both rankings, of the documents that the row ranks."""
+        """Yield the rows whose query is known, group by group."""
         queries = hash_texts(table.column("query"))
-        known = rows_with(table)["rankings"] & np.isin(queries, self._queries)
+        known = rows_with(table)["rankings"] & np.isin(queries, np.array(list(self.known), np.uint64))
         if not known.any():
             return
         texts, ptr = ragged(table.column("shown"))
-        shown, all_lists = texts_of(texts), ranked(table.column("rankings"))
-        sizes = np.diff(ragged(table.column("rankers"))[1])
+        shown, rankings = texts_of(texts), table.column("rankings")
+        all_lists = ranked(rankings)
+        hashes = _list_hashes(*ragged(ragged(rankings)[0]))
+        rankers, ranker_ptr = ragged(table.column("rankers"))
+        groups = hash_rows(hash_texts(rankers), ranker_ptr)
         clicks, click_ptr = ragged(table.column("clicks"))
         owners = np.full(len(texts), -1, np.int32)
         label, rule = _method(table, known)
-        for size in np.unique(sizes[known]).tolist():
-            rows = np.flatnonzero(known & (sizes == size))
+        for group in np.unique(groups[known]).tolist():
+            rows = np.flatnonzero(known & (groups == group))
+            names = tuple(rankers[int(ranker_ptr[rows[0]]) : int(ranker_ptr[rows[0] + 1])].to_pylist())
             lists = all_lists.of(rows)
-            own = number_rows(lists, size, shown, ptr[rows], ptr[rows + 1])
-            unfit = wrong_rows(own, rows, lists.stop - lists.ptr, size, texts)
+            own = number_rows(lists, len(names), shown, ptr[rows], ptr[rows + 1])
+            unfit = wrong_rows(own, rows, lists.stop - lists.ptr, len(names), texts)
             wrong |= unfit
-            wanted, same = self._in_numbers_of(lists, queries[rows])
-            query = np.flatnonzero(same & ~np.isin(rows, list(unfit)))
-            clicked = Clicked(rows[query], query, ptr, own.numbers, owners, click_ptr, clicks)
-            yield Weighable(label, rule, own.lists, wanted, clicked)
+            learnt = [self._first[query].get(names[0], 0) for query in queries[rows].tolist()]
+            good = ~np.isin(rows, list(unfit))
+            good[good] &= hashes[lists.ptr[good]] == np.array(learnt, np.uint64)[good]
+            part = np.flatnonzero(good)
+            clicked = Clicked(rows[part], part, ptr, own.numbers, owners, click_ptr, clicks)
+            yield self.matched(label, rule, names, queries[rows[part]], own.lists, clicked)
 
-    def _in_numbers_of(self, rows: Ranked, queries: Any) -> tuple[Lists, NDArray[np.bool_]]:
-        """Return the two rankings in the numbers of each row, and where the row ranks the same documents."""
-        n, shift = len(queries), len(rows.ids.ptr)
-        ids = Texts(
-            np.concatenate([rows.ids.ptr, self._ids.ptr + len(rows.ids.data)]),
-            np.concatenate([rows.ids.data, self._ids.data]),
-        )
-        place = 2 * np.searchsorted(self._queries, queries)
-        some = rows.stop > rows.ptr
-        head = np.where(some, rows.ptr, 0)
-        first, last = (np.where(some, bound[head], 0) for bound in (rows.begin, rows.end))
-        bounds = [shift + self._ends[place + k] for k in range(3)]
-        begin, end = (np.stack(parts, axis=1) for parts in ([first, *bounds[:2]], [last, *bounds[1:]]))
-        three = Ranked(3 * np.arange(n), 3 * np.arange(1, n + 1), begin.ravel(), end.ravel(), ids)
-        none = np.zeros(n, np.int64)
-        found = number_rows(three, 3, Texts(np.zeros(1, np.int64), np.zeros(0, np.uint8)), none, none)
-        order, rank, ptr = found.lists
-        return Lists(order[1:], rank[1:], ptr), found.wrong == 0
+
+def _list_hashes(texts: Any, bounds: IntVector) -> HashVector:
+    """Return a number for each ranking."""
+    first = int(bounds[0])
+    return hash_rows(hash_texts(texts[first : int(bounds[-1])]), bounds - first)
 
 
 def _method(table: Any, rows: NDArray[np.bool_]) -> tuple[str, str]:
@@ -139,57 +199,33 @@ def _method(table: Any, rows: NDArray[np.bool_]) -> tuple[str, str]:
     return label, found[1] or method.outcomes[0]
 
 
-class PageTargets:
-    """The ranks of all rankers of a query, in the numbers of its first token."""
+class PageTargets(Orders):
+    """The ranks that page tokens hold; documents have the numbers of the query's first token."""
 
-    def __init__(self, names: tuple[str, str]) -> None:
-        self._names = names
-        self._found: dict[int, dict[str, SmallIntVector]] = {}  # query -> ranker -> ranks
+    def __init__(self) -> None:
+        super().__init__()
         self._pages = PageReader()
-        self.met: set[str] = set()
 
     def learn(self, table: Any) -> None:
         """Take the tokens of a batch."""
         for pages in self._read(table, {}):
-            self.met.update(pages.head.rankers)
             queries = hash_texts(table.column("query"))[pages.clicked.rows]
             different, first = np.unique(queries, return_index=True)
             for query, n in zip(different.tolist(), pages.clicked.query[first], strict=True):
                 part = slice(*pages.lists.query_ptr[n : n + 2])
                 _join(
-                    self._found.setdefault(query, {}),
+                    self.known.setdefault(query, {}),
                     pages.head.rankers,
                     pages.lists.order[:, part],
                     pages.lists.rank[:, part],
                 )
 
-    def close(self) -> None:
-        """Drop the queries that do not have both."""
-        self._found = {q: ranks for q, ranks in self._found.items() if all(name in ranks for name in self._names)}
-
     def weighable(self, table: Any, wrong: dict[int, str]) -> Iterator[Weighable]:
-        """Yield the rows whose query has both, and whose own rankers order its documents as elsewhere."""
+        """Yield the rows whose query is known, group by group."""
         for pages in self._read(table, wrong):
-            needed = (*pages.head.rankers, *self._names)
             queries = hash_texts(table.column("query"))[pages.clicked.rows]
-            different, inverse = np.unique(queries, return_inverse=True)
-            ranks = [self._found.get(query, {}) for query in different.tolist()]
-            known = [
-                np.stack([one[name] for name in needed]) if all(name in one for name in needed) else None
-                for one in ranks
-            ]
-            sizes = [0 if one is None else one.shape[1] for one in known]
-            table_of = np.concatenate(
-                [np.zeros((len(needed), 0), np.int16), *(one for one in known if one is not None)], axis=1
-            )
-            ptr = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-            shape = (len(self._names), pages.lists.order.shape[1])
-            wanted = Lists(np.zeros(shape, np.int16), np.zeros(shape, np.int16), pages.lists.query_ptr)
-            same = np.zeros(len(queries), np.uint8)
-            carry_over(pages.lists, pages.clicked.query, inverse.astype(np.int64), ptr, table_of, wanted, same)
-            held = np.flatnonzero(same)
-            clicked = pages.clicked._replace(rows=pages.clicked.rows[held], query=pages.clicked.query[held])
-            yield Weighable(pages.head.method, pages.head.outcome, pages.lists, wanted, clicked)
+            head = pages.head
+            yield self.matched(head.method, head.outcome, head.rankers, queries, pages.lists, pages.clicked)
 
     def _read(self, table: Any, wrong: dict[int, str]) -> Iterator[Pages]:
         rows = np.flatnonzero(rows_with(table)["page"])
@@ -214,29 +250,3 @@ def _join(known: dict[str, SmallIntVector], rankers: tuple[str, ...], order: Any
         number = order[here[common[0]], known[common[0]] - 1]  # in the token, of each document
         if all((rank[here[name], number] == known[name]).all() for name in common):
             known.update({name: rank[a, number] for name, a in here.items()})
-
-
-@kernel
-def carry_over(
-    own: Lists, query: IntVector, of: IntVector, ptr: IntVector, ranks: SmallIntMatrix, wanted: Lists, same: MarkVector
-) -> None:
-    """Write the last two of the known ranks in the numbers of each row, if its own rankers have the ranks known.
-
-    Row n is ``query[n]`` of its own lists, and ``ranks[:, ptr[of[n]]:ptr[of[n] + 1]]`` is known.
-    """
-    rankers = own.order.shape[0]
-    for n in range(same.shape[0]):
-        start, first = own.query_ptr[query[n]], ptr[of[n]]
-        size = own.query_ptr[query[n] + 1] - start
-        if ptr[of[n] + 1] - first != size:
-            continue
-        same[n] = 1
-        for f in range(first, first + size):
-            d = own.order[0, start + ranks[0, f] - 1]
-            for a in range(1, rankers):
-                if own.rank[a, start + d] != ranks[a, f]:
-                    same[n] = 0
-            for t in range(wanted.order.shape[0]):
-                r = ranks[rankers + t, f]
-                wanted.rank[t, start + d] = r
-                wanted.order[t, start + r - 1] = d

@@ -107,8 +107,8 @@ def _row_of_cells(head: list[str], cells: list[str]) -> Row | str:
                 given[name] = json.loads(cell)
             except (ValueError, RecursionError):
                 return f"'{name}' must be a list in JSON, such as [1, 3], not {cell[:40]!r}"
-        elif name == "time":
-            with contextlib.suppress(ValueError):  # a date
+        elif name in ("time", "propensity"):  # a time may also be a date
+            with contextlib.suppress(ValueError):
                 given[name] = float(cell)
     return typed_row(given)
 
@@ -224,6 +224,8 @@ _MAKE: dict[str, Callable[[Any], Any]] = {
     "rankings": _listed(_IDS),
     "method": lambda value: value if _is_text(value) else None,
     "outcome": lambda value: value if _is_text(value) else None,
+    "policy": lambda value: value if _is_text(value) else None,
+    "propensity": _real,
     "dwell": _listed(_real),
     "grades": _NUMBERS,
 }
@@ -231,9 +233,10 @@ _LEGAL = {
     **dict.fromkeys(("impression", "query", "user"), "a text or a number"),
     **dict.fromkeys(("shown", "rankers"), "a list of texts"),
     **dict.fromkeys(("clicks", "grades"), "a list of whole numbers"),
-    **dict.fromkeys(("method", "outcome", "page"), "a text"),
+    **dict.fromkeys(("method", "outcome", "page", "policy"), "a text"),
     "time": "a number of seconds or a date and time in ISO 8601",
     "owners": "a list of rankers, null for nobody",
     "rankings": "a list with one list of texts for each ranker",
+    "propensity": "a number",
     "dwell": "a list of numbers",
 }

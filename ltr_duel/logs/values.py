@@ -50,6 +50,8 @@ class RowChecks:
         if "grades" in have:
             _outside(have["grades"], 0, np.full(n, 1000), "{value} is not a grade (0 to 1000)", wrong)
             _same_length(have["grades"], lengths, "{size} grades for {want} shown documents", wrong)
+        if "propensity" in have:
+            _chances(have["propensity"], wrong)
         if "dwell" in have and "clicks" in have:
             clicked = np.diff(ragged(have["clicks"])[1])
             _same_length(have["dwell"], clicked, "{size} dwell times for {want} clicks", wrong)
@@ -115,6 +117,12 @@ def _same_length(column: Any, wanted: IntVector, text: str, wrong: Wrong) -> Non
     known = ~column.is_null().to_numpy(zero_copy_only=False)
     for r in np.flatnonzero(known & (sizes != wanted)):
         wrong.setdefault(int(r), text.format(size=sizes[r], want=wanted[r]))
+
+
+def _chances(column: Any, wrong: Wrong) -> None:
+    values = column.to_numpy(zero_copy_only=False)
+    for r in np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False) & ~((values > 0) & (values <= 1))):
+        wrong.setdefault(int(r), f"'propensity' must be above 0 and at most 1, not {values[r]}")
 
 
 def _negative(column: Any, wrong: Wrong) -> None:

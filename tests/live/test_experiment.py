@@ -219,6 +219,23 @@ def test_a_user_counts_once_for_each_pair_where_it_is_decided(tmp_path):
         assert experiment.expire() == 0
 
 
+def test_of_a_users_open_pages_the_one_shown_first_counts_whichever_is_clicked(tmp_path):
+    clock = Clock()
+    with opened(tmp_path, settings(rankers=("a", "b"), policy="random"), clock=clock) as experiment:
+        pages = [experiment.decide("q", {"a": ["1", "2"], "b": ["2", "1"]}, user="ann") for _ in range(3)]
+        experiment.record(pages[2].token, ["1"])
+        [pair] = experiment.state().decisions
+        assert pair.observations == 0
+        clock.now += 61
+        assert experiment.expire() == 2
+    with opened(tmp_path, settings(rankers=("a", "b"), policy="random"), clock=clock) as experiment:
+        state = experiment.state()
+        [pair] = state.decisions
+        assert (pair.observations, pair.mean) == (1, 0)  # the page shown first, which was not clicked
+        assert state.wins.sum() == 1 and state.ties[0, 1] == 2
+        assert state.probability.tolist() == [0.5, 0.5]
+
+
 def test_threads_may_share_it(tmp_path):
     with opened(tmp_path) as experiment:
         errors = []

@@ -23,7 +23,8 @@ def test_compare_finds_in_the_log_what_the_state_says(tmp_path, users, policy, m
     with opened(tmp_path, given, clock=clock) as experiment:
         for part in range(6):
             use(experiment, 50, part, users=users)
-            clock.now += (70, 3, -2, 40, 90, 1)[part]
+            clock.now += (70, 3, -2, 40, 90, 61)[part]
+        experiment.expire()
         state = experiment.state()
     log = tmp_path / f"log.{suffix}"
     assert export_log(tmp_path / "shop.db", log) == state.compared > 0
@@ -37,3 +38,22 @@ def test_compare_finds_in_the_log_what_the_state_says(tmp_path, users, policy, m
     for one in theirs:
         assert mine[one.first, one.second] == one
     assert (state.wins + state.wins.T + state.ties).sum() == 2 * found.counts.sum()
+
+
+def test_a_page_waits_in_the_store_while_an_earlier_one_of_its_user_and_pair_is_open(tmp_path):
+    lists = {"a": ["1", "2"], "b": ["2", "1"]}
+    with opened(tmp_path, settings(rankers=("a", "b"), policy="random")) as experiment:
+        first, second = (experiment.decide("q", lists, user="ann") for _ in range(2))
+        other = experiment.decide("q", lists, user="bob")
+        experiment.record(second.token, ["1"])
+        experiment.record(other.token, ["1"])
+        assert experiment.state().decisions[0].observations == 1  # bob's: ann's first page is open
+        assert export_log(tmp_path / "shop.db", tmp_path / "open.jsonl") == 1
+        experiment.record(first.token, ["2"])
+        assert export_log(tmp_path / "shop.db", tmp_path / "closed.jsonl") == 3
+        state = experiment.state()
+    rows = [row for batch in ClickLog(tmp_path / "closed.jsonl").batches() for row in batch.table.to_pylist()]
+    assert [(row["impression"], row["user"]) for row in rows] == [("1", "ann"), ("2", "ann"), ("3", "bob")]
+    assert {(row["policy"], row["propensity"]) for row in rows} == {("random", 1.0)}
+    found = compare_log(ClickLog(tmp_path / "closed.jsonl"), bootstrap=0)
+    assert stopping_decisions(found, 0.95) == state.decisions and state.decisions[0].observations == 2

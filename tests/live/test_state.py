@@ -14,7 +14,7 @@ from tests.live.test_experiment import use
 
 
 def test_the_probability_of_beating_all_is_that_of_drawn_matrices():
-    wins = np.array([[0, 30.5, 12], [20.5, 0, 9], [8, 11, 0]])
+    wins = np.array([[0, 30, 12], [20, 0, 9], [8, 11, 0]])
     rng, draws = np.random.default_rng(0), 40_000
     best = np.ones((draws, 3), bool)
     for i in range(3):
@@ -24,6 +24,23 @@ def test_the_probability_of_beating_all_is_that_of_drawn_matrices():
             best[:, j] &= p < 0.5
     assert beats_all(wins) == pytest.approx(best.mean(axis=0), abs=0.01)
     assert beats_all(np.zeros((2, 2))).tolist() == [0.5, 0.5]
+
+
+def test_the_probability_is_the_posterior_of_decided_pages_however_many_tie(tmp_path):
+    lists = {"a": ["x", "y"], "b": ["y", "x"]}
+    answers = []
+    with opened(tmp_path, settings(rankers=("a", "b"), policy="random")) as experiment:
+        for clicks, pages in (("x", 60), ("y", 40), ("", 300)):
+            for _ in range(pages):
+                experiment.record(experiment.decide("q", lists).token, list(clicks))
+            answers.append(experiment.state())
+    decided, tied = answers[1:]
+    won, lost = (int(decided.wins[pair]) for pair in ((0, 1), (1, 0)))
+    assert won + lost == 100
+    integral = (np.linspace(0.5, 1, 100_001) ** won * np.linspace(0.5, 0, 100_001) ** lost).sum()
+    whole = (np.linspace(0, 1, 200_001) ** won * np.linspace(1, 0, 200_001) ** lost).sum()
+    assert decided.probability[0] == pytest.approx(integral / whole, abs=1e-4)
+    assert tied.ties[0, 1] == 300 and tied.probability.tolist() == decided.probability.tolist()
 
 
 def test_the_regret_bound_is_that_of_the_worst_ranker_that_may_still_be_the_best():

@@ -1,16 +1,19 @@
 """The store: whole or not at all, one writer, nothing acknowledged is lost, anything else is refused in a sentence."""
 
+import io
 import os
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
 
+import numpy as np
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.live import Decide, Experiment, Record, StoreError, export_log, schema
-from tests.live.shop import RANKINGS, opened, settings
+from ltr_duel.live import Decide, Experiment, Record, StoreError, actions, export_log, schema
+from tests.live.shop import RANKINGS, Clock, opened, settings
+from tests.live.test_experiment import use
 
 
 def kept(folder):
@@ -109,7 +112,9 @@ def test_an_error_of_the_program_takes_the_whole_batch_back(tmp_path, monkeypatc
         assert experiment.state().to_json() == before and kept(tmp_path) == (2, 0)
 
 
-@pytest.mark.parametrize("other", ["rankers", "policy", "method", "seed", "top", "order", "name", "horizon"])
+@pytest.mark.parametrize(
+    "other", ["rankers", "policy", "method", "seed", "top", "order", "name", "horizon", "confidence"]
+)
 def test_an_experiment_goes_on_by_its_own_rules_only(tmp_path, other):
     opened(tmp_path).close()
     changed = {
@@ -121,6 +126,7 @@ def test_an_experiment_goes_on_by_its_own_rules_only(tmp_path, other):
         "order": "shown",
         "name": "x",
         "horizon": 9,
+        "confidence": 0.9,
     }
     with pytest.raises(InputError, match=f"shop.db: the experiment in this store began with {other} "):
         opened(tmp_path, settings(**{other: changed[other]}))
@@ -128,9 +134,9 @@ def test_an_experiment_goes_on_by_its_own_rules_only(tmp_path, other):
 
 def test_what_may_change_changes(tmp_path):
     opened(tmp_path).close()
-    opened(tmp_path, settings(confidence=0.9, margin=0.1, deadline=5.0, max_open=7)).close()
+    opened(tmp_path, settings(margin=0.1, deadline=5.0, max_open=7)).close()
     with Experiment.open(tmp_path / "shop.db") as experiment:
-        assert (experiment.settings.confidence, experiment.settings.max_open) == (0.9, 7)
+        assert (experiment.settings.margin, experiment.settings.max_open) == (0.1, 7)
 
 
 def foreign(path):
@@ -216,3 +222,30 @@ def test_an_earlier_store_is_brought_up_to_date_or_left_as_it_is(tmp_path, monke
     with closing(schema.connected(tmp_path / "shop.db", writes=True)):
         pass
     assert columns() == (schema.SCHEMA_VERSION, True)
+
+
+def test_a_store_that_counted_users_by_the_page_closed_first_is_counted_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(actions, "_SNAPSHOT_EVERY", 50)
+    given, clock = settings(policy="multi_self_sparring:size=3", method="probabilistic"), Clock()
+    with opened(tmp_path, given, clock=clock) as experiment:
+        use(experiment, 140, users=True)
+        expected = experiment.state().to_json()
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
+        (arrays,) = db.execute("SELECT arrays FROM snapshot").fetchone()
+        with np.load(io.BytesIO(arrays)) as file:
+            wrong = dict(file) | {"fresh": np.zeros_like(file["fresh"])}
+        before = io.BytesIO()
+        np.savez(before, **wrong)
+        db.execute("UPDATE snapshot SET arrays = ?", (before.getvalue(),))
+        db.execute("UPDATE events SET seen = NULL")
+        db.execute("UPDATE users SET seen = x'00'")
+        db.execute("ALTER TABLE pages DROP COLUMN chance")
+        db.execute("ALTER TABLE waiting DROP COLUMN seen")
+        db.execute("PRAGMA user_version = 1")
+    with opened(tmp_path, given, clock=clock) as experiment:
+        assert experiment.state().to_json() == expected
+        use(experiment, 20, users=True)
+        clock.now += 61
+        experiment.expire()
+        state = experiment.state()
+    assert export_log(tmp_path / "shop.db", tmp_path / "log.parquet") == state.compared

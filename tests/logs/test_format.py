@@ -29,6 +29,8 @@ ROW = {
     "rankings": [["a", "b, c", "ü"], ["ü", "b, c", "a"]],
     "method": "probabilistic:tau=1",
     "outcome": "sampled",
+    "policy": "rucb:alpha=0.51",
+    "propensity": 0.25,
     "dwell": [12.5, 0.0],
     "grades": [0, 2, 1],
 }
@@ -118,6 +120,8 @@ def test_parquet_of_other_types_is_read_where_nothing_is_lost(tmp_path):
         ({"grades": [1, -1]}, "-1 is not a grade (0 to 1000)"),
         ({"dwell": [1, 2]}, "2 dwell times for 1 clicks"),
         ({"dwell": [-1]}, "a dwell time must be at least 0 seconds, not -1.0"),
+        ({"propensity": 0}, "'propensity' must be above 0 and at most 1, not 0.0"),
+        ({"propensity": "often"}, "'propensity' must be a number, not 'often'"),
         ('{"impression": "cu', "no JSON, or not all of it"),
         ("[1, 2]", "not a JSON object with the columns as keys"),
         ("[" * 100_000, "no JSON, or not all of it"),

@@ -8,35 +8,78 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from ltr_duel.core import InputError
-from ltr_duel.interleaving import Lists
+from benchmarks.studies.errors_off_policy import DEMONSTRATION, Case, answers
+from ltr_duel.core import InputError, stream
+from ltr_duel.interleaving import METHODS, Lists, Size
 from ltr_duel.logs import ClickLog, simulate_log, weigh_outcomes
-from ltr_duel.logs.crediting import Clicked
-from ltr_duel.logs.off_policy import list_chances
+from ltr_duel.logs.doubly_robust import Rows, clicked_rows, residuals
+from ltr_duel.logs.mixtures import LARGEST, Mixtures, reach_of, weights_of
 from ltr_duel.preferences import estimate_preferences
 from tests.conftest import random_rankings
 
+CASE = Case(tau=1.0, top=5, agree=0.5, noise=3.0)
 
-def test_the_chances_of_all_lists_add_up_to_one():
-    orders = np.array([[0, 1, 2, 3], [3, 1, 0, 2], [2, 3, 1, 0]], np.int16)
-    ranks = (np.argsort(orders, axis=1) + 1).astype(np.int16)
-    shown = np.array(list(permutations(range(4), 3)))
-    n, none = len(shown), np.zeros(0, np.int32)
-    clicked = Clicked(
-        np.arange(n), np.zeros(n, np.int64), 3 * np.arange(n + 1), shown.ravel(), none, np.zeros(n + 1, np.int64), none
+
+def mixture(orders, sets, shares, wanted=(0, 1), tau=3.0, length=3):
+    """Return one query's mixture of sets of rankers, each with its share of the rows."""
+    order = np.array(orders, np.int16)
+    rank = (np.argsort(order, axis=1) + 1).astype(np.int16)
+    documents = order.shape[1]
+    return Mixtures(
+        Lists(order, rank, np.array([0, documents])),
+        np.concatenate([[0.0], np.arange(1.0, documents + 1) ** -tau]),
+        np.array(wanted),
+        np.zeros(1, np.int64),
+        np.array([length]),
+        np.array([100.0]),
+        np.array([0, len(sets)]),
+        np.array(shares, np.float64),
+        np.cumsum([0, *map(len, sets)]),
+        np.concatenate([np.array(one) for one in sets]),
     )
-    decay = np.array([0, 1, 2.0**-3, 3.0**-3, 4.0**-3])
-    for rankers in (2, 3):
-        out = np.zeros(n)
-        lists = Lists(orders[:rankers], ranks[:rankers], np.array([0, 4]))
-        list_chances(decay, lists, clicked, np.zeros(4, np.uint8), out)
-        assert np.exp(out).sum() == pytest.approx(1, abs=1e-12)
-        # 0, then 1: by the softmax of each ranker over what is left, averaged over the rankers
-        first = np.mean([decay[r[0]] / decay.sum() for r in ranks[:rankers]])
-        second = np.mean([decay[r[1]] / (decay.sum() - decay[r[0]]) for r in ranks[:rankers]])
-        third = np.mean([decay[r[2]] / (decay.sum() - decay[r[0]] - decay[r[1]]) for r in ranks[:rankers]])
-        (place,) = np.flatnonzero((shown == [0, 1, 2]).all(axis=1))
-        assert np.exp(out[place]) == pytest.approx(first * second * third, abs=1e-12)
+
+
+def chance(ranks, shown, tau=3.0):
+    """Return the chance of a list by the text of the method: the mean softmax over what is left, place by place."""
+    weight = [[r**-tau for r in ranker] for ranker in ranks]
+    product, left = 1.0, set(range(len(ranks[0])))
+    for d in shown:
+        product *= np.mean([w[d] / sum(w[e] for e in left) for w in weight])
+        left -= {d}
+    return product
+
+
+def test_weights_are_the_chance_wanted_over_that_of_the_mixture():
+    orders = [[0, 1, 2, 3], [3, 1, 0, 2], [2, 3, 1, 0]]
+    shown = np.array(list(permutations(range(4), 3)))
+    found = weights_of(
+        mixture(orders, [(0, 1), (1, 2), (0, 1, 2)], [0.2, 0.5, 0.3], wanted=(0, 2)),
+        np.zeros(len(shown), np.int64),
+        3 * np.arange(len(shown)),
+        shown.ravel(),
+    )
+    ranks = np.argsort(orders, axis=1) + 1
+    of = {arms: np.array([chance(ranks[list(arms)], one) for one in shown]) for arms in [(0, 1), (1, 2), (0, 1, 2)]}
+    wanted = np.array([chance(ranks[[0, 2]], one) for one in shown])
+    mixed = 0.2 * of[0, 1] + 0.5 * of[1, 2] + 0.3 * of[0, 1, 2]
+    assert wanted.sum() == pytest.approx(1) and mixed.sum() == pytest.approx(1)
+    assert np.allclose(found, wanted / mixed, rtol=1e-12)
+    assert (found * mixed).sum() == pytest.approx(1)  # the mean weight
+
+
+def test_what_is_within_reach_is_known_without_any_weight_of_the_log():
+    orders = [[0, 1, 2, 3], [3, 1, 0, 2], [2, 3, 1, 0]]
+    given = mixture(orders, [(0, 1)], [1.0], wanted=(0, 2), tau=2.0)
+    state = METHODS["probabilistic"].init(Size(3, 4, 2), METHODS["probabilistic"].params(2.0), "expectation")
+    within = reach_of(given, state, 1.96, stream(1, "reach"))
+    shown, ranks = np.array(list(permutations(range(4), 3))), np.argsort(orders, axis=1) + 1
+    wanted = np.array([chance(ranks[[0, 2]], one, 2.0) for one in shown])
+    weight = wanted / [chance(ranks[[0, 1]], one, 2.0) for one in shown]
+    inside = weight <= within.cap
+    assert 1 < within.cap <= LARGEST * 100 and not inside.all()
+    for found, expected in ((within.covered, wanted[inside].sum()), (within.square, (wanted * weight)[inside].sum())):
+        assert found[0] == pytest.approx(expected, abs=4 * expected / np.sqrt(2000))
+    assert within.missing > 1 - within.covered[0]  # with two errors of the draws
 
 
 def log_of(tmp_path, rankings, horizon, seed, tau=1.0, outcome=""):
@@ -79,12 +122,61 @@ def test_far_rankers_are_refused_and_so_are_other_logs(tmp_path):
     rankings = random_rankings(4, 30, 20)
     path = log_of(tmp_path, rankings[["ranker 0", "ranker 1", "ranker 2"]], 300, 3, tau=6.0)
     found = weigh_outcomes(ClickLog(path), "ranker 0", "ranker 2")
-    assert found.refused.startswith("the weights leave")
+    assert "out of reach of the log" in found.refused and found.high - found.low > 0.2
     with pytest.raises(InputError, match="no row ranks documents by 'ranker 3'"):
         weigh_outcomes(ClickLog(path), "ranker 0", "ranker 3")
     simulate_log(tmp_path / "b.parquet", rankings, pairs="balanced", horizon=100)
     with pytest.raises(InputError, match="weights need lists of 'probabilistic'"):
         weigh_outcomes(ClickLog(tmp_path / "b.parquet"), "ranker 0", "ranker 1")
+
+
+def test_lists_that_agree_on_half_of_the_queries_do_not_hide_the_others():
+    """The demonstration: at tau 3 the log of A:B, A:C and B:D holds hardly any list of C:D where rankers differ."""
+    for answer in answers(DEMONSTRATION, 3, [(2, 3)]):
+        assert "of what the two would show is out of reach of the log" in answer.found.refused
+        assert answer.found.expected_weight < 0.75
+        assert abs(answer.found.weight - answer.found.expected_weight) < 3 * answer.found.weight_error
+        assert answer.found.low <= answer.truth <= answer.found.high
+
+
+@pytest.mark.parametrize("model", ["", "ubm"])
+def test_intervals_that_are_given_hold_the_mean_outcome_they_name(model):
+    given = [one for one in answers(CASE, 6, comparisons=4000, click_model=model) if not one.found.refused]
+    held = [one.found.low <= one.truth <= one.found.high for one in given]
+    assert len(given) >= 30 and np.mean(held) > 0.93 - 3 * np.sqrt(0.93 * 0.07 / len(given))
+
+
+def test_a_click_model_narrows_the_interval():
+    alone, robust = (next(answers(CASE, 1, [(2, 3)], comparisons=100, click_model=model)) for model in ("", "ubm"))
+    assert robust.found.error < 0.9 * alone.found.error
+    assert robust.found.effective == alone.found.effective and robust.found.click_model == "ubm"
+
+
+def test_a_model_that_predicts_every_outcome_leaves_no_residual():
+    """If credit depends on the list alone, the prediction is the outcome, and the estimate its mean over the draws."""
+    orders = [[0, 1, 2, 3], [3, 1, 0, 2], [2, 3, 1, 0]]
+    given = mixture(orders, [(0, 1)], [1.0], wanted=(0, 2), tau=1.0)
+    state = METHODS["probabilistic"].init(Size(3, 4, 2), METHODS["probabilistic"].params(1.0), "expectation")
+    within = reach_of(given, state, 1.96, stream(1, "reach"))
+    rng, n = np.random.default_rng(0), 100
+    shown = np.array(list(permutations(range(4), 3)))[rng.integers(0, 24, n)]
+    click = rng.random(3 * n) < 0.5
+
+    def credit(clicked, cell):
+        return clicked.numbers[clicked.ptr[:-1]] / 10
+
+    cell, users = np.zeros(n, np.int64), rng.integers(0, 2**63, n).astype(np.uint64)
+    rows = Rows(users, cell, np.full(n, 0.7), shown[:, 0] / 10, 3 * np.arange(n + 1), shown.ravel(), click)
+    found = residuals(rows, given, within, "pbm", credit, stream(1, "clicks"))
+    inside = within.weight <= within.cap
+    assert found.scatter == pytest.approx(0) and np.allclose(found.value, (within.drawn[:, 0] / 10 * inside).mean())
+    assert found.beyond == pytest.approx((within.drawn[:, 0] / 10 * ~inside).mean())
+
+
+def test_marks_of_clicks_become_places():
+    click = np.array([False, True, False, False, True, True])
+    rows = clicked_rows(np.array([0, 2, 3, 6]), np.arange(6), click)
+    assert rows.click_ptr.tolist() == [0, 1, 1, 3] and rows.clicks.tolist() == [2, 2, 3]
 
 
 @pytest.mark.long

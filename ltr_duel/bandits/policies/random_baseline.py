@@ -42,6 +42,12 @@ def select(state: State, params: components.NoParams, t: int, rng: Generator) ->
     return first, second + (second >= first)
 
 
+def chance(state: State, params: components.NoParams, arms: IntVector) -> float:
+    """Each pair of different arms has the same probability."""
+    n_arms = state.wins.shape[0]
+    return 2 / max(n_arms * (n_arms - 1), 2)
+
+
 def update(
     state: State, params: components.NoParams, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
@@ -72,6 +78,11 @@ def slate_select(state: SlateState, params: components.NoParams, t: int, slate: 
     return size
 
 
+def slate_chance(state: SlateState, params: components.NoParams, arms: IntVector) -> float:
+    """Each non-empty set has the same probability."""
+    return float(1 / (2 ** state.lead.shape[0] - 1))
+
+
 def slate_update(
     state: SlateState, params: components.NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
@@ -94,6 +105,7 @@ register(
     regret="linear in T",
     cost="O(1)",
     where="the baseline: two arms at random",
+    adaptive=False,
 )
 register(
     __name__,
@@ -104,4 +116,5 @@ register(
     cost="O(K^2)",
     cite="brost2016mdb",
     where="the baseline of Figure 3: arms at random",
+    adaptive=False,
 )

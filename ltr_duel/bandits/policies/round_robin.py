@@ -66,4 +66,5 @@ register(
     cost="O(1)",
     where="the fixed comparison of all pairs",
     deterministic=True,
+    adaptive=False,
 )

@@ -137,6 +137,15 @@ def exp3_select(state: Exp3State, params: Exp3Params, t: int, rng: Generator) ->
     return left, exp3_advance(state.log_weight[RIGHT], state.share[RIGHT], mixing, rng)
 
 
+def exp3_chance(state: Exp3State, params: Exp3Params, arms: IntVector) -> float:
+    """One arm by each box, either way round; the boxes draw independently."""
+    low, high = arms[0], arms[-1]
+    chance = state.share[LEFT, low] * state.share[RIGHT, high]
+    if high > low:
+        chance += state.share[LEFT, high] * state.share[RIGHT, low]
+    return float(chance)
+
+
 def exp3_update(
     state: Exp3State, params: Exp3Params, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:

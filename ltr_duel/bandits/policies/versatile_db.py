@@ -56,6 +56,12 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     return first, draw(state.share, rng)
 
 
+def chance(state: State, params: Params, arms: IntVector) -> float:
+    """Two independent draws, in either order."""
+    low, high = arms[0], arms[-1]
+    return float((1 + (high > low)) * state.share[low] * state.share[high])
+
+
 @kernel
 def normalise(state: State, eta: float) -> None:
     """Find p_t. The sum is convex and rises in x, so Newton's method comes down to the root from above."""

@@ -1,0 +1,153 @@
+"""Logs of a policy that chose the rankers by earlier outcomes: what their means and intervals are worth.
+
+A pair that loses is shown less, and one that won by luck is shown until the luck is over. So the number of outcomes of
+a pair depends on the outcomes, its mean is biased (Nie, Tian, Taylor, Zou, AISTATS 2018), and an interval for a fixed
+number of outcomes does not hold. Two things do:
+
+- The confidence sequence. A pair is chosen by the past, so the next outcome of a new user has the mean of the pair, and
+  bets on it cannot win in the mean, whatever the policy does. The interval holds at any time, so at this one.
+- Where the log has the probability e of each choice: the mean with weights w = 1 / sqrt(e). The sum of w (y - mean)
+  over the pair's outcomes is a martingale, and as the pair is chosen with probability e, each step has the same
+  conditional variance. So the studentised sum is normal in the limit (Hadad, Hirshberg, Zhan, Wager, Athey, PNAS 2021).
+  Their estimator also uses the steps in which the pair is not shown; the log does not hold its probability there.
+
+Both take users for new: a policy that reacts to a user's outcomes chooses what this user sees next.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from ltr_duel.bandits import POLICIES
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, statistics
+from ltr_duel.logs.clusters import Means, clustered_means, reach
+from ltr_duel.logs.credit import Outcomes
+from ltr_duel.logs.hashing import hash_texts
+from ltr_duel.logs.sequential import confidence_sequence
+from ltr_duel.logs.sums import Sequences
+
+if TYPE_CHECKING:
+    from ltr_duel.logs.compare import LogComparison
+
+COLUMNS = ("policy", "propensity")
+_GROUPS = 1024  # clusters of users
+_FEWEST = 30  # clusters of equal size from which the limit is believed
+
+
+class Choices:
+    """How the rankers of a log's rows were chosen."""
+
+    def __init__(self) -> None:
+        self._policies: dict[str, None] = {}
+        self._known = True  # all probabilities, so far
+        self._count: FloatMatrix = np.zeros((0, _GROUPS))
+        self._total: FloatMatrix = np.zeros((0, _GROUPS))
+
+    def add(self, table: Any, outcomes: Outcomes, pairs: int) -> None:
+        """Take the rows of a batch with their outcomes."""
+        if "policy" not in table.schema.names or table.column("policy").null_count == table.num_rows:
+            self._known &= not table.num_rows
+            return
+        for name in table.column("policy").unique().to_pylist():
+            if name is not None and _reacts(name):
+                self._policies[name] = None
+        if "propensity" not in table.schema.names or table.column("propensity").null_count:
+            self._known = False
+        if not self._known:
+            return
+        if pairs > len(self._count):
+            more = np.zeros((pairs - len(self._count), _GROUPS))
+            self._count, self._total = (np.concatenate([part, more]) for part in (self._count, self._total))
+        users = hash_texts(table.column("impression"))
+        if "user" in table.schema.names:
+            named = table.column("user").is_valid().to_numpy(zero_copy_only=False)
+            users = np.where(named, hash_texts(table.column("user")), users)
+        group = (users & np.uint64(_GROUPS - 1)).astype(np.int64)[outcomes.row]
+        weight = table.column("propensity").to_numpy(zero_copy_only=False)[outcomes.row] ** -0.5
+        np.add.at(self._count, (outcomes.pair, group), weight)
+        np.add.at(self._total, (outcomes.pair, group), weight * outcomes.y)
+
+    def corrected(self, found: LogComparison) -> LogComparison:
+        """Return the comparison with what holds for an adaptive log, and a note; another one as it is."""
+        if not self._policies:
+            return found
+        sums = (self._count, self._total) if self._known else None
+        means, low, high, p, weighted = adaptive_means(found.sequences, sums, found.confidence)
+        once = found.cluster in ("user", "both")
+        return dataclasses.replace(
+            found,
+            means=means,
+            cautious=means,
+            low=low,
+            high=high,
+            p=p,
+            p_corrected=statistics.holm(p),
+            bootstrap=np.full_like(found.bootstrap, np.nan),
+            provenance=found.provenance | {"policies": list(self._policies)},
+            warnings=[_note(list(self._policies), weighted, once), *found.warnings],
+        )
+
+
+class AdaptiveMeans(NamedTuple):
+    """What holds for the pairs of an adaptive log; each field has one entry a pair."""
+
+    means: Means
+    low: FloatVector
+    high: FloatVector
+    p: FloatVector
+    weighted: NDArray[np.bool_]  # whether by weights, or by the confidence sequence
+
+
+def adaptive_means(
+    sequences: Sequences, sums: tuple[FloatMatrix, FloatMatrix] | None, confidence: float
+) -> AdaptiveMeans:
+    """Return means, intervals and p-values of pairs, each right alone.
+
+    Parameters
+    ----------
+    sequences : Sequences
+    sums : tuple of ndarray of float64, shape (pairs, clusters), optional
+        Weights of each cluster, 1 / sqrt(propensity), and weighted outcomes. Pairs with fewer than some thirty clusters
+        have the interval of the confidence sequence all the same.
+    confidence : float
+    """
+    always = confidence_sequence(*sequences, confidence=confidence)
+    mean, low, high = sequences.mean, always.low, always.high
+    p: FloatVector = np.minimum(np.exp(-always.log_e), 1.0)
+    weighted = np.zeros(len(p), np.bool_)
+    if sums is not None:
+        means = clustered_means(*sums)
+        weighted = means.freedom >= _FEWEST - 1
+        half = reach(means, confidence)
+        mean = np.where(weighted, means.mean, mean)
+        low = np.where(weighted, np.maximum(means.mean - half, -1), low)
+        high = np.where(weighted, np.minimum(means.mean + half, 1), high)
+        p = np.where(weighted, statistics.student_p(*means), p)
+    error = (high - low) / 2 / float(stats.norm.ppf((1 + confidence) / 2))
+    return AdaptiveMeans(Means(mean, error, sequences.n - 1), low, high, p, weighted)
+
+
+def _reacts(name: str) -> bool:
+    """Whether a policy's choices depend on outcomes; one that is not known here may be of any kind."""
+    try:
+        return POLICIES.configure(name).component.adaptive
+    except InputError:
+        return True
+
+
+def _note(policies: list[str], weighted: NDArray[np.bool_], once: bool) -> str:
+    names = " and ".join(f"'{name}'" for name in policies)
+    how = "means, intervals and p are those of the confidence sequence" + ", over users' first impressions" * once
+    if weighted.all():
+        how = "means, intervals and p weigh impressions by the propensity"
+    elif weighted.any():
+        how = f"of {weighted.sum():,} pairs means, intervals and p weigh impressions by the propensity; other {how}"
+    return (
+        f"{names} chose the rankers by earlier outcomes, so the plain mean of a pair that was left early is biased;"
+        f" {how}; where users return they hold approximately"
+    )

@@ -1,0 +1,185 @@
+"""Which rankers a log's lists were shown for, query by query: all that the weights of two other rankers depend on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.core import FloatVector, InputError, IntVector
+from ltr_duel.interleaving import METHODS, Lists, Size
+from ltr_duel.logs.crediting import Clicked, credit_rows
+from ltr_duel.logs.distinct import Distinct
+from ltr_duel.logs.doubly_robust import Rows
+from ltr_duel.logs.hashing import HashVector, hash_texts
+from ltr_duel.logs.log import ClickLog
+from ltr_duel.logs.mixtures import Mixtures, weights_of
+from ltr_duel.logs.targets import PageTargets, RankedTargets, Weighable, rows_with
+
+_COLUMNS = (
+    "impression",
+    "time",
+    "query",
+    "user",
+    "shown",
+    "clicks",
+    "page",
+    "rankers",
+    "rankings",
+    "method",
+    "outcome",
+)
+
+
+class Used(NamedTuple):
+    """Some rows that carry the estimate."""
+
+    users: HashVector
+    cell: IntVector
+    begin: IntVector  # where each row's list begins in the numbers
+    found: Weighable
+
+
+class Source(NamedTuple):
+    """A log and what was learnt of its queries, for passes over its rows."""
+
+    log: ClickLog
+    targets: tuple[RankedTargets, PageTargets]
+
+
+def learnt(log: ClickLog, names: tuple[str, str]) -> tuple[RankedTargets, PageTargets]:
+    """Read how the rankers order the documents of each query."""
+    targets = RankedTargets(), PageTargets()
+    for batch in log.batches(_COLUMNS):
+        if not any(rows.any() for rows in rows_with(batch.table).values()) and batch.table.num_rows:
+            raise InputError(f"{log.path}: weights need the columns 'rankers' and 'rankings', or page tokens")
+        for one in targets:
+            one.learn(batch.table)
+    for name in names:
+        if not any(name in ranks for one in targets for ranks in one.known.values()):
+            raise InputError(f"{log.path}: no row ranks documents by '{name}'")
+    for one in targets:
+        one.keep(names)
+    return targets
+
+
+class Design:
+    """What was shown for which rankers: all that the weights depend on."""
+
+    def __init__(self, source: Source, names: tuple[str, str]) -> None:
+        self._source, self._only = source, ("", "")
+        self.log_rows, distinct = 0, Distinct()
+        shown: dict[tuple[int, int, int], Counter[tuple[str, ...]]] = {}  # source, query, length -> rankers
+        for part, _, found in self._found(distinct):
+            lengths = np.diff(found.clicked.ptr)[found.clicked.rows]
+            keys, counts = np.unique(np.stack([found.queries, lengths.astype(np.uint64)]), axis=1, return_counts=True)
+            for query, length, n in zip(*keys.tolist(), counts.tolist(), strict=True):
+                shown.setdefault((part, query, length), Counter())[tuple(sorted(found.rankers))] += n
+        self.log_queries = distinct.number
+        if not shown:
+            path, (first, second) = source.log.path, names
+            raise InputError(f"{path}: no impression is of a query that both '{first}' and '{second}' rank in the log")
+        label, self.method, self.params = METHODS.configure(self._only[0])
+        if self.method.name != "probabilistic":
+            raise InputError(
+                f"{source.log.path}: weights need lists of 'probabilistic', whose chances are known; not '{label}'"
+            )
+        # The mean of all other rules is that of `expectation`.
+        self.rule = "marginal_sign" if self._only[1] == "marginal_sign" else "expectation"
+        self._cells = {key: c for c, key in enumerate(sorted(shown))}
+        self.mixtures = self._mixtures(shown, names)
+        longest = int(np.diff(self.mixtures.lists.query_ptr).max())
+        self.state = self.method.init(Size(int(self.mixtures.length.max()), longest, 2), self.params, self.rule)
+
+    def _found(self, distinct: Distinct | None = None) -> Iterator[tuple[int, HashVector, Weighable]]:
+        """Yield the rows whose query has both rankings, and the users of the batch."""
+        log = self._source.log
+        for batch in log.batches(_COLUMNS):
+            table, wrong = batch.table, dict[int, str]()
+            if distinct is not None:
+                self.log_rows += table.num_rows
+                distinct.add(table.column("query"), hash_texts(table.column("query")))
+            users = hash_texts(table.column("impression"))
+            if "user" in table.schema.names:
+                named = table.column("user").is_valid().to_numpy(zero_copy_only=False)
+                users = np.where(named, hash_texts(table.column("user")), users)
+            for part, targets in enumerate(self._source.targets):
+                try:
+                    rows = list(targets.weighable(table, wrong))
+                except InputError as error:
+                    raise InputError(f"{log.path}: {error}") from None
+                for found in rows:
+                    if not len(found.queries):
+                        continue
+                    self._only = self._only if self._only[0] else (found.method, found.outcome)
+                    if (found.method, found.outcome) != self._only:
+                        raise InputError(
+                            f"{log.path}: weights need one method in the whole log, not {[self._only[0], found.method]}"
+                        )
+                    yield part, users, found
+            for row in sorted(wrong):
+                log.bad.add(int(batch.lines[row]), wrong[row])
+
+    def _mixtures(
+        self, shown: dict[tuple[int, int, int], Counter[tuple[str, ...]]], names: tuple[str, str]
+    ) -> Mixtures:
+        queries = {key: q for q, key in enumerate(dict.fromkeys((part, query) for part, query, _ in sorted(shown)))}
+        known = [self._source.targets[part].known[query] for part, query in queries]
+        arms = {name: a for a, name in enumerate(sorted({name for ranks in known for name in ranks}))}
+        ptr = np.cumsum([0, *(len(ranks[names[0]]) for ranks in known)])
+        order, rank = np.zeros((2, len(arms), int(ptr[-1])), np.int16)
+        for start, stop, ranks in zip(ptr[:-1], ptr[1:], known, strict=True):
+            for name, values in ranks.items():
+                rank[arms[name], start:stop] = values
+                order[arms[name], start + values - 1] = np.arange(stop - start)
+        cells = [shown[key] for key in sorted(shown)]
+        sets = [[arms[name] for name in rankers] for cell in cells for rankers in cell]
+        rows = np.array([cell.total() for cell in cells], np.float64)
+        return Mixtures(
+            Lists(order, rank, ptr),
+            np.concatenate([[0.0], np.arange(1.0, np.diff(ptr).max() + 1) ** -self.params.tau]),
+            np.array([arms[name] for name in names]),
+            np.array([queries[key[:2]] for key in sorted(shown)]),
+            np.array([key[2] for key in sorted(shown)]),
+            rows,
+            np.cumsum([0, *map(len, cells)]),
+            np.array([n / cell.total() for cell in cells for n in cell.values()]),
+            np.cumsum([0, *map(len, sets)]),
+            np.concatenate([np.array(one, np.int64) for one in sets]),
+        )
+
+    def rows(self) -> Iterator[Used]:
+        """Read the log again."""
+        for part, users, found in self._found():
+            clicked = found.clicked
+            lengths = np.diff(clicked.ptr)[clicked.rows].tolist()
+            cell = [self._cells[part, *one] for one in zip(found.queries.tolist(), lengths, strict=True)]
+            yield Used(users[clicked.rows], np.array(cell, np.int64), clicked.ptr[clicked.rows], found)
+
+    def weighed(self, used: Used) -> tuple[FloatVector, FloatVector]:
+        """Return the weights of rows, and what their clicks mean for the two rankers."""
+        clicked = used.found.clicked
+        return weights_of(self.mixtures, used.cell, used.begin, clicked.numbers), self.credit(clicked, used.cell)
+
+    def credit(self, clicked: Clicked, cell: IntVector) -> FloatVector:
+        """Return the outcomes of rows for the two rankers."""
+        two, lists = self.mixtures.wanted, self.mixtures.lists
+        wanted = Lists(lists.order[two], lists.rank[two], lists.query_ptr)
+        part = clicked._replace(query=self.mixtures.query[cell])
+        return credit_rows(self.method, self.params, self.rule, wanted, part, 2)[:, 0]
+
+
+def rows_of(used: Used, weights: FloatVector, y: FloatVector) -> Rows:
+    """Return rows as a click model is fitted to them."""
+    clicked = used.found.clicked
+    sizes = np.diff(clicked.ptr)[clicked.rows]
+    ptr = np.concatenate([[0], np.cumsum(sizes)])
+    entries = np.repeat(used.begin - ptr[:-1], sizes) + np.arange(ptr[-1])
+    click = np.zeros(ptr[-1], np.bool_)
+    for_row = np.diff(clicked.click_ptr)[clicked.rows]
+    first = np.concatenate([[0], np.cumsum(for_row)])
+    places = np.repeat(clicked.click_ptr[clicked.rows] - first[:-1], for_row) + np.arange(first[-1])
+    click[np.repeat(ptr[:-1], for_row) + clicked.clicks[places] - 1] = True
+    return Rows(used.users, used.cell, weights, y, ptr, clicked.numbers[entries], click)

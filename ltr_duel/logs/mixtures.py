@@ -1,0 +1,186 @@
+"""Weights of lists, and what they must be in the mean: what the rankers wanted would show against what was shown.
+
+The rankers of a log's rows vary. Of the rows of one query, those of pair k are a share a_k, so all of them together
+are a sample of the mixture ``sum_k a_k P(list | k)``; a list has the weight ``w = P(list | wanted)`` over this mixture
+(the balance heuristic: Veach, Guibas, SIGGRAPH 1995). The mean of w is 1 for each query.
+
+Weights that were observed do not show that a log lacks lists: lists that are missing have no weight. But all chances
+are known. Lists are drawn for the rankers wanted, and their weights computed: the mean of w under these draws is the
+mean of w^2 in the log, and the share of draws with a weight above a cap is what the log does not reach. The cap is the
+one with the narrowest interval; neither clicks nor observed weights have a part in it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, MarkVector, kernel
+from ltr_duel.interleaving import Lists, Shown, draw_slate
+
+_DRAWS, _FEWEST, _MOST = 20_000, 20, 2_000  # lists drawn in all, and of each cell
+LARGEST = 0.02  # of all weight, in one impression
+_SPREAD = 0.5  # of outcomes, to choose the cap by
+
+
+class Mixtures(NamedTuple):
+    """Cells of rows, each of one query and one length of lists, and the sets of rankers that they were shown for."""
+
+    lists: Lists  # of all rankers; 0 where a ranker does not rank a query
+    decay: FloatVector  # (longest + 1,) weight of each rank
+    wanted: IntVector  # (2,) the rankers wanted
+    query: IntVector  # (cells,)
+    length: IntVector  # (cells,)
+    rows: FloatVector  # (cells,)
+    set_ptr: IntVector  # (cells + 1,) the sets of each cell
+    share: FloatVector  # (sets,) of the cell's rows
+    arm_ptr: IntVector  # (sets + 1,)
+    arms: IntVector  # rankers of the sets
+
+
+class Reach(NamedTuple):
+    """How much of what the rankers wanted would show is in reach of a log, and what its weights must be."""
+
+    cap: float  # a list of a larger weight is not counted
+    covered: FloatVector  # (cells,) mean weight: the share of lists up to the cap
+    square: FloatVector  # (cells,) mean squared weight
+    missing: float  # share of the impressions out of reach, with two errors of the draws
+    drawn: IntMatrix  # (lists, longest length) the draws
+    cell: IntVector  # (lists,)
+    weight: FloatVector  # (lists,)
+
+
+def reach_of(mixtures: Mixtures, state: object, quantile: float, rng: Generator) -> Reach:
+    """Draw lists for the rankers wanted, and choose the cap.
+
+    Parameters
+    ----------
+    mixtures : Mixtures
+    state : State of probabilistic interleaving
+        For lists of the longest length.
+    quantile : float
+        Of the normal distribution, for the interval.
+    rng : numpy.random.Generator
+    """
+    cells, longest = len(mixtures.query), int(mixtures.length.max())
+    each = int(np.clip(_DRAWS // cells, _FEWEST, _MOST))
+    cell = np.repeat(np.arange(cells), each)
+    drawn, weight = np.zeros((len(cell), longest), np.int64), np.zeros(len(cell))
+    page = Shown(*(np.zeros(longest, np.int64) for _ in Shown._fields))
+    draw_wanted(state, mixtures, cell, page, drawn, rng)
+    list_weights(mixtures, cell, longest * np.arange(len(cell)), drawn.ravel(), *_scratch(mixtures), weight)
+    whole = mixtures.rows.sum()
+    order = np.argsort(weight)
+    mass = (mixtures.rows[cell] / (whole * each))[order]
+    covered, square = np.cumsum(mass), np.cumsum(mass * weight[order])
+    width = quantile * _SPREAD * np.sqrt(square / whole) + 1 - covered
+    width[weight[order] > LARGEST * whole] = np.inf
+    cap = float(weight[order][np.argmin(width)])
+    inside = weight <= cap
+    share = np.bincount(cell, inside, cells) / each
+    error = math.sqrt(((mixtures.rows / whole) ** 2 * share * (1 - share)).sum() / each)
+    missing = 1 - float(mixtures.rows @ share / whole) + 2 * error
+    return Reach(cap, share, np.bincount(cell, weight * inside, cells) / each, min(missing, 1.0), drawn, cell, weight)
+
+
+def weights_of(mixtures: Mixtures, cell: IntVector, begin: IntVector, numbers: IntVector) -> FloatVector:
+    """Return the weights of lists: list n is ``numbers[begin[n]:]``, as long as those of its cell."""
+    out = np.zeros(len(cell))
+    list_weights(mixtures, cell, begin, numbers, *_scratch(mixtures), out)
+    return out
+
+
+def _scratch(mixtures: Mixtures) -> tuple[MarkVector, FloatMatrix, IntVector]:
+    rankers, longest = len(mixtures.lists.rank), int(mixtures.length.max())
+    documents = int(np.diff(mixtures.lists.query_ptr).max())
+    return np.zeros(documents, np.uint8), np.zeros((rankers, longest)), np.full(rankers, -1)
+
+
+@kernel
+def draw_wanted(
+    state: object, mixtures: Mixtures, cell: IntVector, page: Shown, drawn: IntMatrix, rng: Generator
+) -> None:
+    """Draw lists for the rankers wanted; the first places of a long list have the law of a short one."""
+    for n in range(cell.shape[0]):
+        draw_slate(state, mixtures.lists, mixtures.query[cell[n]], mixtures.wanted, 2, page, rng)
+        for k in range(mixtures.length[cell[n]]):
+            drawn[n, k] = page.shown[k]
+
+
+@kernel
+def list_weights(
+    mixtures: Mixtures,
+    cell: IntVector,
+    begin: IntVector,
+    numbers: IntVector,
+    used: MarkVector,
+    chance: FloatMatrix,
+    done: IntVector,
+    out: FloatVector,
+) -> None:
+    """Write the weights.
+
+    ``used`` (documents,) is scratch, all zero; ``chance`` (rankers, longest length) holds the chance of each place by
+    each ranker; ``done`` (rankers,) the list that its row is of.
+    """
+    done[:] = -1
+    for n in range(cell.shape[0]):
+        c = cell[n]
+        shown = numbers[begin[n] : begin[n] + mixtures.length[c]]
+        for d in shown:
+            used[d] = 1
+        wanted = log_chance(mixtures, mixtures.wanted, n, c, shown, used, chance, done)
+        most, total = -np.inf, 0.0
+        for s in range(mixtures.set_ptr[c], mixtures.set_ptr[c + 1]):
+            arms = mixtures.arms[mixtures.arm_ptr[s] : mixtures.arm_ptr[s + 1]]
+            here = math.log(mixtures.share[s]) + log_chance(mixtures, arms, n, c, shown, used, chance, done)
+            if here > most:
+                total *= math.exp(most - here)
+                most = here
+            total += math.exp(here - most)
+        out[n] = math.exp(min(wanted - most - math.log(total), 700.0))
+        for d in shown:
+            used[d] = 0
+
+
+@kernel
+def log_chance(
+    mixtures: Mixtures,
+    arms: IntVector,
+    n: int,
+    c: int,
+    shown: IntVector,
+    used: MarkVector,
+    chance: FloatMatrix,
+    done: IntVector,
+) -> float:
+    """Return the logarithm of the chance that probabilistic interleaving of the arms shows a list.
+
+    The weight left to a ranker at a place is that of what is not shown and, added from the end, of what is shown from
+    there on; so nothing cancels, however steep the weights.
+    """
+    lists, length = mixtures.lists, shown.shape[0]
+    start = lists.query_ptr[mixtures.query[c]]
+    documents = lists.query_ptr[mixtures.query[c] + 1] - start
+    for a in arms:
+        if done[a] == n:
+            continue
+        done[a] = n
+        left = 0.0
+        for d in range(documents):
+            if used[d] == 0:
+                left += mixtures.decay[lists.rank[a, start + d]]
+        for k in range(length - 1, -1, -1):
+            weight = mixtures.decay[lists.rank[a, start + shown[k]]]
+            left += weight
+            chance[a, k] = weight / left
+    total = 0.0
+    for k in range(length):
+        here = 0.0
+        for a in arms:
+            here += chance[a, k]
+        total += math.log(here / arms.shape[0])
+    return total

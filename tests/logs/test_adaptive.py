@@ -1,0 +1,93 @@
+"""Logs that a policy collected: what is printed of them holds, and they are told apart from others."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from benchmarks.studies.errors_live import Case, coverage
+from ltr_duel.logs import ClickLog, compare_log, comparison_lines, confidence_sequence, simulate_log
+from tests.conftest import random_rankings
+
+RANKINGS = random_rankings(3, 20, 6)
+
+
+def log_of(path, outcomes, **given):
+    """Write impressions of two rankers, each won (1), lost (-1) or tied by the first."""
+    rows = []
+    for k, y in enumerate(outcomes):
+        row = {"impression": k, "time": k, "query": k, "user": k, "shown": ["a", "b"], "rankers": ["old", "new"]}
+        rows.append(
+            row | {"owners": [0, 1], "clicks": {1: [1], -1: [2], 0: []}[y]} | {n: v[k] for n, v in given.items()}
+        )
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return ClickLog(path)
+
+
+@pytest.mark.parametrize("policy", ["rucb", "double_thompson", "winner_stays_strong", "versatile_db"])
+@pytest.mark.parametrize("separated", [False, True])
+def test_intervals_of_every_pair_shown_hold_though_a_policy_chose_the_pairs(policy, separated):
+    held = coverage(Case(policy, 4, 150, separated), 12)
+    assert held.valid / held.pairs > 0.95 - 3 * np.sqrt(0.05 * 0.95 / held.pairs)
+
+
+def test_a_log_of_a_policy_that_reacts_has_the_intervals_of_the_sequence_and_a_note(tmp_path):
+    y = np.random.default_rng(0).choice([-1, 0, 1], 80, p=[0.2, 0.3, 0.5])
+    plain = compare_log(log_of(tmp_path / "plain.jsonl", y))
+    found = compare_log(log_of(tmp_path / "log.jsonl", y, policy=["rucb"] * 80))
+    always = confidence_sequence(*found.sequences)
+    assert (found.low[0], found.high[0]) == (always.low[0], always.high[0])
+    assert found.low[0] < plain.low[0] and found.high[0] > plain.high[0] and found.p[0] > plain.p[0]
+    assert found.means.mean[0] == plain.means.mean[0] and np.isnan(found.bootstrap).all()
+    note = comparison_lines(found)[3]
+    assert note.startswith(
+        "note: 'rucb' chose the rankers by earlier outcomes, so the plain mean of a pair that was left"
+    )
+    assert found.preferences.standard_error[0, 1] > plain.preferences.standard_error[0, 1]
+    assert found.provenance["policies"] == ["rucb"] and "policies" not in plain.provenance
+
+
+@pytest.mark.parametrize("policy", ["random", "round_robin", None])
+def test_a_log_of_a_policy_that_does_not_react_is_like_one_without(tmp_path, policy):
+    y = [1, 0, -1, 1, 1, 0] * 5
+    plain, found = (
+        compare_log(log_of(tmp_path / f"{n}.jsonl", y, **given))
+        for n, given in enumerate(({}, {"policy": [policy] * 30}))
+    )
+    assert found.low.tolist() == plain.low.tolist() and found.warnings == plain.warnings
+
+
+def test_a_policy_that_is_not_known_may_react(tmp_path):
+    found = compare_log(log_of(tmp_path / "log.jsonl", [1, 0, -1] * 20, policy=["our bandit"] * 60))
+    assert found.warnings[0].startswith("'our bandit' chose the rankers by earlier outcomes")
+
+
+def test_means_are_weighted_by_one_over_the_root_of_the_propensity(tmp_path):
+    rng = np.random.default_rng(0)
+    y, e = rng.choice([-1, 0, 1], 400), rng.choice([0.25, 1.0], 400)
+    given = {"policy": ["versatile_db"] * 400, "propensity": e.tolist()}
+    found = compare_log(log_of(tmp_path / "log.jsonl", y, **given))
+    weight = np.where(e == 0.25, 2.0, 1.0)
+    mean = weight @ y / weight.sum()
+    assert found.means.mean[0] == pytest.approx(mean)
+    error = np.sqrt(weight**2 @ (y - mean) ** 2) / weight.sum()  # no user returns
+    assert (found.high[0] - found.low[0]) / 2 == pytest.approx(1.96 * error, rel=0.1)
+    assert "weigh impressions by the propensity" in found.warnings[0]
+    given["propensity"][7] = None
+    found = compare_log(log_of(tmp_path / "lacks.jsonl", y, **given))
+    assert "confidence sequence" in found.warnings[0]
+
+
+def test_few_outcomes_have_the_interval_of_the_sequence_though_their_propensities_are_known(tmp_path):
+    given = {"policy": ["versatile_db"] * 20, "propensity": [0.5] * 20}
+    found = compare_log(log_of(tmp_path / "log.jsonl", [1] * 20, **given))
+    assert found.low[0] == confidence_sequence([20], [0], [0]).low[0]
+
+
+@pytest.mark.parametrize(("policy", "notes"), [("winner_stays_strong", 1), ("random", 0)])
+def test_a_simulated_log_names_its_policy(tmp_path, policy, notes):
+    simulate_log(tmp_path / "log.parquet", RANKINGS, policy=policy, pairs="team_draft", horizon=300)
+    found = compare_log(ClickLog(tmp_path / "log.parquet"))
+    assert sum("chose the rankers" in one for one in found.warnings) == notes

@@ -9,7 +9,7 @@ from .log import ClickLog as ClickLog
 from .off_policy import WeightedOutcome as WeightedOutcome
 from .off_policy import weigh_outcomes as weigh_outcomes
 from .off_policy import weighted_lines as weighted_lines
-from .one_pass import Look as Look
+from .looks import Look as Look
 from .picture import plot_comparison as plot_comparison
 from .power import ImpressionPlan as ImpressionPlan
 from .power import Spread as Spread

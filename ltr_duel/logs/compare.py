@@ -11,9 +11,9 @@ import pandas as pd
 
 from ltr_duel.core import FloatVector, InputError, IntVector, digest, errors, holm
 from ltr_duel.logs.clusters import Means, bootstrap_means, p_values, reach
-from ltr_duel.logs.credit import Creditor
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.one_pass import Look, OnePass, credited, warnings_of
+from ltr_duel.logs.looks import Look
+from ltr_duel.logs.summed import summed, warnings_of
 from ltr_duel.logs.sums import CLUSTERS, Sequences
 from ltr_duel.preferences import PreferenceMatrix
 
@@ -138,9 +138,9 @@ def compare_log(
     bootstrap: int = 1000,
     seed: int = 0,
 ) -> LogComparison:
-    r"""Read a log once, credit its clicks, and compare each pair of rankers that it interleaved.
+    r"""Credit the clicks of a log, and compare each pair of rankers that it interleaved.
 
-    Memory does not grow with the log: for each pair 4,096 groups of clusters are kept (fewer for many pairs).
+    An SQL engine reads the log, beyond memory if it must; sums are exact for each user and pair.
 
     Parameters
     ----------
@@ -184,19 +184,14 @@ def compare_log(
     errors.require_between("the number of bootstrap draws", bootstrap, 0)
     if cluster and cluster not in CLUSTERS:
         raise errors.unknown_name("kind of cluster", cluster, CLUSTERS)
-    creditor, pass_ = Creditor(rankers), OnePass(cluster)
-    for batch, outcomes, wrong in credited(log, creditor):
-        pass_.add(batch, outcomes, len(wrong), len(creditor.pairs))
-    if not creditor.pairs:
-        first = f"; {log.bad.first[0]}" if log.bad.first else ""
-        raise InputError(f"{log.path}: no impression can be credited{first}")
-    sums, totals = pass_.sums, pass_.sums.totals()
+    found = summed(log, cluster, rankers)
+    creditor, sums = found.creditor, found.sums
     means = sums.means()
     half = reach(means, confidence)
     p = p_values(means)
     limits = np.full((2, len(creditor.pairs)), np.nan)
     if bootstrap and sums.cluster in ("user", "query"):
-        drawn = bootstrap_means(totals.count[0], totals.total[0], draws=bootstrap, seed=seed)
+        drawn = bootstrap_means(*sums.drawn(seed), draws=bootstrap, seed=seed)
         limits = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     provenance = {
         "source": "click log",
@@ -205,19 +200,19 @@ def compare_log(
         "method": creditor.method,
         "outcome": creditor.outcome,
         "cluster": sums.cluster,
-        "impressions": pass_.impressions,
-        "users": pass_.users.number,
-        "queries": pass_.queries.number,
-        "first": pass_.first,
-        "last": pass_.last,
+        "impressions": found.impressions,
+        "users": found.users,
+        "queries": found.queries,
+        "first": found.first,
+        "last": found.last,
         "bad_lines": log.bad.count,
     }
     return LogComparison(
         tuple(creditor.names),
         np.array(creditor.pairs),
-        totals.wins.copy(),
-        totals.losses.copy(),
-        totals.ties.copy(),
+        sums.wins,
+        sums.losses,
+        sums.ties,
         means,
         sums.naive(),
         np.maximum(means.mean - half, -1),
@@ -225,11 +220,11 @@ def compare_log(
         p,
         holm(p),
         limits,
-        sums.sequences(),
-        [*pass_.looks, pass_.look()],
-        pass_.impressions,
+        sums.sequences,
+        found.looks,
+        found.impressions,
         confidence,
         sums.cluster,
         provenance,
-        warnings_of(pass_, means),
+        warnings_of(found, means),
     )

@@ -1,17 +1,21 @@
-"""A click log that is read as a stream: in a little memory, however long it is."""
+"""A click log on disk, as a relation that an SQL engine reads and as checked batches."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import cached_property
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from ltr_duel.core import InputError
 from ltr_duel.logs.bad import BadLines
+from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.files import LogFile, format_of
+from ltr_duel.logs.rows import checks_of, ready
 from ltr_duel.logs.table import LOG_COLUMNS, Impressions
-from ltr_duel.logs.values import RowChecks
+
+_ROWS = 1 << 16
+_LONG = {"rankings": 8, "page": 4}  # where rows are long, batches are so many times shorter
 
 
 class ClickLog:
@@ -61,11 +65,71 @@ class ClickLog:
     @property
     def other_columns(self) -> tuple[str, ...]:
         """Columns, met so far, that are none of a log's and are not read."""
-        return tuple(self._file.strange)
+        return self._file.strange
 
-    def has(self, column: str) -> bool:
-        """Whether rows can have that column: in Parquet those of the file, elsewhere any."""
-        return self._file.has(column)
+    @cached_property
+    def engine(self) -> Engine:
+        """Where the log is a relation, ``log``."""
+        engine = Engine(self._file.damaged)
+        self._file.load(engine)
+        return engine
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the table that rows can have: in Parquet those of the file, elsewhere any."""
+        return tuple(self.engine.table("log").columns)
+
+    def rows(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Any:
+        """Return the rows that can be used, as an Ibis table with a column ``line``; count the others.
+
+        Parameters
+        ----------
+        columns : collection of str
+            Those to look at; those that the log lacks are left out.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read, or has more bad lines than may be skipped; the sentence names the line.
+        """
+        everything = self.engine.table("log")
+        table = everything.select([name for name in everything.columns if name in {*columns, "line"}])
+        self.bad = BadLines(self.path, self._allowed)
+        wrong = self._file.wrong | self._repeated(table) | self._wrong(table)
+        for line in sorted(wrong):
+            self.bad.add(line, wrong[line])
+        return self.without(table, wrong)
+
+    def without(self, table: Any, lines: Collection[int]) -> Any:
+        """Return a relation without some of its lines."""
+        return table.anti_join(self.engine.small({"line": sorted(lines)}), "line") if lines else table
+
+    def _repeated(self, table: Any) -> dict[int, str]:
+        """Return the lines whose impression has been there before, anywhere in the log."""
+        if "impression" not in table.columns:
+            return {}
+        named = table.filter(table.impression.notnull())
+        often = named.group_by("impression").agg(first=named.line.min(), n=named.count())
+        often = often.filter(often.n > 1)
+        if self.engine.value(often.count()) == 0:
+            return {}
+        again = named.join(often, "impression").select("line", "impression", "first")
+        found = self.engine.run(again.filter(again.line > again.first)).to_pylist()
+        return {row["line"]: f"impression '{row['impression']}' is that of line {row['first']}" for row in found}
+
+    def _wrong(self, table: Any) -> dict[int, str]:
+        """Return the lines that a check refuses."""
+        import ibis
+
+        checks = checks_of(table.columns)
+        full = ready(table)
+        conditions = [check.wrong(full).fill_null(False) for check in checks]
+        if not conditions:
+            return {}
+        code = ibis.cases(*((one, k) for k, one in enumerate(conditions)), else_=-1)
+        found = full.mutate(code=code)
+        found = found.filter(found.code >= 0)
+        return {row["line"]: checks[row["code"]].sentence(row) for row in self.engine.run(found).to_pylist()}
 
     def batches(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Iterator[Impressions]:
         """Yield the rows that can be used, some thousand at a time, in the order of the file.
@@ -84,13 +148,14 @@ class ClickLog:
         InputError
             If the file cannot be read, or has more bad lines than may be skipped; the sentence names the line.
         """
-        self.bad = BadLines(self.path, self._allowed)
-        checks = RowChecks()
-        for batch, other in self._file.parts(columns):
-            wrong = checks(batch)
-            good = np.ones(batch.table.num_rows, np.bool_)
-            good[list(wrong)] = False
-            found = other | {int(batch.lines[row]): sentence for row, sentence in wrong.items()}
-            for line in sorted(found):
-                self.bad.add(line, found[line])
-            yield batch.kept(good)
+        yield from self.stream(self.rows(columns))
+
+    def stream(self, rows: Any) -> Iterator[Impressions]:
+        """Yield what `rows` returned as `batches` does."""
+        size = _ROWS // max([1, *(short for name, short in _LONG.items() if name in rows.columns)])
+        names = [name for name in LOG_COLUMNS if name in rows.columns]
+        rows = rows.select(*names, "line")
+        if self.bad.count:  # a join keeps no order
+            rows = rows.order_by("line")
+        for batch in self.engine.stream(rows, size):
+            yield Impressions(batch.select(names), batch.column("line").to_numpy())

@@ -110,7 +110,7 @@ def test_parquet_of_other_types_is_read_where_nothing_is_lost(tmp_path):
         ({"time": 4}, "the time goes back, from 5.000 to 4.000; rows must be sorted by time"),
         ({"time": "noon"}, "'time' must be a number of seconds or a date and time in ISO 8601, not 'noon'"),
         ({"time": float("nan")}, "'time' must be a finite number, not nan"),
-        ({"impression": 0}, "impression '0' is that of the row before"),
+        ({"impression": 0}, "impression '0' is that of line 1"),
         ({"rankers": ["x", "y"], "owners": [0, 2]}, "owner 2 is not a ranker: -1 for nobody, 0 to 1 for the rankers"),
         ({"rankers": ["x", "y"], "owners": [0]}, "1 owners for 2 shown documents"),
         ({"rankers": ["x", "y"], "owners": ["x", "z"]}, "'owners' must hold names of 'rankers' or their positions"),

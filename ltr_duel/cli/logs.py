@@ -108,7 +108,10 @@ def compare(
     from ltr_duel.preferences import save_preferences
 
     log = ClickLog(file, format=kind, skip_bad=skip_bad)
-    found = compare_log(log, cluster=cluster, confidence=confidence, rankers=rankers, bootstrap=bootstrap, seed=seed)
+    looks = report is not None or plot is not None
+    found = compare_log(
+        log, cluster=cluster, confidence=confidence, rankers=rankers, bootstrap=bootstrap, seed=seed, looks=looks
+    )
     always = stop_at if stop_at is not None else confidence
     decisions = stopping_decisions(found, always, margin=margin)
     for line in comparison_lines(found):
@@ -197,7 +200,7 @@ def power(
     if (file is None) == (live is None):
         raise InputError("give either a LOG, or --live with a corpus")
     if live is None:
-        found = compare_log(ClickLog(str(file), format=kind, skip_bad=skip_bad), cluster=cluster, bootstrap=0)
+        found = compare_log(ClickLog(str(file), format=kind, skip_bad=skip_bad), cluster=cluster, bootstrap=0, looks=False)
         spread = spread_in_log(found, int(np.argmin(found.p)))
         of = f"{found.impressions:,} impressions of {file}"
     else:

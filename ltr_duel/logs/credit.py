@@ -48,7 +48,7 @@ class Creditor:
         self.names: list[str] = list(rankers)
         self.pairs: list[tuple[int, int]] = []  # of rankers, the smaller number first
         self.method = self.outcome = ""  # of the first row that is credited
-        self._closed, self._needed = bool(rankers), needed
+        self._closed, self.needed = bool(rankers), needed
         self._number: dict[tuple[int, int], int] = {}
         self._pages = PageReader()
 
@@ -67,7 +67,7 @@ class Creditor:
         found: list[Outcomes] = []
         for form, rows in sorted(rests, key=lambda one: one[1][0]):  # the first row decides what the method is
             found += self._tokens(have, rows, wrong) if form == "page" else self._rows(have, rows, form, wrong)
-        for r in np.flatnonzero(left & self._needed):
+        for r in np.flatnonzero(left & self.needed):
             wrong[int(r)] = "nothing says how to credit its clicks: no page token, no rankings and no owners"
         if not found:
             return Outcomes(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)), wrong

@@ -11,7 +11,7 @@ from ltr_duel.core import InputError
 from ltr_duel.logs.bad import BadLines
 from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.files import LogFile, format_of
-from ltr_duel.logs.rows import checks_of, ready
+from ltr_duel.logs.rows import back_sentence, checks_of, going_back, ready
 from ltr_duel.logs.table import LOG_COLUMNS, Impressions
 
 _ROWS = 1 << 16
@@ -129,7 +129,11 @@ class ClickLog:
         code = ibis.cases(*((one, k) for k, one in enumerate(conditions)), else_=-1)
         found = full.mutate(code=code)
         found = found.filter(found.code >= 0)
-        return {row["line"]: checks[row["code"]].sentence(row) for row in self.engine.run(found).to_pylist()}
+        wrong = {row["line"]: checks[row["code"]].sentence(row) for row in self.engine.run(found).to_pylist()}
+        if "time" in table.columns:
+            back = self.engine.run(going_back(table)).to_pylist()
+            wrong = {row["line"]: back_sentence(row) for row in back} | wrong
+        return wrong
 
     def batches(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Iterator[Impressions]:
         """Yield the rows that can be used, some thousand at a time, in the order of the file.

@@ -29,7 +29,9 @@ class Credited(NamedTuple):
     creditor: Creditor  # names, pairs, method and outcome rule
 
 
-def credited(log: ClickLog, rankers: Collection[str] = (), *, columns: Collection[str] = ()) -> Credited:
+def credited(
+    log: ClickLog, rankers: Collection[str] = (), *, columns: Collection[str] = (), needed: bool = True
+) -> Credited:
     """Credit the clicks of a log; rows that cannot be credited are counted as bad lines.
 
     Parameters
@@ -39,13 +41,15 @@ def credited(log: ClickLog, rankers: Collection[str] = (), *, columns: Collectio
         The only ones that are legal, or none for any.
     columns : collection of str
         Further columns to check and to keep.
+    needed : bool
+        Whether a row without anything to credit by is wrong.
 
     Raises
     ------
     InputError
         For more bad lines than the log may have, or a log without a line that can be used.
     """
-    creditor = Creditor(rankers)
+    creditor = Creditor(rankers, needed=needed)
     have = log.columns
     wanted = {*Creditor.columns, "user", "query", *columns}
     if "owners" in have and not {"page", "rankings"} & set(have) and "shown" not in columns:
@@ -55,7 +59,7 @@ def credited(log: ClickLog, rankers: Collection[str] = (), *, columns: Collectio
     counts = log.engine.run(rows.aggregate(n=rows.count(), **{name: rows[name].count() for name in forms})).to_pylist()[0]
     by_owners = "owners" in rows.columns and not any(counts[name] for name in forms)
     wrong, outcomes = (_by_owners if by_owners else _by_kernels)(log, rows, creditor)
-    if not creditor.pairs:
+    if needed and not creditor.pairs:
         first = f"; {log.bad.first[0]}" if log.bad.first else ""
         raise InputError(f"{log.path}: no impression can be credited{first}")
     return Credited(outcomes, log.without(rows, wrong), creditor)
@@ -74,16 +78,18 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
     keys = [name for name in ("rankers", "method", "outcome") if name in rows.columns]
     wrong: dict[int, str] = {}
     kinds = rows.group_by(*keys, given=rows.owners.notnull()).agg(first=rows.line.min()).order_by("first")
-    sizes: set[int] = set()
+    sets: set[tuple[str, ...]] = set()
     for kind in log.engine.run(kinds).to_pylist():
         about: dict[str, Any] = {name: kind.get(name) for name in ("rankers", "method", "outcome")}
         try:
             if not kind["given"]:
+                if not creditor.needed:
+                    continue
                 raise InputError("nothing says how to credit its clicks: no page token, no rankings and no owners")
             _, _, _, numbers = creditor.rules("owners", **about)
             for a, b in combinations(numbers, 2):
                 creditor.pair(a, b)
-            sizes.add(len(numbers))
+            sets.add(tuple(about["rankers"]))
         except InputError as error:
             same = rows.filter(rows.owners.notnull() == kind["given"])
             for name in keys:
@@ -94,14 +100,14 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
     if not creditor.pairs:
         return wrong, None
     good = log.without(rows, wrong)
-    places = [(a, b) for a, b in combinations(range(max(sizes)), 2)]
+    places = [(a, b) for a, b in combinations(range(max(map(len, sets))), 2)]
     if places == [(0, 1)]:
         good = good.mutate(a=0, b=1)
     else:
         table = log.engine.small({"a": [a for a, _ in places], "b": [b for _, b in places]})
         good = good.cross_join(table)
         good = good.filter(good.b < good.rankers.length())
-    if len(creditor.pairs) == 1 and len(log.engine.run(good.select("rankers").distinct().limit(2))) == 1:
+    if len(sets) == 1 and places == [(0, 1)]:
         pair, sign = ibis.literal(0), 1
     else:
         names = [(creditor.names[a], creditor.names[b]) for a, b in creditor.pairs]
@@ -110,11 +116,9 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
         known = log.engine.small(columns)
         good = good.mutate(first=good.rankers[good.a], second=good.rankers[good.b]).join(known, ["first", "second"])
         pair, sign = good.pair, good.sign
-    owned = good.clicks.unique().map(
-        lambda place: ibis.cases(
-            (good.owners[place - 1] == good.a, 1), (good.owners[place - 1] == good.b, -1), else_=0
-        )
-    )
+    clicks = ibis.ifelse(good.clicks.length() > 1, good.clicks.unique(), good.clicks)
+    owners = clicks.map(lambda place: good.owners[place - 1])
+    owned = owners.map(lambda owner: ibis.cases((owner == good.a, 1), (owner == good.b, -1), else_=0))
     y = (owned.sums().coalesce(0).sign() * sign).cast("int64") * UNIT
     columns = {"line": good.line, "time": good.time, "user": _text(good, "user"), "query": good.query, "pair": pair}
     outcomes = good.select(**columns, y=y)

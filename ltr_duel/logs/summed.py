@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.credit import Creditor
+from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import Look, looks_of, step_of
 from ltr_duel.logs.outcomes import credited
 from ltr_duel.logs.sums import PairSums, pair_sums
+
+LARGE = 0.05  # share of the impressions from which a user is named
+
+
+class Users(NamedTuple):
+    """Who is in a log."""
+
+    number: int  # different ones; 0 if the log does not say
+    largest: str  # one with so much of the log that a reader should know; empty if there is none
+    impressions: int  # of that one
 
 
 class Summed(NamedTuple):
@@ -20,14 +31,13 @@ class Summed(NamedTuple):
     sums: PairSums
     looks: list[Look]
     impressions: int
-    users: int  # different ones; 0 if the log does not say
+    users: Users
     queries: int
     first: float  # time of the first impression
     last: float
-    largest: tuple[str, int]  # the user with most impressions, and how many
 
 
-def summed(log: ClickLog, cluster: str = "", rankers: Collection[str] = ()) -> Summed:
+def summed(log: ClickLog, cluster: str = "", rankers: Collection[str] = (), *, looks: bool = True) -> Summed:
     """Credit a log and sum its outcomes.
 
     Parameters
@@ -37,6 +47,8 @@ def summed(log: ClickLog, cluster: str = "", rankers: Collection[str] = ()) -> S
         One of `CLUSTERS`; by default users, if any row of the log names one, else queries.
     rankers : collection of str
         The only legal ones, or none for any.
+    looks : bool
+        Whether to note how the comparison came about, which takes longer.
 
     Raises
     ------
@@ -47,25 +59,30 @@ def summed(log: ClickLog, cluster: str = "", rankers: Collection[str] = ()) -> S
     about = log.engine.run(
         rows.aggregate(n=rows.count(), queries=rows.query.nunique(), first=rows.time.min(), last=rows.time.max())
     ).to_pylist()[0]
-    users, largest = 0, ("", 0)
-    if "user" in rows.columns:
-        each = rows.filter(rows.user.notnull()).group_by("user").agg(n=lambda t: t.count())
-        users = log.engine.value(each.count())
-        if users:
-            most = log.engine.run(each.order_by([each.n.desc(), each.user]).limit(1)).to_pylist()[0]
-            largest = most["user"], most["n"]
-    cluster = cluster or ("user" if users else "query")
+    users = users_of(log.engine, rows, about["n"])
+    cluster = cluster or ("user" if users.number else "query")
     sums = pair_sums(log.engine, outcomes, len(creditor.pairs), cluster)
     step = step_of(about["first"], about["last"])
-    looks = looks_of(log.engine, rows, outcomes, len(creditor.pairs), cluster, step)
-    return Summed(creditor, sums, looks, about["n"], users, about["queries"], about["first"], about["last"], largest)
+    noted = looks_of(log.engine, rows, outcomes, len(creditor.pairs), cluster, step) if looks else []
+    return Summed(creditor, sums, noted, about["n"], users, about["queries"], about["first"], about["last"])
+
+
+def users_of(engine: Engine, rows: Any, impressions: int) -> Users:
+    """Count the users of a log."""
+    if "user" not in rows.columns:
+        return Users(0, "", 0)
+    each = rows.filter(rows.user.notnull()).group_by("user").agg(n=lambda t: t.count())
+    number, most = engine.run(each.aggregate(users=each.count(), most=each.n.max())).to_pylist()[0].values()
+    if not number or most < LARGE * impressions:
+        return Users(number, "", 0)
+    return Users(number, engine.value(each.filter(each.n == most).user.min()), most)
 
 
 def warnings_of(found: Summed, means: Means) -> list[str]:
     """Say what a reader should know before believing the errors."""
     warnings = []
-    name, most = found.largest
-    if most > 0.05 * found.impressions:
+    _, name, most = found.users
+    if most:
         warnings.append(
             f"user '{name}' has {most:,} of {found.impressions:,} impressions ({most / found.impressions:.0%})"
         )

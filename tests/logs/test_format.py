@@ -13,7 +13,6 @@ import pytest
 
 from ltr_duel.core import InputError, interpreted
 from ltr_duel.logs import LOG_COLUMNS, ClickLog, describe_log, hashing, log_lines, write_log
-from ltr_duel.logs.distinct import Distinct
 from ltr_duel.logs.hashing import hash_texts
 
 ROW = {
@@ -200,13 +199,9 @@ def test_yandex_sessions_of_both_contests(tmp_path):
 
 
 @pytest.mark.parametrize("texts", ["{}", "user-{:08d}", "{:x}@example.org"])
-def test_different_texts_are_counted_and_hashed_evenly(texts):
+def test_different_texts_are_hashed_evenly(texts):
     """Names that people really use are in a row, which a poor hash turns into patterns."""
     names = [texts.format(7 * k) for k in range(200_000)]
-    counted = Distinct()
-    for part in (names[:150_000], names[50_000:], names[:1]):
-        counted.add(pa.array(part))
-    assert abs(counted.number - 200_000) < 400
     hashes = hash_texts(pa.array(names))
     assert len(np.unique(hashes)) == 200_000
     for shift in (0, 20, 52):

@@ -199,7 +199,8 @@ def compare_log(
     provenance = {
         "source": "click log",
         "log": log.path.name,
-        "sha256": digest.sha256_file(log.path),
+        "sha256": digest.sha256_file(log.path) if log.path.is_file() else "",
+        "events": log.outcome.name,
         "method": creditor.method,
         "outcome": creditor.outcome,
         "cluster": sums.cluster,

@@ -50,6 +50,17 @@ class Engine:
         self.insert(name, pa.table(columns), new=True)
         return self.table(name)
 
+    def keep(self, name: str, expression: Any) -> Any:
+        """Store the result of an expression as a relation."""
+        import duckdb
+        import ibis
+
+        try:
+            self.duckdb.execute(f"CREATE TABLE {name} AS {ibis.to_sql(expression, dialect='duckdb')}")
+        except duckdb.Error as error:
+            raise self._damaged(error) from None
+        return self.table(name)
+
     def insert(self, name: str, rows: Any, *, new: bool = False) -> None:
         """Add an Arrow table to a relation, or make a new one of it."""
         cursor = self.duckdb.cursor()
@@ -92,6 +103,62 @@ class Engine:
                     yield batch.cast(kinds)
         except (duckdb.Error, pa.ArrowException, OSError) as error:
             raise self._damaged(error) from None
+
+
+class Warehouse:
+    """Where a team's tables are: any backend of Ibis. Nothing is written there.
+
+    Parameters
+    ----------
+    url : str
+        As `ibis.connect` takes it: ``postgres://...``, ``bigquery://...``, ``trino://...``, a file of DuckDB.
+
+    Raises
+    ------
+    InputError
+        If it cannot be connected to.
+    """
+
+    def __init__(self, url: str | Any) -> None:
+        import ibis
+
+        self.name = url if isinstance(url, str) else url.name
+        try:
+            self.backend: Any = ibis.connect(url) if isinstance(url, str) else url
+        except Exception as error:  # each backend has its own kinds
+            raise InputError(f"{url}: {str(error).strip().splitlines()[0]}") from None
+
+    def table(self, name: str) -> Any:
+        """Return a table as an Ibis table."""
+        try:
+            return self.backend.table(name)
+        except Exception as error:  # each backend has its own kinds
+            raise InputError(f"{self.name}: no table '{name}' ({type(error).__name__})") from None
+
+    def sql(self, text: str) -> Any:
+        """Return the result of a query in the SQL of the backend as an Ibis table."""
+        try:
+            return self.backend.sql(text)
+        except Exception as error:  # each backend has its own kinds
+            raise InputError(f"{self.name}: {str(error).strip().splitlines()[0]}") from None
+
+    def small(self, columns: dict[str, Collection[Any]]) -> Any:
+        """Return a few columns as an Ibis table."""
+        import ibis
+
+        return ibis.memtable(pa.table(columns))
+
+    def run(self, expression: Any) -> Any:
+        """Return the result of an Ibis expression as an Arrow table."""
+        return self.backend.to_pyarrow(expression.as_table())
+
+    def value(self, expression: Any) -> Any:
+        """Return the one value of an expression."""
+        return self.run(expression).column(0)[0].as_py()
+
+    def stream(self, expression: Any, rows: int) -> Iterator[Any]:
+        """Yield the result of an expression as Arrow batches."""
+        yield from self.backend.to_pyarrow_batches(expression, chunk_size=rows)
 
 
 def _close(duckdb: Any, folder: str) -> None:

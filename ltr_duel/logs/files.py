@@ -14,7 +14,7 @@ from ltr_duel.logs.sessions import rows_of_sessions
 from ltr_duel.logs.table import LOG_COLUMNS, SCHEMA
 from ltr_duel.logs.text import Found, open_text, rows_of_csv, rows_of_json
 
-FORMATS = ("jsonl", "csv", "parquet", "yandex")
+FORMATS = ("jsonl", "csv", "parquet", "yandex", "ubi")
 _SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 _ROWS: dict[str, Callable[[Path], Iterator[Found]]] = {
     "jsonl": rows_of_json,
@@ -62,8 +62,8 @@ def format_of(path: Path, given: str = "") -> str:
     raise InputError(f"{path}: the format cannot be told; name the file .jsonl, .csv or .parquet (or say yandex)")
 
 
-class LogFile:
-    """A file of impressions, of any format, as a relation ``log`` of an engine.
+def load_file(path: Path, kind: str, engine: Engine) -> tuple[tuple[str, ...], dict[int, str]]:
+    """Make a file of impressions a relation ``log`` of an engine.
 
     The relation has those columns of the table that the file has, of their types, and ``line``: where in the file a
     row stands (in Parquet its number from 1).
@@ -73,84 +73,77 @@ class LogFile:
     path : Path
     kind : str
         One of `FORMATS`.
+    engine : Engine
+
+    Returns
+    -------
+    tuple
+        The columns that are none of the table's, in the order in which they are met; and the lines that are no rows,
+        with what is wrong with them.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read at all.
     """
+    return _parquet(path, engine.duckdb) if kind == "parquet" else _text(path, kind, engine)
 
-    def __init__(self, path: Path, kind: str) -> None:
-        self.path, self.kind = path, kind
-        self.strange: tuple[str, ...] = ()  # columns that are none of the table's, in the order in which they are met
-        self.wrong: dict[int, str] = {}  # lines that are no rows, with what is wrong with them
 
-    def load(self, engine: Engine) -> None:
-        """Make the relation.
+def _text(path: Path, kind: str, engine: Engine) -> tuple[tuple[str, ...], dict[int, str]]:
+    _insert(engine, [], new=True)
+    strange: dict[str, None] = {}
+    wrong: dict[int, str] = {}
+    rows: list[tuple[int, dict[str, Any]]] = []
+    for line, row, others in _ROWS[kind](path):
+        strange.update(dict.fromkeys(others))
+        if isinstance(row, str):
+            wrong[line] = row
+            continue
+        rows.append((line, row))
+        if len(rows) >= _TEXT_ROWS:
+            _insert(engine, rows)
+            rows = []
+    _insert(engine, rows)
+    return tuple(strange), wrong
 
-        Raises
-        ------
-        InputError
-            If the file cannot be read at all.
-        """
-        if self.kind == "parquet":
-            self._parquet(engine.duckdb)
-        else:
-            self._text(engine)
 
-    def _text(self, engine: Engine) -> None:
-        _insert(engine, [], new=True)
-        strange: dict[str, None] = {}
-        rows: list[tuple[int, dict[str, Any]]] = []
-        for line, row, others in _ROWS[self.kind](self.path):
-            strange.update(dict.fromkeys(others))
-            if isinstance(row, str):
-                self.wrong[line] = row
-                continue
-            rows.append((line, row))
-            if len(rows) >= _TEXT_ROWS:
-                _insert(engine, rows)
-                rows = []
-        _insert(engine, rows)
-        self.strange = tuple(strange)
+def _parquet(path: Path, con: Any) -> tuple[tuple[str, ...], dict[int, str]]:
+    import duckdb
 
-    def _parquet(self, con: Any) -> None:
-        import duckdb
+    read = f"read_parquet({quoted(str(path))}, file_row_number = true)"
+    try:
+        have = {name: str(kind) for name, kind, *_ in con.execute(f"DESCRIBE SELECT * FROM {read}").fetchall()}
+        for name, column in LOG_COLUMNS.items():
+            if column.needed and name not in have:
+                raise InputError(f"{path}: the log has no column '{name}'")
+        columns = [f"{_cast(con, path, read, name, have)} AS {named(name)}" for name in LOG_COLUMNS if name in have]
+        columns.append("file_row_number + 1 AS line")
+        con.execute(f"CREATE VIEW log AS SELECT {', '.join(columns)} FROM {read}")
+    except duckdb.Error as error:
+        first = str(error).splitlines()[0]
+        raise InputError(f"{path}: no Parquet file, or not all of one ({first})") from None
+    return tuple(name for name in have if name not in LOG_COLUMNS and name != "file_row_number"), {}
 
-        try:
-            have = {name: str(kind) for name, kind, *_ in con.execute(f"DESCRIBE SELECT * FROM {self._read}").fetchall()}
-            self.strange = tuple(name for name in have if name not in LOG_COLUMNS and name != "file_row_number")
-            for name, column in LOG_COLUMNS.items():
-                if column.needed and name not in have:
-                    raise InputError(f"{self.path}: the log has no column '{name}'")
-            columns = [f"{self._cast(con, name, have)} AS {named(name)}" for name in LOG_COLUMNS if name in have]
-            columns.append("file_row_number + 1 AS line")
-            con.execute(f"CREATE VIEW log AS SELECT {', '.join(columns)} FROM {self._read}")
-        except (duckdb.IOException, duckdb.InvalidInputException) as error:
-            raise self.damaged(error) from None
 
-    @property
-    def _read(self) -> str:
-        return f"read_parquet({quoted(str(self.path))}, file_row_number = true)"
-
-    def damaged(self, error: Exception) -> InputError:
-        """Return what is wrong with a file that cannot be read to its end."""
-        return InputError(f"{self.path}: no Parquet file, or not all of one ({str(error).splitlines()[0]})")
-
-    def _cast(self, con: Any, name: str, have: dict[str, str]) -> str:
-        """Return a column of a Parquet file as one of the table's type."""
-        kind, wanted, column = have[name], _SQL[name], named(name)
-        if name == "time" and kind.startswith("TIMESTAMP"):
-            return f"epoch_us({column}) / 1e6"
-        if name == "time" and kind == "VARCHAR":
-            dated = f"epoch_us(try_cast({column} AS TIMESTAMPTZ)) / 1e6"
-            return f"CASE WHEN {column} IS NOT NULL THEN coalesce(try_cast({column} AS DOUBLE), {dated}, 'nan') END"
-        if name == "owners" and kind == "VARCHAR[]" and "rankers" in have:
-            place = "CASE WHEN o IS NULL THEN -1 ELSE coalesce(list_position(rankers, o) - 1, -2) END"
-            return f"list_transform({column}, lambda o: ({place})::INTEGER)"
-        if kind == wanted:
-            return column
-        lists = wanted.count("[]")
-        if kind.count("[]") == lists and not kind.startswith("STRUCT"):
-            return f"CAST({column} AS {wanted})"
-        if con.execute(f"SELECT count({column}) FROM {self._read}").fetchone() == (0,):  # without a value, of any type
-            return f"CAST(NULL AS {wanted})"
-        raise InputError(f"{self.path}: column '{name}' is {kind.lower()}, which is no {LOG_COLUMNS[name].kind}")
+def _cast(con: Any, path: Path, read: str, name: str, have: dict[str, str]) -> str:
+    """Return a column of a Parquet file as one of the table's type."""
+    kind, wanted, column = have[name], _SQL[name], named(name)
+    if name == "time" and kind.startswith("TIMESTAMP"):
+        return f"epoch_us({column}) / 1e6"
+    if name == "time" and kind == "VARCHAR":
+        dated = f"epoch_us(try_cast({column} AS TIMESTAMPTZ)) / 1e6"
+        return f"CASE WHEN {column} IS NOT NULL THEN coalesce(try_cast({column} AS DOUBLE), {dated}, 'nan') END"
+    if name == "owners" and kind == "VARCHAR[]" and "rankers" in have:
+        place = "CASE WHEN o IS NULL THEN -1 ELSE coalesce(list_position(rankers, o) - 1, -2) END"
+        return f"list_transform({column}, lambda o: ({place})::INTEGER)"
+    if kind == wanted:
+        return column
+    lists = wanted.count("[]")
+    if kind.count("[]") == lists and not kind.startswith("STRUCT"):
+        return f"CAST({column} AS {wanted})"
+    if con.execute(f"SELECT count({column}) FROM {read}").fetchone() == (0,):  # without a value, of any type
+        return f"CAST(NULL AS {wanted})"
+    raise InputError(f"{path}: column '{name}' is {kind.lower()}, which is no {LOG_COLUMNS[name].kind}")
 
 
 def _insert(engine: Engine, rows: list[tuple[int, dict[str, Any]]], *, new: bool = False) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from functools import cached_property
+from glob import glob
 from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError
+from ltr_duel.logs.attribution import Late, outcome_of, seconds_of
 from ltr_duel.logs.bad import BadLines
-from ltr_duel.logs.engine import Engine
-from ltr_duel.logs.files import LogFile, format_of
+from ltr_duel.logs.files import format_of
 from ltr_duel.logs.rows import back_sentence, checks_of, going_back, ready
+from ltr_duel.logs.sources import Loaded, own, tables, ubi
 from ltr_duel.logs.table import LOG_COLUMNS, Impressions
 
 _ROWS = 1 << 16
@@ -19,22 +21,36 @@ _LONG = {"rankings": 8, "page": 4}  # where rows are long, batches are so many t
 
 
 class ClickLog:
-    """A click log on disk. It can be read several times; each row that comes out is checked.
+    """A click log. It can be read several times; each row that comes out is checked.
 
     Parameters
     ----------
     path : path
-        JSON lines, CSV (both also with ``.gz``) or Parquet with the columns of `LOG_COLUMNS`, or a session log of the
-        Yandex challenges.
-    format : {"", "jsonl", "csv", "parquet", "yandex"}
+        JSON lines, CSV (both also with ``.gz``) or Parquet with the columns of `LOG_COLUMNS`; User Behavior Insights
+        records; a session log of the Yandex challenges; or, with ``events`` or ``source``, exposures in a file, folder
+        or glob of Parquet, CSV or JSON. With ``connect`` the name of a table.
+    format : {"", "jsonl", "csv", "parquet", "yandex", "ubi"}
         By default told by the suffix, or by how the file begins.
     skip_bad : int or None
         How many lines that cannot be used are passed over and counted; None for any number.
+    events : path, optional
+        What users did with the items of the exposures.
+    source : path, optional
+        A TOML file that maps the columns of exposures and events.
+    connect : str, optional
+        Where the tables are: a URL of an Ibis backend.
+    outcome : str
+        Which events count: ``click`` or another kind, ``value`` (who has more), or ``dwell>=30`` for clicks of at least
+        so many seconds.
+    within : str
+        Such as ``7d``: an event without an impression goes to an exposure of that user and item at most so long before.
+    which : {"last", "first", "all"}
+        To which of several such exposures.
 
     Raises
     ------
     InputError
-        If there is no such file, or its format cannot be told.
+        If there is no such file, its format cannot be told, or an option does not fit.
 
     Examples
     --------
@@ -47,37 +63,60 @@ class ClickLog:
     [[[2]]]
     """
 
-    def __init__(self, path: str | Path, *, format: str = "", skip_bad: int | None = 0) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        format: str = "",
+        skip_bad: int | None = 0,
+        events: str | Path | None = None,
+        source: str | Path | None = None,
+        connect: str = "",
+        outcome: str = "click",
+        within: str = "",
+        which: str = "last",
+    ) -> None:
         self.path = Path(path)
-        if not self.path.is_file():
+        two = events is not None or source is not None or bool(connect)
+        if not connect and not self.path.is_file() and not (two and ("://" in str(path) or glob(str(path)))):
             raise InputError(f"{self.path}: no such file; 'ltr-duel logs --help' says what a click log is")
         if skip_bad is not None and skip_bad < 0:
             raise InputError(f"the number of bad lines that may be skipped must be at least 0, not {skip_bad}")
-        self._file = LogFile(self.path, format_of(self.path, format))
+        self.outcome = outcome_of(outcome)
+        self._late = Late(seconds_of(within) if within else 0.0, which)
+        self.format = "tables" if two else format_of(self.path, format)
+        self._source = own(self.path, self.format)
+        if two:
+            self._source = tables(path, events, source, connect)
+        elif self.format == "ubi":
+            self._source = ubi(self.path)
         self._allowed = skip_bad
         self.bad = BadLines(self.path, skip_bad)
 
     @property
-    def format(self) -> str:
-        """One of jsonl, csv, parquet, yandex."""
-        return self._file.kind
-
-    @property
     def other_columns(self) -> tuple[str, ...]:
         """Columns, met so far, that are none of a log's and are not read."""
-        return self._file.strange
+        return self.loaded.strange
 
     @cached_property
-    def engine(self) -> Engine:
-        """Where the log is a relation, ``log``."""
-        engine = Engine(self._file.damaged)
-        self._file.load(engine)
-        return engine
+    def loaded(self) -> Loaded:
+        """The log as a relation of an engine."""
+        return self._source(self.outcome, self._late)
+
+    @property
+    def engine(self) -> Any:
+        """Where the log is a relation."""
+        return self.loaded.engine
+
+    @property
+    def table(self) -> Any:
+        """The relation, an Ibis table with the columns of `LOG_COLUMNS` that there are, and ``line``."""
+        return self.loaded.table
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns of the table that rows can have: in Parquet those of the file, elsewhere any."""
-        return tuple(self.engine.table("log").columns)
+        return tuple(self.table.columns)
 
     def rows(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Any:
         """Return the rows that can be used, as an Ibis table with a column ``line``; count the others.
@@ -92,10 +131,9 @@ class ClickLog:
         InputError
             If the file cannot be read, or has more bad lines than may be skipped; the sentence names the line.
         """
-        everything = self.engine.table("log")
-        table = everything.select([name for name in everything.columns if name in {*columns, "line"}])
+        table = self.table.select([name for name in self.table.columns if name in {*columns, "line", "worth"}])
         self.bad = BadLines(self.path, self._allowed)
-        wrong = self._file.wrong | self._repeated(table) | self._wrong(table)
+        wrong = self.loaded.wrong | self._repeated(table) | self._wrong(table)
         for line in sorted(wrong):
             self.bad.add(line, wrong[line])
         return self.without(table, wrong)

@@ -58,6 +58,8 @@ def credited(
     forms = [name for name in ("page", "rankings") if name in rows.columns]
     counts = log.engine.run(rows.aggregate(n=rows.count(), **{name: rows[name].count() for name in forms})).to_pylist()[0]
     by_owners = "owners" in rows.columns and not any(counts[name] for name in forms)
+    if log.outcome.name == "value" and not by_owners:
+        raise InputError(f"{log.path}: outcome 'value' is credited by owners; this log has page tokens or rankings")
     wrong, outcomes = (_by_owners if by_owners else _by_kernels)(log, rows, creditor)
     if needed and not creditor.pairs:
         first = f"; {log.bad.first[0]}" if log.bad.first else ""
@@ -116,9 +118,12 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
         known = log.engine.small(columns)
         good = good.mutate(first=good.rankers[good.a], second=good.rankers[good.b]).join(known, ["first", "second"])
         pair, sign = good.pair, good.sign
+    # places are not repeated where they have a worth
     clicks = ibis.ifelse(good.clicks.length() > 1, good.clicks.unique(), good.clicks)
     owners = clicks.map(lambda place: good.owners[place - 1])
     owned = owners.map(lambda owner: ibis.cases((owner == good.a, 1), (owner == good.b, -1), else_=0))
+    if log.outcome.name == "value":
+        owned = owned.map(lambda side, k: side * good.worth[k])
     y = (owned.sums().coalesce(0).sign() * sign).cast("int64") * UNIT
     columns = {"line": good.line, "time": good.time, "user": _text(good, "user"), "query": good.query, "pair": pair}
     outcomes = good.select(**columns, y=y)

@@ -175,7 +175,7 @@ def one_table(exposures: Any, events: Any, outcome: Outcome, late: Late) -> Any:
     else:
         raise InputError("exposures need lists, owners or rankers: nothing says what an event is credit for")
     table = exposures.left_join(clicks, "impression").drop("impression_right")
-    none = ibis.literal([], type="array<int32>")
+    none = ibis.literal([], type="array<int64>").cast("array<int32>")  # Postgres needs a type
     table = table.mutate(clicks=table.clicks.coalesce(none))
     if not lists:
         table = table.mutate(owners=table.owners.coalesce(none))

@@ -81,7 +81,7 @@ def _sequence(y: Any, square: Any, where: Any = True) -> dict[str, Any]:
     """Return the sums of a sequence, of the observations that are marked."""
     between = where & (y.abs() != UNIT) & (y != 0)
     sums = {"wins": where & (y == UNIT), "losses": where & (y == -UNIT), "ties": where & (y == 0), "others": between}
-    sums = {name: mark.cast("int64") for name, mark in sums.items()}
+    sums = {name: mark.ifelse(1, 0) for name, mark in sums.items()}
     sums |= {"lead": between.ifelse(y, 0) / UNIT, "square": between.ifelse(square, 0) / UNIT}
     return {name: value.sum() for name, value in sums.items()}
 

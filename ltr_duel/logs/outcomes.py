@@ -118,13 +118,15 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
         known = log.engine.small(columns)
         good = good.mutate(first=good.rankers[good.a], second=good.rankers[good.b]).join(known, ["first", "second"])
         pair, sign = good.pair, good.sign
-    # places are not repeated where they have a worth
-    clicks = ibis.ifelse(good.clicks.length() > 1, good.clicks.unique(), good.clicks)
+    clicks = good.clicks
+    if "worth" not in good.columns:  # else they are those of a join, each once
+        clicks = ibis.ifelse(clicks.length() > 1, clicks.unique(), clicks)
     owners = clicks.map(lambda place: good.owners[place - 1])
     owned = owners.map(lambda owner: ibis.cases((owner == good.a, 1), (owner == good.b, -1), else_=0))
     if log.outcome.name == "value":
         owned = owned.map(lambda side, k: side * good.worth[k])
-    y = (owned.sums().coalesce(0).sign() * sign).cast("int64") * UNIT
+    lead = owned.sums()
+    y = ibis.cases((lead > 0, sign * UNIT), (lead < 0, -sign * UNIT), else_=0).cast("int64")
     columns = {"line": good.line, "time": good.time, "user": _text(good, "user"), "query": good.query, "pair": pair}
     outcomes = good.select(**columns, y=y)
     return wrong, outcomes.mutate(square=outcomes.y.abs())

@@ -168,7 +168,7 @@ def _classes(outcomes: Any, keys: tuple[str, ...]) -> Any:
     """Return the expression that counts clusters with the same sums; without keys each impression is one."""
     t = outcomes
     sums = {"won": t.y > 0, "lost": t.y < 0, "ones": t.y == UNIT, "minus": t.y == -UNIT}
-    sums = {name: mark.cast("int64").sum().cast("int64") for name, mark in sums.items()}
+    sums = {name: mark.ifelse(1, 0).sum().cast("int64") for name, mark in sums.items()}
     sums |= {"n": t.count(), "total": t.y.sum().cast("int64"), "square": t.square.sum().cast("int64")}
     if not keys:
         return t.group_by("pair").agg(**sums).mutate(seen=0, clusters=1).pipe(_renamed)

@@ -35,7 +35,7 @@ def exposure(n, user="u", time=0.0, **more):
 
 
 def event(impression, item, kind="click", **more):
-    return {"impression": impression, "user": "u", "item": item, "kind": kind, "time": 1.0, "value": None} | more
+    return {"impression": impression, "user": "u", "item": item, "kind": kind, "time": 1.0, "value": None, "dwell": None} | more
 
 
 def outcome_of(folder, exposures, events, **settings):
@@ -221,6 +221,7 @@ def postgres(tmp_path_factory):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.mark.filterwarnings("default")  # of another library's doings
 def test_postgres_says_the_same_to_the_last_integer(tmp_path, postgres):
     url, psycopg = postgres
 
@@ -231,7 +232,8 @@ def test_postgres_says_the_same_to_the_last_integer(tmp_path, postgres):
                 " rankers text[], owners int[])"
             )
             db.execute(
-                "CREATE TABLE events (impression text, \"user\" text, item text, kind text, time float8, value float8)"
+                "CREATE TABLE events (impression text, \"user\" text, item text, kind text, time float8,"
+                " value float8, dwell float8)"
             )
             for name, rows in (("exposures", exposures), ("events", events)):
                 marks = ", ".join(["%s"] * len(rows[0]))
@@ -240,6 +242,7 @@ def test_postgres_says_the_same_to_the_last_integer(tmp_path, postgres):
     same_numbers(tmp_path, url, fill)
 
 
+@pytest.mark.filterwarnings("default")
 def test_spark_says_the_same_to_the_last_integer(tmp_path, monkeypatch):
     pytest.importorskip("pyspark", reason="pyspark is not installed")
     if not shutil.which("java"):

@@ -156,9 +156,14 @@ def one_table(exposures: Any, events: Any, outcome: Outcome, late: Late) -> Any:
             place = ibis.cases((at.item.isnull(), at.position), (place > 0, place), else_=ibis.null("int64"))
         at = at.mutate(place=place)
         at = at.filter(at.place.notnull()).group_by("impression", "place").agg(worth=at.worth.sum())
-        clicks = at.group_by("impression").agg(
-            clicks=at.place.cast("int32").collect(order_by=at.place), worth=at.worth.collect(order_by=at.place)
-        )
+        place = at.place.cast("int32")
+        if outcome.kind:
+            clicks = at.group_by("impression").agg(clicks=place.collect().sort())
+        else:
+            lists_of = {"clicks": place, "worth": at.worth}
+            clicks = at.group_by("impression").agg(
+                **{name: column.collect(order_by=at.place) for name, column in lists_of.items()}
+            )
     elif "rankers" in exposures.columns:
         named = found.join(exposures.select("impression", "rankers"), "impression")
         named = named.mutate(place=named.item.coalesce(named.position.cast("string")))
@@ -166,12 +171,14 @@ def one_table(exposures: Any, events: Any, outcome: Outcome, late: Late) -> Any:
         each = named.group_by("impression", "rankers", "owner", "place").agg(worth=named.worth.sum())
         each = each.mutate(who=each.rankers.index(each.owner).cast("int32"))
         order = [each.place, each.owner]
-        each = each.mutate(turn=ibis.row_number().over(group_by="impression", order_by=order))
-        clicks = each.group_by("impression").agg(
-            owners=each.who.collect(order_by=each.turn),
-            clicks=(each.turn + 1).cast("int32").collect(order_by=each.turn),
-            worth=each.worth.collect(order_by=each.turn),
-        )
+        each = each.mutate(turn=(ibis.row_number().over(group_by="impression", order_by=order) + 1).cast("int32"))
+        if outcome.kind:  # all that is listed counts, in any order
+            clicks = each.group_by("impression").agg(owners=each.who.collect(), clicks=each.turn.collect())
+        else:
+            lists_of = {"owners": each.who, "clicks": each.turn, "worth": each.worth}
+            clicks = each.group_by("impression").agg(
+                **{name: column.collect(order_by=each.turn) for name, column in lists_of.items()}
+            )
     else:
         raise InputError("exposures need lists, owners or rankers: nothing says what an event is credit for")
     table = exposures.left_join(clicks, "impression").drop("impression_right")

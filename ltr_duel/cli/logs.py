@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,9 +24,56 @@ from ltr_duel.cli._options import (
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import click_model_names, method_names
 
+if TYPE_CHECKING:
+    from ltr_duel.logs import ClickLog
+
 _log = click.argument("file", metavar="LOG", type=click.Path(path_type=Path))
-_format = click.option("--format", "kind", default="", help="jsonl, csv, parquet or yandex, if the name does not say.")
+_format = click.option(
+    "--format", "kind", default="", help="jsonl, csv, parquet, yandex or ubi, if the name does not say."
+)
 _skip = click.option("--skip-bad", type=ROWS, default=0, show_default=True, help="Bad lines to pass over, and count.")
+_SOURCES = (
+    click.argument("file", metavar="[LOG]", required=False),
+    click.option("--exposures", help="Instead of a LOG: file, folder, glob or table of the lists that were shown."),
+    click.option("--events", help="File, folder, glob or table of what users did with their items."),
+    click.option("--source", type=click.Path(path_type=Path), help="TOML file that maps the columns of both."),
+    click.option("--connect", default="", help="URL of the engine that holds the tables, as Ibis takes it."),
+    click.option(
+        "--outcome", default="click", show_default=True, help="click, another kind of event, value, dwell>=30."
+    ),
+    click.option("--within", default="", help="Such as 7d: so late events count without the id of an exposure."),
+    click.option(
+        "--attribute", default="last", show_default=True, help="Late events to the last, first or all exposures."
+    ),
+)
+
+
+def _sources(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say where a log is."""
+    for option in reversed(_SOURCES):
+        command = option(command)
+    return command
+
+
+def _opened(kind: str, skip_bad: int | None, given: dict[str, Any]) -> ClickLog:
+    """Return the log that the options mean."""
+    from ltr_duel.core import InputError
+    from ltr_duel.logs import ClickLog
+
+    file, exposures = given["file"], given["exposures"]
+    if (file is None) == (exposures is None):
+        raise InputError("give either a LOG, or --exposures with --events")
+    return ClickLog(
+        file or exposures,
+        format=kind,
+        skip_bad=skip_bad,
+        events=given["events"],
+        source=given["source"],
+        connect=given["connect"],
+        outcome=given["outcome"],
+        within=given["within"],
+        which=given["attribute"],
+    )
 
 
 @click.group()
@@ -47,14 +95,14 @@ def columns() -> None:
 
 
 @command.command()
-@_log
+@_sources
 @_format
 @plugin_option
-def check(file: Path, kind: str) -> None:
+def check(kind: str, **given: Any) -> None:
     """Say what is in a LOG, and what is wrong, by line. Exit code 1 if a line cannot be used."""
-    from ltr_duel.logs import ClickLog, describe_log, log_lines
+    from ltr_duel.logs import describe_log, log_lines
 
-    facts = describe_log(ClickLog(file, format=kind, skip_bad=None))
+    facts = describe_log(_opened(kind, None, given))
     for line in log_lines(facts):
         click.echo(line)
     if facts.bad:
@@ -62,7 +110,7 @@ def check(file: Path, kind: str) -> None:
 
 
 @command.command()
-@_log
+@_sources
 @_format
 @_skip
 @click.option("--cluster", default="", help="user, query, both or impression.  [default: user, or query without users]")
@@ -78,7 +126,6 @@ def check(file: Path, kind: str) -> None:
 @plugin_option
 @seed_option
 def compare(
-    file: Path,
     kind: str,
     skip_bad: int,
     cluster: str,
@@ -92,11 +139,11 @@ def compare(
     report: Path | None,
     plot: Path | None,
     seed: int,
+    **given: Any,
 ) -> None:
     """Say of each pair of rankers in LOG who won, how sure that is, and, with --stop-at, whether to stop."""
     from ltr_duel.analysis import save_figure
     from ltr_duel.logs import (
-        ClickLog,
         compare_log,
         comparison_lines,
         comparison_table,
@@ -108,8 +155,11 @@ def compare(
     )
     from ltr_duel.preferences import save_preferences
 
-    log = ClickLog(file, format=kind, skip_bad=skip_bad)
-    found = compare_log(log, cluster=cluster, confidence=confidence, rankers=rankers, bootstrap=bootstrap, seed=seed)
+    log = _opened(kind, skip_bad, given)
+    looks = report is not None or plot is not None
+    found = compare_log(
+        log, cluster=cluster, confidence=confidence, rankers=rankers, bootstrap=bootstrap, seed=seed, looks=looks
+    )
     always = stop_at if stop_at is not None else confidence
     decisions = stopping_decisions(found, always, margin=margin)
     for line in comparison_lines(found):
@@ -207,7 +257,8 @@ def power(
     if days is not None and per_day is None:
         raise InputError("--days goes with --per-day")
     if live is None:
-        found = compare_log(ClickLog(str(file), format=kind, skip_bad=skip_bad), cluster=cluster, bootstrap=0)
+        log = ClickLog(str(file), format=kind, skip_bad=skip_bad)
+        found = compare_log(log, cluster=cluster, bootstrap=0, looks=False)
         spreads, rankers = spreads_in_log(found), len(found.names)
         of = f"{found.impressions:,} impressions of {file}"
     else:

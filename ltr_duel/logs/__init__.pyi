@@ -6,10 +6,10 @@ from .describe import LogFacts as LogFacts
 from .describe import date_words as date_words
 from .describe import describe_log as describe_log
 from .log import ClickLog as ClickLog
+from .looks import Look as Look
 from .off_policy import WeightedOutcome as WeightedOutcome
 from .off_policy import weigh_outcomes as weigh_outcomes
 from .off_policy import weighted_lines as weighted_lines
-from .one_pass import Look as Look
 from .picture import plot_comparison as plot_comparison
 from .plans import plans_table as plans_table
 from .plans import plot_plans as plot_plans

@@ -26,8 +26,8 @@ from scipy import stats
 from ltr_duel.bandits import POLICIES
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, statistics
 from ltr_duel.logs.clusters import Means, clustered_means, reach
-from ltr_duel.logs.credit import Outcomes
 from ltr_duel.logs.hashing import hash_texts
+from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.logs.sequential import confidence_sequence
 from ltr_duel.logs.sums import Sequences
 
@@ -36,61 +36,66 @@ if TYPE_CHECKING:
 
 COLUMNS = ("policy", "propensity")
 _GROUPS = 1024  # clusters of users
+_ROWS = 1 << 16
 _FEWEST = 30  # clusters of equal size from which the limit is believed
 
 
-class Choices:
+class Choices(NamedTuple):
     """How the rankers of a log's rows were chosen."""
 
-    def __init__(self) -> None:
-        self._policies: dict[str, None] = {}
-        self._known = True  # all probabilities, so far
-        self._count: FloatMatrix = np.zeros((0, _GROUPS))
-        self._total: FloatMatrix = np.zeros((0, _GROUPS))
+    policies: list[str]  # those that react to outcomes
+    sums: tuple[FloatMatrix, FloatMatrix] | None  # as of `adaptive_means`, where all probabilities are known
 
-    def add(self, table: Any, outcomes: Outcomes, pairs: int) -> None:
-        """Take the rows of a batch with their outcomes."""
-        if "policy" not in table.schema.names or table.column("policy").null_count == table.num_rows:
-            self._known &= not table.num_rows
-            return
-        for name in table.column("policy").unique().to_pylist():
-            if name is not None and _reacts(name):
-                self._policies[name] = None
-        if "propensity" not in table.schema.names or table.column("propensity").null_count:
-            self._known = False
-        if not self._known:
-            return
-        if pairs > len(self._count):
-            more = np.zeros((pairs - len(self._count), _GROUPS))
-            self._count, self._total = (np.concatenate([part, more]) for part in (self._count, self._total))
-        users = hash_texts(table.column("impression"))
-        if "user" in table.schema.names:
-            named = table.column("user").is_valid().to_numpy(zero_copy_only=False)
-            users = np.where(named, hash_texts(table.column("user")), users)
-        group = (users & np.uint64(_GROUPS - 1)).astype(np.int64)[outcomes.row]
-        weight = table.column("propensity").to_numpy(zero_copy_only=False)[outcomes.row] ** -0.5
-        np.add.at(self._count, (outcomes.pair, group), weight)
-        np.add.at(self._total, (outcomes.pair, group), weight * outcomes.y)
 
-    def corrected(self, found: LogComparison) -> LogComparison:
-        """Return the comparison with what holds for an adaptive log, and a note; another one as it is."""
-        if not self._policies:
-            return found
-        sums = (self._count, self._total) if self._known else None
-        means, low, high, p, weighted = adaptive_means(found.sequences, sums, found.confidence)
-        once = found.cluster in ("user", "both")
-        return dataclasses.replace(
-            found,
-            means=means,
-            cautious=means,
-            low=low,
-            high=high,
-            p=p,
-            p_corrected=statistics.holm(p),
-            bootstrap=np.full_like(found.bootstrap, np.nan),
-            provenance=found.provenance | {"policies": list(self._policies)},
-            warnings=[_note(list(self._policies), weighted, once), *found.warnings],
-        )
+def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
+    """Read who chose the rankers of a log's rows, and sum its outcomes by the probabilities of the choices.
+
+    Parameters
+    ----------
+    engine : Engine
+    rows, outcomes : ibis Table
+        See `ltr_duel.logs.outcomes.Credited`; the rows with `COLUMNS`, if the log has them.
+    pairs : int
+    """
+    if "policy" not in rows.columns:
+        return Choices([], None)
+    named = engine.run(rows.group_by("policy").agg(first=rows.line.min()).order_by("first"))["policy"].to_pylist()
+    policies = [name for name in named if name is not None and _reacts(name)]
+    if not policies or None in named or "propensity" not in rows.columns:
+        return Choices(policies, None)
+    if engine.value(rows.propensity.isnull().sum()):
+        return Choices(policies, None)
+    count, total = np.zeros((2, pairs, _GROUPS))
+    each = outcomes.select("line", "user", "pair", "y").join(rows.select("line", "propensity"), "line")
+    for batch in engine.stream(each.order_by("line", "pair"), _ROWS):  # sums of floating-point numbers have an order
+        known = batch.column("user").is_valid().to_numpy(zero_copy_only=False)
+        own = batch.column("line").to_numpy().astype(np.uint64)
+        users = np.where(known, hash_texts(batch.column("user")), own)
+        at = batch.column("pair").to_numpy(), (users & np.uint64(_GROUPS - 1)).astype(np.int64)
+        weight = batch.column("propensity").to_numpy() ** -0.5
+        np.add.at(count, at, weight)
+        np.add.at(total, at, weight * (batch.column("y").to_numpy() / UNIT))
+    return Choices(policies, (count, total))
+
+
+def adapted(found: LogComparison, choices: Choices) -> LogComparison:
+    """Return the comparison with what holds for an adaptive log, and a note; another one as it is."""
+    if not choices.policies:
+        return found
+    means, low, high, p, weighted = adaptive_means(found.sequences, choices.sums, found.confidence)
+    once = found.cluster in ("user", "both")
+    return dataclasses.replace(
+        found,
+        means=means,
+        cautious=means,
+        low=low,
+        high=high,
+        p=p,
+        p_corrected=statistics.holm(p),
+        bootstrap=np.full_like(found.bootstrap, np.nan),
+        provenance=found.provenance | {"policies": choices.policies},
+        warnings=[_note(choices.policies, weighted, once), *found.warnings],
+    )
 
 
 class AdaptiveMeans(NamedTuple):

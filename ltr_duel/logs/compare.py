@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import FloatVector, InputError, IntVector, digest, errors, statistics
-from ltr_duel.logs.adaptive import Choices
+from ltr_duel.core import FloatVector, IntVector, digest, errors, statistics
+from ltr_duel.logs.adaptive import adapted
 from ltr_duel.logs.clusters import Means, bootstrap_means, interval_ends
-from ltr_duel.logs.credit import Creditor
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.one_pass import Look, OnePass, credited, warnings_of
+from ltr_duel.logs.looks import Look
+from ltr_duel.logs.summed import summed, warnings_of
 from ltr_duel.logs.sums import CLUSTERS, Sequences
 from ltr_duel.preferences import PreferenceMatrix
 
@@ -142,13 +142,14 @@ def compare_log(
     rankers: Collection[str] = (),
     bootstrap: int = 1000,
     seed: int = 0,
+    looks: bool = True,
 ) -> LogComparison:
-    r"""Read a log once, credit its clicks, and compare each pair of rankers that it interleaved.
+    r"""Credit the clicks of a log, and compare each pair of rankers that it interleaved.
 
     Of a log whose column ``policy`` names a policy that reacts to outcomes, means and intervals are those that hold for
     such a log (`ltr_duel.logs.adaptive`), and ``warnings`` says so.
 
-    Memory does not grow with the log: for each pair 4,096 groups of clusters are kept (fewer for many pairs).
+    An SQL engine reads the log, beyond memory if it must; sums are exact for each user and pair.
 
     Parameters
     ----------
@@ -164,6 +165,8 @@ def compare_log(
         Draws of clusters; 0 for none.
     seed : int
         Of these draws.
+    looks : bool
+        Whether to note how it came about, for the picture; it takes longer.
 
     Returns
     -------
@@ -192,42 +195,37 @@ def compare_log(
     errors.require_between("the number of bootstrap draws", bootstrap, 0)
     if cluster and cluster not in CLUSTERS:
         raise errors.unknown_name("kind of cluster", cluster, CLUSTERS)
-    creditor, pass_, choices = Creditor(rankers), OnePass(cluster), Choices()
-    for batch, outcomes, wrong in credited(log, creditor):
-        choices.add(batch.table, outcomes, len(creditor.pairs))
-        pass_.add(batch, outcomes, len(wrong), len(creditor.pairs))
-    if not creditor.pairs:
-        first = f"; {log.bad.first[0]}" if log.bad.first else ""
-        raise InputError(f"{log.path}: no impression can be credited{first}")
-    sums, totals = pass_.sums, pass_.sums.totals()
+    found = summed(log, cluster, rankers, looks=looks)
+    creditor, sums = found.creditor, found.sums
     means = sums.means()
     cautious = sums.cautious()
     low, high, p = _tested(cautious, sums.sign_p(), confidence)
     limits = np.full((2, len(creditor.pairs)), np.nan)
     if bootstrap and sums.cluster in ("user", "query"):
-        drawn = bootstrap_means(totals.count[0], totals.total[0], draws=bootstrap, seed=seed)
+        drawn = bootstrap_means(*sums.drawn(seed), draws=bootstrap, seed=seed)
         limits = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
         limits[:, limits[0] == limits[1]] = np.nan  # outcomes that are all alike do not make certain
     provenance = {
         "source": "click log",
         "log": log.path.name,
-        "sha256": digest.sha256_file(log.path),
+        "sha256": digest.sha256_file(log.path) if log.path.is_file() else "",
+        "events": log.outcome.name,
         "method": creditor.method,
         "outcome": creditor.outcome,
         "cluster": sums.cluster,
-        "impressions": pass_.impressions,
-        "users": pass_.users.number,
-        "queries": pass_.queries.number,
-        "first": pass_.first,
-        "last": pass_.last,
+        "impressions": found.impressions,
+        "users": found.users.number,
+        "queries": found.queries,
+        "first": found.first,
+        "last": found.last,
         "bad_lines": log.bad.count,
     }
-    found = LogComparison(
+    comparison = LogComparison(
         tuple(creditor.names),
         np.array(creditor.pairs),
-        totals.wins.copy(),
-        totals.losses.copy(),
-        totals.ties.copy(),
+        sums.wins,
+        sums.losses,
+        sums.ties,
         means,
         cautious,
         sums.naive(),
@@ -236,15 +234,15 @@ def compare_log(
         p,
         statistics.holm(p),
         limits,
-        sums.sequences(),
-        [*pass_.looks, pass_.look()],
-        pass_.impressions,
+        sums.sequences,
+        found.looks,
+        found.impressions,
         confidence,
         sums.cluster,
         provenance,
-        warnings_of(pass_, means),
+        warnings_of(found, means),
     )
-    return choices.corrected(found)
+    return adapted(comparison, found.choices)
 
 
 def _tested(cautious: Means, sign_p: FloatVector, confidence: float) -> tuple[FloatVector, FloatVector, FloatVector]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, IntVector, errors
-from ltr_duel.interleaving import METHODS, Lists, Page
+from ltr_duel.interleaving import METHODS, Lists, Method, Page
 from ltr_duel.logs.crediting import Clicked, credit_rows
 from ltr_duel.logs.hashing import hash_rows, hash_texts
 from ltr_duel.logs.lists import MOST_RANKERS, number_rows, ranked, wrong_rows
@@ -48,7 +48,7 @@ class Creditor:
         self.names: list[str] = list(rankers)
         self.pairs: list[tuple[int, int]] = []  # of rankers, the smaller number first
         self.method = self.outcome = ""  # of the first row that is credited
-        self._closed, self._needed = bool(rankers), needed
+        self._closed, self.needed = bool(rankers), needed
         self._number: dict[tuple[int, int], int] = {}
         self._pages = PageReader()
 
@@ -67,7 +67,7 @@ class Creditor:
         found: list[Outcomes] = []
         for form, rows in sorted(rests, key=lambda one: one[1][0]):  # the first row decides what the method is
             found += self._tokens(have, rows, wrong) if form == "page" else self._rows(have, rows, form, wrong)
-        for r in np.flatnonzero(left & self._needed):
+        for r in np.flatnonzero(left & self.needed):
             wrong[int(r)] = "nothing says how to credit its clicks: no page token, no rankings and no owners"
         if not found:
             return Outcomes(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)), wrong
@@ -110,7 +110,7 @@ class Creditor:
 
     def _outcomes(self, rows: IntVector, numbers: list[int], y: FloatMatrix) -> list[Outcomes]:
         """Return outcomes of rows; ``numbers`` are the rankers of a row, and column c of ``y`` is pair c of them."""
-        pairs, signs = zip(*(self._pair(a, b) for a, b in combinations(numbers, 2)), strict=True)
+        pairs, signs = zip(*(self.pair(a, b) for a, b in combinations(numbers, 2)), strict=True)
         return [Outcomes(np.repeat(rows, len(pairs)), np.tile(pairs, len(rows)), (y * np.array(signs)).ravel())]
 
     def _rows(self, have: dict[str, Any], rows: IntVector, form: str, wrong: Wrong) -> list[Outcomes]:
@@ -144,6 +144,21 @@ class Creditor:
         method: str | None,
         outcome: str | None,
     ) -> list[Outcomes]:
+        component, params, rule, numbers = self.rules(form, rankers, method, outcome)
+        clicked, lists, rows = self._clicked(have, rows, form, wrong, len(numbers), rule)
+        y = credit_rows(component, params, rule, lists, clicked, len(numbers))
+        return self._outcomes(rows, numbers, y)
+
+    def rules(
+        self, form: str, rankers: list[str] | None, method: str | None, outcome: str | None
+    ) -> tuple[Method, Any, str, list[int]]:
+        """Return method, parameters, outcome rule and the numbers of the rankers of rows that name them.
+
+        Raises
+        ------
+        InputError
+            If clicks cannot be credited so.
+        """
         label, component, params = METHODS.configure(method or "team_draft")
         rule = outcome or component.outcomes[0]
         if rule not in component.outcomes:
@@ -159,9 +174,7 @@ class Creditor:
             raise InputError(f"the rule '{rule}' of '{label}' tosses a coin with the list: give the page token")
         self._one_method(label, rule)
         numbers = [self._ranker(name) for name in names]
-        clicked, lists, rows = self._clicked(have, rows, form, wrong, len(names), rule)
-        y = credit_rows(component, params, rule, lists, clicked, len(names))
-        return self._outcomes(rows, numbers, y)
+        return component, params, rule, numbers
 
     def _clicked(
         self, have: dict[str, Any], rows: IntVector, form: str, wrong: Wrong, rankers: int, rule: str
@@ -213,7 +226,7 @@ class Creditor:
             self.names.append(name)
         return self.names.index(name)
 
-    def _pair(self, a: int, b: int) -> tuple[int, int]:
+    def pair(self, a: int, b: int) -> tuple[int, int]:
         """Return the number of a pair, and whether the first of it is ``a`` (+1) or ``b`` (-1)."""
         key = (min(a, b), max(a, b))
         if key not in self._number:

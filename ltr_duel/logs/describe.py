@@ -1,18 +1,15 @@
-"""What is in a log: one pass, in a little memory."""
+"""What is in a log."""
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-import numpy as np
-
 from ltr_duel.core import InputError
-from ltr_duel.logs.credit import Creditor
-from ltr_duel.logs.distinct import Distinct
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.table import ragged
+from ltr_duel.logs.outcomes import credited
+from ltr_duel.logs.summed import users_of
+from ltr_duel.logs.table import LOG_COLUMNS
 
 
 class LogFacts(NamedTuple):
@@ -28,9 +25,9 @@ class LogFacts(NamedTuple):
     impressions: int
     first: float  # time of the first impression, seconds since 1970
     last: float
-    queries: int  # about how many different ones
-    users: int  # about how many different ones; 0 if the log does not say
-    largest_user: str
+    queries: int  # different ones
+    users: int  # different ones; 0 if the log does not say
+    largest_user: str  # a user with more than 5 % of the impressions; empty if there is none
     largest_user_impressions: int
     shown: tuple[int, int]  # the shortest and the longest list
     clicks: int
@@ -73,60 +70,50 @@ def describe_log(log: ClickLog) -> LogFacts:
     >>> facts.impressions, facts.clicks, facts.shown
     (1, 1, (2, 2))
     """
-    queries, users = Distinct(), Distinct()
-    forms: Counter[str] = Counter()
-    columns: dict[str, None] = {}
-    rows, clicks, clicked = 0, 0, 0
-    times, lengths = [np.inf, -np.inf], [np.iinfo(np.int64).max, 0]
-    creditor = Creditor(needed=False)
-    for checked in log.batches():
-        _, wrong = creditor(checked)
-        good = np.ones(checked.table.num_rows, np.bool_)
-        for row in sorted(wrong):
-            log.bad.add(int(checked.lines[row]), wrong[row])
-            good[row] = False
-        batch = checked.kept(good)
-        table, n = batch.table, batch.table.num_rows
-        if n == 0:
-            continue
-        have = {name: table.column(name) for name in table.schema.names}
-        columns.update(dict.fromkeys(name for name, column in have.items() if column.null_count < n))
-        time = have["time"].to_numpy(zero_copy_only=False)
-        times = [min(times[0], time.min()), max(times[1], time.max())]
-        size = np.diff(ragged(have["shown"])[1])
-        lengths = [min(lengths[0], size.min()), max(lengths[1], size.max())]
-        size = np.diff(ragged(have["clicks"])[1])
-        rows, clicks, clicked = rows + n, clicks + int(size.sum()), clicked + int((size > 0).sum())
-        queries.add(have["query"])
-        if "user" in have:
-            users.add(have["user"])
-        left = np.ones(n, np.bool_)
-        for form in ("page", "rankings", "owners"):
-            if form in have:
-                given = left & have[form].is_valid().to_numpy(zero_copy_only=False)
-                forms[form] += int(given.sum())
-                left &= ~given
-        forms["nothing"] += int(left.sum())
-    if rows == 0:
+    import ibis
+
+    _, rows, creditor = credited(log, columns=LOG_COLUMNS, needed=False)
+    columns = [name for name in LOG_COLUMNS if name in rows.columns]
+    left, forms = ibis.literal(True), dict[str, Any]()
+    for form in ("page", "rankings", "owners"):
+        if form in columns:
+            forms[form] = (left & rows[form].notnull()).sum()
+            left &= rows[form].isnull()
+    forms["nothing"] = left.sum()
+    shown, clicks = rows.shown.length(), rows.clicks.length()
+    found = rows.aggregate(
+        n=rows.count(),
+        first=rows.time.min(),
+        last=rows.time.max(),
+        queries=rows["query"].nunique(),
+        shortest=shown.min(),
+        longest=shown.max(),
+        clicks=clicks.sum(),
+        clicked=(clicks > 0).sum(),
+        **{f"form {form}": count for form, count in forms.items()},
+        **{f"has {name}": rows[name].count() for name in columns},
+    )
+    (about,) = log.engine.run(found).to_pylist()
+    if about["n"] == 0:
         first = f"; {log.bad.first[0]}" if log.bad.first else ""
         raise InputError(f"{log.path}: the log has no impression that can be used{first}")
-    name, most = users.largest
+    users = users_of(log.engine, rows, about["n"])
     return LogFacts(
         log.format,
-        rows,
-        float(times[0]),
-        float(times[1]),
-        queries.number,
+        about["n"],
+        about["first"],
+        about["last"],
+        about["queries"],
         users.number,
-        name,
-        most,
-        (int(lengths[0]), int(lengths[1])),
-        clicks,
-        clicked,
-        {form: count for form, count in forms.items() if count},
+        users.largest,
+        users.impressions,
+        (about["shortest"], about["longest"]),
+        about["clicks"],
+        about["clicked"],
+        {form: about[f"form {form}"] for form in forms if about[f"form {form}"]},
         tuple(creditor.names),
         f"{creditor.method} ({creditor.outcome})" if creditor.method else "",
-        tuple(columns),
+        tuple(name for name in columns if about[f"has {name}"]),
         log.other_columns,
         log.bad.count,
         tuple(log.bad.first),

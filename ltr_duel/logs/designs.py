@@ -11,7 +11,6 @@ import numpy as np
 from ltr_duel.core import FloatVector, InputError, IntVector
 from ltr_duel.interleaving import METHODS, Lists, Size
 from ltr_duel.logs.crediting import Clicked, credit_rows
-from ltr_duel.logs.distinct import Distinct
 from ltr_duel.logs.doubly_robust import Rows
 from ltr_duel.logs.hashing import HashVector, hash_texts
 from ltr_duel.logs.log import ClickLog
@@ -70,14 +69,15 @@ class Design:
 
     def __init__(self, source: Source, names: tuple[str, str]) -> None:
         self._source, self._only = source, ("", "")
-        self.log_rows, distinct = 0, Distinct()
+        rows = source.log.rows(_COLUMNS)
+        about = source.log.engine.run(rows.aggregate(rows=rows.count(), queries=rows.query.nunique())).to_pylist()[0]
+        self.log_rows, self.log_queries = int(about["rows"]), int(about["queries"])
         shown: dict[tuple[int, int, int], Counter[tuple[str, ...]]] = {}  # source, query, length -> rankers
-        for part, _, found in self._found(distinct):
+        for part, _, found in self._found():
             lengths = np.diff(found.clicked.ptr)[found.clicked.rows]
             keys, counts = np.unique(np.stack([found.queries, lengths.astype(np.uint64)]), axis=1, return_counts=True)
             for query, length, n in zip(*keys.tolist(), counts.tolist(), strict=True):
                 shown.setdefault((part, query, length), Counter())[tuple(sorted(found.rankers))] += n
-        self.log_queries = distinct.number
         if not shown:
             path, (first, second) = source.log.path, names
             raise InputError(f"{path}: no impression is of a query that both '{first}' and '{second}' rank in the log")
@@ -93,14 +93,11 @@ class Design:
         longest = int(np.diff(self.mixtures.lists.query_ptr).max())
         self.state = self.method.init(Size(int(self.mixtures.length.max()), longest, 2), self.params, self.rule)
 
-    def _found(self, distinct: Distinct | None = None) -> Iterator[tuple[int, HashVector, Weighable]]:
+    def _found(self) -> Iterator[tuple[int, HashVector, Weighable]]:
         """Yield the rows whose query has both rankings, and the users of the batch."""
         log = self._source.log
         for batch in log.batches(_COLUMNS):
             table, wrong = batch.table, dict[int, str]()
-            if distinct is not None:
-                self.log_rows += table.num_rows
-                distinct.add(table.column("query"), hash_texts(table.column("query")))
             users = hash_texts(table.column("impression"))
             if "user" in table.schema.names:
                 named = table.column("user").is_valid().to_numpy(zero_copy_only=False)

@@ -1,32 +1,36 @@
-"""Files of impressions: which kind a file is, and its rows in batches of the table's columns."""
+"""Files of impressions: which kind a file is, and its rows as a relation of an engine."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from ltr_duel.core import InputError, errors, one_ahead
+from ltr_duel.core import InputError, errors
+from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.sessions import rows_of_sessions
-from ltr_duel.logs.table import LOG_COLUMNS, SCHEMA, Impressions
-from ltr_duel.logs.text import Found, open_text, rows_of_csv, rows_of_json, typed_row
+from ltr_duel.logs.table import LOG_COLUMNS, SCHEMA
+from ltr_duel.logs.text import Found, open_text, rows_of_csv, rows_of_json
 
-FORMATS = ("jsonl", "csv", "parquet", "yandex")
+FORMATS = ("jsonl", "csv", "parquet", "yandex", "ubi")
 _SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 _ROWS: dict[str, Callable[[Path], Iterator[Found]]] = {
     "jsonl": rows_of_json,
     "csv": rows_of_csv,
     "yandex": rows_of_sessions,
 }
-_TEXT_ROWS, _PARQUET_ROWS = 1 << 13, 1 << 16
-_VALUES, _BYTES = 1 << 22, 1 << 26  # of a batch, those in lists counted one by one: long rows come in smaller batches
-Part = tuple[Impressions, dict[int, str]]  # a batch, and lines that are none of its rows with what is wrong with them
+_TEXT_ROWS = 1 << 13
+_SQL = {
+    name: str(column.kind)
+    .replace("string", "VARCHAR")
+    .replace("double", "DOUBLE")
+    .replace("int32", "INTEGER")
+    .replace("list<item: ", "")
+    .replace(">", "[]")
+    for name, column in LOG_COLUMNS.items()
+}  # the same types in SQL
 
 
 def format_of(path: Path, given: str = "") -> str:
@@ -58,127 +62,91 @@ def format_of(path: Path, given: str = "") -> str:
     raise InputError(f"{path}: the format cannot be told; name the file .jsonl, .csv or .parquet (or say yandex)")
 
 
-class LogFile:
-    """A file of impressions, of any format.
+def load_file(path: Path, kind: str, engine: Engine) -> tuple[tuple[str, ...], dict[int, str]]:
+    """Make a file of impressions a relation ``log`` of an engine.
+
+    The relation has those columns of the table that the file has, of their types, and ``line``: where in the file a
+    row stands (in Parquet its number from 1).
 
     Parameters
     ----------
     path : Path
     kind : str
         One of `FORMATS`.
+    engine : Engine
+
+    Returns
+    -------
+    tuple
+        The columns that are none of the table's, in the order in which they are met; and the lines that are no rows,
+        with what is wrong with them.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read at all.
     """
-
-    def __init__(self, path: Path, kind: str) -> None:
-        self.path, self.kind = path, kind
-        self.strange: dict[str, None] = {}  # columns that are none of the table's, in the order in which they are met
-
-    def has(self, column: str) -> bool:
-        """Whether rows can have that column.
-
-        Raises
-        ------
-        InputError
-            If the file is no Parquet, though it should be.
-        """
-        if self.kind != "parquet":
-            return True
-        try:
-            return column in pq.read_schema(self.path).names
-        except (pa.ArrowException, OSError) as error:
-            raise self._damaged(error) from None
-
-    def _damaged(self, error: Exception) -> InputError:
-        return InputError(f"{self.path}: no Parquet file, or not all of one ({str(error).splitlines()[0]})")
-
-    def parts(self, columns: Collection[str]) -> Iterator[Part]:
-        """Yield the file in batches with those of the columns that it has.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be read at all.
-        """
-        if self.kind == "parquet":
-            yield from one_ahead(self._parquet(columns))
-        else:
-            yield from self._text(columns)
-
-    def _text(self, columns: Collection[str]) -> Iterator[Part]:
-        names = [name for name in LOG_COLUMNS if name in columns]
-        schema = pa.schema([SCHEMA.field(name) for name in names])
-        rows: list[dict[str, Any]] = []
-        lines: list[int] = []
-        wrong: dict[int, str] = {}
-
-        def part() -> Part:
-            arrays = [pa.array([row[name] for row in rows], SCHEMA.field(name).type) for name in names]
-            return Impressions(pa.RecordBatch.from_arrays(arrays, schema=schema), np.array(lines, np.int64)), wrong
-
-        for line, row, strange in _ROWS[self.kind](self.path):
-            self.strange.update(dict.fromkeys(strange))
-            if isinstance(row, str):
-                wrong[line] = row
-            else:
-                rows.append(row)
-                lines.append(line)
-            if len(rows) + len(wrong) >= _TEXT_ROWS:
-                yield part()
-                rows, lines, wrong = [], [], {}
-        if rows or wrong:
-            yield part()
-
-    def _parquet(self, columns: Collection[str]) -> Generator[Part]:
-        try:
-            with pq.ParquetFile(self.path) as file:
-                have = file.schema_arrow.names
-                self.strange.update(dict.fromkeys(name for name in have if name not in LOG_COLUMNS))
-                for name, column in LOG_COLUMNS.items():
-                    if column.needed and name not in have:
-                        raise InputError(f"{self.path}: the log has no column '{name}'")
-                names = [name for name in LOG_COLUMNS if name in columns and name in have]
-                first = 1
-                at_once = _rows_at_once(file.metadata)
-                for group in range(file.num_row_groups):  # one by one: a reader keeps what it read of those before
-                    for batch in file.iter_batches(at_once, row_groups=[group], columns=names):
-                        lines = np.arange(first, first + batch.num_rows)
-                        arrays = [self._cast(name, batch) for name in names]
-                        yield Impressions(pa.RecordBatch.from_arrays(arrays, names), lines), {}
-                        first += batch.num_rows
-        except (pa.ArrowException, OSError) as error:
-            raise self._damaged(error) from None
-
-    def _cast(self, name: str, batch: Any) -> Any:
-        column, kind = batch.column(name), LOG_COLUMNS[name].kind
-        if column.type == kind:
-            return column
-        try:
-            if name == "time" and pa.types.is_timestamp(column.type):
-                return pc.divide(pc.cast(pc.cast(column, pa.timestamp("us")), pa.int64()).cast(pa.float64()), 1e6)
-            if name in ("time", "owners") and "string" in str(column.type):
-                return _by_row(name, batch)
-            return pc.cast(column, kind)
-        except pa.ArrowException:
-            raise InputError(f"{self.path}: column '{name}' is {column.type}, which is no {kind}") from None
+    return _parquet(path, engine.duckdb) if kind == "parquet" else _text(path, kind, engine)
 
 
-def _rows_at_once(about: Any) -> int:
-    """Return how many rows of a Parquet file are read at once, so that the memory is about the same for all files."""
-    if about.num_row_groups == 0 or about.row_group(0).num_rows == 0:
-        return _PARQUET_ROWS
-    group = about.row_group(0)
-    columns = [group.column(k) for k in range(group.num_columns)]
-    values, size = (sum(getattr(one, of) for one in columns) for of in ("num_values", "total_uncompressed_size"))
-    rows = min(_VALUES * group.num_rows // max(values, 1), _BYTES * group.num_rows // max(size, 1))
-    return max(256, min(_PARQUET_ROWS, rows))
+def _text(path: Path, kind: str, engine: Engine) -> tuple[tuple[str, ...], dict[int, str]]:
+    _insert(engine, [], new=True)
+    strange: dict[str, None] = {}
+    wrong: dict[int, str] = {}
+    rows: list[tuple[int, dict[str, Any]]] = []
+    for line, row, others in _ROWS[kind](path):
+        strange.update(dict.fromkeys(others))
+        if isinstance(row, str):
+            wrong[line] = row
+            continue
+        rows.append((line, row))
+        if len(rows) >= _TEXT_ROWS:
+            _insert(engine, rows)
+            rows = []
+    _insert(engine, rows)
+    return tuple(strange), wrong
 
 
-def _by_row(name: str, batch: Any) -> Any:
-    """Read texts of dates, or owners by their names; a value that is neither becomes a number that is refused later."""
-    other = {column.name: "" for column in SCHEMA if LOG_COLUMNS[column.name].needed}
-    filled: dict[str, Any] = {**other, "time": 0.0, "shown": ["0"], "clicks": []}
-    made = []
-    for row in range(batch.num_rows):
-        about = {key: batch.column(key)[row].as_py() for key in (name, "rankers") if key in batch.schema.names}
-        found = typed_row({**filled, **about})
-        made.append((math.nan if name == "time" else [-2]) if isinstance(found, str) else found[name])
-    return pa.array(made, LOG_COLUMNS[name].kind)
+def _parquet(path: Path, con: Any) -> tuple[tuple[str, ...], dict[int, str]]:
+    import duckdb
+
+    read = f"read_parquet({quoted(str(path))}, file_row_number = true)"
+    try:
+        have = {name: str(kind) for name, kind, *_ in con.execute(f"DESCRIBE SELECT * FROM {read}").fetchall()}
+        for name, column in LOG_COLUMNS.items():
+            if column.needed and name not in have:
+                raise InputError(f"{path}: the log has no column '{name}'")
+        columns = [f"{_cast(con, path, read, name, have)} AS {named(name)}" for name in LOG_COLUMNS if name in have]
+        columns.append("file_row_number + 1 AS line")
+        con.execute(f"CREATE VIEW log AS SELECT {', '.join(columns)} FROM {read}")
+    except duckdb.Error as error:
+        first = str(error).splitlines()[0]
+        raise InputError(f"{path}: no Parquet file, or not all of one ({first})") from None
+    return tuple(name for name in have if name not in LOG_COLUMNS and name != "file_row_number"), {}
+
+
+def _cast(con: Any, path: Path, read: str, name: str, have: dict[str, str]) -> str:
+    """Return a column of a Parquet file as one of the table's type."""
+    kind, wanted, column = have[name], _SQL[name], named(name)
+    if name == "time" and kind.startswith("TIMESTAMP"):
+        return f"epoch_us({column}) / 1e6"
+    if name == "time" and kind == "VARCHAR":
+        dated = f"epoch_us(try_cast({column} AS TIMESTAMPTZ)) / 1e6"
+        return f"CASE WHEN {column} IS NOT NULL THEN coalesce(try_cast({column} AS DOUBLE), {dated}, 'nan') END"
+    if name == "owners" and kind == "VARCHAR[]" and "rankers" in have:
+        place = "CASE WHEN o IS NULL THEN -1 ELSE coalesce(list_position(rankers, o) - 1, -2) END"
+        return f"list_transform({column}, lambda o: ({place})::INTEGER)"
+    if kind == wanted:
+        return column
+    lists = wanted.count("[]")
+    if kind.count("[]") == lists and not kind.startswith("STRUCT"):
+        return f"CAST({column} AS {wanted})"
+    if con.execute(f"SELECT count({column}) FROM {read}").fetchone() == (0,):  # without a value, of any type
+        return f"CAST(NULL AS {wanted})"
+    raise InputError(f"{path}: column '{name}' is {kind.lower()}, which is no {LOG_COLUMNS[name].kind}")
+
+
+def _insert(engine: Engine, rows: list[tuple[int, dict[str, Any]]], *, new: bool = False) -> None:
+    arrays = [pa.array([row[field.name] for _, row in rows], field.type) for field in SCHEMA]
+    lines = pa.array([line for line, _ in rows], pa.int64())
+    engine.insert("log", pa.Table.from_arrays([*arrays, lines], [*SCHEMA.names, "line"]), new=new)

@@ -1,36 +1,56 @@
-"""A click log that is read as a stream: in a little memory, however long it is."""
+"""A click log on disk, as a relation that an SQL engine reads and as checked batches."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import cached_property
+from glob import glob
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from ltr_duel.core import InputError
+from ltr_duel.logs.attribution import Late, outcome_of, seconds_of
 from ltr_duel.logs.bad import BadLines
-from ltr_duel.logs.files import LogFile, format_of
+from ltr_duel.logs.files import format_of
+from ltr_duel.logs.rows import back_sentence, checks_of, going_back, ready
+from ltr_duel.logs.sources import Loaded, own, tables, ubi
 from ltr_duel.logs.table import LOG_COLUMNS, Impressions
-from ltr_duel.logs.values import RowChecks
+
+_ROWS = 1 << 16
+_LONG = {"rankings": 8, "page": 4}  # where rows are long, batches are so many times shorter
 
 
 class ClickLog:
-    """A click log on disk. It can be read several times; each row that comes out is checked.
+    """A click log. It can be read several times; each row that comes out is checked.
 
     Parameters
     ----------
     path : path
-        JSON lines, CSV (both also with ``.gz``) or Parquet with the columns of `LOG_COLUMNS`, or a session log of the
-        Yandex challenges.
-    format : {"", "jsonl", "csv", "parquet", "yandex"}
+        JSON lines, CSV (both also with ``.gz``) or Parquet with the columns of `LOG_COLUMNS`; User Behavior Insights
+        records; a session log of the Yandex challenges; or, with ``events`` or ``source``, exposures in a file, folder
+        or glob of Parquet, CSV or JSON. With ``connect`` the name of a table.
+    format : {"", "jsonl", "csv", "parquet", "yandex", "ubi"}
         By default told by the suffix, or by how the file begins.
     skip_bad : int or None
         How many lines that cannot be used are passed over and counted; None for any number.
+    events : path, optional
+        What users did with the items of the exposures.
+    source : path, optional
+        A TOML file that maps the columns of exposures and events.
+    connect : str, optional
+        Where the tables are: a URL of an Ibis backend.
+    outcome : str
+        Which events count: ``click`` or another kind, ``value`` (who has more), or ``dwell>=30`` for clicks of at least
+        so many seconds.
+    within : str
+        Such as ``7d``: an event without an impression goes to an exposure of that user and item at most so long before.
+    which : {"last", "first", "all"}
+        To which of several such exposures.
 
     Raises
     ------
     InputError
-        If there is no such file, or its format cannot be told.
+        If there is no such file, its format cannot be told, or an option does not fit.
 
     Examples
     --------
@@ -43,29 +63,115 @@ class ClickLog:
     [[[2]]]
     """
 
-    def __init__(self, path: str | Path, *, format: str = "", skip_bad: int | None = 0) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        format: str = "",
+        skip_bad: int | None = 0,
+        events: str | Path | None = None,
+        source: str | Path | None = None,
+        connect: str = "",
+        outcome: str = "click",
+        within: str = "",
+        which: str = "last",
+    ) -> None:
         self.path = Path(path)
-        if not self.path.is_file():
+        two = events is not None or source is not None or bool(connect)
+        if not connect and not self.path.is_file() and not (two and ("://" in str(path) or glob(str(path)))):
             raise InputError(f"{self.path}: no such file; 'ltr-duel logs --help' says what a click log is")
         if skip_bad is not None and skip_bad < 0:
             raise InputError(f"the number of bad lines that may be skipped must be at least 0, not {skip_bad}")
-        self._file = LogFile(self.path, format_of(self.path, format))
+        self.outcome = outcome_of(outcome)
+        self._late = Late(seconds_of(within) if within else 0.0, which)
+        self.format = "tables" if two else format_of(self.path, format)
+        self._source = own(self.path, self.format)
+        if two:
+            self._source = tables(path, events, source, connect)
+        elif self.format == "ubi":
+            self._source = ubi(self.path)
         self._allowed = skip_bad
         self.bad = BadLines(self.path, skip_bad)
 
     @property
-    def format(self) -> str:
-        """One of jsonl, csv, parquet, yandex."""
-        return self._file.kind
-
-    @property
     def other_columns(self) -> tuple[str, ...]:
         """Columns, met so far, that are none of a log's and are not read."""
-        return tuple(self._file.strange)
+        return self.loaded.strange
 
-    def has(self, column: str) -> bool:
-        """Whether rows can have that column: in Parquet those of the file, elsewhere any."""
-        return self._file.has(column)
+    @cached_property
+    def loaded(self) -> Loaded:
+        """The log as a relation of an engine."""
+        return self._source(self.outcome, self._late)
+
+    @property
+    def engine(self) -> Any:
+        """Where the log is a relation."""
+        return self.loaded.engine
+
+    @property
+    def table(self) -> Any:
+        """The relation, an Ibis table with the columns of `LOG_COLUMNS` that there are, and ``line``."""
+        return self.loaded.table
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the table that rows can have: in Parquet those of the file, elsewhere any."""
+        return tuple(self.table.columns)
+
+    def rows(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Any:
+        """Return the rows that can be used, as an Ibis table with a column ``line``; count the others.
+
+        Parameters
+        ----------
+        columns : collection of str
+            Those to look at; those that the log lacks are left out.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read, or has more bad lines than may be skipped; the sentence names the line.
+        """
+        table = self.table.select([name for name in self.table.columns if name in {*columns, "line", "worth"}])
+        self.bad = BadLines(self.path, self._allowed)
+        wrong = self.loaded.wrong | self._repeated(table) | self._wrong(table)
+        for line in sorted(wrong):
+            self.bad.add(line, wrong[line])
+        return self.without(table, wrong)
+
+    def without(self, table: Any, lines: Collection[int]) -> Any:
+        """Return a relation without some of its lines."""
+        return table.anti_join(self.engine.small({"line": sorted(lines)}), "line") if lines else table
+
+    def _repeated(self, table: Any) -> dict[int, str]:
+        """Return the lines whose impression has been there before, anywhere in the log."""
+        if "impression" not in table.columns:
+            return {}
+        named = table.filter(table.impression.notnull())
+        often = named.group_by("impression").agg(first=named.line.min(), n=named.count())
+        often = often.filter(often.n > 1)
+        if self.engine.value(often.count()) == 0:
+            return {}
+        again = named.join(often, "impression").select("line", "impression", "first")
+        found = self.engine.run(again.filter(again.line > again.first)).to_pylist()
+        return {row["line"]: f"impression '{row['impression']}' is that of line {row['first']}" for row in found}
+
+    def _wrong(self, table: Any) -> dict[int, str]:
+        """Return the lines that a check refuses."""
+        import ibis
+
+        checks = checks_of(table.columns)
+        full = ready(table)
+        conditions = [check.wrong(full).fill_null(False) for check in checks]
+        if not conditions:
+            return {}
+        code = ibis.cases(*((one, k) for k, one in enumerate(conditions)), else_=-1)
+        found = full.mutate(code=code)
+        found = found.filter(found.code >= 0)
+        wrong = {row["line"]: checks[row["code"]].sentence(row) for row in self.engine.run(found).to_pylist()}
+        if "time" in table.columns:
+            back = self.engine.run(going_back(table)).to_pylist()
+            wrong = {row["line"]: back_sentence(row) for row in back} | wrong
+        return wrong
 
     def batches(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Iterator[Impressions]:
         """Yield the rows that can be used, some thousand at a time, in the order of the file.
@@ -84,13 +190,14 @@ class ClickLog:
         InputError
             If the file cannot be read, or has more bad lines than may be skipped; the sentence names the line.
         """
-        self.bad = BadLines(self.path, self._allowed)
-        checks = RowChecks()
-        for batch, other in self._file.parts(columns):
-            wrong = checks(batch)
-            good = np.ones(batch.table.num_rows, np.bool_)
-            good[list(wrong)] = False
-            found = other | {int(batch.lines[row]): sentence for row, sentence in wrong.items()}
-            for line in sorted(found):
-                self.bad.add(line, found[line])
-            yield batch.kept(good)
+        yield from self.stream(self.rows(columns))
+
+    def stream(self, rows: Any) -> Iterator[Impressions]:
+        """Yield what `rows` returned as `batches` does."""
+        size = _ROWS // max([1, *(short for name, short in _LONG.items() if name in rows.columns)])
+        names = [name for name in LOG_COLUMNS if name in rows.columns]
+        rows = rows.select(*names, "line")
+        if self.bad.count:  # a join keeps no order
+            rows = rows.order_by("line")
+        for batch in self.engine.stream(rows, size):
+            yield Impressions(batch.select(names), batch.column("line").to_numpy())

@@ -10,7 +10,6 @@ _RESTS = {
     "owners": "the owners of the shown documents",
     "nothing": "nothing: these impressions can tell about users, not about rankers",
 }
-_LARGE = 0.05  # a user with so much of a log is named
 
 
 def log_lines(facts: LogFacts) -> list[str]:
@@ -38,9 +37,9 @@ def log_lines(facts: LogFacts) -> list[str]:
         f" {facts.clicks:,} clicks, on {facts.clicked / n:.1%} of the impressions",
     ]
     if facts.users:
-        share = facts.largest_user_impressions / n
         lines.append(f"{facts.users:,} users, {n / facts.users:.1f} impressions each")
-        if share >= _LARGE:
+        if facts.largest_user:
+            share = facts.largest_user_impressions / n
             lines.append(
                 f"user '{facts.largest_user}' has {facts.largest_user_impressions:,} of the impressions ({share:.0%}):"
                 " what is said of users in general rests on fewer of them than it seems"

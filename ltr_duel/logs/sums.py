@@ -1,34 +1,26 @@
-"""What is kept of a log while it is read: sums, a fixed number of them for each pair of rankers."""
+"""The sums of a log: what is known of each pair of rankers, exactly, and in whole numbers.
+
+Of each pair and cluster (a user, a query, or both) the engine sums outcomes; what leaves it is how many clusters have
+which sums. That is small, as outcomes are mostly wins, losses and ties, and nothing is lost: all statistics of
+independent clusters follow from it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ltr_duel.core import FloatMatrix, FloatVector, IntVector, kernel, statistics
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, statistics, stream
 from ltr_duel.logs.clusters import Means, cautious_means, clustered_means, naive_means, two_way
-from ltr_duel.logs.credit import Outcomes
-from ltr_duel.logs.hashing import HashVector, mix
+from ltr_duel.logs.engine import Engine
+from ltr_duel.logs.outcomes import UNIT
 
 CLUSTERS = ("user", "query", "both", "impression")
-_GROUPS, _FEWEST = 4096, 256  # clusters of each kind, for few and for very many pairs
-_CELLS = 1 << 22  # groups times pairs, at most
-_SEEN_BITS = 28
-
-
-class Sums(NamedTuple):
-    """The arrays; the first index of the groups is a kind of cluster, p is the number of a pair."""
-
-    count: Any  # (kinds, pairs, groups) float64: outcomes
-    total: Any  # (kinds, pairs, groups) float64: their sum
-    wins: IntVector  # (pairs,)
-    losses: IntVector
-    ties: IntVector
-    sum: FloatVector  # (pairs,) of the outcomes
-    square: FloatVector  # (pairs,) sum of the squared outcomes
-    seen: FloatMatrix  # (pairs, 6) of the sequence of observations: the fields of `Sequences`
+_KINDS = {"user": (("user",),), "query": (("query",),), "both": (("user",), ("query",), ("user", "query"))}
+_GROUPS = 4096  # clusters that the bootstrap draws
 
 
 class Sequences(NamedTuple):
@@ -57,147 +49,169 @@ class Sequences(NamedTuple):
         return self._replace(wins=self.losses, losses=self.wins, lead=-self.lead)
 
 
+class Clusters(NamedTuple):
+    """Clusters of a kind, those of the same pair and sums together; sorted."""
+
+    pair: IntVector
+    n: IntVector  # outcomes of a cluster
+    total: IntVector  # their sum, in units of 1 / UNIT
+    number: IntVector  # clusters
+
+    def of(self, pair: int) -> tuple[FloatVector, FloatVector]:
+        """Return number and sum of the outcomes of each cluster of a pair; shape (clusters,)."""
+        part = slice(*np.searchsorted(self.pair, [pair, pair + 1]))
+        n, total = (np.repeat(values[part], self.number[part]) for values in (self.n, self.total))
+        return n.astype(np.float64), total / UNIT
+
+
+@dataclass(frozen=True, eq=False)
 class PairSums:
-    """Takes outcomes, batch after batch.
+    """The sums of all pairs.
 
     Parameters
     ----------
     cluster : {"user", "query", "both", "impression"}
-    once : bool
-        Whether a user's first outcome of each pair is the only one that enters the sequence.
+    wins, losses, ties : ndarray of int64, shape (pairs,)
+        Impressions with an outcome above, below and of 0.
+    sum, square : ndarray of float64, shape (pairs,)
+        Of the outcomes, and of their squares.
+    sequences : Sequences
+        Of each user and pair the first outcome (clusters ``user`` and ``both``), else all outcomes.
+    kinds : tuple of Clusters
+        Users; queries; users, queries, and user and query together; or none.
     """
 
-    def __init__(self, cluster: str, *, once: bool) -> None:
-        self.cluster = cluster
-        self._kinds = {"user": 1, "query": 1, "both": 3, "impression": 0}[cluster]
-        self._groups = _GROUPS
-        self._once = once
-        self._seen = np.zeros(1 << (_SEEN_BITS - 3) if once else 1, np.uint8)
-        self.pairs = 0
-        self._sums = self._empty(4)
+    cluster: str
+    wins: IntVector
+    losses: IntVector
+    ties: IntVector
+    sum: FloatVector
+    square: FloatVector
+    sequences: Sequences
+    kinds: tuple[Clusters, ...]
 
-    def _empty(self, room: int) -> Sums:
-        grouped: list[Any] = [np.zeros((self._kinds, room, self._groups)) for _ in range(2)]
-        whole: list[Any] = [np.zeros(room, np.int64) for _ in range(3)]
-        real: list[Any] = [np.zeros(room), np.zeros(room), np.zeros((room, len(Sequences._fields)))]
-        return Sums(*grouped, *whole, *real)
+    def counts(self) -> FloatVector:
+        """Return how many outcomes each pair has."""
+        return (self.wins + self.losses + self.ties).astype(np.float64)
 
-    def make_room(self, pairs: int) -> None:
-        """Be ready for outcomes of so many pairs; where there are very many, fold the groups."""
-        self.pairs = max(self.pairs, pairs)
-        before = self._sums
-        room = len(before.wins)
-        if pairs <= room:
-            return
-        while room < pairs:
-            room *= 2
-        while self._groups > _FEWEST and room * self._groups * self._kinds > _CELLS:
-            self._groups //= 2
-            count, total = (part[..., : self._groups] + part[..., self._groups :] for part in before[:2])
-            before = before._replace(count=count, total=total)
-        self._sums = self._empty(room)
-        for new, old in zip(self._sums, before, strict=True):
-            if new.ndim == 3:
-                new[:, : old.shape[1]] = old
-            else:
-                new[: len(old)] = old
-
-    def add(self, outcomes: Outcomes, users: HashVector, queries: HashVector, start: int, stop: int) -> None:
-        """Add ``outcomes[start:stop]``; users and queries are those of the rows."""
-        mask = np.uint64(self._groups - 1)
-        if self.cluster == "both":
-            cells = np.empty_like(users)
-            mix_two(users, queries, cells)
-            keys = np.stack([users, queries, cells])
-        else:
-            keys = {"user": users, "query": queries}.get(self.cluster, users)[None, :][: self._kinds]
-        groups = (keys & mask).astype(np.int64)
-        part = Outcomes(outcomes.row[start:stop], outcomes.pair[start:stop], outcomes.y[start:stop])
-        add_outcomes(part, groups, users, self._seen, int(self._once), self._sums)
+    def naive(self) -> Means:
+        """Return the means with errors as if all outcomes were independent."""
+        return naive_means(self.counts(), self.sum, self.square)
 
     def means(self) -> Means:
-        """Return the means so far, with errors by the cluster."""
-        sums = self.totals()
-        if self.cluster == "impression":
-            return self.naive()
-        found = [clustered_means(sums.count[k], sums.total[k]) for k in range(self._kinds)]
-        return two_way(*found) if self.cluster == "both" else found[0]
+        """Return the means, with errors by the cluster."""
+        return (
+            self.naive()
+            if self.cluster == "impression"
+            else self._clustered(lambda _, n, total: clustered_means(n, total))
+        )
 
     def cautious(self) -> Means:
         """Return means and errors for intervals and tests, see `cautious_means`."""
-        sums = self.totals()
         if self.cluster == "impression":
-            return naive_means(self.counts() + 2, sums.sum, sums.square + 2)
-        found = [cautious_means(sums.count[k], sums.total[k], sums.square) for k in range(self._kinds)]
+            return naive_means(self.counts() + 2, self.sum, self.square + 2)
+        return self._clustered(lambda p, n, total: cautious_means(n, total, self.square[p : p + 1]))
+
+    def _clustered(self, means: Callable[..., Means]) -> Means:
+        found = []
+        for kind in self.kinds:
+            pairs = [means(p, *(one[None] for one in kind.of(p))) for p in range(len(self.wins))]
+            found.append(Means(*(np.concatenate(parts) for parts in zip(*pairs, strict=True))))
         return two_way(*found) if self.cluster == "both" else found[0]
 
     def sign_p(self) -> FloatVector:
         """Return p-values by flipping the signs of clusters (of users, and of queries, where it is both)."""
-        sums = self.totals()
         if self.cluster == "impression":
-            return statistics.sign_p(sums.wins, sums.losses, sums.sum, sums.square)
-        kinds = 2 if self.cluster == "both" else 1
-        return np.max([[statistics.sign_flip_p(one) for one in sums.total[k]] for k in range(kinds)], axis=0)
+            return statistics.sign_p(self.wins, self.losses, self.sum, self.square)
+        pairs = range(len(self.wins))
+        kinds = [[statistics.sign_flip_p(kind.of(p)[1]) for p in pairs] for kind in self.kinds[:2]]
+        return np.asarray(np.max(kinds, axis=0), np.float64)
 
-    def naive(self) -> Means:
-        """Return the means with errors as if all outcomes were independent."""
-        sums = self.totals()
-        return naive_means(self.counts(), sums.sum, sums.square)
+    def drawn(self, seed: int) -> tuple[FloatMatrix, FloatMatrix]:
+        """Return numbers and sums of clusters to draw from; shape (pairs, at most 4096).
 
-    def counts(self) -> FloatVector:
-        """Return how many outcomes each pair has."""
-        sums = self.totals()
-        return (sums.wins + sums.losses + sums.ties).astype(np.float64)
-
-    def totals(self) -> Sums:
-        """Return the arrays, of the pairs that there are."""
-        parts: list[Any] = [part[:, : self.pairs] if part.ndim == 3 else part[: self.pairs] for part in self._sums]
-        return Sums(*parts)
-
-    def sequences(self) -> Sequences:
-        """Return the sequences so far, copied."""
-        return Sequences(*self.totals().seen.T.copy())
+        Where there are more clusters, they are put together at random: clusters that are independent of each other
+        stay so when they are grouped.
+        """
+        rng = stream(seed, "logs", "groups")
+        count, total = np.zeros((2, len(self.wins), _GROUPS))
+        for p in range(len(self.wins)):
+            n, sums = self.kinds[0].of(p)
+            group = np.arange(len(n)) if len(n) <= _GROUPS else rng.integers(0, _GROUPS, len(n))
+            count[p] = np.bincount(group, n, _GROUPS)
+            total[p] = np.bincount(group, sums, _GROUPS)
+        return count, total
 
 
-@kernel
-def mix_two(first: HashVector, second: HashVector, out: HashVector) -> None:
-    """Mix two hashes of each row into one."""
-    for r in range(out.shape[0]):
-        out[r] = mix(mix(first[r]) ^ second[r])
+def pair_sums(engine: Engine, outcomes: Any, pairs: int, cluster: str) -> PairSums:
+    """Sum outcomes.
+
+    Parameters
+    ----------
+    engine : Engine
+    outcomes : ibis Table
+        See `Credited`.
+    pairs : int
+    cluster : {"user", "query", "both", "impression"}
+    """
+    first, *others = _KINDS.get(cluster, ((),))
+    found = sorted_columns(engine.run(_classes(outcomes, first)))
+
+    def by_pair(values: Any, where: Any = True) -> IntVector:
+        out = np.zeros(pairs, np.int64)
+        np.add.at(out, found["pair"], np.where(where, values, 0))
+        return out
+
+    wins, losses, n, total, square = (by_pair(found[name]) for name in ("won", "lost", "outcomes", "sum", "square"))
+    if cluster in ("user", "both"):
+        sequences = _sequence(by_pair, found["seen"], found["clusters"], found["seen"] ** 2 // UNIT * found["clusters"])
+    else:
+        ones, minus = by_pair(found["ones"]), by_pair(found["minus"])
+        rest = n - ones - minus - (n - wins - losses)
+        parts = (ones, minus, n - wins - losses, rest, (total - (ones - minus) * UNIT) / UNIT)
+        sequences = Sequences(*(np.asarray(one, np.float64) for one in (*parts, square / UNIT - ones - minus)))
+    kinds = [_clusters(found)] if first else []
+    kinds += [_clusters(sorted_columns(engine.run(_classes(outcomes, keys)))) for keys in others]
+    return PairSums(cluster, wins, losses, n - wins - losses, total / UNIT, square / UNIT, sequences, tuple(kinds))
 
 
-@kernel
-def add_outcomes(
-    outcomes: Outcomes, groups: NDArray[np.int64], users: HashVector, seen: NDArray[np.uint8], once: int, sums: Sums
-) -> None:
-    """Add outcomes to all sums; ``groups`` is (kinds, rows)."""
-    for e in range(outcomes.y.shape[0]):
-        row, p, y = outcomes.row[e], outcomes.pair[e], outcomes.y[e]
-        for kind in range(groups.shape[0]):
-            sums.count[kind, p, groups[kind, row]] += 1.0
-            sums.total[kind, p, groups[kind, row]] += y
-        if y > 0.0:
-            sums.wins[p] += 1
-        elif y < 0.0:
-            sums.losses[p] += 1
-        else:
-            sums.ties[p] += 1
-        sums.sum[p] += y
-        sums.square[p] += y * y
-        if once == 1:
-            own = mix(mix(mix(np.uint64(p + 1) << np.uint64(32))))  # so that pairs do not share marks
-            place = mix(users[row] ^ own) >> np.uint64(64 - _SEEN_BITS)
-            byte, bit = np.int64(place >> np.uint64(3)), np.uint8(1) << np.uint8(place & np.uint64(7))
-            if seen[byte] & bit:
-                continue
-            seen[byte] |= bit
-        if y == 1.0:
-            sums.seen[p, 0] += 1.0
-        elif y == -1.0:
-            sums.seen[p, 1] += 1.0
-        elif y == 0.0:
-            sums.seen[p, 2] += 1.0
-        else:
-            sums.seen[p, 3] += 1.0
-            sums.seen[p, 4] += y
-            sums.seen[p, 5] += y * y
+def _sequence(by_pair: Any, y: IntVector, number: IntVector, square: IntVector) -> Sequences:
+    between = (y != 0) & (abs(y) != UNIT)
+    parts = [by_pair(number, y == UNIT), by_pair(number, y == -UNIT), by_pair(number, y == 0)]
+    parts += [by_pair(number, between), by_pair(y * number, between) / UNIT, by_pair(square, between) / UNIT]
+    return Sequences(*(part.astype(np.float64) for part in parts))
+
+
+def _classes(outcomes: Any, keys: tuple[str, ...]) -> Any:
+    """Return the expression that counts clusters with the same sums; without keys each impression is one."""
+    t = outcomes
+    sums = {"won": t.y > 0, "lost": t.y < 0, "ones": t.y == UNIT, "minus": t.y == -UNIT}
+    sums = {name: mark.ifelse(1, 0).sum().cast("int64") for name, mark in sums.items()}
+    sums |= {"n": t.count(), "total": t.y.sum().cast("int64"), "square": t.square.sum().cast("int64")}
+    if not keys:
+        return t.group_by("pair").agg(**sums).mutate(seen=0, clusters=1).pipe(_renamed)
+    own = {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys else {}
+    order = t.line * (4 * UNIT) + (t.y + UNIT)  # of one line, and what happened there
+    each = t.group_by("pair", *keys, **own).agg(**sums, begin=order.min())
+    each = each.mutate(seen=each.begin % (4 * UNIT) - UNIT)
+    return each.group_by("pair", "n", "total", "seen").agg(
+        clusters=each.count(),
+        outcomes=each.n.sum().cast("int64"),
+        sum=each.total.sum().cast("int64"),
+        **{name: each[name].sum().cast("int64") for name in ("won", "lost", "ones", "minus", "square")},
+    )
+
+
+def _renamed(table: Any) -> Any:
+    return table.mutate(outcomes=table.n, sum=table.total)
+
+
+def _clusters(found: dict[str, IntVector]) -> Clusters:
+    return Clusters(found["pair"], found["n"], found["total"], found["clusters"])
+
+
+def sorted_columns(table: Any) -> dict[str, IntVector]:
+    """Return the columns of an Arrow table of whole numbers, the rows in one order whatever the engine."""
+    columns = {name: table.column(name).to_numpy().astype(np.int64) for name in table.column_names}
+    order = np.lexsort([columns[name] for name in sorted(columns, key=lambda name: (name == "pair", name))])
+    return {name: values[order] for name, values in columns.items()}

@@ -25,9 +25,9 @@ from ltr_duel.logs import (
     stopping_sentence,
 )
 from ltr_duel.logs.clusters import clustered_means, naive_means, two_way
-from ltr_duel.logs.credit import Creditor, Outcomes
-from ltr_duel.logs.one_pass import credited
-from ltr_duel.logs.sums import PairSums
+from ltr_duel.logs.engine import Engine
+from ltr_duel.logs.outcomes import UNIT, credited
+from ltr_duel.logs.sums import pair_sums
 from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence, estimate_preferences
 from ltr_duel.rankers import feature_rankers
 from ltr_duel.simulation import Live, simulate
@@ -46,14 +46,13 @@ def write(tmp_path, rows):
 
 def outcomes_of(path, **settings):
     """Return the outcome of each impression and pair, pairs by name in the order of the alphabet."""
-    creditor = Creditor(**settings)
-    found = {}
-    for batch, outcomes, _ in credited(ClickLog(path), creditor):
-        names = [batch.table.column("impression")[int(r)].as_py() for r in outcomes.row]
-        for name, pair, y in zip(names, outcomes.pair, outcomes.y, strict=True):
-            first, second = (creditor.names[k] for k in creditor.pairs[pair])
-            sign = 1 if first < second else -1
-            found[name, *sorted((first, second))] = sign * y
+    log = ClickLog(path)
+    outcomes, rows, creditor = credited(log, **settings)
+    named, found = rows.select("line", "impression"), {}
+    for row in log.engine.run(outcomes.join(named, "line").order_by("line")).to_pylist():
+        first, second = (creditor.names[k] for k in creditor.pairs[row["pair"]])
+        sign = 1 if first < second else -1
+        found[row["impression"], *sorted((first, second))] = sign * row["y"] / UNIT
     return found
 
 
@@ -92,7 +91,7 @@ def test_tokens_rankings_and_owners_give_the_credit_of_the_page(tmp_path, method
     for form in forms:
         found = outcomes_of(write(tmp_path, rows[form]))
         assert found.keys() == expected.keys()
-        assert all(found[key] == pytest.approx(expected[key], abs=1e-12) for key in expected), form
+        assert all(found[key] == pytest.approx(expected[key], abs=1 / UNIT) for key in expected), form
     assert any(expected.values())
 
 
@@ -173,32 +172,42 @@ def test_one_cluster_says_nothing_and_both_ways_are_at_least_each():
     assert two_way(few, many, few).error[0] >= few.error[0]
 
 
-def test_sums_fold_where_there_are_many_pairs():
-    rng = np.random.default_rng(2)
-    rows, users = 3000, rng.integers(0, 2**63, 3000).astype(np.uint64)
-    outcomes = Outcomes(np.arange(rows), rng.integers(0, 3, rows), rng.choice([-1.0, 1.0], rows))
-    small, large = PairSums("user", once=True), PairSums("user", once=True)
-    small.make_room(3)
-    small.add(outcomes, users, users, 0, rows)
-    large.make_room(3)
-    large.add(outcomes, users, users, 0, 1000)
-    large.make_room(5000)
-    large.add(outcomes, users, users, 1000, rows)
-    assert large.totals().count.shape[2] < small.totals().count.shape[2]
-    assert large.totals().count[0, :3].sum(axis=1).tolist() == small.counts().tolist()
-    assert large.totals().total[0, :3].sum(axis=1) == pytest.approx(small.totals().sum)
-    assert [part[:3].tolist() for part in large.sequences()] == [part.tolist() for part in small.sequences()]
+def summed_outcomes(cluster, **columns):
+    """Return the sums of outcomes of one pair, given as columns."""
+    n = len(columns["y"])
+    y = np.array(columns["y"], float)
+    given = {"line": range(n), "time": [0.0] * n, "user": [f"u{k}" for k in range(n)], "query": ["q"] * n}
+    given |= {"pair": [0] * n} | columns
+    given |= {"y": (y * UNIT).astype(int), "square": (y**2 * UNIT).astype(int)}
+    engine = Engine(InputError)
+    return pair_sums(engine, engine.small({name: list(values) for name, values in given.items()}), 1, cluster)
 
 
 def test_sequences_part_wins_losses_and_ties_from_other_outcomes():
     y = np.array([1, -1, 0.5, 0, 1, -0.25, 1, 0])
-    outcomes = Outcomes(np.arange(8), np.zeros(8, np.int64), y)
-    sums, users = PairSums("impression", once=False), np.arange(8, dtype=np.uint64)
-    sums.make_room(1)
-    sums.add(outcomes, users, users, 0, 8)
-    seen = sums.sequences()
-    assert [float(part[0]) for part in seen] == [3, 1, 2, 2, 0.25, 0.3125]
-    assert seen.n[0] == 8 and seen.mean[0] == y.mean() == -seen.mirrored().mean[0]
+    for cluster in ("impression", "query", "user"):
+        seen = summed_outcomes(cluster, y=y).sequences
+        assert [float(part[0]) for part in seen] == [3, 1, 2, 2, 0.25, 0.3125]
+        assert seen.n[0] == 8 and seen.mean[0] == y.mean() == -seen.mirrored().mean[0]
+
+
+def test_a_user_counts_once_in_the_sequence_by_the_first_line_and_impressions_without_user_each():
+    sums = summed_outcomes("user", line=[5, 3, 9, 1, 2], user=["a", "a", "b", None, None], y=[1, -1, 1, 0.5, 0])
+    assert [float(part[0]) for part in sums.sequences] == [1, 1, 1, 1, 0.5, 0.25]
+    n, total = sums.kinds[0].of(0)
+    assert sorted(zip(n.tolist(), total.tolist(), strict=True)) == [(1, 0), (1, 0.5), (1, 1), (2, 0)]
+    assert (sums.wins[0], sums.losses[0], sums.ties[0], sums.square[0]) == (3, 1, 1, 3.25)
+
+
+def test_sums_of_all_users_are_kept_apart_however_many_there_are():
+    users = np.repeat(np.arange(30_000), 2)
+    sums = summed_outcomes("user", user=[f"u{k}" for k in users], y=np.where(np.arange(60_000) % 6 < 2, 1, 0))
+    assert sums.kinds[0].number.tolist() == [20_000, 10_000]  # users with two ties, and with two wins
+    means = sums.means()
+    assert means.freedom[0] == pytest.approx(30_000 - 1)
+    assert means.error[0] == pytest.approx(np.sqrt(2 / 9 / 29_999))  # of 30,000 users' means, each 0 or 1
+    count, total = sums.drawn(0)
+    assert count.sum() == 60_000 and total.sum() == 20_000 and count.shape == (1, 4096)
 
 
 def test_a_simulated_log_tells_its_truth_and_any_cluster_can_be_named(tmp_path):

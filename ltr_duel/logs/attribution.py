@@ -1,0 +1,201 @@
+"""Exposures and events become the table of a log: which places of a list have the outcome that counts.
+
+An exposure is a list that was shown once; an event is something that a user did with an item of it, perhaps days later
+and in another table.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from ltr_duel.core import InputError, errors
+
+EXPOSURE = (
+    "impression",
+    "time",
+    "user",
+    "query",
+    "shown",
+    "page",
+    "rankers",
+    "owners",
+    "rankings",
+    "method",
+    "outcome",
+)
+EVENT = {
+    "impression": "string",
+    "user": "string",
+    "item": "string",
+    "position": "int64",
+    "owner": "string",
+    "kind": "string",
+    "value": "float64",
+    "dwell": "float64",
+    "time": "float64",
+}
+WHICH = ("last", "first", "all")
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
+
+class Outcome(NamedTuple):
+    """Which events count.
+
+    Examples
+    --------
+    >>> outcome_of("dwell>=30")
+    Outcome(name='dwell>=30', kind='click', dwell=30.0)
+    """
+
+    name: str
+    kind: str  # of event; empty for all with a value
+    dwell: float = 0.0  # seconds at least
+
+
+class Late(NamedTuple):
+    """Where events without an impression go: to an exposure of that user and item, so many seconds before at most."""
+
+    within: float = 0.0  # 0 for nowhere
+    which: str = "last"  # of several: last, first or all
+
+
+def outcome_of(text: str) -> Outcome:
+    """Return the outcome that is meant: ``click`` or another kind of event, ``value``, or ``dwell>=30``.
+
+    Raises
+    ------
+    InputError
+    """
+    if match := re.fullmatch(r"dwell>=(\d+\.?\d*)", text.replace(" ", "")):
+        return Outcome(text, "click", float(match[1]))
+    if not text or re.search(r"[<>=]", text):
+        raise InputError(f"outcome '{text}' is none: give click or another kind of event, value, or dwell>=30")
+    return Outcome(text, "" if text == "value" else text)
+
+
+def seconds_of(text: str) -> float:
+    """Return the seconds of a time such as 30m, 12h or 7d.
+
+    Raises
+    ------
+    InputError
+    """
+    match = re.fullmatch(r"(\d+\.?\d*)([smhdw])", text)
+    if not match:
+        raise InputError(f"'{text}' is no length of time: write 30m, 12h or 7d")
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def completed(events: Any) -> Any:
+    """Return events with all columns of `EVENT`; where there are no kinds, all are clicks."""
+    import ibis
+
+    missing = {name: ibis.null(kind) for name, kind in EVENT.items() if name not in events.columns}
+    if "kind" in missing:
+        missing["kind"] = ibis.literal("click")
+    return events.mutate(**missing).select(*EVENT)
+
+
+def counted(events: Any, outcome: Outcome) -> Any:
+    """Return the events that count, each with what it is worth in millionths."""
+    if outcome.kind:
+        events = events.filter(events.kind == outcome.kind)
+    else:
+        events = events.filter(events.value.notnull())
+    if outcome.dwell:
+        events = events.filter(events.dwell >= outcome.dwell)
+    worth = (events.value * 1e6).round().cast("int64") if not outcome.kind else 1_000_000
+    return events.mutate(worth=worth)
+
+
+def attributed(exposures: Any, events: Any, late: Late) -> Any:
+    """Return the events that belong to an exposure.
+
+    Raises
+    ------
+    InputError
+        If exposures lack what that needs.
+    """
+    import ibis
+
+    errors.require_one_of("exposure", late.which, WHICH)
+    exact = events.filter(events.impression.notnull())
+    if not late.within:
+        return exact
+    if not {"shown", "user"} <= set(exposures.columns):
+        raise InputError("events are given to the exposures of a user and item only where exposures have both")
+    listed = exposures.select("impression", "time", "user", item=exposures.shown.unnest())
+    loose = events.filter(events.impression.isnull()).drop("impression")
+    loose = loose.mutate(event=ibis.row_number().over(order_by=[loose.time, loose.user, loose.item]))
+    met = loose.join(listed, ["user", "item"], rname="{name}_shown")
+    met = met.filter((met.time >= met.time_shown) & (met.time <= met.time_shown + late.within))
+    if late.which != "all":
+        order = [met.time_shown.desc() if late.which == "last" else met.time_shown, met.impression]
+        met = met.mutate(turn=ibis.row_number().over(group_by="event", order_by=order))
+        met = met.filter(met.turn == 0)
+    return exact.union(met.select(*exact.columns))
+
+
+def one_table(exposures: Any, events: Any, outcome: Outcome, late: Late) -> Any:
+    """Return the table of a log: exposures with the places whose events count.
+
+    Where exposures have no lists, only the owners of the items with events are known, and stand for the list.
+
+    Parameters
+    ----------
+    exposures, events : ibis Table
+        With columns of `EXPOSURE` and of `EVENT`.
+    outcome : Outcome
+    late : Late
+
+    Raises
+    ------
+    InputError
+        If nothing says at which place an event was.
+    """
+    import ibis
+
+    events = completed(events)
+    found = attributed(exposures, counted(events, outcome), late)
+    lists = [name for name in ("shown", "owners") if name in exposures.columns]
+    if lists:
+        some = exposures.select("impression", **({"shown": exposures.shown} if "shown" in lists else {}))
+        at = found.join(some, "impression")
+        place = at.position
+        if "shown" in lists:
+            place = at.shown.index(at.item) + 1
+            place = ibis.cases((at.item.isnull(), at.position), (place > 0, place), else_=ibis.null("int64"))
+        at = at.mutate(place=place)
+        at = at.filter(at.place.notnull()).group_by("impression", "place").agg(worth=at.worth.sum())
+        place = at.place.cast("int32")
+        if outcome.kind:
+            clicks = at.group_by("impression").agg(clicks=place.collect().sort())
+        else:
+            lists_of = {"clicks": place, "worth": at.worth}
+            clicks = at.group_by("impression").agg(
+                **{name: column.collect(order_by=at.place) for name, column in lists_of.items()}
+            )
+    elif "rankers" in exposures.columns:
+        named = found.join(exposures.select("impression", "rankers"), "impression")
+        named = named.mutate(place=named.item.coalesce(named.position.cast("string")))
+        named = named.filter(named.owner.notnull() & named.place.notnull())
+        each = named.group_by("impression", "rankers", "owner", "place").agg(worth=named.worth.sum())
+        each = each.mutate(who=each.rankers.index(each.owner).cast("int32"))
+        order = [each.place, each.owner]
+        each = each.mutate(turn=(ibis.row_number().over(group_by="impression", order_by=order) + 1).cast("int32"))
+        if outcome.kind:  # all that is listed counts, in any order
+            clicks = each.group_by("impression").agg(owners=each.who.collect(), clicks=each.turn.collect())
+        else:
+            lists_of = {"owners": each.who, "clicks": each.turn, "worth": each.worth}
+            clicks = each.group_by("impression").agg(
+                **{name: column.collect(order_by=each.turn) for name, column in lists_of.items()}
+            )
+    else:
+        raise InputError("exposures need lists, owners or rankers: nothing says what an event is credit for")
+    table = exposures.left_join(clicks, "impression").drop("impression_right")
+    none = ibis.literal([], type="array<int64>").cast("array<int32>")  # Postgres needs a type
+    table = table.mutate(clicks=table.clicks.coalesce(none))
+    if not lists:
+        table = table.mutate(owners=table.owners.coalesce(none))
+    return table.mutate(line=(ibis.row_number().over(order_by=[table.time, table.impression]) + 1))

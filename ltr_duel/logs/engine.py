@@ -1,0 +1,176 @@
+"""The SQL engine that reads a log: DuckDB in this process, beyond memory if it must.
+
+Expressions are Ibis', so that the same ones run where a team keeps its tables.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from ltr_duel.core import InputError
+
+MEMORY = "640MB"  # of DuckDB; what needs more is spilled to a temporary folder
+
+
+class Engine:
+    """DuckDB with a temporary folder.
+
+    Parameters
+    ----------
+    damaged : callable
+        Makes an `InputError` of what DuckDB says of a file that cannot be read to its end.
+    """
+
+    def __init__(self, damaged: Callable[[Exception], InputError]) -> None:
+        import duckdb
+
+        folder = tempfile.mkdtemp(prefix="ltr_duel-")
+        self.duckdb: Any = duckdb.connect(config={"memory_limit": MEMORY, "temp_directory": folder})
+        self._damaged, self._tables = damaged, 0
+        weakref.finalize(self, _close, self.duckdb, folder)
+
+    def table(self, name: str) -> Any:
+        """Return a relation of the engine as an Ibis table."""
+        import ibis
+        from ibis.backends.sql.datatypes import DuckDBType
+
+        about = self.duckdb.execute(f"DESCRIBE {name}").fetchall()
+        return ibis.table({column: DuckDBType.from_string(kind) for column, kind, *_ in about}, name=name)
+
+    def small(self, columns: dict[str, Collection[Any]]) -> Any:
+        """Return a new relation of a few columns as an Ibis table."""
+        self._tables += 1
+        name = f"small_{self._tables}"
+        self.insert(name, pa.table(columns), new=True)
+        return self.table(name)
+
+    def keep(self, name: str, expression: Any) -> Any:
+        """Store the result of an expression as a relation."""
+        import duckdb
+        import ibis
+
+        try:
+            self.duckdb.execute(f"CREATE TABLE {name} AS {ibis.to_sql(expression, dialect='duckdb')}")
+        except duckdb.Error as error:
+            raise self._damaged(error) from None
+        return self.table(name)
+
+    def insert(self, name: str, rows: Any, *, new: bool = False) -> None:
+        """Add an Arrow table to a relation, or make a new one of it."""
+        cursor = self.duckdb.cursor()
+        cursor.register("rows_to_insert", rows)
+        cursor.execute(f"CREATE TABLE {name} AS" * new + f"INSERT INTO {name}" * (not new) + " FROM rows_to_insert")
+        cursor.close()
+
+    def run(self, expression: Any) -> Any:
+        """Return the result of an Ibis expression as an Arrow table.
+
+        Raises
+        ------
+        InputError
+            If the file turns out to be damaged.
+        """
+        table = expression.as_table()
+        return pa.Table.from_batches(self.stream(table, 1 << 20), table.schema().to_pyarrow())
+
+    def value(self, expression: Any) -> Any:
+        """Return the one value of an expression."""
+        return self.run(expression).column(0)[0].as_py()
+
+    def stream(self, expression: Any, rows: int) -> Iterator[Any]:
+        """Yield the result of an expression as Arrow batches, while other queries run.
+
+        Raises
+        ------
+        InputError
+            If the file turns out to be damaged.
+        """
+        import duckdb
+        import ibis
+
+        kinds = expression.schema().to_pyarrow()
+        try:
+            with self.duckdb.cursor() as cursor:
+                result = cursor.sql(ibis.to_sql(expression, dialect="duckdb"))
+                reader = getattr(result, "to_arrow_reader", None) or result.fetch_arrow_reader  # before duckdb 1.5
+                for batch in reader(rows):
+                    yield batch.cast(kinds)
+        except (duckdb.Error, pa.ArrowException, OSError) as error:
+            raise self._damaged(error) from None
+
+
+class Warehouse:
+    """Where a team's tables are: any backend of Ibis. Nothing is written there.
+
+    Parameters
+    ----------
+    url : str
+        As `ibis.connect` takes it: ``postgres://...``, ``bigquery://...``, ``trino://...``, a file of DuckDB.
+
+    Raises
+    ------
+    InputError
+        If it cannot be connected to.
+    """
+
+    def __init__(self, url: str | Any) -> None:
+        import ibis
+
+        self.name = url if isinstance(url, str) else url.name
+        try:
+            self.backend: Any = ibis.connect(url) if isinstance(url, str) else url
+        except Exception as error:  # each backend has its own kinds
+            raise InputError(f"{url}: {str(error).strip().splitlines()[0]}") from None
+
+    def table(self, name: str) -> Any:
+        """Return a table as an Ibis table."""
+        try:
+            return self.backend.table(name)
+        except Exception as error:  # each backend has its own kinds
+            raise InputError(f"{self.name}: no table '{name}' ({type(error).__name__})") from None
+
+    def sql(self, text: str) -> Any:
+        """Return the result of a query in the SQL of the backend as an Ibis table."""
+        try:
+            return self.backend.sql(text)
+        except Exception as error:  # each backend has its own kinds
+            raise InputError(f"{self.name}: {str(error).strip().splitlines()[0]}") from None
+
+    def small(self, columns: dict[str, Collection[Any]]) -> Any:
+        """Return a few columns as an Ibis table."""
+        import ibis
+
+        return ibis.memtable(pa.table(columns))
+
+    def run(self, expression: Any) -> Any:
+        """Return the result of an Ibis expression as an Arrow table."""
+        return self.backend.to_pyarrow(expression.as_table())
+
+    def value(self, expression: Any) -> Any:
+        """Return the one value of an expression."""
+        return self.run(expression).column(0)[0].as_py()
+
+    def stream(self, expression: Any, rows: int) -> Iterator[Any]:
+        """Yield the result of an expression as Arrow batches."""
+        yield from self.backend.to_pyarrow_batches(expression, chunk_size=rows)
+
+
+def _close(duckdb: Any, folder: str) -> None:
+    duckdb.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def quoted(text: str) -> str:
+    """Return a text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def named(name: str) -> str:
+    """Return a column's name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,162 @@
+"""The outcomes of a log as a relation: one row for each impression and pair of rankers that it compared.
+
+Where owners decide, the credit is an expression of the engine. Methods whose credit needs our kernels are credited in
+batches, and their outcomes are a table of the engine. Outcomes are whole numbers, so that sums are exact in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ltr_duel.core import InputError
+from ltr_duel.logs.credit import Creditor
+from ltr_duel.logs.log import ClickLog
+
+UNIT = 1 << 30  # of an outcome: one that is won is +UNIT
+_OUTCOMES = "line BIGINT, time DOUBLE, user VARCHAR, query VARCHAR, pair INTEGER, y BIGINT, square BIGINT"
+
+
+class Credited(NamedTuple):
+    """What a log says of its rankers, impression by impression."""
+
+    outcomes: Any  # Ibis table: line, time, user, query, pair, y and its square (both in units of 1 / UNIT)
+    rows: Any  # Ibis table: the impressions that are credited
+    creditor: Creditor  # names, pairs, method and outcome rule
+
+
+def credited(
+    log: ClickLog, rankers: Collection[str] = (), *, columns: Collection[str] = (), needed: bool = True
+) -> Credited:
+    """Credit the clicks of a log; rows that cannot be credited are counted as bad lines.
+
+    Parameters
+    ----------
+    log : ClickLog
+    rankers : collection of str
+        The only ones that are legal, or none for any.
+    columns : collection of str
+        Further columns to check and to keep.
+    needed : bool
+        Whether a row without anything to credit by is wrong.
+
+    Raises
+    ------
+    InputError
+        For more bad lines than the log may have, or a log without a line that can be used.
+    """
+    creditor = Creditor(rankers, needed=needed)
+    have = log.columns
+    wanted = {*Creditor.columns, "user", "query", *columns}
+    if "owners" in have and not {"page", "rankings"} & set(have) and "shown" not in columns:
+        wanted.discard("shown")  # nothing depends on what the documents are
+    rows = log.rows(wanted)
+    forms = [name for name in ("page", "rankings") if name in rows.columns]
+    counts = log.engine.run(rows.aggregate(n=rows.count(), **{name: rows[name].count() for name in forms})).to_pylist()[
+        0
+    ]
+    by_owners = "owners" in rows.columns and not any(counts[name] for name in forms)
+    if log.outcome.name == "value" and not by_owners:
+        raise InputError(f"{log.path}: outcome 'value' is credited by owners; this log has page tokens or rankings")
+    wrong, outcomes = (_by_owners if by_owners else _by_kernels)(log, rows, creditor)
+    if needed and not creditor.pairs:
+        first = f"; {log.bad.first[0]}" if log.bad.first else ""
+        raise InputError(f"{log.path}: no impression can be credited{first}")
+    return Credited(outcomes, log.without(rows, wrong), creditor)
+
+
+def _text(rows: Any, name: str) -> Any:
+    import ibis
+
+    return rows[name] if name in rows.columns else ibis.null("string")
+
+
+def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, str], Any]:
+    """Return what is wrong with lines, and the outcomes: more clicks on documents that one contributed."""
+    import ibis
+
+    keys = [name for name in ("rankers", "method", "outcome") if name in rows.columns]
+    wrong: dict[int, str] = {}
+    kinds = rows.group_by(*keys, given=rows.owners.notnull()).agg(first=rows.line.min()).order_by("first")
+    sets: set[tuple[str, ...]] = set()
+    for kind in log.engine.run(kinds).to_pylist():
+        about: dict[str, Any] = {name: kind.get(name) for name in ("rankers", "method", "outcome")}
+        try:
+            if not kind["given"]:
+                if not creditor.needed:
+                    continue
+                raise InputError("nothing says how to credit its clicks: no page token, no rankings and no owners")
+            _, _, _, numbers = creditor.rules("owners", **about)
+            for a, b in combinations(numbers, 2):
+                creditor.pair(a, b)
+            sets.add(tuple(about["rankers"]))
+        except InputError as error:
+            same = rows.filter(rows.owners.notnull() == kind["given"])
+            for name in keys:
+                same = same.filter(same[name].identical_to(ibis.literal(about[name], rows[name].type())))
+            wrong |= dict.fromkeys(log.engine.run(same.select("line"))["line"].to_pylist(), str(error))
+    for line in sorted(wrong):
+        log.bad.add(line, wrong[line])
+    if not creditor.pairs:
+        return wrong, None
+    good = log.without(rows, wrong)
+    places = [(a, b) for a, b in combinations(range(max(map(len, sets))), 2)]
+    if places == [(0, 1)]:
+        good = good.mutate(a=0, b=1)
+    else:
+        table = log.engine.small({"a": [a for a, _ in places], "b": [b for _, b in places]})
+        good = good.cross_join(table)
+        good = good.filter(good.b < good.rankers.length())
+    if len(sets) == 1 and places == [(0, 1)]:
+        pair, sign = ibis.literal(0), 1
+    else:
+        names = [(creditor.names[a], creditor.names[b]) for a, b in creditor.pairs]
+        rows_of = [(x, y, k, 1) for k, (x, y) in enumerate(names)] + [(y, x, k, -1) for k, (x, y) in enumerate(names)]
+        columns = dict(zip(("first", "second", "pair", "sign"), map(list, zip(*rows_of, strict=True)), strict=True))
+        known = log.engine.small(columns)
+        good = good.mutate(first=good.rankers[good.a], second=good.rankers[good.b]).join(known, ["first", "second"])
+        pair, sign = good.pair, good.sign
+    clicks = good.clicks
+    if "worth" not in good.columns:  # else they are those of a join, each once
+        clicks = ibis.ifelse(clicks.length() > 1, clicks.unique(), clicks)
+    owners = clicks.map(lambda place: good.owners[place - 1])
+    owned = owners.map(lambda owner: ibis.cases((owner == good.a, 1), (owner == good.b, -1), else_=0))
+    if log.outcome.name == "value":
+        owned = owned.map(lambda side, k: side * good.worth[k])
+    lead = owned.sums()
+    y = ibis.cases((lead > 0, sign * UNIT), (lead < 0, -sign * UNIT), else_=0).cast("int64")
+    columns = {"line": good.line, "time": good.time, "user": _text(good, "user"), "query": good.query, "pair": pair}
+    outcomes = good.select(**columns, y=y)
+    return wrong, outcomes.mutate(square=outcomes.y.abs())
+
+
+def _by_kernels(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, str], Any]:
+    """Return what is wrong with lines, and the outcomes by the kernels of the methods."""
+    wrong: dict[int, str] = {}
+    log.engine.duckdb.execute(f"CREATE OR REPLACE TABLE outcomes ({_OUTCOMES})")
+    for batch in log.stream(rows):
+        found, unfit = creditor(batch)
+        for row, sentence in sorted(unfit.items()):
+            wrong[int(batch.lines[row])] = sentence
+            log.bad.add(int(batch.lines[row]), sentence)
+        at = pa.array(found.row)
+        texts = {
+            name: batch.table.column(name).take(at)
+            if name in batch.table.schema.names
+            else pa.nulls(len(at), pa.string())
+            for name in ("user", "query")
+        }
+        columns = {
+            "line": batch.lines[found.row],
+            "time": batch.table.column("time").take(at),
+            **texts,
+            "pair": found.pair,
+            "y": np.round(found.y * UNIT).astype(np.int64),
+            "square": np.round(found.y**2 * UNIT).astype(np.int64),
+        }
+        log.engine.insert("outcomes", pa.table(columns))
+    return wrong, log.engine.table("outcomes")

@@ -1,0 +1,98 @@
+"""A log as sums: the engine reads it, and what is known of each pair of rankers leaves the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from ltr_duel.logs.adaptive import COLUMNS, Choices, choices_of
+from ltr_duel.logs.clusters import Means
+from ltr_duel.logs.credit import Creditor
+from ltr_duel.logs.engine import Engine
+from ltr_duel.logs.log import ClickLog
+from ltr_duel.logs.looks import Look, looks_of, step_of
+from ltr_duel.logs.outcomes import credited
+from ltr_duel.logs.sums import PairSums, pair_sums
+
+LARGE = 0.05  # share of the impressions from which a user is named
+
+
+class Users(NamedTuple):
+    """Who is in a log."""
+
+    number: int  # different ones; 0 if the log does not say
+    largest: str  # one with so much of the log that a reader should know; empty if there is none
+    impressions: int  # of that one
+
+
+class Summed(NamedTuple):
+    """The sums of a log, and what is in it."""
+
+    creditor: Creditor  # names, pairs, method and outcome rule
+    sums: PairSums
+    choices: Choices  # how the rankers were chosen
+    looks: list[Look]
+    impressions: int
+    users: Users
+    queries: int
+    first: float  # time of the first impression
+    last: float
+
+
+def summed(log: ClickLog, cluster: str = "", rankers: Collection[str] = (), *, looks: bool = True) -> Summed:
+    """Credit a log and sum its outcomes.
+
+    Parameters
+    ----------
+    log : ClickLog
+    cluster : str
+        One of `CLUSTERS`; by default users, if any row of the log names one, else queries.
+    rankers : collection of str
+        The only legal ones, or none for any.
+    looks : bool
+        Whether to note how the comparison came about, which takes longer.
+
+    Raises
+    ------
+    InputError
+        As `credited`.
+    """
+    outcomes, rows, creditor = credited(log, rankers, columns=COLUMNS)
+    about = log.engine.run(
+        rows.aggregate(n=rows.count(), queries=rows.query.nunique(), first=rows.time.min(), last=rows.time.max())
+    ).to_pylist()[0]
+    users = users_of(log.engine, rows, about["n"])
+    cluster = cluster or ("user" if users.number else "query")
+    sums = pair_sums(log.engine, outcomes, len(creditor.pairs), cluster)
+    step = step_of(about["first"], about["last"])
+    noted = looks_of(log.engine, rows, outcomes, len(creditor.pairs), cluster, step) if looks else []
+    choices = choices_of(log.engine, rows, outcomes, len(creditor.pairs))
+    return Summed(creditor, sums, choices, noted, about["n"], users, about["queries"], about["first"], about["last"])
+
+
+def users_of(engine: Engine, rows: Any, impressions: int) -> Users:
+    """Count the users of a log."""
+    if "user" not in rows.columns:
+        return Users(0, "", 0)
+    each = rows.filter(rows.user.notnull()).group_by("user").agg(n=lambda t: t.count())
+    number, most = engine.run(each.aggregate(users=each.count(), most=each.n.max())).to_pylist()[0].values()
+    if not number or most < LARGE * impressions:
+        return Users(number, "", 0)
+    return Users(number, engine.value(each.filter(each.n == most).user.min()), most)
+
+
+def warnings_of(found: Summed, means: Means) -> list[str]:
+    """Say what a reader should know before believing the errors."""
+    warnings = []
+    _, name, most = found.users
+    if most:
+        warnings.append(
+            f"user '{name}' has {most:,} of {found.impressions:,} impressions ({most / found.impressions:.0%})"
+        )
+    fewest = means.freedom.min()
+    if found.sums.cluster != "impression" and fewest < 20:
+        warnings.append(
+            f"the errors rest on few clusters ({found.sums.cluster}): as many as {fewest + 1:.1f} of equal size"
+            " would say; intervals from fewer than about 20 are rough"
+        )
+    return warnings

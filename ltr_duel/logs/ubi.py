@@ -1,0 +1,53 @@
+"""User Behavior Insights 1.3: queries and events as JSON, one a line, or as a bulk request writes them.
+
+A query is an exposure; records with the same ``query_id`` are one, of which the first value of each kind counts. What it showed are its ``query_response_hit_ids``, or else the objects of its events with the
+action ``impression`` in the order of their positions, which count from 0 or from 1, whichever the application does. Who
+was interleaved stands in ``query_attributes``: ``page`` (a page token), or ``rankers`` and ``owners``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ltr_duel.logs.engine import Engine, quoted
+from ltr_duel.logs.mapping import seconds
+
+
+def create_views(engine: Engine, path: Path) -> None:
+    """Make the views ``exposures`` and ``events`` of a file."""
+    read = f"read_ndjson_objects({quoted(str(path))}, ignore_errors = true, maximum_object_size = 16777216)"
+    run = engine.duckdb.execute
+    run(f"CREATE TABLE records AS SELECT json, row_number() OVER () AS line FROM {read}")
+
+    def text(*names: str) -> str:
+        found = ", ".join(f"nullif(json ->> {quoted('$.' + name)}, '')" for name in names)
+        return f"coalesce({found})" if len(names) > 1 else found
+
+    def first(value: str) -> str:
+        return f"arg_min({value}, line)"  # of those that are not null
+
+    time = seconds("(json ->> '$.timestamp')", "VARCHAR")
+    run(f"""CREATE TABLE all_events AS SELECT line, {text("query_id")} AS impression, {text("user_id", "client_id")} AS user,
+        {text("application")} AS application, {text("action_name")} AS kind, {time} AS time,
+        {text("event_attributes.object.object_id")} AS item,
+        try_cast(json ->> '$.event_attributes.position.ordinal' AS BIGINT) AS ordinal,
+        try_cast(json ->> '$.event_attributes.value' AS DOUBLE) AS value,
+        try_cast(json ->> '$.event_attributes.dwell_time' AS DOUBLE) AS dwell
+        FROM records WHERE json ->> '$.action_name' IS NOT NULL""")
+    base = "SELECT application, min(ordinal) AS base FROM all_events WHERE kind = 'impression' GROUP BY application"
+    run(f"""CREATE VIEW events AS SELECT impression, e.user, item, ordinal - coalesce(base, 1) + 1 AS position,
+        CAST(NULL AS VARCHAR) AS owner, kind, value, dwell, time
+        FROM all_events e LEFT JOIN ({base}) b ON e.application IS NOT DISTINCT FROM b.application
+        WHERE kind <> 'impression'""")
+    listed = """SELECT impression, list(item ORDER BY ordinal, line) AS listed FROM
+        (SELECT impression, item, min(ordinal) AS ordinal, min(line) AS line FROM all_events
+         WHERE kind = 'impression' AND item IS NOT NULL GROUP BY impression, item) GROUP BY impression"""
+    run(f"""CREATE VIEW exposures AS SELECT q.* EXCLUDE (hits), coalesce(hits, listed) AS shown FROM
+        (SELECT {text("query_id")} AS impression, min({time}) AS time, {first(text("user_query"))} AS query,
+         {first(text("user_id", "client_id"))} AS user, {first(text("query_attributes.page"))} AS page,
+         {first("try_cast(json -> '$.query_attributes.rankers' AS VARCHAR[])")} AS rankers,
+         {first("try_cast(json -> '$.query_attributes.owners' AS INTEGER[])")} AS owners,
+         {first("nullif(try_cast(json -> '$.query_response_hit_ids' AS VARCHAR[]), [])")} AS hits
+         FROM records WHERE json ->> '$.query_id' IS NOT NULL AND json ->> '$.action_name' IS NULL
+         GROUP BY impression) q
+        LEFT JOIN ({listed}) l USING (impression)""")

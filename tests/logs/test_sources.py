@@ -1,0 +1,279 @@
+"""Exposures and events: what other programs write, and what other engines hold."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ltr_duel.core import InputError
+from ltr_duel.logs import ClickLog, compare_log, describe_log
+from ltr_duel.logs.summed import summed
+
+DAY = 86400
+
+
+def parquet(folder, name, rows):
+    path = folder / f"{name}.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    return path
+
+
+def exposure(n, user="u", time=0.0, **more):
+    return {
+        "impression": f"i{n}", "time": float(time), "user": user, "query": "q", "shown": ["a", "b", "c"],
+        "rankers": ["old", "new"], "owners": [0, 1, -1],
+    } | more  # fmt: skip
+
+
+def event(impression, item, kind="click", **more):
+    return {
+        "impression": impression,
+        "user": "u",
+        "item": item,
+        "kind": kind,
+        "time": 1.0,
+        "value": None,
+        "dwell": None,
+    } | more
+
+
+def outcome_of(folder, exposures, events, **settings):
+    """Return wins, losses and ties of the old ranker."""
+    paths = [parquet(folder, name, rows) for name, rows in (("exposures", exposures), ("events", events))]
+    found = compare_log(ClickLog(paths[0], events=paths[1], **settings), bootstrap=0)
+    assert found.names == ("old", "new")
+    return found.wins[0], found.losses[0], found.ties[0]
+
+
+def test_events_are_joined_with_exposures_and_outcomes_are_kinds_values_and_dwell(tmp_path):
+    exposures = [exposure(n) for n in range(4)]
+    events = [
+        event("i0", "a"), event("i0", "a"), event("i0", "b"),  # a tie: a place counts once
+        event("i1", "b", dwell=40.0), event("i1", "b", "purchase", value=5.0), event("i1", "c", dwell=99.0),
+        event("i2", "a", dwell=10.0), event("i2", "nowhere"), event("lost", "a"),
+        event("i0", "a", "purchase", value=7.5), event("i0", "b", "purchase", value=7.25),
+    ]  # fmt: skip
+    assert outcome_of(tmp_path, exposures, events) == (1, 1, 2)
+    assert outcome_of(tmp_path, exposures, events, outcome="purchase") == (0, 1, 3)
+    assert outcome_of(tmp_path, exposures, events, outcome="value") == (1, 1, 2)
+    assert outcome_of(tmp_path, exposures, events, outcome="dwell>=30") == (0, 1, 3)
+    with pytest.raises(InputError, match="outcome 'dwell<3' is none"):
+        outcome_of(tmp_path, exposures, events, outcome="dwell<3")
+
+
+def test_late_events_go_to_the_last_the_first_or_all_exposures_of_that_user_and_item(tmp_path):
+    exposures = [exposure(n, time=n * DAY, owners=[0, 1, -1] if n < 2 else [1, 0, -1]) for n in range(4)]
+    exposures.append(exposure(9, "other", 3.5 * DAY))
+    late = [event(None, "a", "purchase", time=3.9 * DAY), event(None, "z", "purchase", time=3.9 * DAY)]
+    for within, which, expected in [
+        ("7d", "last", (0, 1, 4)),  # exposure 3, where the new ranker owned it
+        ("7d", "first", (1, 0, 4)),  # exposure 0
+        ("7d", "all", (2, 2, 1)),
+        ("2d", "all", (0, 2, 3)),  # exposures 2 and 3
+        ("12h", "all", (0, 0, 5)),
+    ]:
+        settings = {"outcome": "purchase", "within": within, "which": which}
+        assert outcome_of(tmp_path, exposures, late, **settings) == expected
+    assert outcome_of(tmp_path, exposures, late, outcome="purchase") == (0, 0, 5)
+    with pytest.raises(InputError, match="'soon' is no length of time"):
+        outcome_of(tmp_path, exposures, late, within="soon")
+
+
+def test_an_exposure_that_is_there_twice_is_named(tmp_path):
+    twice = [exposure(0), exposure(1, time=5), exposure(0, time=9)]
+    with pytest.raises(InputError, match=r"exposures\.parquet:3: impression 'i0' is that of line 1"):
+        outcome_of(tmp_path, twice, [event("i1", "a")])
+
+
+WIKIMEDIA = """
+[exposures]
+where = "event = 'serp'"
+impression = "search_id"
+time = "timestamp"
+query = "search_id"
+rankers = ["A", "B"]
+[events]
+where = "event = 'click'"
+impression = "search_id"
+position = "position"
+owner = "ranking_function"
+"""
+
+
+def test_wikimedia_logs_name_the_owners_of_clicked_places_only(real_data, tmp_path):
+    """1,000 searches, of which its own library counts 754 for A, 81 for B and 71 as ties, 94 having no click."""
+    (tmp_path / "wikimedia.toml").write_text(WIKIMEDIA)
+    log = ClickLog(real_data / "logs" / "wikimedia_interleaved_a.csv.gz", source=tmp_path / "wikimedia.toml")
+    found = compare_log(log)
+    assert (found.names, found.wins[0], found.losses[0], found.ties[0]) == (("A", "B"), 754, 81, 71 + 94)
+    assert pytest.approx(0.3714, abs=5e-5) == (754 + 71 / 2) / (754 + 81 + 71) - 0.5  # the statistic that it prints
+
+
+def test_ubi_records_of_three_applications_are_read(real_data):
+    path = real_data / "logs" / "ubi_queries_events.ndjson.gz"
+    facts = describe_log(ClickLog(path, format="ubi", skip_bad=None))
+    assert facts.impressions + facts.bad == 284  # different ids of queries
+    assert facts.forms == {"nothing": 278} and facts.bad == 6  # queries of which nothing says what was shown
+    carts = describe_log(ClickLog(path, format="ubi", skip_bad=None, outcome="add_to_cart"))
+    assert 0 < carts.clicks <= 234 and carts.impressions == facts.impressions
+
+
+def test_ubi_positions_count_from_where_their_application_begins(tmp_path):
+    rows = []
+    for application, base in (("one", 0), ("two", 1)):
+        about = {"application": application, "query_id": application, "client_id": "u", "timestamp": 1_700_000_000_000}
+        rows += [
+            {"index": {}},
+            about | {"user_query": "q", "query_attributes": {"rankers": ["x", "y"], "owners": [0, 1]}},
+        ]
+        for k, item in enumerate("ab"):
+            attributes = {"object": {"object_id": item}, "position": {"ordinal": base + k}}
+            rows.append(about | {"action_name": "impression", "event_attributes": attributes})
+        attributes = {"position": {"ordinal": base + 1}}
+        rows.append(
+            about | {"action_name": "click", "event_attributes": attributes, "timestamp": "2024-01-01T00:00:00Z"}
+        )
+    path = tmp_path / "ubi.ndjson"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = compare_log(ClickLog(path, format="ubi"), bootstrap=0)
+    assert (found.names, found.losses[0], found.impressions) == (("x", "y"), 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[exposures]\ncolour = 'x'", "no column of .exposures. in .*'colour'"),
+        ("[exposures]\ntime = 't'", "must map 'impression'"),
+        ("[exposures", "no mapping: "),
+        ("[exposures]\nimpression = 'a'\ntime = 'b'\nquery = 'c'", "cannot be read as exposures: .*"),
+    ],
+)
+def test_a_mapping_that_does_not_fit_is_said(tmp_path, text, says):
+    (tmp_path / "m.toml").write_text(text)
+    path = parquet(tmp_path, "exposures", [exposure(0)])
+    with pytest.raises(InputError, match=says):
+        compare_log(ClickLog(path, source=tmp_path / "m.toml", events=path))
+
+
+def tables(number=1500, seed=0):
+    """Return exposures of two of three rankers, by 200 users who return, and their events."""
+    rng = np.random.default_rng(seed)
+    exposures, events = [], []
+    for n in range(number):
+        rankers = [str(name) for name in rng.permutation(["a", "b", "c"])[:2]]
+        owners = [int(k) for k in rng.integers(-1, 2, 3)]
+        user = None if n % 50 == 0 else f"u{rng.integers(200)}"
+        exposures.append(exposure(n, user, n // 2, rankers=rankers, owners=owners, shown=["x", "y", "z"]))
+        for place in range(3):
+            if rng.random() < 0.3:
+                late = user is not None and rng.random() < 0.3
+                events.append(event(None if late else f"i{n}", "xyz"[place], user=user, time=n // 2 + 1.0))
+    return exposures, events
+
+
+def numbers(log, cluster):
+    """Return everything that is whole, of all pairs by name."""
+    found = summed(log, cluster)
+    classes = [[part.tolist() for part in kind] for kind in found.sums.kinds]
+    looks = [(look.time, look.impressions, [s.tolist() for s in look.sequences]) for look in found.looks]
+    sums = found.sums
+    whole = [sums.wins.tolist(), sums.losses.tolist(), sums.ties.tolist(), [s.tolist() for s in sums.sequences]]
+    return found.creditor.names, found.creditor.pairs, whole, classes, looks, found.users, found.impressions
+
+
+def same_numbers(folder, connection, fill, clusters):
+    exposures, events = tables()
+    paths = [parquet(folder, name, rows) for name, rows in (("exposures", exposures), ("events", events))]
+    fill(exposures, events, paths)
+    settings = {"within": "1m", "which": "last"}
+    for cluster in clusters:
+        here = ClickLog(paths[0], events=paths[1], **settings)
+        there = ClickLog("exposures", events="events", connect=connection, **settings)
+        expected = numbers(here, cluster)
+        assert sum(expected[2][0]) > 100
+        assert numbers(there, cluster) == expected
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory):
+    """Start a server, as another user where the tests run as root."""
+    programs = next((p for p in Path("/usr/lib/postgresql").glob("*/bin") if (p / "initdb").exists()), None)
+    if programs is None and shutil.which("initdb"):
+        programs = Path(shutil.which("initdb")).parent
+    if programs is None:
+        pytest.skip("no Postgres on this machine")
+    psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
+    pytest.importorskip("ibis.backends.postgres", reason="ibis lacks its Postgres backend")
+    folder = Path("/tmp") / f"ltr_duel-postgres-{os.getpid()}"
+    user = {}
+    if os.getuid() == 0:
+        user = {"user": "nobody"}
+    folder.mkdir()
+    shutil.chown(folder, **user) if user else None
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "check": True, "cwd": "/", **user}
+    try:
+        subprocess.run([programs / "initdb", "-D", folder / "data", "-U", "tester", "-A", "trust"], **quiet)
+        subprocess.run([programs / "pg_ctl", "-D", folder / "data", "-o", settings, "-w", "start"], **quiet)
+        url = f"postgres://tester@127.0.0.1:{port}/postgres"
+        yield url, psycopg
+        subprocess.run([programs / "pg_ctl", "-D", folder / "data", "-m", "immediate", "stop"], **quiet)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.mark.filterwarnings("default")  # of another library's doings
+def test_postgres_says_the_same_to_the_last_integer(tmp_path, postgres):
+    url, psycopg = postgres
+
+    def fill(exposures, events, paths):
+        with psycopg.connect(url) as db:
+            db.execute(
+                'CREATE TABLE exposures (impression text, time float8, "user" text, query text, shown text[],'
+                " rankers text[], owners int[])"
+            )
+            db.execute(
+                'CREATE TABLE events (impression text, "user" text, item text, kind text, time float8,'
+                " value float8, dwell float8)"
+            )
+            for name, rows in (("exposures", exposures), ("events", events)):
+                marks = ", ".join(["%s"] * len(rows[0]))
+                db.cursor().executemany(f"INSERT INTO {name} VALUES ({marks})", [list(row.values()) for row in rows])
+
+    same_numbers(tmp_path, url, fill, ("user", "both", "query", "impression"))
+
+
+@pytest.mark.filterwarnings("default")
+def test_spark_says_the_same_to_the_last_integer(tmp_path, monkeypatch):
+    pytest.importorskip("pyspark", reason="pyspark is not installed")
+    if not shutil.which("java"):
+        pytest.skip("no Java on this machine")
+    import ibis
+    from pyspark.sql import SparkSession
+
+    session = (
+        SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2").config("spark.sql.session.timeZone", "UTC").getOrCreate()
+    )  # fmt: skip
+    try:
+        backend = ibis.pyspark.connect(session)
+
+        def fill(exposures, events, paths):
+            for path in paths:
+                session.read.parquet(str(path)).createOrReplaceTempView(path.stem)
+
+        same_numbers(tmp_path, backend, fill, ("user",))
+    finally:
+        session.stop()

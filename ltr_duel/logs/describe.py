@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError
 from ltr_duel.logs.log import ClickLog

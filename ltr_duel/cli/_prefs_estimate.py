@@ -154,6 +154,7 @@ def estimate(
             err=True,
         )
     rankings = rankings_of(dataset, words, ties=ties, seed=seed, drop_constant=drop_constant, jobs=jobs)
+    del dataset  # gigabytes of features
     parts = store or _parts_of(out)
     matrix = estimate_preferences(
         rankings,
@@ -228,6 +229,7 @@ def extend(
             raise InputError(f"{file}: was estimated with other rankers, or their files changed since")
     else:
         rankings = feature_rankers(dataset, features=matrix.names, **settings)
+    del dataset  # gigabytes of features
     out = out or file
     only_writer(out)
     parts = store or _parts_of(out)

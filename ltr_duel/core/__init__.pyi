@@ -131,6 +131,7 @@ from .machine import versions_of as versions_of
 from .mapped import is_kept as is_kept
 from .mapped import new_array as new_array
 from .mapped import release_pages as release_pages
+from .mapped import small_pages as small_pages
 from .memory import require_memory as require_memory
 from .notebook import MOST_ROWS as MOST_ROWS
 from .notebook import notebook_html as notebook_html

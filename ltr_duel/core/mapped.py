@@ -11,6 +11,8 @@ import mmap
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -86,6 +88,22 @@ def release_pages(array: NDArray[Any]) -> None:
     start = begin - np.frombuffer(base, np.uint8).__array_interface__["data"][0]
     first = start - start % mmap.PAGESIZE
     base.madvise(mmap.MADV_DONTNEED, first, start + end - begin - first)
+
+
+@contextmanager
+def small_pages(arrays: Iterable[NDArray[Any]]) -> Iterator[None]:
+    """Let the system keep what is written meanwhile to mapped arrays in small pages, for reading a few places later.
+
+    Otherwise Linux groups pages by the hundred, and each place that is read counts as two megabytes of memory.
+    """
+    held = [base for base in map(_holder, arrays) if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM")]
+    for base in held:
+        base.madvise(mmap.MADV_RANDOM)
+    try:
+        yield
+    finally:
+        for base in held:
+            base.madvise(mmap.MADV_NORMAL)
 
 
 def is_kept(array: NDArray[Any]) -> bool:

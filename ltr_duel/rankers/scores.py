@@ -20,6 +20,7 @@ from ltr_duel.core import (
     numbered,
     parallel,
     release_pages,
+    small_pages,
 )
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings
@@ -102,7 +103,9 @@ def rankings_from_scores(
                 release_pages(row)
 
         tasks = range(len(names))
-        deque(parallel.run_tasks(rank, tasks, total=len(tasks), jobs=jobs, label="rankers", unit="ranker"), 0)
+        work = parallel.run_tasks(rank, tasks, total=len(tasks), jobs=jobs, label="rankers", unit="ranker")
+        with small_pages(made.values()):  # comparisons read a few places of each ranker
+            deque(work, 0)
 
     dtypes: dict[str, DTypeLike] = {"orders": np.int16, "ranks": np.int16}
     if ties in REDRAWING:

@@ -1,8 +1,9 @@
 """The documents of each query by falling scores: compiled, one column of scores at a time.
 
-A score becomes a whole number that rises as the score falls. Its upper 48 bits and the document's position in the
-query share one number of 64 bits, so sorting plain numbers orders the documents. Documents that agree in these 48 bits
-are a run: the tie rule orders them first, and the lower 16 bits of their scores, where those differ, after it.
+A score becomes a whole number that rises as the score falls. Its upper 35 bits, which hold a single float exactly, 14
+bits of the hash by which the tie rule orders documents, and the document's position in the query share one number of 64
+bits, so sorting plain numbers orders the documents. Where these bits do not decide, in a run of documents whose scores
+agree in 35 bits, whole hashes and scores do.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from ltr_duel.rankers.ties import mix
 LongVector = NDArray[np.uint64]
 
 _ROOMS = 5  # rows of scratch
-_POSITION = 2**16 - 1  # the bits of a position
+_PLACES = 15  # bits of a position
+_POSITION = 2**_PLACES - 1
+_SHARED = 29  # bits that a mark and a position share
+_LOWER = 2**_SHARED - 1
 _MOST = 2**63 - 1
 _INFINITY = 0x7FF << 52  # the bits of an infinite double
 _FEW = 16  # numbers that are sorted by counting
@@ -66,11 +70,13 @@ def rank_documents(
         size = query_ptr[query + 1] - start
         for d in range(size):
             keys[d] = falling_key(bits[start + d])
-            numbers[d] = (keys[d] & ~_POSITION) | d
+            numbers[d] = (keys[d] & ~_LOWER) | d
+            if hashed:
+                numbers[d] |= np.int64(mix(documents[start + d] ^ salt) >> np.uint64(50)) << _PLACES
         sort_numbers(numbers, room[4], size)
         begin = 0  # of a run
         for end in range(1, size + 1):
-            if end == size or numbers[end] >> 16 != numbers[begin] >> 16:
+            if end == size or numbers[end] >> _SHARED != numbers[begin] >> _SHARED:
                 if end - begin > 1:
                     order_run(room, begin, end, documents[start:], salt, hashed)
                 begin = end
@@ -95,33 +101,36 @@ def falling_key(bits: int) -> int:
 
 @kernel
 def order_run(room: IntMatrix, begin: int, end: int, documents: LongVector, salt: np.uint64, hashed: bool) -> None:
-    """Order documents whose scores agree in their upper 48 bits."""
-    keys, numbers, run, low, spare = room[0], room[1], room[2], room[3], room[4]
+    """Order documents whose scores agree in their upper 35 bits."""
+    keys, numbers, run, lower, spare = room[0], room[1][begin:end], room[2], room[3], room[4]
     size = end - begin
     differ = 0
     for k in range(size):
-        d = numbers[begin + k] & _POSITION
-        differ |= keys[d] ^ keys[numbers[begin] & _POSITION]
-        run[k] = d
+        differ |= keys[numbers[k] & _POSITION] ^ keys[numbers[0] & _POSITION]
+    if differ == 0:
         if hashed:
-            run[k] |= np.int64(mix(documents[d] ^ salt) >> np.uint64(17)) << 16
-    if hashed:
-        sort_numbers(run, spare, size)
-        order_close_hashes(run, size, documents, salt)
-    if differ != 0:
-        for k in range(size):
-            low[k] = (keys[run[k] & _POSITION] & _POSITION) << 16 | k
-        sort_numbers(low, spare, size)
+            order_close_hashes(numbers, size, documents, salt)
+        return
     for k in range(size):
-        numbers[begin + k] = run[low[k] & _POSITION] if differ != 0 else run[k]
+        run[k] = numbers[k] & _POSITION
+        if hashed:
+            run[k] |= np.int64(mix(documents[run[k]] ^ salt) >> np.uint64(16)) << _PLACES
+    sort_numbers(run, spare, size)
+    if hashed:
+        order_close_hashes(run, size, documents, salt)
+    for k in range(size):
+        lower[k] = (keys[run[k] & _POSITION] & _LOWER) << _PLACES | k
+    sort_numbers(lower, spare, size)
+    for k in range(size):
+        numbers[k] = run[lower[k] & _POSITION]
 
 
 @kernel
 def order_close_hashes(run: IntVector, size: int, documents: LongVector, salt: np.uint64) -> None:
-    """Order documents by the lower 17 bits of their hashes where the others are equal."""
+    """Order documents by their whole hashes where the numbers agree in all but the positions."""
     for k in range(1, size):
         at = k
-        while at > 0 and run[at] >> 16 == run[at - 1] >> 16:
+        while at > 0 and run[at] >> _PLACES == run[at - 1] >> _PLACES:
             if mix(documents[run[at] & _POSITION] ^ salt) > mix(documents[run[at - 1] & _POSITION] ^ salt):
                 break
             run[at], run[at - 1] = run[at - 1], run[at]

@@ -14,7 +14,7 @@ import numpy as np
 import psutil
 import pytest
 
-from ltr_duel.core import InputError, is_kept, mapped, new_array, release_pages
+from ltr_duel.core import InputError, is_kept, mapped, new_array, release_pages, small_pages
 
 LINUX = pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux tells which pages are in memory")
 
@@ -60,6 +60,18 @@ def test_released_pages_leave_memory_and_keep_their_values(own_home):
         release_pages(row)
     assert in_memory() - before < 8 * 2**20
     assert (array == np.arange(8)[:, None]).all()
+
+
+@LINUX
+def test_a_place_that_is_read_of_small_pages_costs_no_more_than_sixteen_of_them(own_home):
+    array = new_array((2**25,), np.int16, 0)
+    with small_pages([array, np.zeros(3)]):
+        for part in np.split(array, 16):
+            part[:] = 7
+            release_pages(part)
+    before = psutil.Process().memory_info().rss
+    assert array[:: 2**21].sum() == 16 * 7
+    assert psutil.Process().memory_info().rss - before <= 2 * 16 * 16 * mmap.PAGESIZE
 
 
 def test_pages_of_rows_that_begin_within_a_page_are_released_without_harm(own_home):

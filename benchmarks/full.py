@@ -55,8 +55,11 @@ def prepared(name: str, share: float, stage: str, *, first: bool):
     """Make the text and compile; then empty the cache for a first time, or fill it for a second one."""
     file, home = surrogate(name, share), scratch() / "road"
     small = surrogate(name, 0.001)
-    for one in ("order", "estimate", "rucb", "live"):
-        done(one, name, small, home)
+    compiled = home / f"{name} is compiled"
+    if not compiled.exists():
+        for one in ("order", "estimate", "rucb", "live"):
+            done(one, name, small, home)
+        compiled.touch()
     if first:
         for kept in KEPT:
             path = home / kept

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.row import timed
-from ltr_duel import Dataset, Rankings, estimate_preferences, feature_rankers, load_dataset
+from ltr_duel import estimate_preferences, feature_rankers, load_dataset
+from ltr_duel.data import Dataset
+from ltr_duel.rankers import Rankings
 
 
 def read(file: Path) -> Callable[[], Dataset]:

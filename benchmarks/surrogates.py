@@ -80,7 +80,7 @@ def column(name: str, number: int) -> tuple[str, int, float]:
         return ("facts", 5 + number, (0, 0, 0.36, 0.54, 0, 0, 0, 0, 0.96, 0.73, 0.73)[number - 125])
     kind = _MSLR[number // 5]
     zeros = 0.0 if kind in ("idf", "log") else _STREAMS[number % 5]
-    return kind, number % 5, max(zeros, 0.6) if name == "istella" else zeros
+    return kind, number % 5, max(zeros, 0.75) if name == "istella" else zeros
 
 
 def pool(kind: str, feature: int, rng: np.random.Generator) -> list[bytes]:

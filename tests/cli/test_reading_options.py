@@ -135,3 +135,16 @@ def test_options_that_nothing_is_read_with_are_refused(ltr_duel, tmp_path):
     refused = ltr_duel("rankers", "evaluate", "qrels:q", "--rankers", "run:r", "--split", "train")
     assert "judgements are no feature files" in refused.err
     assert not (tmp_path / "d").exists()
+
+
+def test_no_cache_reads_the_text_and_goes_with_commands_that_load_a_corpus(ltr_duel, odd, monkeypatch):
+    def reader(path, **options):
+        raise InputError(f"cache {options['cache']}")
+
+    path, options = odd
+    refused = ltr_duel("data", "convert", path, "--no-cache", *options)
+    assert refused.code == 2 and "--no-cache goes with commands that load a corpus" in refused.err
+    monkeypatch.setattr("ltr_duel.data.load_dataset", reader)
+    assert ltr_duel("data", "info", path, "--no-cache", *options).err == "ltr-duel: cache False\n"
+    assert ltr_duel("data", "info", path, *options).err == "ltr-duel: cache True\n"
+    assert "go with --data" in ltr_duel("demo", "--no-cache").err

@@ -44,6 +44,8 @@ class Memory:
         self.tally = Tally(n_arms)
         self.turns.wait_again(found.lines)
         if found.arrays:
+            if found.arrays["pulls"].shape != (n_arms,) or int(found.arrays["n_arms"][0]) != n_arms:
+                raise ValueError("the snapshot is that of another number of rankers")
             self.turns.pulls[...] = found.arrays["pulls"]
             self.tally.take(found.arrays)
         self.pages, self.events, self.saved = found.pages, found.events, found.events

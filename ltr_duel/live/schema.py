@@ -105,6 +105,12 @@ def connected(path: Path, *, writes: bool, without_log: bool = False) -> sqlite3
             )
             if application != _APPLICATION:
                 raise InputError(f"{path}: is no store of a live experiment")
+            state = dict(connection.execute("SELECT key, value FROM about WHERE key IN (?, ?)", (LEAD, LOG)))
+            if alone and not without_log and state.get(LEAD) != state.get(LOG):
+                raise InputError(
+                    f"{path}: is a copy of a store in use, without its log, in which the latest pages are; copy a store"
+                    " with 'ltr-duel live backup', or accept the loss with 'ltr-duel live backup --without-log'"
+                )
             if version > SCHEMA_VERSION:
                 raise InputError(
                     f"{path}: was written by a later version of ltr-duel"
@@ -114,12 +120,6 @@ def connected(path: Path, *, writes: bool, without_log: bool = False) -> sqlite3
                 if not writes:
                     raise InputError(f"{path}: is of an earlier version; open it once with 'ltr-duel serve'")
                 _migrate(connection, version)
-            state = dict(connection.execute("SELECT key, value FROM about WHERE key IN (?, ?)", (LEAD, LOG)))
-            if alone and not without_log and state.get(LEAD) != state.get(LOG):
-                raise InputError(
-                    f"{path}: is a copy of a store in use, without its log, in which the latest pages are; copy a store"
-                    " with 'ltr-duel live backup', or accept the loss with 'ltr-duel live backup --without-log'"
-                )
             for pragma in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
                 connection.execute(f"PRAGMA {pragma}")  # the last two matter on macOS, whose fsync leaves disks' caches
             connection.execute("PRAGMA cache_size = -16000")

@@ -1,12 +1,17 @@
 """How pages end: in the order of their deadlines, whatever clocks do, and however damaged their rows are."""
 
+import io
 import sqlite3
 from contextlib import closing
 
+import numpy as np
 import pytest
 
+from ltr_duel.core import InputError
+from ltr_duel.interleaving import interleave
 from ltr_duel.live import Drop, Experiment, StoreError, UsedError
-from tests.live.shop import KEYS, RANKINGS, Clock, opened, settings
+from ltr_duel.live.sheets import pack_page, unpack_page
+from tests.live.shop import DOCUMENTS, KEYS, RANKINGS, Clock, opened, settings
 
 
 def open_with(folder, clock, **other):
@@ -102,6 +107,46 @@ def test_a_page_that_reached_nobody_says_nothing(tmp_path, order):
         assert (before.steps, before.compared, before.expired, before.open) == (1, 1, 1, 0)
     with opened(tmp_path, settings(order=order)) as experiment:
         assert experiment.state().to_json() == before.to_json()
+
+
+@pytest.mark.parametrize("change", ["one", "float", "arms", "asked", "order"])
+def test_a_damaged_snapshot_is_refused_before_a_kernel_reads_it(tmp_path, monkeypatch, change):
+    monkeypatch.setattr("ltr_duel.live.actions._SNAPSHOT_EVERY", 5)
+    given = settings(policy="double_thompson", rankers=tuple(f"r{k}" for k in range(40)))
+    lists = {name: ["a", "b", "c"] for name in given.rankers}
+    with opened(tmp_path, given) as experiment:
+        for _ in range(30):
+            experiment.record(experiment.decide("q", lists).token, ["a"])
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
+        (content,) = db.execute("SELECT arrays FROM snapshot").fetchone()
+        arrays = dict(np.load(io.BytesIO(content)))
+        state = [name for name in arrays if name.startswith("state.")]
+        for name in state:
+            if change == "one":
+                arrays[name] = arrays[name].ravel()[:1]
+            elif change == "float":
+                arrays[name] = arrays[name].astype(np.complex128)
+        if change == "arms":
+            arrays["n_arms"] = np.array([10**9])
+        elif change in ("asked", "order"):
+            arrays[change] = arrays[change] + 1000
+        file = io.BytesIO()
+        np.savez(file, **arrays)
+        db.execute("UPDATE snapshot SET arrays = ?", (file.getvalue(),))
+    with pytest.raises(InputError, match=r"snapshot|number of arms"):
+        opened(tmp_path, given)
+
+
+def test_a_sheet_whose_numbers_are_no_documents_is_refused(tmp_path):
+    """Before, the comparison read memory that was not its own."""
+    page = interleave({"a": DOCUMENTS, "b": DOCUMENTS[::-1]}, "team_draft", top=10, rng=np.random.default_rng(0))
+    given, names = settings(rankers=("a", "b")), ("a", "b")
+    sheet = pack_page(page)
+    assert unpack_page(given, names, page.shown, sheet).credit([]) == page.credit([])
+    for place in range(8, len(sheet), 2):
+        damaged = sheet[:place] + b"\xff\x7f" + sheet[place + 2 :]
+        with pytest.raises(ValueError, match="damaged"):
+            unpack_page(given, names, page.shown, damaged)
 
 
 DAMAGES = [

@@ -81,7 +81,8 @@ class Store:
             stack.callback(self._db.close)
             self._db.execute("PRAGMA wal_autocheckpoint = 0")
             self._lead, self._log = self.about(LEAD) or 0, self.about(LOG) or 0
-            self._rows, self._version = _ROWS, None  # the first transaction puts into the file that it has a log
+            self._version: int | None = None
+            self._rows = _ROWS  # the first transaction puts into the file that it has a log
             self._held = stack.pop_all()
 
     def close(self) -> None:

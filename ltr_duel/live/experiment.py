@@ -269,6 +269,22 @@ class Experiment:
         actions.delay = self._steps.look(now) if self._steps else 0.0
         return now
 
+    def try_store(self) -> None:
+        """Write something to the store.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be written.
+        """
+        with self._changing():
+            self._store.say("tried", self._clock())
+
+    @property
+    def now(self) -> float:
+        """The time of the experiment's clock."""
+        return self._clock()
+
     def state(self) -> State:
         """Say where the experiment stands.
 

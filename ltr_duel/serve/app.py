@@ -12,7 +12,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, Router
-from starlette.types import ASGIApp
 
 from ltr_duel.core import InputError
 from ltr_duel.live import Decision, Experiment, State, StoreError
@@ -24,6 +23,7 @@ from ltr_duel.serve.messages import read_decide, read_object, read_record
 from ltr_duel.serve.metrics import Metrics
 from ltr_duel.serve.openapi import description, help_page
 from ltr_duel.serve.page import experiment_page
+from ltr_duel.serve.refusals import Refusal
 from ltr_duel.serve.settings import ServiceSettings
 from ltr_duel.serve.worker import Worker
 
@@ -32,7 +32,7 @@ _NO_LOADING = (
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
-_OPEN_PATHS = ("/health",)
+_OPEN_PATHS = ("/health", "/ready")
 _EVERY = 1.0  # seconds between looks for pages past their deadline
 
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -77,8 +77,16 @@ class _Service:
     async def health(self, request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
+    async def ready(self, request: Request) -> Response:
+        if self.worker.broken:
+            raise Refusal(503, "the store cannot be written")
+        if self.worker.full:
+            raise Refusal(503, "too many requests wait for an answer")
+        return JSONResponse({"status": "ready"})
+
     async def metrics(self, request: Request) -> Response:
-        text = self._metrics.text(self._experiment.settings.rankers, self._experiment.counts)
+        experiment, self._metrics.dropped = self._experiment, self._log.dropped
+        text = self._metrics.text(experiment.settings, experiment.counts, experiment.now)
         return PlainTextResponse(text, media_type=_PROMETHEUS)
 
     async def page(self, request: Request) -> Response:
@@ -117,6 +125,8 @@ class _Service:
                 self._log.write("store", message=str(error))
             except Exception:  # an end of this loop would let all pages wait for ever
                 self._log.write("error", traceback=traceback.format_exc())
+            if self.worker.broken:
+                await self.worker.try_again()
             self._warn()
 
     def _warn(self) -> None:
@@ -143,6 +153,7 @@ class _Service:
             "/clicks": ("POST", self.clicks),
             "/state": ("GET", self.state),
             "/health": ("GET", self.health),
+            "/ready": ("GET", self.ready),
             "/metrics": ("GET", self.metrics),
             "/openapi.json": ("GET", self.openapi),
             "/docs": ("GET", self.docs),
@@ -151,7 +162,7 @@ class _Service:
 
 def make_app(
     experiment: Experiment, settings: ServiceSettings, keys: ApiKeys | None = None, log: EventLog | None = None
-) -> ASGIApp:
+) -> Gate:
     """Return the service of an experiment, for a server that speaks ASGI.
 
     Parameters

@@ -57,6 +57,9 @@ def description(rankers: Sequence[str], settings: ServiceSettings) -> dict[str, 
             )
         },
         "/state": {"get": _reading("Where the experiment stands.", "application/json")},
+        "/ready": {
+            "get": _reading("Whether the store can be written and has room.", "application/json") | {"security": []}
+        },
         "/health": {"get": _reading("Whether the service answers.", "application/json") | {"security": []}},
         "/metrics": {"get": _reading("Counters for Prometheus.", "text/plain")},
         "/": {"get": _reading("Where the experiment stands, for people.", "text/html")},

@@ -14,6 +14,7 @@ from ltr_duel.core import InputError, places
 from ltr_duel.live import Experiment, Settings, read_settings
 from ltr_duel.serve.app import make_app
 from ltr_duel.serve.events import EventLog, forward_logging
+from ltr_duel.serve.gate import Gate
 from ltr_duel.serve.keys import ApiKeys, read_api_keys, signing_keys
 from ltr_duel.serve.protocol import NOT_LIMITED, PLAIN, http_options
 from ltr_duel.serve.settings import ServiceSettings, service_settings
@@ -64,7 +65,7 @@ def run_service(
     service = service_settings({**settings.serve, **given}, str(path))
     api_keys = ApiKeys(read_api_keys(path.parent / service.api_key_file if service.api_key_file else None))
     keys = signing_keys(path.parent / service.key_file if service.key_file else None)
-    log = EventLog()
+    log = EventLog(waits=False)
     _compile(settings)
     store = path.parent / service.store
     with Experiment.open(store, settings, keys=keys, accept_new_code=accept_new_code) as experiment:
@@ -84,6 +85,7 @@ def run_service(
                 server.run([listener])
             finally:
                 log.write("stop", pages=experiment.pages)
+                log.close()
 
 
 def _compile(settings: Settings) -> None:
@@ -107,10 +109,10 @@ class _Server(uvicorn.Server):
         self._ready()
 
 
-def _config(app: object, settings: ServiceSettings) -> uvicorn.Config:
+def _config(app: Gate, settings: ServiceSettings) -> uvicorn.Config:
     return uvicorn.Config(
-        app,  # type: ignore[arg-type]  # an ASGI application
-        **http_options(settings),
+        app,
+        **http_options(settings, app.metrics),
         ws="none",
         lifespan="on",
         log_config=None,

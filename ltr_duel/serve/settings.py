@@ -39,6 +39,8 @@ class ServiceSettings:
         Characters of a query, a user's name or a document id.
     connections, waiting : int
         Open connections, and requests that wait for an answer; more are refused with 503.
+    connections_per_address : int
+        Open connections of one address, or of one network of IPv6 (/64). Behind a proxy all are the proxy's.
     header_seconds, body_seconds, idle_seconds, answer_seconds : float
         How long the head of a request may take, its body, the pause between two on one connection, and an answer.
     log : {"all", "errors", "none"}
@@ -63,6 +65,7 @@ class ServiceSettings:
     longest_list: int = value(whole(1, 10_000), default=200)
     longest_text: int = value(whole(1, 100_000), default=1000)
     connections: int = value(whole(1, 100_000), default=800)
+    connections_per_address: int = value(whole(1, 100_000), default=800)
     waiting: int = value(whole(1, 100_000), default=500)
     header_seconds: float = value(number(0.05, 600), default=5.0)
     body_seconds: float = value(number(0.05, 600), default=5.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import re
@@ -90,6 +91,64 @@ def test_without_a_key_only_this_machine_may_ask(tmp_path):
     using(service, story)
 
 
+@pytest.mark.parametrize("name", ["x-forwarded-for", "X-Forwarded-Proto", "forwarded", "via", "x-real-ip"])
+def test_without_a_key_no_request_from_a_proxy_is_answered(tmp_path, name):
+    """A proxy beside the service says 'host: 127.0.0.1' for everybody who asks it."""
+
+    async def story(service, headers):
+        asked = {"query": "q", "rankings": LISTS}
+        said = [await service.call("POST", "/decide", asked, headers=headers)]
+        said += [await service.call("GET", path, headers=headers) for path in READ]
+        return {one.status for one in said}
+
+    proxied = {name.lower(): "203.0.113.7"}
+    assert using(Service(tmp_path), lambda service: story(service, proxied)) == {403}
+    with_key = {**proxied, "authorization": f"Bearer {KEY}"}
+    assert using(Service(tmp_path, keys=[KEY]), lambda service: story(service, with_key)) == {200}
+
+
+def test_a_service_whose_store_cannot_be_written_is_not_ready_and_says_so_until_it_can(tmp_path, monkeypatch):
+    monkeypatch.setattr("ltr_duel.live.experiment._PAUSE", 0.0)
+    monkeypatch.setattr("ltr_duel.serve.app._EVERY", 0.02)
+
+    async def story(service):
+        assert (await service.call("GET", "/ready")).json == {"status": "ready"}
+        db = service.experiment._store._db
+        db.execute("PRAGMA query_only = 1")
+        assert (await service.call("POST", "/decide", {"query": "q", "rankings": LISTS})).status == 503
+        await asyncio.sleep(0.1)
+        said = await service.call("GET", "/ready")
+        assert (said.status, said.json) == (503, {"error": "the store cannot be written"})
+        metrics = await service.call("GET", "/metrics")
+        assert metrics.status == 200 and b"\nltr_duel_failed_batches_total 1\n" in metrics.body
+        assert (await service.call("GET", "/health")).status == 200
+        db.execute("PRAGMA query_only = 0")
+        await asyncio.sleep(0.1)
+        assert (await service.call("GET", "/ready")).status == 200
+
+    using(Service(tmp_path), story)
+
+
+def test_metrics_show_pages_that_wait_and_what_was_refused(tmp_path):
+    async def story(service):
+        page = await service.decide()
+        await service.decide()
+        service.clock.now += 1900
+        service.app.metrics.refused(431)
+        text = (await service.call("GET", "/metrics")).body.decode()
+        assert (await service.clicks(page["token"], [])).status == 410
+        return text
+
+    text = using(Service(tmp_path), story)
+    for line in (
+        'requests_total{path="",status="431"} 1',
+        "late_seconds 100",
+        "open_pages_limit 100000",
+        "connections 0",
+    ):
+        assert f"\nltr_duel_{line}\n" in text
+
+
 def test_metrics_count_what_was_asked(tmp_path):
     async def story(service):
         for _ in range(3):
@@ -152,7 +211,7 @@ def test_the_description_names_every_address_and_ranker(tmp_path):
         return described, page
 
     described, page = using(Service(tmp_path), story)
-    assert set(described["paths"]) == {"/", "/decide", "/clicks", "/state", "/health", "/metrics"}
+    assert set(described["paths"]) == {"/", "/decide", "/clicks", "/state", "/health", "/ready", "/metrics"}
     body = described["paths"]["/decide"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert set(body["properties"]["rankings"]["required"]) == set(LISTS)
     assert "POST /decide" in page and "<script" not in page

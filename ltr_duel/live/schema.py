@@ -36,6 +36,10 @@ CREATE TABLE snapshot (one INTEGER PRIMARY KEY CHECK (one = 1), events INTEGER, 
 """
 
 
+# Clicks of open pages, of reports that are not final. Earlier versions do not know the table, and leave it alone.
+_GATHERED = "CREATE TABLE IF NOT EXISTS gathered (page INTEGER PRIMARY KEY, clicks BLOB)"
+
+
 def make_store(path: Path, about: dict[str, Any]) -> None:
     """Make an empty store; it appears whole or not at all.
 
@@ -120,6 +124,8 @@ def connected(path: Path, *, writes: bool, without_log: bool = False) -> sqlite3
                 if not writes:
                     raise InputError(f"{path}: is of an earlier version; open it once with 'ltr-duel serve'")
                 _migrate(connection, version)
+            if writes:
+                connection.execute(_GATHERED)
             for pragma in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
                 connection.execute(f"PRAGMA {pragma}")  # the last two matter on macOS, whose fsync leaves disks' caches
             connection.execute("PRAGMA cache_size = -16000")

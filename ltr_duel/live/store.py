@@ -183,6 +183,15 @@ class Store:
         self._rows += 1
         if closes:
             self._db.execute("DELETE FROM waiting WHERE page = ?", (event.page,))
+            self._db.execute("DELETE FROM gathered WHERE page = ?", (event.page,))
+
+    def gather(self, page: int, clicks: bytes) -> None:
+        """Write the clicked places of an open page, two bytes each."""
+        self._db.execute("INSERT OR REPLACE INTO gathered VALUES (?, ?)", (page, clicks))
+
+    def gathered(self) -> dict[int, bytes]:
+        """Return the clicked places of the open pages that have some already."""
+        return dict(self._db.execute("SELECT page, clicks FROM gathered JOIN waiting USING (page)"))
 
     def seen(self, user: str) -> int:
         """Return the pairs for which a user counted, a bit each."""

@@ -45,7 +45,8 @@ def description(rankers: Sequence[str], settings: ServiceSettings) -> dict[str, 
         "expires": {"type": "number", "description": "seconds since 1970"},
         "rankers": {"type": "array", "items": _TEXT},
     }
-    clicked = {"token": _TEXT, "clicks": ids}
+    final = {"type": "boolean", "default": True, "description": "false: later reports of the page add to these clicks"}
+    clicked = {"token": _TEXT, "clicks": ids, "final": final}
     done = {"recorded": {"type": "boolean"}}
     paths = {
         "/decide": {"post": _asking("Which page is to be shown?", _object(asked, "query", "rankings"), _object(page))},

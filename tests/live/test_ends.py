@@ -2,6 +2,7 @@
 
 import io
 import sqlite3
+from array import array
 from contextlib import closing
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.interleaving import interleave
-from ltr_duel.live import Drop, Experiment, StoreError, UsedError
+from ltr_duel.live import Drop, Experiment, StoreError, UsedError, export_log
 from ltr_duel.live.sheets import pack_page, unpack_page
+from ltr_duel.logs import ClickLog, compare_log
 from tests.live.shop import DOCUMENTS, KEYS, RANKINGS, Clock, opened, settings
 
 
@@ -107,6 +109,43 @@ def test_a_page_that_reached_nobody_says_nothing(tmp_path, order):
         assert (before.steps, before.compared, before.expired, before.open) == (1, 1, 1, 0)
     with opened(tmp_path, settings(order=order)) as experiment:
         assert experiment.state().to_json() == before.to_json()
+
+
+@pytest.mark.parametrize("reopened", [False, True])
+def test_clicks_of_a_user_who_comes_back_are_added_until_the_page_is_closed(tmp_path, reopened):
+    """The first click opens a document in the same tab; the user comes back and clicks on another one."""
+    clock = Clock()
+    with opened(tmp_path, clock=clock) as experiment:
+        pages = [experiment.decide("q", RANKINGS) for _ in range(3)]
+        for page in pages:
+            first = experiment.record(page.token, page.shown[4:5], final=False)
+            assert first.credit == {} and experiment.open_pages == 3
+        if reopened:
+            experiment.close()
+            experiment = opened(tmp_path, clock=clock)
+        experiment.record(pages[0].token, pages[0].shown[:1], final=False)
+        experiment.record(pages[1].token, pages[1].shown[:1])
+        with pytest.raises(UsedError):
+            experiment.record(pages[1].token, [], final=False)
+        clock.now += 61
+        assert experiment.expire() == 2
+        state = experiment.state()
+        assert (state.clicked, state.expired, state.unclicked) == (3, 0, 0)
+        experiment.close()
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db:
+        clicks = [array("H", one).tolist() for (one,) in db.execute("SELECT clicks FROM events ORDER BY page")]
+        assert db.execute("SELECT count(*) FROM gathered").fetchone() == (0,)
+    assert clicks == [[0, 4], [0, 4], [4]]
+
+
+def test_an_id_that_is_a_number_and_a_text_is_refused_and_the_log_can_be_read(tmp_path):
+    with opened(tmp_path, settings(rankers=("a", "b"))) as experiment:
+        with pytest.raises(InputError, match="'1' as a text and as a number"):
+            experiment.decide("q", {"a": [1, 2, 3], "b": ["1", "x", "y"]})
+        page = experiment.decide("q", {"a": [1, 2, 3], "b": ["x", "y", "z"]})
+        experiment.record(page.token, page.shown[:1])
+    assert export_log(tmp_path / "shop.db", tmp_path / "log.csv") == 1
+    assert compare_log(ClickLog(tmp_path / "log.csv"), rankers=("a", "b"), bootstrap=0).impressions == 1
 
 
 @pytest.mark.parametrize("change", ["one", "float", "arms", "asked", "order"])

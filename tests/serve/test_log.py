@@ -1,5 +1,6 @@
 """The log stops nothing, and is not at the mercy of whoever asks."""
 
+import contextlib
 import io
 import json
 import os
@@ -51,10 +52,8 @@ def test_a_log_that_nobody_reads_ends_with_the_service():
     assert time.monotonic() - began < 20
     os.close(reading)  # which lets the thread end
     log._thread.join(20)
-    try:
+    with contextlib.suppress(BrokenPipeError):
         stream.close()
-    except BrokenPipeError:
-        pass
 
 
 def test_refused_requests_fill_no_disk_and_say_who_asked(tmp_path):

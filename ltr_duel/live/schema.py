@@ -9,10 +9,9 @@ pages that are open. ``snapshot`` is what the experiment knew after so many even
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -62,12 +61,6 @@ def make_store(path: Path, about: dict[str, Any]) -> None:
             raise InputError(f"{path}: cannot be written: {error}") from None
         finally:
             connection.close()
-    with suppress(PermissionError):  # of Windows, which opens no folders
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)  # or a power cut might take the whole file back
-        finally:
-            os.close(folder)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from ltr_duel.live import Experiment, Settings, read_settings
 from ltr_duel.serve.app import make_app
 from ltr_duel.serve.events import EventLog, forward_logging
 from ltr_duel.serve.gate import Gate
-from ltr_duel.serve.keys import ApiKeys, read_api_keys, signing_keys
+from ltr_duel.serve.keys import ApiKeys, read_api_keys, read_by_others, signing_keys
 from ltr_duel.serve.protocol import NOT_LIMITED, PLAIN, http_options
 from ltr_duel.serve.settings import ServiceSettings, service_settings
 
@@ -67,6 +67,9 @@ def run_service(
     keys = signing_keys(path.parent / service.key_file if service.key_file else None)
     log = EventLog(waits=False)
     _compile(settings)
+    for name in filter(None, (service.key_file, service.api_key_file)):
+        if read_by_others(path.parent / name):
+            log.write("keys", file=name, message="other users of this machine can read it: chmod 600")
     store = path.parent / service.store
     with Experiment.open(store, settings, keys=keys, accept_new_code=accept_new_code) as experiment:
         if experiment.accepted:

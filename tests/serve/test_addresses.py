@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 import re
 
 import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.serve import ApiKeys, ServiceSettings, make_app, service_settings
-from ltr_duel.serve.keys import read_api_keys, signing_keys
+from ltr_duel.serve.keys import read_api_keys, read_by_others, signing_keys
 from tests.serve.asgi import LISTS, Service, using
 
 KEY = "0123456789abcdef"
@@ -282,6 +283,19 @@ def test_keys_are_read_from_files_and_the_environment(tmp_path, monkeypatch):
         assert "short" not in str(error.value)
     with pytest.raises(InputError, match="No such file"):
         read_api_keys(tmp_path / "nowhere")
+
+
+def test_a_secret_is_whole_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    """Before, a kill between the two left an empty file, with which the service never started again."""
+    path, seen = tmp_path / "live.keys", []
+    sync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda handle: (seen.append(path.exists()), sync(handle)))
+    made = signing_keys(path)
+    assert seen[:2] == [False, True] and list(tmp_path.iterdir()) == [path]
+    assert dict(signing_keys(path)) == dict(made)
+    assert not read_by_others(path)
+    path.chmod(0o640)
+    assert read_by_others(path)
 
 
 def test_secrets_that_sign_tokens_are_made_once_and_for_their_owner(tmp_path):

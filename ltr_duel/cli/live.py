@@ -29,10 +29,12 @@ def backup(store: Path, out: Path, without_log: bool) -> None:
 @command.command()
 @click.argument("store", type=click.Path(path_type=Path))
 @click.option("--out", type=OUT_FILE, required=True, help="Click log to write (.parquet, .csv, .jsonl).")
+@click.option("--without", multiple=True, type=click.Choice(["query", "user"]), help="A column to leave out.")
+@click.option("--spreadsheet", is_flag=True, help="Put ' before what a spreadsheet takes for a formula (CSV).")
 @plugin_option
-def export(store: Path, out: Path) -> None:
+def export(store: Path, out: Path, without: tuple[str, ...], spreadsheet: bool) -> None:
     """Write the pages of STORE whose clicks are in as a click log, for 'logs compare'; the experiment may go on."""
     from ltr_duel.live import export_log
 
-    rows = export_log(store, out)
+    rows = export_log(store, out, without=without, spreadsheet=spreadsheet)
     click.echo(f"{out}: {rows:,} impressions")

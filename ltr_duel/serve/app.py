@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import json
 import traceback
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -49,8 +50,11 @@ def _as_page(state: State) -> bytes:
 class _Service:
     """Answers requests; everything that touches the experiment goes through one worker."""
 
-    def __init__(self, experiment: Experiment, settings: ServiceSettings, metrics: Metrics, log: EventLog) -> None:
+    def __init__(
+        self, experiment: Experiment, settings: ServiceSettings, metrics: Metrics, log: EventLog, user_key: bytes
+    ) -> None:
         self._experiment, self._settings, self._metrics, self._log = experiment, settings, metrics, log
+        self._user_key = user_key
         self.worker = Worker(experiment, settings.waiting, metrics)
         self._described = description(experiment.settings.rankers, settings)
         self._help = help_page(self._described)
@@ -61,6 +65,8 @@ class _Service:
         given = read_object(await read_body(request, self._settings))
         asked = read_decide(given, self._experiment.settings.rankers, self._settings)
         request.scope.setdefault("state", {})["query"] = asked.query
+        if self._user_key and asked.user:
+            asked = asked._replace(user=hmac.digest(self._user_key, asked.user.encode(), "sha256").hex()[:32])
         decision: Decision = await self.worker.ask(asked)
         return JSONResponse(
             {"page": decision.shown, "token": decision.token, "expires": decision.expires, "rankers": decision.rankers}
@@ -161,7 +167,12 @@ class _Service:
 
 
 def make_app(
-    experiment: Experiment, settings: ServiceSettings, keys: ApiKeys | None = None, log: EventLog | None = None
+    experiment: Experiment,
+    settings: ServiceSettings,
+    keys: ApiKeys | None = None,
+    log: EventLog | None = None,
+    *,
+    user_key: bytes = b"",
 ) -> Gate:
     """Return the service of an experiment, for a server that speaks ASGI.
 
@@ -175,6 +186,8 @@ def make_app(
         Who may ask. Without any, only this machine.
     log : EventLog, optional
         Where events go; stderr if not given.
+    user_key : bytes
+        By which users are hashed before they are kept; without it they are kept as they are given.
 
     Returns
     -------
@@ -201,7 +214,7 @@ def make_app(
             f"on {settings.host} other machines could ask: give API keys, in 'api_key_file' or in {VARIABLE}"
         )
     metrics, log = Metrics(), log or EventLog()
-    service = _Service(experiment, settings, metrics, log)
+    service = _Service(experiment, settings, metrics, log, user_key)
     routes = service.routes()
     router = Router(
         [Route(path, endpoint, methods=[method]) for path, (method, endpoint) in routes.items()],

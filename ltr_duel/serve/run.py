@@ -65,16 +65,20 @@ def run_service(
     service = service_settings({**settings.serve, **given}, str(path))
     api_keys = ApiKeys(read_api_keys(path.parent / service.api_key_file if service.api_key_file else None))
     keys = signing_keys(path.parent / service.key_file if service.key_file else None)
+    users = signing_keys(path.parent / service.user_key_file) if service.user_key_file else None
+    user_key = next(iter(users.values())) if users else b""
     log = EventLog(waits=False)
+    if settings.seed == 0:
+        log.write("seed", message="the default seed is public: who knows the settings can foresee lists")
     _compile(settings)
-    for name in filter(None, (service.key_file, service.api_key_file)):
+    for name in filter(None, (service.key_file, service.api_key_file, service.user_key_file)):
         if read_by_others(path.parent / name):
             log.write("keys", file=name, message="other users of this machine can read it: chmod 600")
     store = path.parent / service.store
     with Experiment.open(store, settings, keys=keys, accept_new_code=accept_new_code) as experiment:
         if experiment.accepted:
             log.write("new code", **experiment.accepted)
-        app = make_app(experiment, service, api_keys, log)
+        app = make_app(experiment, service, api_keys, log, user_key=user_key)
         with _listening(service) as listener:
             forward_logging("uvicorn.error", log)
             address = listener.getsockname()

@@ -24,6 +24,9 @@ class ServiceSettings:
     key_file : str
         Secrets that sign tokens (see `read_keys` of `ltr_duel.live`), made with a random one if there is no such
         file; without it those of the environment variable ``LTR_DUEL_LIVE_KEYS``.
+    user_key_file : str
+        A secret, made if there is no such file, by which users are hashed (HMAC-SHA256) before anything of them is
+        kept. Without it users are kept as they are given.
     host : str
         The address to listen on; other machines reach it only where this says so.
     port : int
@@ -58,6 +61,7 @@ class ServiceSettings:
 
     store: str = value(text, default="live.db")
     key_file: str = value(text, default="")
+    user_key_file: str = value(text, default="")
     host: str = value(text, default="127.0.0.1")
     port: int = value(whole(0, 65535), default=8080)
     api_key_file: str = value(text, default="")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hmac
 import json
 import os
 import re
+import sqlite3
+from contextlib import closing
 
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.serve import ApiKeys, ServiceSettings, make_app, service_settings
+from ltr_duel.serve import ApiKeys, EventLog, ServiceSettings, make_app, service_settings
 from ltr_duel.serve.keys import read_api_keys, read_by_others, signing_keys
 from tests.serve.asgi import LISTS, Service, using
 
@@ -148,6 +151,32 @@ def test_metrics_show_pages_that_wait_and_what_was_refused(tmp_path):
         "connections 0",
     ):
         assert f"\nltr_duel_{line}\n" in text
+
+
+def test_users_are_hashed_before_anything_is_kept(tmp_path):
+    async def story(service):
+        for user in ("ann", "ann", "bob", ""):
+            said = await service.call("POST", "/decide", {"query": "q", "rankings": LISTS, "user": user})
+            assert said.status == 200
+
+    service = Service(tmp_path)
+    service.app = make_app(service.experiment, service.limits, log=EventLog(service.log), user_key=bytes(32))
+    using(service, story)
+    with closing(sqlite3.connect(tmp_path / "live.db")) as db:
+        users = [user for (user,) in db.execute("SELECT user FROM pages ORDER BY page")]
+    first = hmac.digest(bytes(32), b"ann", "sha256").hex()[:32]
+    assert users[:2] == [first, first] and users[2] not in (first, "bob", None) and users[3] is None
+    assert b"ann" not in b"".join(one.read_bytes() for one in tmp_path.glob("live.db*"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no modes of that kind there")
+def test_a_store_is_for_its_owner_alone(tmp_path):
+    async def story(service):
+        await service.decide()
+        return {one.name: one.stat().st_mode & 0o777 for one in tmp_path.glob("live.db*") if "lock" not in one.name}
+
+    modes = using(Service(tmp_path), story)
+    assert set(modes) >= {"live.db", "live.db-wal"} and set(modes.values()) == {0o600}
 
 
 def test_metrics_count_what_was_asked(tmp_path):

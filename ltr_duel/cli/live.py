@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -24,6 +25,21 @@ def backup(store: Path, out: Path, without_log: bool) -> None:
 
     pages = backup_store(store, out, without_log=without_log)
     click.echo(f"{out}: {pages:,} pages")
+
+
+@command.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@plugin_option
+def check(store: Path) -> None:
+    """Look through STORE: its file, its rows and every page; the experiment may go on. Exit code 1 for complaints."""
+    from ltr_duel.live import check_store
+
+    complaints = check_store(store)
+    for complaint in complaints:
+        click.echo(f"{store}: {complaint}")
+    if complaints:
+        sys.exit(1)
+    click.echo(f"{store}: no complaints")
 
 
 @command.command()

@@ -18,12 +18,13 @@ def order(monkeypatch):
         return os.path.realpath(f"/proc/self/fd/{handle}").rpartition("/")[2]
 
     monkeypatch.setattr(os, "fsync", lambda handle: (done.append(("sync", named(handle))), sync(handle)))
-    monkeypatch.setattr(
-        os, "replace", lambda a, b, **how: (done.append(("name", str(b).rpartition("/")[2])), replace(a, b))
-    )
-    monkeypatch.setattr(
-        os, "rename", lambda a, b, **how: (done.append(("name", str(b).rpartition("/")[2])), rename(a, b))
-    )
+    for name, move in (("replace", replace), ("rename", rename)):
+
+        def moved(old, new, move=move, **how):
+            done.append(("name", str(new).rpartition("/")[2]))
+            move(old, new)
+
+        monkeypatch.setattr(os, name, moved)
     return done
 
 

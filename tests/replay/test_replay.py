@@ -103,7 +103,10 @@ def test_what_answers_too_much_or_too_little_is_left(monkeypatch, answer, error,
             writer.write(answer)
             await reader.read()
             writer.close()
+            await writer.wait_closed()
+            ended.set()
 
+        ended = asyncio.Event()
         server = await asyncio.start_server(say, "127.0.0.1", 0)
         connection = Connection(Address("127.0.0.1", server.sockets[0].getsockname()[1]))
         try:
@@ -112,6 +115,7 @@ def test_what_answers_too_much_or_too_little_is_left(monkeypatch, answer, error,
         finally:
             connection.close()
             server.close()
+            await asyncio.wait_for(ended.wait(), 30)
 
     asyncio.run(story())
 

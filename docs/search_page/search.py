@@ -1,6 +1,8 @@
 """A search page at http://127.0.0.1:8000; `ltr-duel serve examples/live.toml` runs beside it."""
 
 import json
+import os
+import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.request import Request, urlopen
@@ -20,7 +22,10 @@ def rankings(query):
 
 
 def ask(path, said):
-    request = Request(SERVICE + path, json.dumps(said).encode(), {"content-type": "application/json"})
+    headers = {"content-type": "application/json"}
+    if key := os.environ.get("LTR_DUEL_API_KEY"):
+        headers["authorization"] = f"Bearer {key}"
+    request = Request(SERVICE + path, json.dumps(said).encode(), headers)
     return json.load(urlopen(request, timeout=2))
 
 
@@ -28,7 +33,8 @@ def search(query):
     lists, page = rankings(query), {"page": [], "token": ""}
     try:
         page = ask("/decide", {"query": query, "rankings": lists}) if lists["words"] else page
-    except OSError:  # without the experiment people search as before
+    except OSError as error:  # without the experiment people search as before
+        print(f"the experiment does not answer: {error}", file=sys.stderr)
         page["page"] = lists["words"]
     return {"token": page["token"], "books": [[k, *BOOKS[k]] for k in page["page"]]}
 

@@ -194,6 +194,7 @@ class LivePolicy:
         missing = [name for name in needed if name not in arrays]
         if missing:
             raise InputError(f"this is no snapshot of policy '{self._label}': it lacks {', '.join(missing)}")
+        self._n_arms = self._checked_arms(arrays)
         self._state = with_arrays(empty, {name.removeprefix("state."): arrays[name] for name in needed})
         self._t = int(arrays["t"][0])
         self._asked = tuple(int(arm) for arm in arrays["asked"])
@@ -202,9 +203,35 @@ class LivePolicy:
         generator: Any = self._rng.bit_generator.state
         generator["state"] = {"state": words[0] << 64 | words[1], "inc": words[2] << 64 | words[3]}
         self._rng.bit_generator.state = generator
-        self._n_arms = int(arrays["n_arms"][0])
         self._order = arrays.get("order", np.arange(self._n_arms))  # snapshots had none, as arms kept their numbers
         return self
+
+    def _checked_arms(self, arrays: Mapping[str, NDArray[Any]]) -> int:
+        """Return the number of arms; refuse arrays of other sizes or types: kernels would read past their ends."""
+        n_arms = errors.require_whole("the number of arms", arrays["n_arms"].ravel()[0], 1, 100_000)
+        require_room(self._policy, self._params, n_arms, horizon=1)
+        state = {f"state.{name}": value for name, value in arrays_in(self._policy.init(n_arms, 1, self._params))}
+        order = arrays.get("order", np.arange(n_arms))
+        asked, rng = arrays["asked"], arrays["rng"]
+        wrong = [
+            name for name, own in state.items() if (arrays[name].shape, arrays[name].dtype) != (own.shape, own.dtype)
+        ]
+        wrong += [
+            name
+            for name, fits in (
+                ("order", order.shape == (n_arms,) and set(order.tolist()) == set(range(n_arms))),
+                (
+                    "asked",
+                    asked.ndim == 1 and len(asked) <= max(2, n_arms) and set(asked.tolist()) <= set(range(n_arms)),
+                ),
+                ("t", arrays["t"].shape == (1,) and arrays["t"][0] >= 1),
+                ("rng", rng.shape == (4,) and rng.dtype == np.uint64),
+            )
+            if not fits
+        ]
+        if wrong:
+            raise InputError(f"this is no snapshot of policy '{self._label}' for {n_arms} arms: {', '.join(wrong)}")
+        return n_arms
 
     def _require_own(self, arrays: Mapping[str, NDArray[Any]], accept_new_code: bool) -> None:
         """Refuse the snapshot of another policy, or of the same with other numbers."""

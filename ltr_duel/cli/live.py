@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -28,11 +29,28 @@ def backup(store: Path, out: Path, without_log: bool) -> None:
 
 @command.command()
 @click.argument("store", type=click.Path(path_type=Path))
-@click.option("--out", type=OUT_FILE, required=True, help="Click log to write (.parquet, .csv, .jsonl).")
 @plugin_option
-def export(store: Path, out: Path) -> None:
+def check(store: Path) -> None:
+    """Look through STORE: its file, its rows and every page; the experiment may go on. Exit code 1 for complaints."""
+    from ltr_duel.live import check_store
+
+    complaints = check_store(store)
+    for complaint in complaints:
+        click.echo(f"{store}: {complaint}")
+    if complaints:
+        sys.exit(1)
+    click.echo(f"{store}: no complaints")
+
+
+@command.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@click.option("--out", type=OUT_FILE, required=True, help="Click log to write (.parquet, .csv, .jsonl).")
+@click.option("--without", multiple=True, type=click.Choice(["query", "user"]), help="A column to leave out.")
+@click.option("--spreadsheet", is_flag=True, help="Put ' before what a spreadsheet takes for a formula (CSV).")
+@plugin_option
+def export(store: Path, out: Path, without: tuple[str, ...], spreadsheet: bool) -> None:
     """Write the pages of STORE whose clicks are in as a click log, for 'logs compare'; the experiment may go on."""
     from ltr_duel.live import export_log
 
-    rows = export_log(store, out)
+    rows = export_log(store, out, without=without, spreadsheet=spreadsheet)
     click.echo(f"{out}: {rows:,} impressions")

@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all."""
+"""Files and folders that appear whole or not at all, after a power cut too."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]
             temporary = _beside(target)
         with _removed_on_failure(temporary), said_of(path, temporary):
             yield temporary
+            _sync(temporary)
             temporary.replace(target)
+            sync_folder(target.parent)
 
 
 @contextmanager
@@ -80,11 +82,14 @@ def replacing_folder(path: Path) -> Iterator[Path]:
             with said_of(path, temporary):
                 yield temporary
                 temporary.chmod(0o777 & ~_umask())
+                for file in temporary.rglob("*"):
+                    _sync(file)
                 try:
                     temporary.rename(path)
                 except OSError:
                     if not path.is_dir():  # not the other process
                         raise
+                sync_folder(path.parent)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
 
@@ -116,9 +121,30 @@ def replacing_files(folder: str | Path) -> Iterator[Path]:
             with said_of(folder, temporary):
                 yield temporary
                 for file in sorted(temporary.iterdir()):
+                    _sync(file)
                     file.replace(folder / file.name)
+                sync_folder(folder)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk: a file system may put a name there before its content."""
+    with suppress(OSError):  # Windows opens no folders, and some file systems sync none
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _sync(file: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    if file.is_dir():
+        sync_folder(file)
+    elif file.is_file():
+        with file.open("rb+") as content:
+            os.fsync(content.fileno())
 
 
 @contextmanager

@@ -7,6 +7,7 @@ claims of a dead driver are void. The death of a driver is known at once on the 
 
 from __future__ import annotations
 
+import errno
 import functools
 import json
 import os
@@ -21,7 +22,7 @@ from typing import Any, Self
 import psutil
 from filelock import FileLock
 
-from ltr_duel.core import InputError, host
+from ltr_duel.core import InputError, host, places
 from ltr_duel.experiment.record import NUMBER, Fields, parsed_record, read_record
 from ltr_duel.experiment.store import Store, StoreFullError
 
@@ -99,7 +100,9 @@ class Driver:
             except FileExistsError:
                 return False
             except OSError as error:
-                raise StoreFullError(self.store.folder) from error
+                if error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", None)):
+                    raise StoreFullError(self.store.folder) from error
+                raise InputError(f"{self.store.folder}: a run cannot be claimed: {places.cause(error)}") from error
         return True
 
     def release(self, digest: str) -> None:
@@ -108,8 +111,11 @@ class Driver:
 
     def _beat(self) -> None:
         while not self._stop.wait(_BEAT):
-            with suppress(OSError):
-                os.utime(self._file)
+            with suppress(OSError, InputError):
+                try:
+                    os.utime(self._file)
+                except FileNotFoundError:  # another machine took it for the file of a dead driver
+                    self.store.write(self._file, self._content)
 
     def _sweep(self) -> None:
         """Remove what dead drivers left behind: their files, and what they were writing."""
@@ -138,7 +144,19 @@ def live_driver(store: Store, driver: str | None) -> dict[str, Any] | None:
     except (OSError, InputError):
         return None
     runs = host.still_runs(about)
-    return about if (time.time() - beat < SILENT if runs is None else runs) else None
+    return about if (_now(store) - beat < SILENT if runs is None else runs) else None
+
+
+def _now(store: Store) -> float:
+    """Return the time of the clock that writes beats: that of the file system, which may be another machine's."""
+    path = store.tmp / f"{os.getpid()}-clock-{uuid.uuid4().hex}"
+    try:
+        path.touch()
+        now = path.stat().st_mtime
+        path.unlink(missing_ok=True)
+    except OSError:
+        return time.time()
+    return now
 
 
 def live_drivers(store: Store) -> list[dict[str, Any]]:

@@ -25,6 +25,7 @@ __all__ = [
     "TokenError",
     "UsedError",
     "backup_store",
+    "check_store",
     "export_log",
     "live_policy",
     "read_keys",

@@ -4,6 +4,7 @@ from .calls import Decision as Decision
 from .calls import Drop as Drop
 from .calls import Record as Record
 from .calls import Recorded as Recorded
+from .checking import check_store as check_store
 from .complaints import BusyError as BusyError
 from .complaints import ExpiredError as ExpiredError
 from .complaints import StoreError as StoreError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from array import array
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -75,6 +76,7 @@ class Actions:
             if name not in rankings:
                 raise InputError(f"the policy asks for ranker '{name}', whose list is not given")
             _require_ids(name, rankings[name])
+        _require_one_text([rankings[name] for name in names])
         alone = memory.turns.is_alone(key)
         if alone:  # two rankers of one opinion: the checks are those of every list
             given = {names[0]: rankings[names[0]], "": rankings[names[0]]}
@@ -105,8 +107,8 @@ class Actions:
         rankers = tuple(names) if alone else self._rankers(key)
         return Decision(number, read_ids(text), rankers, token, expires / 1000)
 
-    def record(self, token: str, clicks: Iterable[Hashable], now: float) -> Recorded:
-        """Close a page with its clicks."""
+    def record(self, token: str, clicks: Iterable[Hashable], final: bool, now: float) -> Recorded:
+        """Close a page with its clicks, or keep them until it is closed."""
         claim = self._keys.verify(token)
         if claim.experiment != self._marks.of(claim.page):
             raise TokenError("the token is of another experiment, or of a page that a restored store does not hold")
@@ -121,7 +123,7 @@ class Actions:
         if claim.expires != self.memory.waiting[claim.page][0]:
             raise TokenError("the token is of another page with that number")
         try:
-            return self._close(claim.page, clicks, now)
+            return self._close(claim.page, clicks, now) if final else self._gather(claim.page, clicks)
         except InputError:
             raise
         except _DAMAGED:
@@ -140,6 +142,7 @@ class Actions:
         if page not in self.memory.waiting:
             raise UsedError("the page is closed already")
         _, key = self.memory.waiting.pop(page)
+        self.memory.gathered.pop(page, None)
         self._happen(Event(self.memory.events + 1, page, now, EXPIRED), key)
         return Recorded(page, self._rankers(key), {})
 
@@ -152,14 +155,26 @@ class Actions:
             self.memory.damaged += 1
             self.drop(page, now)
 
+    def _gather(self, number: int, clicks: Iterable[Hashable]) -> Recorded:
+        """Keep the clicks of a page that stays open."""
+        _, key = self.memory.waiting[number]
+        text, sheet, _ = self._store.page(number)
+        places = array("H", sorted(self._gathered(number) | set(_places(read_ids(text), clicks)))).tobytes()
+        self.memory.gathered[number] = places
+        self._store.gather(number, places)
+        return Recorded(number, self._rankers(key) if sheet else (self._settings.rankers[key[0]],), {})
+
+    def _gathered(self, number: int) -> set[int]:
+        return set(array("H", self.memory.gathered.get(number, b"")))
+
     def _close(self, number: int, clicks: Iterable[Hashable] | None, now: float) -> Recorded:
         """Close a page; ``None``: its deadline has passed."""
         _, key = self.memory.waiting[number]
         text, sheet, seen = self._store.page(number)
         names = self._rankers(key) if sheet else (self._settings.rankers[key[0]],)
         ids = read_ids(text)
-        places = [] if clicks is None else _places(ids, clicks)
-        kind = EXPIRED if clicks is None else CLICKED if places else UNCLICKED
+        places = sorted(self._gathered(number) | set([] if clicks is None else _places(ids, clicks)))
+        kind = CLICKED if places else EXPIRED if clicks is None else UNCLICKED
         event = Event(self.memory.events + 1, number, now, kind, array("H", places).tobytes())
         credit: dict[tuple[str, str], float] = {}
         counts = bool(sheet) and _counts(key)
@@ -173,6 +188,7 @@ class Actions:
                 seen=seen,
             )
         del self.memory.waiting[number]
+        self.memory.gathered.pop(number, None)
         self._happen(event, key)
         return Recorded(number, names, credit if counts else {})
 
@@ -231,6 +247,16 @@ def _require_ids(name: str, ids: Any) -> None:
         for one in ids:
             if type(one) is kind and (kind is bool or not _is_finite(one)):
                 raise InputError(f"a document id is a text or a finite number, not {errors.shown(one)}")
+
+
+def _require_one_text(lists: Sequence[Sequence[Any]]) -> None:
+    """Refuse ids that are the same in a log, which holds texts, as 1 and "1"."""
+    if len({type(one) for ids in lists for one in ids}) > 1:
+        ids = set().union(*lists)
+        texts = Counter(map(str, ids))
+        if len(texts) < len(ids):
+            text = texts.most_common(1)[0][0]
+            raise InputError(f"the lists hold document {errors.shown(text)} as a text and as a number")
 
 
 def _is_finite(one: Any) -> bool:

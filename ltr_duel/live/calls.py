@@ -31,6 +31,9 @@ class Record(NamedTuple):
 
     token: str
     clicks: Iterable[Hashable]  # ids of shown documents, in any order; none is no click
+    final: bool = (
+        True  # whether that is all; if not, the page stays open until its deadline, and later reports add to it
+    )
 
 
 class Drop(NamedTuple):

@@ -181,7 +181,7 @@ class Experiment:
         """
         return self._one(Decide(query, rankings, user))
 
-    def record(self, token: str, clicks: Iterable[Hashable]) -> Recorded:
+    def record(self, token: str, clicks: Iterable[Hashable], *, final: bool = True) -> Recorded:
         """Count the clicks of a page, once.
 
         Parameters
@@ -190,6 +190,9 @@ class Experiment:
             Of the page.
         clicks : iterable of document ids
             In any order; none says that the page was seen without a click.
+        final : bool
+            Whether that is all. If not, the page stays open until its deadline, as its user may come back to it, and
+            later reports add to these clicks; the policy learns of them when the page is closed.
 
         Returns
         -------
@@ -208,7 +211,7 @@ class Experiment:
         InputError
             If a document was not shown.
         """
-        return self._one(Record(token, clicks))
+        return self._one(Record(token, clicks, final))
 
     def answer(self, calls: Sequence[Decide | Record | Drop]) -> list[Decision | Recorded | InputError]:
         """Answer several calls, one after the other, with one wait for the disk.
@@ -268,6 +271,22 @@ class Experiment:
         now = self._clock()
         actions.delay = self._steps.look(now) if self._steps else 0.0
         return now
+
+    def try_store(self) -> None:
+        """Write something to the store.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be written.
+        """
+        with self._changing():
+            self._store.say("tried", self._clock())
+
+    @property
+    def now(self) -> float:
+        """The time of the experiment's clock."""
+        return self._clock()
 
     def state(self) -> State:
         """Say where the experiment stands.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import sqlite3
 from array import array
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core import InputError, arguments
+from ltr_duel.core import InputError, arguments, errors
 from ltr_duel.live.schema import connected
 from ltr_duel.live.settings import Settings, kept_settings
 from ltr_duel.live.sheets import read_ids, read_key, unpack_page
@@ -17,6 +18,7 @@ from ltr_duel.live.turns import Key
 from ltr_duel.logs import write_log
 
 _COLUMNS = ("impression", "time", "query", "user", "shown", "clicks", "page", "policy", "propensity")
+_PRIVATE = ("query", "user")
 _BATCH = 5000
 _ROWS = """
 SELECT page, pages.at, user, arms, query, shown, sheet, clicks, chance FROM events JOIN pages USING (page)
@@ -25,7 +27,7 @@ WHERE credit IS NOT NULL ORDER BY page
 _OPEN = "SELECT page, user, arms FROM waiting JOIN pages USING (page) WHERE user IS NOT NULL"
 
 
-def export_log(store: str | Path, out: str | Path) -> int:
+def export_log(store: str | Path, out: str | Path, *, without: Sequence[str] = (), spreadsheet: bool = False) -> int:
     """Write the pages of several rankers that are closed as a click log, in the order in which they were shown.
 
     A user counts for a pair of rankers by the page that was shown first, so `compare_log` finds what `Experiment.state`
@@ -37,6 +39,10 @@ def export_log(store: str | Path, out: str | Path) -> int:
     store : path
     out : path
         ``.parquet``, ``.csv`` or ``.jsonl``; it appears whole or not at all.
+    without : sequence of {"query", "user"}
+        Columns to leave out, for a log that leaves the house.
+    spreadsheet : bool
+        See `write_log` of `ltr_duel.logs`.
 
     Returns
     -------
@@ -62,7 +68,11 @@ def export_log(store: str | Path, out: str | Path) -> int:
     (1, '{"impression": "1", "time": ')
     """
     path = arguments.as_path("a store", store)
-    with closing(connected(path, writes=False)) as db, write_log(out, _COLUMNS) as log:
+    for name in without:
+        if name not in _PRIVATE:
+            raise errors.unknown_name("column to leave out", name, _PRIVATE)
+    columns = tuple([name for name in _COLUMNS if name not in without])
+    with closing(connected(path, writes=False)) as db, write_log(out, columns, spreadsheet=spreadsheet) as log:
         try:
             (text,) = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
             settings = kept_settings(text, path)

@@ -44,6 +44,8 @@ class Memory:
         self.tally = Tally(n_arms)
         self.turns.wait_again(found.lines)
         if found.arrays:
+            if found.arrays["pulls"].shape != (n_arms,) or int(found.arrays["n_arms"][0]) != n_arms:
+                raise ValueError("the snapshot is that of another number of rankers")
             self.turns.pulls[...] = found.arrays["pulls"]
             self.tally.take(found.arrays)
         self.pages, self.events, self.saved = found.pages, found.events, found.events
@@ -52,6 +54,7 @@ class Memory:
         for event, key in store.events_since(found.events):
             self.happen(event, key)
         self.waiting: dict[int, tuple[int, Key]] = {page: (expires, key) for page, expires, key in store.waiting()}
+        self.gathered = store.gathered()  # clicked places of open pages, two bytes each
         self.early = self.damaged = 0  # pages closed to make room, and pages closed as they could not be read
         self._due = [(expires, page) for page, (expires, _) in self.waiting.items()]  # a heap: they are in order
 

@@ -9,10 +9,9 @@ pages that are open. ``snapshot`` is what the experiment knew after so many even
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +36,10 @@ CREATE TABLE snapshot (one INTEGER PRIMARY KEY CHECK (one = 1), events INTEGER, 
 """
 
 
+# Clicks of open pages, of reports that are not final. Earlier versions do not know the table, and leave it alone.
+_GATHERED = "CREATE TABLE IF NOT EXISTS gathered (page INTEGER PRIMARY KEY, clicks BLOB)"
+
+
 def make_store(path: Path, about: dict[str, Any]) -> None:
     """Make an empty store; it appears whole or not at all.
 
@@ -59,12 +62,6 @@ def make_store(path: Path, about: dict[str, Any]) -> None:
             raise InputError(f"{path}: cannot be written: {error}") from None
         finally:
             connection.close()
-    with suppress(PermissionError):  # of Windows, which opens no folders
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)  # or a power cut might take the whole file back
-        finally:
-            os.close(folder)
 
 
 @contextmanager
@@ -106,6 +103,12 @@ def connected(path: Path, *, writes: bool, without_log: bool = False) -> sqlite3
             )
             if application != _APPLICATION:
                 raise InputError(f"{path}: is no store of a live experiment")
+            state = dict(connection.execute("SELECT key, value FROM about WHERE key IN (?, ?)", (LEAD, LOG)))
+            if alone and not without_log and state.get(LEAD) != state.get(LOG):
+                raise InputError(
+                    f"{path}: is a copy of a store in use, without its log, in which the latest pages are; copy a store"
+                    " with 'ltr-duel live backup', or accept the loss with 'ltr-duel live backup --without-log'"
+                )
             if version > SCHEMA_VERSION:
                 raise InputError(
                     f"{path}: was written by a later version of ltr-duel"
@@ -115,12 +118,8 @@ def connected(path: Path, *, writes: bool, without_log: bool = False) -> sqlite3
                 if not writes:
                     raise InputError(f"{path}: is of an earlier version; open it once with 'ltr-duel serve'")
                 _migrate(connection, version)
-            state = dict(connection.execute("SELECT key, value FROM about WHERE key IN (?, ?)", (LEAD, LOG)))
-            if alone and not without_log and state.get(LEAD) != state.get(LOG):
-                raise InputError(
-                    f"{path}: is a copy of a store in use, without its log, in which the latest pages are; copy a store"
-                    " with 'ltr-duel live backup', or accept the loss with 'ltr-duel live backup --without-log'"
-                )
+            if writes:
+                connection.execute(_GATHERED)
             for pragma in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
                 connection.execute(f"PRAGMA {pragma}")  # the last two matter on macOS, whose fsync leaves disks' caches
             connection.execute("PRAGMA cache_size = -16000")

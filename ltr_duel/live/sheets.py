@@ -31,12 +31,27 @@ def pack_page(page: Page) -> bytes:
 
 
 def unpack_page(settings: Settings, names: tuple[str, ...], shown: tuple[Any, ...], sheet: bytes) -> Page:
-    """Make a page of its rankers, its shown ids and the bytes of `pack_page`."""
+    """Make a page of its rankers, its shown ids and the bytes of `pack_page`.
+
+    Raises
+    ------
+    ValueError, struct.error
+        If the bytes are damaged: kernels take numbers as places without a look.
+    """
     rankers, documents, length, noted = _SIZES.unpack_from(sheet)
     numbers = np.frombuffer(sheet, np.int16, 2 * length, _SIZES.size).reshape(2, length).tolist()
     start = _SIZES.size + 4 * length
     orders = np.frombuffer(sheet, np.int16, rankers * documents, start).reshape(rankers, documents)
     kept = np.frombuffer(sheet, np.float64, noted, start + 2 * rankers * documents)
+    if not (
+        rankers == len(names)
+        and length == len(shown) == len(set(shown)) == len(set(numbers[0]))
+        and 0 <= min(numbers[0]) <= max(numbers[0]) < documents
+        and -1 <= min(numbers[1]) <= max(numbers[1]) < rankers
+        and (np.sort(orders, axis=1) == np.arange(documents)).all()
+        and np.isfinite(kept).all()
+    ):
+        raise ValueError("the page is damaged")
     return Page(
         names,
         shown,

@@ -82,8 +82,8 @@ class Store:
             stack.callback(self._db.close)
             self._db.execute("PRAGMA wal_autocheckpoint = 0")
             self._lead, self._log = self.about(LEAD) or 0, self.about(LOG) or 0
-            self._rows = _ROWS
-            self._version: int | None = None  # the first transaction puts into the file that it has a log
+            self._version: int | None = None
+            self._rows = _ROWS  # the first transaction puts into the file that it has a log
             self._held = stack.pop_all()
 
     def close(self) -> None:
@@ -196,6 +196,15 @@ class Store:
         self._rows += 1
         if closes:
             self._db.execute("DELETE FROM waiting WHERE page = ?", (event.page,))
+            self._db.execute("DELETE FROM gathered WHERE page = ?", (event.page,))
+
+    def gather(self, page: int, clicks: bytes) -> None:
+        """Write the clicked places of an open page, two bytes each."""
+        self._db.execute("INSERT OR REPLACE INTO gathered VALUES (?, ?)", (page, clicks))
+
+    def gathered(self) -> dict[int, bytes]:
+        """Return the clicked places of the open pages that have some already."""
+        return dict(self._db.execute("SELECT page, clicks FROM gathered JOIN waiting USING (page)"))
 
     def seen(self, user: str) -> int:
         """Return the pairs of which a user was shown a page, a bit each."""

@@ -77,6 +77,14 @@ class Tally:
         return {"events": self.events, "exposure": self.exposure, "score": self.score, "fresh": self.fresh}
 
     def take(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take back what `arrays` returned."""
+        """Take back what `arrays` returned.
+
+        Raises
+        ------
+        ValueError
+            For arrays of other sizes.
+        """
         for name, mine in self.arrays().items():
+            if arrays[name].shape != mine.shape:
+                raise ValueError(f"the counts '{name}' are those of other rankers")
             mine[...] = arrays[name]

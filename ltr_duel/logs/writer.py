@@ -16,12 +16,14 @@ import pyarrow.parquet as pq
 from ltr_duel.core import InputError, files
 from ltr_duel.logs.table import LOG_COLUMNS, SCHEMA
 
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # by which a spreadsheet knows a cell that it works out
+
 
 class LogWriter:
     """Takes batches of rows; made by `write_log`."""
 
-    def __init__(self, path: Path, kind: str, columns: tuple[str, ...]) -> None:
-        self.rows = 0
+    def __init__(self, path: Path, kind: str, columns: tuple[str, ...], *, spreadsheet: bool = False) -> None:
+        self.rows, self._spreadsheet = 0, spreadsheet
         self._schema = pa.schema([SCHEMA.field(name) for name in LOG_COLUMNS if name in columns])
         self._kind = kind
         self._parquet = pq.ParquetWriter(path, self._schema) if kind == "parquet" else None
@@ -47,6 +49,8 @@ class LogWriter:
         if self._kind == "jsonl":
             return json.dumps({name: value for name, value in row.items() if value is not None}) + "\n"
         cells = ["" if v is None else json.dumps(v) if isinstance(v, list) else v for v in row.values()]
+        if self._spreadsheet:
+            cells = [f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULAS) else cell for cell in cells]
         line = io.StringIO()
         csv.writer(line, lineterminator="\n").writerow(cells)
         return line.getvalue()
@@ -59,7 +63,9 @@ class LogWriter:
 
 
 @contextmanager
-def write_log(path: str | Path, columns: tuple[str, ...] = tuple(LOG_COLUMNS)) -> Iterator[LogWriter]:
+def write_log(
+    path: str | Path, columns: tuple[str, ...] = tuple(LOG_COLUMNS), *, spreadsheet: bool = False
+) -> Iterator[LogWriter]:
     """Write a click log: JSON lines, CSV or Parquet by the suffix. It appears whole or not at all.
 
     Parameters
@@ -67,6 +73,9 @@ def write_log(path: str | Path, columns: tuple[str, ...] = tuple(LOG_COLUMNS)) -
     path : path
     columns : tuple of str
         The columns that it will have, of `LOG_COLUMNS`.
+    spreadsheet : bool
+        Put ``'`` before a text that a spreadsheet would take for a formula, in CSV: queries are those of strangers.
+        Such a text is another one when the log is read again.
 
     Yields
     ------
@@ -93,7 +102,7 @@ def write_log(path: str | Path, columns: tuple[str, ...] = tuple(LOG_COLUMNS)) -
     if kind is None:
         raise InputError(f"{path}: a log ends in .jsonl, .csv or .parquet")
     with files.replacing(path) as temporary:
-        writer = LogWriter(temporary, kind, columns)
+        writer = LogWriter(temporary, kind, columns, spreadsheet=spreadsheet)
         try:
             yield writer
         finally:

@@ -1,7 +1,8 @@
 """Trained models as rankers: the score of a document is what the model predicts from its features.
 
-Nothing is unpickled: a model file is read by its own library, in a format that holds numbers only. What the library
-predicts is taken as it is.
+Nothing is unpickled: a model file is read by its own library, in a format that holds numbers only. Libraries follow
+these numbers without a look, so the trees and operators of a file are checked before. What the library predicts is
+taken as it is.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from ltr_duel.core import InputError, errors, is_loopback, places
 
 _LONGEST = 10_000_000  # bytes of an answer
+_LONGEST_WAIT = 60.0  # seconds
 
 
 class Address(NamedTuple):
@@ -16,6 +17,7 @@ class Address(NamedTuple):
 
     host: str
     port: int
+    tls: bool = False
 
     @property
     def loopback(self) -> bool:
@@ -36,7 +38,7 @@ def address_of(url: str, *, allow_remote: bool = False) -> Address:
     Raises
     ------
     InputError
-        If it is not of the form ``http://127.0.0.1:8080``, or of another machine without leave.
+        If it is not of the form ``http://127.0.0.1:8080`` or ``https://...``, or of another machine without leave.
     """
     try:
         parts = urlsplit(url)
@@ -45,14 +47,15 @@ def address_of(url: str, *, allow_remote: bool = False) -> Address:
         host = port = None
     if (
         not host
-        or parts.scheme != "http"
+        or parts.scheme not in ("http", "https")
         or parts.path not in ("", "/")
         or parts.query
         or parts.fragment
         or parts.username
     ):
         raise InputError(f"the address of a service is of the form http://127.0.0.1:8080, not {errors.shown(url)}")
-    address = Address("127.0.0.1" if host == "localhost" else host, port or 80)
+    tls = parts.scheme == "https"
+    address = Address("127.0.0.1" if host == "localhost" and not tls else host, port or (443 if tls else 80), tls)
     if not address.loopback and not allow_remote:
         raise InputError(
             f"{host} is another machine: simulated users would be counted there as real ones (--allow-remote)"
@@ -92,12 +95,16 @@ class Connection:
         reader, writer = self._streams
         writer.write(f"POST {path} HTTP/1.1\r\n{self._head}content-length: {len(body)}\r\n\r\n".encode() + body)
         try:
-            head = await reader.readuntil(b"\r\n\r\n")
-            status, length, stays = _read_head(head)
-            answer = Answer(status, await reader.readexactly(length))
-        except (asyncio.IncompleteReadError, OSError) as error:
+            async with asyncio.timeout(_LONGEST_WAIT):
+                head = await reader.readuntil(b"\r\n\r\n")
+                status, length, stays = _read_head(head)
+                answer = Answer(status, await reader.readexactly(length))
+        except asyncio.LimitOverrunError:
             self.close()
-            raise ConnectionError("the connection ended before the answer") from error
+            raise InputError("what answers there is not the service of a live experiment") from None
+        except (asyncio.IncompleteReadError, OSError) as error:  # a TimeoutError is one
+            self.close()
+            raise ConnectionError("the connection ended, or took too long, before the answer") from error
         if not stays:
             self.close()
         return answer
@@ -110,7 +117,10 @@ class Connection:
 
     async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         try:
-            return await asyncio.open_connection(self._address.host, self._address.port)
+            async with asyncio.timeout(_LONGEST_WAIT):
+                return await asyncio.open_connection(
+                    self._address.host, self._address.port, ssl=True if self._address.tls else None
+                )
         except OSError as error:
             raise InputError(
                 f"no service answers at {self._address.host}, port {self._address.port}: {places.cause(error)}"

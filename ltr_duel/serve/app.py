@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import json
 import traceback
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -12,7 +13,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, Router
-from starlette.types import ASGIApp
 
 from ltr_duel.core import InputError
 from ltr_duel.live import Decision, Experiment, State, StoreError
@@ -24,6 +24,7 @@ from ltr_duel.serve.messages import read_decide, read_object, read_record
 from ltr_duel.serve.metrics import Metrics
 from ltr_duel.serve.openapi import description, help_page
 from ltr_duel.serve.page import experiment_page
+from ltr_duel.serve.refusals import Refusal
 from ltr_duel.serve.settings import ServiceSettings
 from ltr_duel.serve.worker import Worker
 
@@ -32,7 +33,7 @@ _NO_LOADING = (
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
-_OPEN_PATHS = ("/health",)
+_OPEN_PATHS = ("/health", "/ready")
 _EVERY = 1.0  # seconds between looks for pages past their deadline
 
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -49,8 +50,11 @@ def _as_page(state: State) -> bytes:
 class _Service:
     """Answers requests; everything that touches the experiment goes through one worker."""
 
-    def __init__(self, experiment: Experiment, settings: ServiceSettings, metrics: Metrics, log: EventLog) -> None:
+    def __init__(
+        self, experiment: Experiment, settings: ServiceSettings, metrics: Metrics, log: EventLog, user_key: bytes
+    ) -> None:
         self._experiment, self._settings, self._metrics, self._log = experiment, settings, metrics, log
+        self._user_key = user_key
         self.worker = Worker(experiment, settings.waiting, metrics)
         self._described = description(experiment.settings.rankers, settings)
         self._help = help_page(self._described)
@@ -61,6 +65,8 @@ class _Service:
         given = read_object(await read_body(request, self._settings))
         asked = read_decide(given, self._experiment.settings.rankers, self._settings)
         request.scope.setdefault("state", {})["query"] = asked.query
+        if self._user_key and asked.user:
+            asked = asked._replace(user=hmac.digest(self._user_key, asked.user.encode(), "sha256").hex()[:32])
         decision: Decision = await self.worker.ask(asked)
         return JSONResponse(
             {"page": decision.shown, "token": decision.token, "expires": decision.expires, "rankers": decision.rankers}
@@ -77,8 +83,16 @@ class _Service:
     async def health(self, request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
+    async def ready(self, request: Request) -> Response:
+        if self.worker.broken:
+            raise Refusal(503, "the store cannot be written")
+        if self.worker.full:
+            raise Refusal(503, "too many requests wait for an answer")
+        return JSONResponse({"status": "ready"})
+
     async def metrics(self, request: Request) -> Response:
-        text = self._metrics.text(self._experiment.settings.rankers, self._experiment.counts)
+        experiment, self._metrics.dropped = self._experiment, self._log.dropped
+        text = self._metrics.text(experiment.settings, experiment.counts, experiment.now)
         return PlainTextResponse(text, media_type=_PROMETHEUS)
 
     async def page(self, request: Request) -> Response:
@@ -117,6 +131,8 @@ class _Service:
                 self._log.write("store", message=str(error))
             except Exception:  # an end of this loop would let all pages wait for ever
                 self._log.write("error", traceback=traceback.format_exc())
+            if self.worker.broken:
+                await self.worker.try_again()
             self._warn()
 
     def _warn(self) -> None:
@@ -143,6 +159,7 @@ class _Service:
             "/clicks": ("POST", self.clicks),
             "/state": ("GET", self.state),
             "/health": ("GET", self.health),
+            "/ready": ("GET", self.ready),
             "/metrics": ("GET", self.metrics),
             "/openapi.json": ("GET", self.openapi),
             "/docs": ("GET", self.docs),
@@ -150,8 +167,13 @@ class _Service:
 
 
 def make_app(
-    experiment: Experiment, settings: ServiceSettings, keys: ApiKeys | None = None, log: EventLog | None = None
-) -> ASGIApp:
+    experiment: Experiment,
+    settings: ServiceSettings,
+    keys: ApiKeys | None = None,
+    log: EventLog | None = None,
+    *,
+    user_key: bytes = b"",
+) -> Gate:
     """Return the service of an experiment, for a server that speaks ASGI.
 
     Parameters
@@ -164,6 +186,8 @@ def make_app(
         Who may ask. Without any, only this machine.
     log : EventLog, optional
         Where events go; stderr if not given.
+    user_key : bytes
+        By which users are hashed before they are kept; without it they are kept as they are given.
 
     Returns
     -------
@@ -190,7 +214,7 @@ def make_app(
             f"on {settings.host} other machines could ask: give API keys, in 'api_key_file' or in {VARIABLE}"
         )
     metrics, log = Metrics(), log or EventLog()
-    service = _Service(experiment, settings, metrics, log)
+    service = _Service(experiment, settings, metrics, log, user_key)
     routes = service.routes()
     router = Router(
         [Route(path, endpoint, methods=[method]) for path, (method, endpoint) in routes.items()],

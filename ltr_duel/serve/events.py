@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
+import queue
 import sys
+import threading
 import time
 from contextlib import suppress
 from typing import Any, TextIO
+
+_ROOM = 1000  # lines that wait for whoever reads them
+_REFUSALS = 50  # lines a second about requests that were refused: anybody can cause them
+_LAST = 1.0  # seconds that the last lines get at the end
 
 
 class EventLog:
@@ -17,6 +23,14 @@ class EventLog:
     ----------
     stream : text file, optional
         stderr if not given.
+    waits : bool
+        Whether `write` returns when the line is written. If not, a thread writes: a reader that is slow, or a pipe that
+        nobody empties, stops nothing. Lines without room are left out and counted.
+
+    Attributes
+    ----------
+    dropped : int
+        Lines that were left out.
 
     Examples
     --------
@@ -27,13 +41,54 @@ class EventLog:
     8080
     """
 
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextIO | None = None, *, waits: bool = True) -> None:
+        self._stream, self.dropped = stream, 0
+        self._second, self._refusals = 0, 0
+        self._lines: queue.Queue[str | None] | None = None
+        if not waits:
+            self._lines = queue.Queue(_ROOM)
+            self._thread = threading.Thread(target=self._write_all, args=(self._lines,), daemon=True)
+            self._thread.start()
 
     def write(self, event: str, **facts: Any) -> None:
         """Write one event."""
         line = json.dumps({"time": round(time.time(), 3), "event": event, **facts}, default=str)
-        with suppress(OSError):  # nobody reads it; that must not stop the service
+        if self._lines is None:
+            self._print(line)
+            return
+        try:
+            self._lines.put_nowait(line)
+        except queue.Full:
+            self.dropped += 1
+
+    def refusal(self, event: str, **facts: Any) -> None:
+        """Write an event that anybody can cause; too many of them in a second are left out."""
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._refusals = second, 0
+        self._refusals += 1
+        if self._refusals <= _REFUSALS:
+            self.write(event, **facts)
+        else:
+            self.dropped += 1
+
+    def close(self) -> None:
+        """Write what waits, if somebody reads it within a second."""
+        if self._lines is not None:
+            with suppress(queue.Full):
+                self._lines.put(None, timeout=_LAST)
+                self._thread.join(_LAST)
+
+    def _write_all(self, lines: queue.Queue[str | None]) -> None:
+        said = 0
+        while (line := lines.get()) is not None:
+            self._print(line)
+            if self.dropped > said and lines.empty():
+                said = self.dropped
+                self._print(json.dumps({"time": round(time.time(), 3), "event": "left out", "lines": said}))
+
+    def _print(self, line: str) -> None:
+        with suppress(OSError, ValueError):  # nobody reads it; that must not stop the service
             print(line, file=self._stream or sys.stderr, flush=True)
 
 
@@ -49,7 +104,7 @@ class _Forwarded(logging.Handler):
         facts = {"level": record.levelname.lower(), "message": record.getMessage()}
         if record.exc_info:
             facts["traceback"] = logging.Formatter().formatException(record.exc_info)
-        self._log.write("server", **facts)
+        self._log.refusal("server", **facts)
 
 
 def forward_logging(name: str, log: EventLog) -> None:

@@ -22,6 +22,7 @@ _HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"x-frame-options", b"DENY"),
 ]
+_OF_PROXIES = frozenset((b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"cf-connecting-ip", b"true-client-ip"))
 _ASK = {"www-authenticate": 'Bearer, Basic realm="ltr-duel", charset="UTF-8"'}
 
 
@@ -51,7 +52,7 @@ class Gate:
         log: EventLog,
     ) -> None:
         self._app, self._paths, self._open, self._keys = app, frozenset(paths), frozenset(open_paths), keys
-        self._settings, self._metrics, self._log = settings, metrics, log
+        self._settings, self.metrics, self._log = settings, metrics, log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -80,12 +81,20 @@ class Gate:
                 await refusal.response()(scope, receive, answered)
         path = scope["path"] if scope["path"] in self._paths else ""
         seconds = time.perf_counter() - began
-        self._metrics.request(path, status, seconds)
+        self.metrics.request(path, status, seconds)
         if self._settings.log == "all" or (self._settings.log == "errors" and status >= 400):
             asked = scope.get("state", {}).get("query") if self._settings.log_queries else None
             facts = {"query": asked} if asked is not None else {}
-            self._log.write(
-                "request", method=scope["method"], path=path or "?", status=status, seconds=round(seconds, 6), **facts
+            client = (scope.get("client") or ("",))[0]
+            write = self._log.refusal if status >= 400 else self._log.write
+            write(
+                "request",
+                method=scope["method"],
+                path=path or "?",
+                status=status,
+                seconds=round(seconds, 6),
+                client=client,
+                **facts,
             )
 
     def _admit(self, scope: Scope) -> None:
@@ -94,6 +103,8 @@ class Gate:
         if not self._keys:
             if not _is_local(headers.get(b"host", b"")):  # a page elsewhere whose name was made to lead here
                 raise Refusal(403, "without an API key the service is asked as localhost only")
+            if any(name in _OF_PROXIES or name.startswith(b"x-forwarded-") for name in headers):
+                raise Refusal(403, "without an API key the service answers no request that a proxy passes on")
         elif scope["path"] not in self._open and not self._keys.allow(headers.get(b"authorization", b"")):
             raise Refusal(401, "an API key is needed: 'authorization: Bearer KEY'", _ASK)
 

@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
-from ltr_duel.core import InputError, places
+from ltr_duel.core import InputError, files, places
 from ltr_duel.live import Keys, read_keys
 
 VARIABLE = "LTR_DUEL_API_KEY"
@@ -93,12 +93,34 @@ def signing_keys(path: Path | None) -> Keys:
         If the file can neither be read nor made, or holds what is no key.
     """
     if path is not None and not path.exists():
-        try:
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                file.write(f"first {secrets.token_hex(32)}\n")
-        except OSError as error:
-            raise InputError(f"{path}: {places.cause(error)}") from None
+        _make_secret(path)
     return read_keys(path)
+
+
+def _make_secret(path: Path) -> None:
+    """Write a file with a random secret, which appears whole and on the disk, or not at all."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        try:
+            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(f"first {secrets.token_hex(32)}\n")
+                file.flush()
+                os.fsync(file.fileno())
+            try:
+                os.link(temporary, path)
+            except OSError:  # another service has made one meanwhile, or the file system has no links
+                if not path.exists():
+                    temporary.replace(path)
+            files.sync_folder(path.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{path}: {places.cause(error)}") from None
+
+
+def read_by_others(path: Path) -> bool:
+    """Whether other users of this machine can read or write a file of secrets."""
+    return os.name == "posix" and bool(path.stat().st_mode & 0o077)
 
 
 def _checked(keys: list[str], where: str) -> list[str]:

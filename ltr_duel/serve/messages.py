@@ -65,10 +65,12 @@ def read_record(given: dict[str, Any], limits: ServiceSettings) -> Record:
     ------
     InputError
     """
-    _require_keys(given, ("token", "clicks"), ())
+    _require_keys(given, ("token", "clicks"), ("final",))
+    if not isinstance(given.get("final", True), bool):
+        raise InputError(f"'final' must be true or false, not {_named(given['final'])}")
     _require_text("'token'", given["token"], _LONGEST_TOKEN)
     _require_ids("'clicks'", given["clicks"], limits)
-    return Record(given["token"], given["clicks"])
+    return Record(given["token"], given["clicks"], given.get("final", True))
 
 
 def _require_keys(given: dict[str, Any], needed: tuple[str, ...], more: tuple[str, ...]) -> None:

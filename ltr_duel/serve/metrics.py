@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from ltr_duel.live import Counts
+from ltr_duel.live import Counts, Settings
 
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _SIZES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
@@ -40,6 +40,7 @@ class Metrics:
         self._requests: Counter[tuple[str, int]] = Counter()
         self._seconds: dict[str, Histogram] = {}
         self._batches, self._commits = Histogram(_SIZES), Histogram(_SECONDS)
+        self.connections = self.waiting = self.failed = self.dropped = 0
 
     def request(self, path: str, status: int, seconds: float) -> None:
         """Count a request; ``path`` is one of the service's own, or empty."""
@@ -48,13 +49,17 @@ class Metrics:
             self._seconds[path] = Histogram(_SECONDS)
         self._seconds[path].add(seconds)
 
+    def refused(self, status: int) -> None:
+        """Count a request that was refused before it had an address."""
+        self._requests["", status] += 1
+
     def batch(self, size: int, seconds: float) -> None:
         """Count a transaction."""
         self._batches.add(size)
         self._commits.add(seconds)
 
-    def text(self, rankers: Sequence[str], counts: Counts) -> str:
-        """Return everything, with the counters of the experiment."""
+    def text(self, settings: Settings, counts: Counts, now: float) -> str:
+        """Return everything, with the counters of the experiment; ``now`` is the time of its clock."""
         lines = list(self._of_requests())
         for name, kind, meaning, value in (
             ("pages_total", "counter", "Pages decided.", counts.pages),
@@ -63,11 +68,20 @@ class Metrics:
             ("expired_total", "counter", "Pages of which nothing was heard.", counts.expired),
             ("steps_total", "counter", "Outcomes told to the policy.", counts.steps),
             ("open_pages", "gauge", "Pages that wait for their clicks.", counts.open),
+            ("open_pages_limit", "gauge", "Pages that may wait for their clicks.", settings.max_open),
+            ("late_seconds", "gauge", "Since the earliest deadline of an open page.", max(0.0, now - counts.oldest)),
+            ("early_total", "counter", "Pages closed before their deadline, to make room.", counts.early),
+            ("damaged_total", "counter", "Pages that could not be read from the store.", counts.damaged),
+            ("held_outcomes", "gauge", "Outcomes that wait until the policy asks for them.", counts.held),
+            ("connections", "gauge", "Open connections.", self.connections),
+            ("waiting_requests", "gauge", "Requests that wait for the store.", self.waiting),
+            ("failed_batches_total", "counter", "Transactions that failed.", self.failed),
+            ("dropped_log_lines_total", "counter", "Lines of the log that were left out.", self.dropped),
         ):
             lines += _head(name, kind, meaning)
             lines.append(_line(f"ltr_duel_{name}", {}, value))
         lines += _head("pulls_total", "counter", "Steps in which the policy chose a ranker.")
-        for ranker, pulls in zip(rankers, counts.pulls, strict=True):
+        for ranker, pulls in zip(settings.rankers, counts.pulls, strict=True):
             lines.append(_line("ltr_duel_pulls_total", {"ranker": ranker}, pulls))
         return "\n".join(lines) + "\n"
 

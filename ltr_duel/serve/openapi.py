@@ -45,7 +45,8 @@ def description(rankers: Sequence[str], settings: ServiceSettings) -> dict[str, 
         "expires": {"type": "number", "description": "seconds since 1970"},
         "rankers": {"type": "array", "items": _TEXT},
     }
-    clicked = {"token": _TEXT, "clicks": ids}
+    final = {"type": "boolean", "default": True, "description": "false: later reports of the page add to these clicks"}
+    clicked = {"token": _TEXT, "clicks": ids, "final": final}
     done = {"recorded": {"type": "boolean"}}
     paths = {
         "/decide": {"post": _asking("Which page is to be shown?", _object(asked, "query", "rankings"), _object(page))},
@@ -57,6 +58,9 @@ def description(rankers: Sequence[str], settings: ServiceSettings) -> dict[str, 
             )
         },
         "/state": {"get": _reading("Where the experiment stands.", "application/json")},
+        "/ready": {
+            "get": _reading("Whether the store can be written and has room.", "application/json") | {"security": []}
+        },
         "/health": {"get": _reading("Whether the service answers.", "application/json") | {"security": []}},
         "/metrics": {"get": _reading("Counters for Prometheus.", "text/plain")},
         "/": {"get": _reading("Where the experiment stands, for people.", "text/html")},

@@ -7,10 +7,13 @@ derived. If the default class lacks a method that is extended here, the service 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import json
+from collections import Counter
 from http import HTTPStatus
 from typing import Any
 
+from ltr_duel.serve.metrics import Metrics
 from ltr_duel.serve.settings import ServiceSettings
 
 _LARGEST_HEAD = 16_384  # bytes
@@ -22,11 +25,11 @@ PLAIN = "h11"  # uvicorn's unchanged connections, in the implementation that lim
 NOT_LIMITED = "this version of uvicorn does not limit how long the head of a request, or reading an answer, may take"
 
 
-def http_options(settings: ServiceSettings) -> dict[str, Any]:
+def http_options(settings: ServiceSettings, metrics: Metrics) -> dict[str, Any]:
     """Return what `uvicorn.Config` is given, beside the application, to keep the limits of the settings."""
     uvicorns = _uvicorns_protocol()
     if uvicorns is not None:
-        return {"http": _limited(uvicorns, settings)}
+        return {"http": _limited(uvicorns, settings, metrics)}
     return {
         "http": PLAIN,
         "limit_concurrency": settings.connections,
@@ -42,9 +45,10 @@ def _uvicorns_protocol() -> Any:
     return HttpToolsProtocol if all(hasattr(HttpToolsProtocol, name) for name in _CALLBACKS) else None
 
 
-def _limited(uvicorns: Any, settings: ServiceSettings) -> type[asyncio.Protocol]:
+def _limited(uvicorns: Any, settings: ServiceSettings, metrics: Metrics) -> type[asyncio.Protocol]:
     """Return the class of connections, with the limits of the settings."""
     there: set[Any] = set()
+    peers: Counter[str] = Counter()
 
     class Limited(uvicorns):  # type: ignore[misc]  # known when the service starts
         """One connection. It waits for a head since `_head_begins`, for a body since `on_headers_complete`.
@@ -56,19 +60,28 @@ def _limited(uvicorns: Any, settings: ServiceSettings) -> type[asyncio.Protocol]
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             there.add(self)
+            metrics.connections = len(there)
             self._wire, self._clock = transport, asyncio.get_running_loop()
             self._bytes = self._head = 0
+            self._spoke = self._ended = False  # whether anything came; whether a request ended in the latest bytes
+            self._refusal: tuple[int, str] | None = None  # of a request behind one that is not answered yet
             self._late: asyncio.TimerHandle | None = None
             self._body_late: asyncio.TimerHandle | None = None
             self._idle: asyncio.TimerHandle | None = None
             self._unread: asyncio.TimerHandle | None = None
-            if len(there) > settings.connections:
+            self._peer = _network_of(self.client[0] if self.client else "")
+            peers[self._peer] += 1
+            if len(there) > settings.connections or peers[self._peer] > settings.connections_per_address:
                 self._refuse(503, "too many connections are open")
             else:
                 self._head_begins()
 
         def connection_lost(self, exc: Exception | None) -> None:
             there.discard(self)
+            peers.subtract([self._peer])
+            if peers[self._peer] <= 0:
+                del peers[self._peer]
+            metrics.connections = len(there)
             self._head_ends()
             self._body_ends()
             self._idle_ends()
@@ -98,13 +111,15 @@ def _limited(uvicorns: Any, settings: ServiceSettings) -> type[asyncio.Protocol]
 
         def on_message_complete(self) -> None:
             self._body_ends()
+            self._ended = True
             super().on_message_complete()
 
         def data_received(self, data: bytes) -> None:
-            if self._wire.is_closing():
+            if self._wire.is_closing() or self._refusal:
                 return
+            self._spoke, self._ended = True, False
             super().data_received(data)
-            if self._late is not None and not self._wire.is_closing():
+            if self._late is not None and not self._ended and not self._wire.is_closing():
                 self._bytes += len(data)
                 if self._bytes > _LARGEST_HEAD:
                     self._refuse_head()
@@ -138,6 +153,8 @@ def _limited(uvicorns: Any, settings: ServiceSettings) -> type[asyncio.Protocol]
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
+            if self._refusal and self.cycle.response_complete and not self._wire.is_closing():
+                self._refuse(*self._refusal)
             if self._late is None and self.cycle.response_complete and not self._wire.is_closing():
                 self._idle = self._clock.call_later(settings.idle_seconds, self._wire.close)
 
@@ -160,13 +177,20 @@ def _limited(uvicorns: Any, settings: ServiceSettings) -> type[asyncio.Protocol]
 
         def _too_late(self) -> None:
             self._late = None
-            if not self._wire.is_closing():
+            if not self._spoke:
+                self._wire.close()  # a client that has asked nothing would take a sentence for its next answer
+            elif not self._wire.is_closing():
                 self._refuse(408, f"the head of a request must come within {settings.header_seconds:g} seconds")
 
         def _refuse_head(self) -> None:
             self._refuse(431, f"the head of a request may have at most {_LARGEST_HEAD:,} bytes")
 
         def _refuse(self, status: int, sentence: str) -> None:
+            if self.cycle is not None and not self.cycle.response_complete and self._body_late is None:
+                self._refusal = status, sentence  # an earlier request is answered first
+                self._head_ends()
+                return
+            metrics.refused(status)
             body = json.dumps({"error": sentence}).encode()
             head = f"content-type: application/json\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
             self._wire.write(f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{head}".encode() + body)
@@ -174,3 +198,16 @@ def _limited(uvicorns: Any, settings: ServiceSettings) -> type[asyncio.Protocol]
             self._head_ends()
 
     return Limited
+
+
+def _network_of(address: str) -> str:
+    """Return what one client has: an address, of IPv6 the 64 bits that do not change."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if found.version == 4:
+        return address
+    if found.ipv4_mapped:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.ip_network((int(found) >> 64 << 64, 64)))

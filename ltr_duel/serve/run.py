@@ -14,7 +14,8 @@ from ltr_duel.core import InputError, places
 from ltr_duel.live import Experiment, Settings, read_settings
 from ltr_duel.serve.app import make_app
 from ltr_duel.serve.events import EventLog, forward_logging
-from ltr_duel.serve.keys import ApiKeys, read_api_keys, signing_keys
+from ltr_duel.serve.gate import Gate
+from ltr_duel.serve.keys import ApiKeys, read_api_keys, read_by_others, signing_keys
 from ltr_duel.serve.protocol import NOT_LIMITED, PLAIN, http_options
 from ltr_duel.serve.settings import ServiceSettings, service_settings
 
@@ -64,13 +65,20 @@ def run_service(
     service = service_settings({**settings.serve, **given}, str(path))
     api_keys = ApiKeys(read_api_keys(path.parent / service.api_key_file if service.api_key_file else None))
     keys = signing_keys(path.parent / service.key_file if service.key_file else None)
-    log = EventLog()
+    users = signing_keys(path.parent / service.user_key_file) if service.user_key_file else None
+    user_key = next(iter(users.values())) if users else b""
+    log = EventLog(waits=False)
+    if settings.seed == 0:
+        log.write("seed", message="the default seed is public: who knows the settings can foresee lists")
     _compile(settings)
+    for name in filter(None, (service.key_file, service.api_key_file, service.user_key_file)):
+        if read_by_others(path.parent / name):
+            log.write("keys", file=name, message="other users of this machine can read it: chmod 600")
     store = path.parent / service.store
     with Experiment.open(store, settings, keys=keys, accept_new_code=accept_new_code) as experiment:
         if experiment.accepted:
             log.write("new code", **experiment.accepted)
-        app = make_app(experiment, service, api_keys, log)
+        app = make_app(experiment, service, api_keys, log, user_key=user_key)
         with _listening(service) as listener:
             forward_logging("uvicorn.error", log)
             address = listener.getsockname()
@@ -84,6 +92,7 @@ def run_service(
                 server.run([listener])
             finally:
                 log.write("stop", pages=experiment.pages)
+                log.close()
 
 
 def _compile(settings: Settings) -> None:
@@ -107,10 +116,10 @@ class _Server(uvicorn.Server):
         self._ready()
 
 
-def _config(app: object, settings: ServiceSettings) -> uvicorn.Config:
+def _config(app: Gate, settings: ServiceSettings) -> uvicorn.Config:
     return uvicorn.Config(
-        app,  # type: ignore[arg-type]  # an ASGI application
-        **http_options(settings),
+        app,
+        **http_options(settings, app.metrics),
         ws="none",
         lifespan="on",
         log_config=None,

@@ -24,6 +24,9 @@ class ServiceSettings:
     key_file : str
         Secrets that sign tokens (see `read_keys` of `ltr_duel.live`), made with a random one if there is no such
         file; without it those of the environment variable ``LTR_DUEL_LIVE_KEYS``.
+    user_key_file : str
+        A secret, made if there is no such file, by which users are hashed (HMAC-SHA256) before anything of them is
+        kept. Without it users are kept as they are given.
     host : str
         The address to listen on; other machines reach it only where this says so.
     port : int
@@ -39,6 +42,8 @@ class ServiceSettings:
         Characters of a query, a user's name or a document id.
     connections, waiting : int
         Open connections, and requests that wait for an answer; more are refused with 503.
+    connections_per_address : int
+        Open connections of one address, or of one network of IPv6 (/64). Behind a proxy all are the proxy's.
     header_seconds, body_seconds, idle_seconds, answer_seconds : float
         How long the head of a request may take, its body, the pause between two on one connection, and an answer.
     log : {"all", "errors", "none"}
@@ -56,6 +61,7 @@ class ServiceSettings:
 
     store: str = value(text, default="live.db")
     key_file: str = value(text, default="")
+    user_key_file: str = value(text, default="")
     host: str = value(text, default="127.0.0.1")
     port: int = value(whole(0, 65535), default=8080)
     api_key_file: str = value(text, default="")
@@ -63,6 +69,7 @@ class ServiceSettings:
     longest_list: int = value(whole(1, 10_000), default=200)
     longest_text: int = value(whole(1, 100_000), default=1000)
     connections: int = value(whole(1, 100_000), default=800)
+    connections_per_address: int = value(whole(1, 100_000), default=800)
     waiting: int = value(whole(1, 100_000), default=500)
     header_seconds: float = value(number(0.05, 600), default=5.0)
     body_seconds: float = value(number(0.05, 600), default=5.0)

@@ -7,7 +7,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ltr_duel.live import BusyError, Decide, Decision, Drop, Experiment, Record, State
+from ltr_duel.live import BusyError, Decide, Decision, Drop, Experiment, Record, State, StoreError
 from ltr_duel.serve.metrics import Metrics
 
 _MOST = 256  # requests of a batch: the next ones must not wait for long
@@ -33,6 +33,7 @@ class Worker:
         self._runs: asyncio.Task[None] | None = None
         self._looks = ThreadPoolExecutor(1, "state")
         self._state: asyncio.Future[State] | None = None
+        self.broken = ""  # why the last transaction failed, if it did
         self._state_ends = 0.0  # the loop's time from which on it is old
 
     async def ask(self, request: Decide | Record) -> Any:
@@ -43,10 +44,11 @@ class Worker:
         InputError
             What the experiment says against it; `BusyError` where too many wait, `StoreError` where it cannot be kept.
         """
-        if len(self._waiting) >= self._room:
+        if self.full:
             raise BusyError("too many requests wait for an answer")
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, future))
+        self._metrics.waiting = len(self._waiting)
         if self._runs is None:
             self._runs = asyncio.create_task(self._work())
         return await future
@@ -63,6 +65,19 @@ class Worker:
             self._state = loop.run_in_executor(self._looks, self._experiment.state)
             self._state.add_done_callback(made)
         return await asyncio.shield(self._state)
+
+    @property
+    def full(self) -> bool:
+        """Whether as many requests wait as may."""
+        return len(self._waiting) >= self._room
+
+    async def try_again(self) -> None:
+        """See whether the store can be written again, after a failure; requests may not come before it can."""
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._experiment.try_store)
+            self.broken = ""
+        except StoreError as error:
+            self.broken = str(error)
 
     async def expire(self) -> int:
         """Close the pages past their deadline, some at a time as requests wait meanwhile; return how many."""
@@ -83,8 +98,11 @@ class Worker:
                 answers: Any = await loop.run_in_executor(
                     self._thread, self._experiment.answer, [request for request, _ in batch]
                 )
+                self.broken = ""
             except Exception as error:  # StoreError, or what nobody expected: whoever waits must hear of it
                 answers = [error] * len(batch)
+                self.broken = str(error) if isinstance(error, StoreError) else "an error of the service"
+                self._metrics.failed += 1
             self._metrics.batch(len(batch), loop.time() - began)
             for (_, future), answer in zip(batch, answers, strict=True):
                 if future.done():  # who asked was told that it took too long: nobody sees the page
@@ -101,6 +119,7 @@ class Worker:
     def _next_batch(self) -> list[tuple[Decide | Record | Drop, asyncio.Future[Any]]]:
         """Take the next requests, without those whose time has run out before they began."""
         some = [self._waiting.popleft() for _ in range(min(_MOST, len(self._waiting)))]
+        self._metrics.waiting = len(self._waiting)
         return [one for one in some if not one[1].done()]
 
     async def close(self) -> None:

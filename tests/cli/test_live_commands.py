@@ -1,4 +1,7 @@
-"""``ltr-duel live export``, and what it says of a file that is no store."""
+"""``ltr-duel live``: export, backup and check, and what they say of a file that is no store."""
+
+import sqlite3
+from contextlib import closing
 
 from tests.live.shop import opened
 from tests.live.test_experiment import use
@@ -19,3 +22,19 @@ def test_a_file_that_is_no_store_is_refused(ltr_duel, tmp_path):
     answer = ltr_duel("live", "export", tmp_path / "shop.db", "--out", tmp_path / "log.jsonl")
     assert answer.code == 2 and "shop.db: is no store of a live experiment" in answer.err
     assert not (tmp_path / "log.jsonl").exists()
+
+
+def test_a_store_is_copied_while_it_is_in_use_and_checked(ltr_duel, tmp_path):
+    store, copy = tmp_path / "shop.db", tmp_path / "copy.db"
+    with opened(tmp_path) as experiment:
+        use(experiment, 20)
+        pages = experiment.pages
+        answer = ltr_duel("live", "backup", store, copy)
+    assert (answer.code, answer.out) == (0, f"{copy}: {pages:,} pages\n")
+    again = ltr_duel("live", "backup", store, copy)
+    assert again.code == 2 and f"{copy}: there is a file already" in again.err
+    assert ltr_duel("live", "check", copy).out == f"{copy}: no complaints\n"
+    with closing(sqlite3.connect(copy)) as db, db:
+        db.execute("UPDATE pages SET shown = NULL WHERE page = 7")
+    checked = ltr_duel("live", "check", copy)
+    assert (checked.code, checked.out) == (1, f"{copy}: page 7 is damaged\n")

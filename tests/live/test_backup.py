@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.live import Experiment, backup_store, export_log
+from ltr_duel.live import Experiment, backup_store, check_store, export_log
 from tests.live.shop import KEYS, RANKINGS, Clock, opened
 
 
@@ -103,3 +103,38 @@ def test_a_killed_process_leaves_a_store_that_opens(tmp_path, pages):
         assert not (tmp_path / "shop.db-wal").exists()
     with opened(tmp_path) as experiment:
         assert experiment.pages == pages
+
+
+@pytest.mark.parametrize(
+    "spoil, complaint",
+    [
+        ("UPDATE pages SET sheet = x'00' WHERE page = 3", "page 3 is damaged"),
+        ("UPDATE pages SET shown = '[1' WHERE page = 6", "page 6 is damaged"),
+        ("UPDATE pages SET arms = x'ffff' WHERE page = 2", "page 2 is damaged"),
+        ("DELETE FROM pages WHERE page = 2", "1 pages are missing"),
+        ("DELETE FROM pages WHERE page = 6", "1 open pages have no row"),
+        ("DELETE FROM events WHERE event = 2", "1 events are missing"),
+        ("INSERT INTO waiting (page, expires) VALUES (1, 5)", "1 pages are open and closed"),
+    ],
+)
+def test_a_check_finds_what_is_wrong(tmp_path, spoil, complaint):
+    with opened(tmp_path) as experiment:
+        use(experiment, 5)
+        experiment.decide("q", RANKINGS)
+        assert check_store(tmp_path / "shop.db") == []
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
+        db.execute(spoil)
+    assert complaint in check_store(tmp_path / "shop.db")
+
+
+def test_a_check_of_a_file_that_is_cut_is_one_sentence_or_a_complaint(tmp_path):
+    with opened(tmp_path) as experiment:
+        use(experiment, 200)
+    size = (tmp_path / "shop.db").stat().st_size
+    with (tmp_path / "shop.db").open("r+b") as file:
+        file.seek(size // 2)
+        file.write(b"\xff" * 4096)
+    try:
+        assert check_store(tmp_path / "shop.db")
+    except InputError as error:
+        assert "shop.db: " in str(error)

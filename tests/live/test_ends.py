@@ -1,12 +1,19 @@
 """How pages end: in the order of their deadlines, whatever clocks do, and however damaged their rows are."""
 
+import io
 import sqlite3
+from array import array
 from contextlib import closing
 
+import numpy as np
 import pytest
 
-from ltr_duel.live import Drop, Experiment, StoreError, UsedError
-from tests.live.shop import KEYS, RANKINGS, Clock, opened, settings
+from ltr_duel.core import InputError
+from ltr_duel.interleaving import interleave
+from ltr_duel.live import Drop, Experiment, StoreError, UsedError, export_log
+from ltr_duel.live.sheets import pack_page, unpack_page
+from ltr_duel.logs import ClickLog, compare_log
+from tests.live.shop import DOCUMENTS, KEYS, RANKINGS, Clock, opened, settings
 
 
 def open_with(folder, clock, **other):
@@ -102,6 +109,83 @@ def test_a_page_that_reached_nobody_says_nothing(tmp_path, order):
         assert (before.steps, before.compared, before.expired, before.open) == (1, 1, 1, 0)
     with opened(tmp_path, settings(order=order)) as experiment:
         assert experiment.state().to_json() == before.to_json()
+
+
+@pytest.mark.parametrize("reopened", [False, True])
+def test_clicks_of_a_user_who_comes_back_are_added_until_the_page_is_closed(tmp_path, reopened):
+    """The first click opens a document in the same tab; the user comes back and clicks on another one."""
+    clock = Clock()
+    with opened(tmp_path, clock=clock) as experiment:
+        pages = [experiment.decide("q", RANKINGS) for _ in range(3)]
+        for page in pages:
+            first = experiment.record(page.token, page.shown[4:5], final=False)
+            assert first.credit == {} and experiment.open_pages == 3
+        if reopened:
+            experiment.close()
+            experiment = opened(tmp_path, clock=clock)
+        experiment.record(pages[0].token, pages[0].shown[:1], final=False)
+        experiment.record(pages[1].token, pages[1].shown[:1])
+        with pytest.raises(UsedError):
+            experiment.record(pages[1].token, [], final=False)
+        clock.now += 61
+        assert experiment.expire() == 2
+        state = experiment.state()
+        assert (state.clicked, state.expired, state.unclicked) == (3, 0, 0)
+        experiment.close()
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db:
+        clicks = [array("H", one).tolist() for (one,) in db.execute("SELECT clicks FROM events ORDER BY page")]
+        assert db.execute("SELECT count(*) FROM gathered").fetchone() == (0,)
+    assert clicks == [[0, 4], [0, 4], [4]]
+
+
+def test_an_id_that_is_a_number_and_a_text_is_refused_and_the_log_can_be_read(tmp_path):
+    with opened(tmp_path, settings(rankers=("a", "b"))) as experiment:
+        with pytest.raises(InputError, match="'1' as a text and as a number"):
+            experiment.decide("q", {"a": [1, 2, 3], "b": ["1", "x", "y"]})
+        page = experiment.decide("q", {"a": [1, 2, 3], "b": ["x", "y", "z"]})
+        experiment.record(page.token, page.shown[:1])
+    assert export_log(tmp_path / "shop.db", tmp_path / "log.csv") == 1
+    assert compare_log(ClickLog(tmp_path / "log.csv"), rankers=("a", "b"), bootstrap=0).impressions == 1
+
+
+@pytest.mark.parametrize("change", ["one", "float", "arms", "asked", "order"])
+def test_a_damaged_snapshot_is_refused_before_a_kernel_reads_it(tmp_path, monkeypatch, change):
+    monkeypatch.setattr("ltr_duel.live.actions._SNAPSHOT_EVERY", 5)
+    given = settings(policy="double_thompson", rankers=tuple(f"r{k}" for k in range(40)))
+    lists = {name: ["a", "b", "c"] for name in given.rankers}
+    with opened(tmp_path, given) as experiment:
+        for _ in range(30):
+            experiment.record(experiment.decide("q", lists).token, ["a"])
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
+        (content,) = db.execute("SELECT arrays FROM snapshot").fetchone()
+        arrays = dict(np.load(io.BytesIO(content)))
+        state = [name for name in arrays if name.startswith("state.")]
+        for name in state:
+            if change == "one":
+                arrays[name] = arrays[name].ravel()[:1]
+            elif change == "float":
+                arrays[name] = arrays[name].astype(np.complex128)
+        if change == "arms":
+            arrays["n_arms"] = np.array([10**9])
+        elif change in ("asked", "order"):
+            arrays[change] = arrays[change] + 1000
+        file = io.BytesIO()
+        np.savez(file, **arrays)
+        db.execute("UPDATE snapshot SET arrays = ?", (file.getvalue(),))
+    with pytest.raises(InputError, match=r"snapshot|number of arms"):
+        opened(tmp_path, given)
+
+
+def test_a_sheet_whose_numbers_are_no_documents_is_refused(tmp_path):
+    """Before, the comparison read memory that was not its own."""
+    page = interleave({"a": DOCUMENTS, "b": DOCUMENTS[::-1]}, "team_draft", top=10, rng=np.random.default_rng(0))
+    given, names = settings(rankers=("a", "b")), ("a", "b")
+    sheet = pack_page(page)
+    assert unpack_page(given, names, page.shown, sheet).credit([]) == page.credit([])
+    for place in range(8, len(sheet), 2):
+        damaged = sheet[:place] + b"\xff\x7f" + sheet[place + 2 :]
+        with pytest.raises(ValueError, match="damaged"):
+            unpack_page(given, names, page.shown, damaged)
 
 
 DAMAGES = [

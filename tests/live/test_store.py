@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.live import Decide, Experiment, Record, StoreError, actions, export_log, schema
+from ltr_duel.live import Decide, Experiment, Record, StoreError, UsedError, actions, export_log, schema
 from tests.live.shop import RANKINGS, Clock, opened, settings
 from tests.live.test_experiment import use
 
@@ -52,6 +52,43 @@ def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path):
         experiment.decide("q", RANKINGS)
     opened(tmp_path).close()
     assert sorted(one.name for one in tmp_path.iterdir()) == ["log.jsonl", "shop.db"]
+
+
+def test_a_link_to_a_store_is_the_store(tmp_path):
+    with opened(tmp_path):
+        (tmp_path / "link.db").symlink_to(tmp_path / "shop.db")
+        with pytest.raises(InputError, match="is writing there"):
+            Experiment.open(tmp_path / "link.db")
+    with Experiment.open(tmp_path / "link.db") as experiment, pytest.raises(InputError, match="is writing there"):
+        assert experiment.pages == 0
+        opened(tmp_path)
+
+
+def test_a_store_with_two_names_is_refused(tmp_path):
+    opened(tmp_path).close()
+    os.link(tmp_path / "shop.db", tmp_path / "other.db")
+    with pytest.raises(InputError, match="second name"):
+        opened(tmp_path)
+
+
+def test_a_second_writer_without_the_lock_is_noticed_and_nothing_counts_twice(tmp_path, monkeypatch):
+    """The lock file was removed, as programs that tidy up do."""
+    monkeypatch.setattr("ltr_duel.live.experiment._PAUSE", 0.0)
+    with opened(tmp_path) as one:
+        pages = [one.decide("q", RANKINGS) for _ in range(4)]
+        for lock in tmp_path.glob("*-lock*"):
+            lock.unlink()
+        with opened(tmp_path) as other:
+            for first, second, page in ((one, other, pages[0]), (other, one, pages[1])):
+                assert first.record(page.token, []).page == page.page
+                with pytest.raises(StoreError, match="another program has written"):
+                    second.decide("q", RANKINGS)
+                with pytest.raises(UsedError):
+                    second.record(page.token, [])
+            state = other.state()
+            assert (state.pages, state.unclicked, state.open) == (4, 2, 2) == (one.pages, 2, one.open_pages)
+    with opened(tmp_path) as experiment:
+        assert experiment.state().unclicked == 2
 
 
 def test_a_full_disk_loses_nothing_and_changes_nothing(tmp_path, monkeypatch):

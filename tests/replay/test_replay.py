@@ -10,7 +10,7 @@ import pytest
 
 from ltr_duel.core import InputError, stream
 from ltr_duel.replay import SimulatedUsers, replay
-from ltr_duel.replay.client import Address, Answer, address_of
+from ltr_duel.replay.client import Address, Answer, Connection, address_of
 from ltr_duel.replay.replaying import Replay
 from tests.conftest import random_rankings
 
@@ -50,6 +50,8 @@ def run(connection, steps=1, lost=0.0):
         ("http://localhost/", ("127.0.0.1", 80)),
         ("http://[::1]:81", ("::1", 81)),
         ("http://127.9.9.9", ("127.9.9.9", 80)),
+        ("https://127.0.0.1", ("127.0.0.1", 443, True)),
+        ("https://localhost:8443", ("localhost", 8443, True)),
     ],
 )
 def test_this_machine_may_be_asked(url, address):
@@ -68,7 +70,7 @@ def test_other_machines_are_asked_only_with_leave(url):
 
 @pytest.mark.parametrize(
     "url",
-    ["", "127.0.0.1:8080", "ftp://127.0.0.1", "https://127.0.0.1", "http://", "http://127.0.0.1:x", "http://127.0.0.1:99999",
+    ["", "127.0.0.1:8080", "ftp://127.0.0.1", "http://", "http://127.0.0.1:x", "http://127.0.0.1:99999",
      "http://127.0.0.1/decide", "http://a@127.0.0.1", "http://127.0.0.1?x=1", "http://[::1"],
 )  # fmt: skip
 def test_what_is_no_address_of_a_service_is_refused(url):
@@ -84,6 +86,38 @@ def test_nobody_there_is_one_sentence():
         port = free.getsockname()[1]
     with pytest.raises(InputError, match=f"no service answers at 127.0.0.1, port {port}"):
         replay(users(), f"http://127.0.0.1:{port}", steps=1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "sentence"),
+    [
+        (b"HTTP/1.1 200 OK\r\nx: " + b"y" * 100_000, InputError, "not the service of a live experiment"),
+        (b"HTTP/1.1 200 OK\r\n", ConnectionError, "took too long"),
+    ],
+)
+def test_what_answers_too_much_or_too_little_is_left(monkeypatch, answer, error, sentence):
+    monkeypatch.setattr("ltr_duel.replay.client._LONGEST_WAIT", 0.3)
+
+    async def story():
+        async def say(reader, writer):
+            writer.write(answer)
+            await reader.read()
+            writer.close()
+            await writer.wait_closed()
+            ended.set()
+
+        ended = asyncio.Event()
+        server = await asyncio.start_server(say, "127.0.0.1", 0)
+        connection = Connection(Address("127.0.0.1", server.sockets[0].getsockname()[1]))
+        try:
+            with pytest.raises(error, match=sentence):
+                await connection.post("/decide", b"{}")
+        finally:
+            connection.close()
+            server.close()
+            await asyncio.wait_for(ended.wait(), 30)
+
+    asyncio.run(story())
 
 
 def test_users_click_on_what_they_were_shown():

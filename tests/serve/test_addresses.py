@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import hmac
 import json
+import os
 import re
+import sqlite3
+from contextlib import closing
 
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.serve import ApiKeys, ServiceSettings, make_app, service_settings
-from ltr_duel.serve.keys import read_api_keys, signing_keys
+from ltr_duel.serve import ApiKeys, EventLog, ServiceSettings, make_app, service_settings
+from ltr_duel.serve.keys import read_api_keys, read_by_others, signing_keys
 from tests.serve.asgi import LISTS, Service, using
 
 KEY = "0123456789abcdef"
@@ -90,6 +95,90 @@ def test_without_a_key_only_this_machine_may_ask(tmp_path):
     using(service, story)
 
 
+@pytest.mark.parametrize("name", ["x-forwarded-for", "X-Forwarded-Proto", "forwarded", "via", "x-real-ip"])
+def test_without_a_key_no_request_from_a_proxy_is_answered(tmp_path, name):
+    """A proxy beside the service says 'host: 127.0.0.1' for everybody who asks it."""
+
+    async def story(service, headers):
+        asked = {"query": "q", "rankings": LISTS}
+        said = [await service.call("POST", "/decide", asked, headers=headers)]
+        said += [await service.call("GET", path, headers=headers) for path in READ]
+        return {one.status for one in said}
+
+    proxied = {name.lower(): "203.0.113.7"}
+    assert using(Service(tmp_path), lambda service: story(service, proxied)) == {403}
+    with_key = {**proxied, "authorization": f"Bearer {KEY}"}
+    assert using(Service(tmp_path, keys=[KEY]), lambda service: story(service, with_key)) == {200}
+
+
+def test_a_service_whose_store_cannot_be_written_is_not_ready_and_says_so_until_it_can(tmp_path, monkeypatch):
+    monkeypatch.setattr("ltr_duel.live.experiment._PAUSE", 0.0)
+    monkeypatch.setattr("ltr_duel.serve.app._EVERY", 0.02)
+
+    async def story(service):
+        assert (await service.call("GET", "/ready")).json == {"status": "ready"}
+        db = service.experiment._store._db
+        db.execute("PRAGMA query_only = 1")
+        assert (await service.call("POST", "/decide", {"query": "q", "rankings": LISTS})).status == 503
+        await asyncio.sleep(0.1)
+        said = await service.call("GET", "/ready")
+        assert (said.status, said.json) == (503, {"error": "the store cannot be written"})
+        metrics = await service.call("GET", "/metrics")
+        assert metrics.status == 200 and b"\nltr_duel_failed_batches_total 1\n" in metrics.body
+        assert (await service.call("GET", "/health")).status == 200
+        db.execute("PRAGMA query_only = 0")
+        await asyncio.sleep(0.1)
+        assert (await service.call("GET", "/ready")).status == 200
+
+    using(Service(tmp_path), story)
+
+
+def test_metrics_show_pages_that_wait_and_what_was_refused(tmp_path):
+    async def story(service):
+        page = await service.decide()
+        await service.decide()
+        service.clock.now += 1900
+        service.app.metrics.refused(431)
+        text = (await service.call("GET", "/metrics")).body.decode()
+        assert (await service.clicks(page["token"], [])).status == 410
+        return text
+
+    text = using(Service(tmp_path), story)
+    for line in (
+        'requests_total{path="",status="431"} 1',
+        "late_seconds 100",
+        "open_pages_limit 100000",
+        "connections 0",
+    ):
+        assert f"\nltr_duel_{line}\n" in text
+
+
+def test_users_are_hashed_before_anything_is_kept(tmp_path):
+    async def story(service):
+        for user in ("ann", "ann", "bob", ""):
+            said = await service.call("POST", "/decide", {"query": "q", "rankings": LISTS, "user": user})
+            assert said.status == 200
+
+    service = Service(tmp_path)
+    service.app = make_app(service.experiment, service.limits, log=EventLog(service.log), user_key=bytes(32))
+    using(service, story)
+    with closing(sqlite3.connect(tmp_path / "live.db")) as db:
+        users = [user for (user,) in db.execute("SELECT user FROM pages ORDER BY page")]
+    first = hmac.digest(bytes(32), b"ann", "sha256").hex()[:32]
+    assert users[:2] == [first, first] and users[2] not in (first, "bob", None) and users[3] is None
+    assert b"ann" not in b"".join(one.read_bytes() for one in tmp_path.glob("live.db*"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no modes of that kind there")
+def test_a_store_is_for_its_owner_alone(tmp_path):
+    async def story(service):
+        await service.decide()
+        return {one.name: one.stat().st_mode & 0o777 for one in tmp_path.glob("live.db*") if "lock" not in one.name}
+
+    modes = using(Service(tmp_path), story)
+    assert set(modes) >= {"live.db", "live.db-wal"} and set(modes.values()) == {0o600}
+
+
 def test_metrics_count_what_was_asked(tmp_path):
     async def story(service):
         for _ in range(3):
@@ -152,7 +241,7 @@ def test_the_description_names_every_address_and_ranker(tmp_path):
         return described, page
 
     described, page = using(Service(tmp_path), story)
-    assert set(described["paths"]) == {"/", "/decide", "/clicks", "/state", "/health", "/metrics"}
+    assert set(described["paths"]) == {"/", "/decide", "/clicks", "/state", "/health", "/ready", "/metrics"}
     body = described["paths"]["/decide"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert set(body["properties"]["rankings"]["required"]) == set(LISTS)
     assert "POST /decide" in page and "<script" not in page
@@ -223,6 +312,19 @@ def test_keys_are_read_from_files_and_the_environment(tmp_path, monkeypatch):
         assert "short" not in str(error.value)
     with pytest.raises(InputError, match="No such file"):
         read_api_keys(tmp_path / "nowhere")
+
+
+def test_a_secret_is_whole_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    """Before, a kill between the two left an empty file, with which the service never started again."""
+    path, seen = tmp_path / "live.keys", []
+    sync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda handle: (seen.append(path.exists()), sync(handle)))
+    made = signing_keys(path)
+    assert seen[:2] == [False, True] and list(tmp_path.iterdir()) == [path]
+    assert dict(signing_keys(path)) == dict(made)
+    assert not read_by_others(path)
+    path.chmod(0o640)
+    assert read_by_others(path)
 
 
 def test_secrets_that_sign_tokens_are_made_once_and_for_their_owner(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import threading
 import urllib.request
@@ -28,7 +29,7 @@ def page(tmp_path, monkeypatch):
 
         def ask(path, said):
             if path == "/clicks":
-                experiment.record(said["token"], said["clicks"])
+                experiment.record(said["token"], said["clicks"], final=said.get("final", True))
                 return {"recorded": True}
             page = experiment.decide(said["query"], said["rankings"])
             return {"page": list(page.shown), "token": page.token}
@@ -68,6 +69,18 @@ def test_a_search_is_answered_and_its_clicks_are_counted(page):
         thread.join()
         server.server_close()
     assert experiment.state().clicked == 1
+
+
+def test_the_example_gives_the_key_of_its_environment(monkeypatch):
+    spec = importlib.util.spec_from_file_location("search", ROOT / "docs" / "search_page" / "search.py")
+    search = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(search)
+    sent = []
+    monkeypatch.setattr(search, "urlopen", lambda request, timeout: sent.append(request) or io.BytesIO(b"{}"))
+    for key in ("0123456789abcdef", ""):
+        monkeypatch.setenv("LTR_DUEL_API_KEY", key)
+        search.ask("/decide", {})
+    assert [one.get_header("Authorization") for one in sent] == ["Bearer 0123456789abcdef", None]
 
 
 def test_people_search_as_before_when_the_service_is_away(page, monkeypatch):

@@ -15,6 +15,7 @@ import uvicorn
 from ltr_duel.core import InputError
 from ltr_duel.replay.client import Connection, address_of
 from ltr_duel.serve import ServiceSettings, run_service
+from ltr_duel.serve.protocol import _network_of
 from ltr_duel.serve.run import _config, _listening
 from tests.serve.asgi import LISTS, Service
 from tests.serve.attacks import malformed, random_attacks
@@ -92,7 +93,6 @@ def head(length, more=""):
         ([b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\n\r\n"], 0, 431),
         ([b"GET / HTTP/1.1\r\nx: " + b"a" * 20_000], 0, 431),
         ([b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 9000 + b"\r\n"], 0, 431),
-        ([], 0, 408),
         ([b"GET / HT"], 0, 408),
         ([b"GET / HTTP/1.1\r\n", *[b"x: y\r\n"] * 20], 0.05, 408),
         ([head(100), *[b" "] * 20], 0.05, 408),
@@ -176,6 +176,73 @@ def test_answered_requests_without_their_bodies_leave_room_for_others(tmp_path):
             writer.close()
 
     serving(tmp_path, story)
+
+
+def test_a_connection_on_which_nothing_was_asked_ends_without_an_answer(tmp_path):
+    """A proxy that connects ahead would take a sentence for the answer to its next request."""
+
+    async def story(service, port):
+        assert await send(port) == b""
+
+    serving(tmp_path, story)
+
+
+def test_a_body_is_no_head_of_the_next_request(tmp_path):
+    """Two requests at once, the second in pieces: its head is short, and both are answered."""
+    lists = {name: [f"{one}{'x' * 900}" for one in ids] for name, ids in LISTS.items()}
+    lists["bm25"] = [f"{k}{'x' * 900}" for k in range(60)]
+    body = json.dumps({"query": "q", "rankings": lists}).encode()
+    assert len(body) > 3 * 16_384
+
+    async def story(service, port):
+        second = head(len(ASKED), "connection: close\r\n") + ASKED
+        answer = await send(port, head(len(body)) + body + second[:20], second[20:60], second[60:], pause=0.05)
+        assert re.findall(rb"HTTP/1.1 (\d+)", answer) == [b"200", b"200"]
+
+    serving(tmp_path, story)
+
+
+def test_a_refusal_comes_after_the_answers_to_earlier_requests(tmp_path, monkeypatch):
+    async def story(service, port):
+        answer = service.experiment.answer
+
+        def slowly(calls):
+            time.sleep(0.2)
+            return answer(calls)
+
+        monkeypatch.setattr(service.experiment, "answer", slowly)
+        found = await send(port, head(len(ASKED)) + ASKED, b"GET / HTTP/1.1\r\nx: " + b"y" * 20_000, pause=0.05)
+        assert re.findall(rb"HTTP/1.1 (\d+)", found) == [b"200", b"431"]
+
+    serving(tmp_path, story)
+
+
+def test_one_address_has_a_share_of_the_connections(tmp_path):
+    async def story(service, port):
+        held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(5)]
+        assert status_of(await send(port)) == 503
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=("127.0.0.2", 0))
+        writer.write((GET % "connection: close\r\n").encode())
+        assert b"200 OK" in await reader.read()
+        for one in (writer, *(writer for _, writer in held)):
+            one.close()
+        await asyncio.sleep(0.1)
+        assert b"200 OK" in await send(port, (GET % "connection: close\r\n").encode())
+
+    serving(tmp_path, story, header_seconds=5.0, connections_per_address=5)
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("a socket", "a socket"),
+    ],
+)
+def test_a_client_of_ipv6_is_its_network(address, network):
+    assert _network_of(address) == network
 
 
 def test_connections_above_the_limit_are_refused(tmp_path):

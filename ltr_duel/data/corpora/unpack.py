@@ -5,8 +5,11 @@ from __future__ import annotations
 import gzip
 import lzma
 import shutil
+import stat
 import subprocess
 import tarfile
+import tempfile
+import time
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -18,7 +21,10 @@ from ltr_duel.core import files as core_files
 from ltr_duel.data.text.chunks import BYTE_ORDER_MARK, gigabytes, refuse_web_page
 
 MOST_BYTES = 100 * 10**9
+MOST_MEMBERS = 10_000  # files and folders: empty ones fill a disk too
+_MOST_PARTS = 20  # of a path
 _PIECE = 2**20
+_LOOK = 0.1  # seconds between two looks at what another program has unpacked
 
 # Programs that unpack rar, and how: {archive} and {folder} are filled in.
 _UNRAR = {
@@ -44,7 +50,7 @@ def unpack(archive: Path, folder: Path, *, limit: int = MOST_BYTES) -> Path:
     ------
     InputError
         If the archive is damaged or not one, would write outside the folder, holds links or devices, is larger
-        than the limit in bytes, or needs a program that is not installed.
+        than the limit in bytes or has more than 10,000 members, or needs a program that is not installed.
     """
     if folder.exists():
         raise InputError(f"{folder}: exists already; remove it to unpack again")
@@ -94,8 +100,11 @@ def _tar_members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
 def _write(archive: Path, members: Iterator[tuple[str, IO[bytes]]], folder: Path, limit: int) -> None:
     written = 0
     with progress.progress_bar(unit="B", unit_scale=True, desc="unpack") as bar:
-        for name, source in members:
+        for number, (name, source) in enumerate(members, 1):
+            _refuse_many(archive, number)
             path = PurePosixPath(name.replace("\\", "/"))
+            if len(path.parts) > _MOST_PARTS:
+                raise InputError(f"{archive}: member '{name[:60]}' lies more than {_MOST_PARTS} folders deep")
             if path.is_absolute() or ".." in path.parts or ":" in name or "\0" in name:
                 what = f"member '{name}' would be written outside the folder"
                 raise InputError(f"{archive}: {what}; this archive cannot be trusted")
@@ -138,17 +147,45 @@ def _refuse_excess(archive: Path, size: int, limit: int) -> None:
         )
 
 
+def _refuse_many(archive: Path, members: int) -> None:
+    if members > MOST_MEMBERS:
+        raise InputError(f"{archive}: has more than {MOST_MEMBERS:,} members; no corpus has")
+
+
 def _unpack_rar(archive: Path, folder: Path, limit: int) -> None:
     program = next(filter(shutil.which, _UNRAR), None)
     if program is None:
         raise InputError(f"{archive}: to unpack rar, one of these programs must be installed: {', '.join(_UNRAR)}")
     words = [word.format(archive=archive.resolve(), folder=folder) for word in _UNRAR[program].split()]
-    done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise InputError(f"{archive}: {program} cannot unpack it ({done.stderr.strip()[:200] or done.returncode})")
-    files = [f for f in folder.rglob("*") if not f.is_dir() or f.is_symlink()]
-    if any(f.is_symlink() for f in files):
-        raise InputError(f"{archive}: there are links in it; only plain files are unpacked")
-    _refuse_excess(archive, sum(f.stat().st_size for f in files), limit)
-    if not files:
+    with tempfile.TemporaryFile("w+") as said:
+        with subprocess.Popen([program, *words], stdin=subprocess.DEVNULL, stdout=said, stderr=said) as running:
+            try:
+                while running.poll() is None:
+                    _look_at(archive, folder, limit)
+                    time.sleep(_LOOK)
+            except BaseException:
+                running.kill()
+                raise
+        if running.returncode != 0:
+            said.seek(0)
+            why = said.read().strip()[:200] or running.returncode
+            raise InputError(f"{archive}: {program} cannot unpack it ({why})")
+    if not _look_at(archive, folder, limit):
         raise InputError(f"{archive}: there is nothing in it")
+
+
+def _look_at(archive: Path, folder: Path, limit: int) -> int:
+    """Refuse what another program has unpacked so far if it is too much or not plain; return how many files it is."""
+    size = files = 0
+    for number, one in enumerate(folder.rglob("*"), 1):
+        _refuse_many(archive, number)
+        try:
+            found = one.lstat()
+        except FileNotFoundError:  # it had another name while it was written
+            continue
+        if stat.S_ISLNK(found.st_mode):
+            raise InputError(f"{archive}: there are links in it; only plain files are unpacked")
+        if not stat.S_ISDIR(found.st_mode):
+            size, files = size + found.st_size, files + 1
+            _refuse_excess(archive, size, limit)
+    return files

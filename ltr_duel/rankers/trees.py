@@ -1,0 +1,67 @@
+"""Decision trees of a model file, looked at before their library reads them: libraries follow numbers without a look.
+
+A file whose children point back, or past the end, makes a library loop for ever or read memory that is not its own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from ltr_duel.core import IntVector
+
+_WHOLE = re.compile(r"(-?[0-9]+ ?)*")
+_DEEPEST = 5000  # libraries walk down by recursion
+
+
+def whole_numbers(given: Any, low: int, high: int, size: int = -1) -> IntVector:
+    """Return a list of whole numbers in a range.
+
+    Parameters
+    ----------
+    given : list of int, or text of whole numbers with spaces between them
+    low, high : int
+        The smallest and the largest that are legal.
+    size : int
+        How many there must be; any if negative.
+
+    Raises
+    ------
+    ValueError, TypeError, OverflowError
+        If it is none.
+    """
+    if isinstance(given, str):
+        if not _WHOLE.fullmatch(given):  # int() reads more than libraries do, as 1_000
+            raise ValueError("not whole numbers")
+        given = [int(one) for one in given.split()]
+    found = np.array(given) if len(given) else np.zeros(0, np.int64)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or size not in (-1, len(found)):
+        raise ValueError("not a list of whole numbers of that length")
+    if len(found) and not (low <= found.min() and found.max() <= high):
+        raise ValueError("a number is out of range")
+    return found.astype(np.int64)
+
+
+def require_tree(left: IntVector, right: IntVector) -> None:
+    """Refuse what is no tree with its root at 0; a negative child is a leaf.
+
+    Raises
+    ------
+    ValueError
+        If a child is out of range, has two parents or is the root, or if the tree is too deep.
+    """
+    children = np.concatenate([left, right])
+    children = children[children >= 0]
+    if len(children) and not 1 <= children.min() <= children.max() < len(left):
+        raise ValueError("a child is out of range")
+    if len(np.unique(children)) < len(children):
+        raise ValueError("a node has two parents")
+    level = np.zeros(min(1, len(left)), np.int64)
+    for _ in range(_DEEPEST):
+        level = np.concatenate([left[level], right[level]])
+        level = level[level >= 0]
+        if not len(level):
+            return
+    raise ValueError("the tree is too deep")

@@ -18,6 +18,7 @@ from ltr_duel.core import FloatVector, InputError
 from ltr_duel.core import errors as core_errors
 
 _LISTED = 20  # values in words
+CLUSTERS = ("user", "query", "both")
 
 
 class Estimates(NamedTuple):
@@ -45,6 +46,8 @@ class FittedClicks:
         Whether items are relevance grades.
     train, test : Score
         Figures on the sessions it was fitted to, and on those held out (None where none are).
+    cluster : str
+        What the errors are robust to: see `fit_clicks`.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class FittedClicks:
     graded: bool
     train: Score
     test: Score | None
+    cluster: str = "user"
 
     @property
     def blocks(self) -> dict[str, Estimates]:
@@ -151,6 +155,7 @@ def fit_clicks(
     tolerance: float = 1e-9,
     smoothing: float = 1.0,
     updates: str = "exact",
+    cluster: str = "user",
 ) -> FittedClicks:
     """Fit one click model by expectation maximisation.
 
@@ -172,6 +177,9 @@ def fit_clicks(
         Beta(1 + smoothing, 1 + smoothing) prior. 0 for plain maximum likelihood.
     updates : {"exact", "pyclick"}
         Maximum likelihood, or the rules of the library PyClick, all iterations, to meet its figures.
+    cluster : {"user", "query", "both"}
+        What standard errors are about: other users with these queries, other queries with these users, or both. Of
+        parameters by document, which belong to one query each, only the first.
 
     Returns
     -------
@@ -192,6 +200,11 @@ def fit_clicks(
     """
     core_errors.require_one_of("click model to fit", model, FORMS)
     core_errors.require_one_of("rule of updates", updates, UPDATES)
+    core_errors.require_one_of("kind of cluster", cluster, CLUSTERS)
+    if cluster != "user" and not sessions.graded:
+        raise InputError(
+            f"errors by '{cluster}' are about other queries, and parameters by document belong to one query"
+        )
     if updates == "pyclick" and model == "table":
         raise InputError("PyClick has no model 'table': fit it with exact updates")
     core_errors.require_between("iterations", iterations, 1, 1_000_000)
@@ -205,10 +218,10 @@ def fit_clicks(
     form = FORMS[model]
     fit = fit_by_em(form, sessions, iterations, tolerance, smoothing, updates)
     exact = updates == "exact"
-    errors = standard_errors(form, fit, sessions) if exact else Errors(np.full(fit.layout.size, np.nan), 0)
+    errors = standard_errors(form, fit, sessions, cluster) if exact else Errors(np.full(fit.layout.size, np.nan), 0)
     figures = [
         score(form.code, fit.theta, fit.layout, some, not exact) if some is not None and some.number else None
         for some in (sessions, held_out)
     ]
     assert figures[0] is not None
-    return FittedClicks(form, fit, *errors, sessions.graded, figures[0], figures[1])
+    return FittedClicks(form, fit, *errors, sessions.graded, figures[0], figures[1], cluster)

@@ -55,12 +55,17 @@ def save_clicks(fitted: FittedClicks, path: str | Path, *, source: str = "") -> 
         "errors": {
             name: [None if math.isnan(error) else error for error in one.errors] for name, one in fitted.blocks.items()
         },
-        "errors_by": f"{fitted.users} users" if fitted.users else "session",
+        "errors_by": _errors_by(fitted),
         "train": _figures(fitted.train),
         "held_out": _figures(fitted.test),
     }
     with files.replacing(path) as temporary:
         temporary.write_text(json.dumps(about, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _errors_by(fitted: FittedClicks) -> str:
+    users = f"{fitted.users} users" if fitted.users else "session"
+    return {"user": users, "query": "query", "both": f"{users} and query"}[fitted.cluster]
 
 
 def check_clicks_path(path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 from numba.core import event
 
 from ltr_duel.core import inlined, interpreted, kernel
-from ltr_duel.core.jit import uncached_kernel
 from ltr_duel.core._machine.lanes import count_bits
+from ltr_duel.core.jit import uncached_kernel
 
 
 def _chosen(a, b):  # type: ignore[no-untyped-def]

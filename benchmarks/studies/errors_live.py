@@ -31,7 +31,8 @@ def main() -> None:
                 shares = [held.plain / held.pairs, held.valid / held.pairs, held.alarms / number]
                 errors = [np.sqrt(p * (1 - p) / n) for p, n in zip(shares, [held.pairs] * 2 + [number], strict=True)]
                 label = f"{policy}, {rankers} rankers, {steps} steps, {'separated' if separated else 'identical'}"
-                rows.append([label, *(f"{p:.1%} +- {e:.1%}" for p, e in zip(shares, errors, strict=True))])
+                words = [f"{p:.1%} +- {e:.1%}" for p, e in zip(shares, errors, strict=True)]
+                rows.append([label, *({0.0: "none", 1.0: "all"}.get(p, w) for p, w in zip(shares, words, strict=True))])
                 print(rows[-1], flush=True)
     head = ["policy", "plain intervals hold", "given intervals hold", "false alarms (Bonferroni)"]
     table(f"Logs that a policy collected: 95 % intervals of each pair shown, {number} experiments", head, rows)

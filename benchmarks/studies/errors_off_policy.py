@@ -146,11 +146,14 @@ def answers(
 def row_of(case: Case, logs: int, **settings: Any) -> tuple[list[str], int, int]:
     """Return a row of the table, how many answers were given, and how many of them hold the truth.
 
-    The Monte Carlo error is clustered by log, as the pairs of a log go together.
+    The Monte Carlo error is clustered by log, as the pairs of a log go together. The truth has an error too, and two of
+    it are allowed.
     """
     found = list(answers(case, logs, **settings))
     given = np.array([not one.found.refused for one in found]).reshape(logs, -1)
-    held = given & np.array([one.found.low <= one.truth <= one.found.high for one in found]).reshape(logs, -1)
+    held = given & np.array(
+        [one.found.low - 2 * one.error <= one.truth <= one.found.high + 2 * one.error for one in found]
+    ).reshape(logs, -1)
     count, total = given.sum(axis=1), held.sum(axis=1)
     mean = total.sum() / max(count.sum(), 1)
     error = np.sqrt(((total - mean * count) ** 2).sum()) / max(count.sum(), 1)

@@ -9,111 +9,13 @@ Users do not return. Each interval is for one pair alone, and every pair that wa
 from __future__ import annotations
 
 import argparse
-from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks.studies.timing import table
-from ltr_duel.bandits import LivePolicy
-from ltr_duel.core import FloatMatrix, stream
-from ltr_duel.live.state import beats_all
-from ltr_duel.logs import Sequences
-from ltr_duel.logs.adaptive import adaptive_means
-from ltr_duel.logs.clusters import naive_means, reach
+from tests.logs.collected import Case, calibration, coverage
 
 POLICIES = ("rucb", "double_thompson", "winner_stays_strong", "versatile_db", "exp3_sparring")
-TIES = 0.3
-_GROUPS = 1024
-
-
-class Case(NamedTuple):
-    """One kind of experiment."""
-
-    policy: str
-    rankers: int
-    steps: int
-    separated: bool
-
-    @property
-    def means(self) -> FloatMatrix:
-        """The mean outcome of the row against the column."""
-        utility = -0.1 * np.arange(self.rankers) * self.separated
-        return np.clip(utility[:, None] - utility[None, :], -0.6, 0.6)
-
-
-class Held(NamedTuple):
-    """Pairs shown, and how many of their intervals hold the mean outcome."""
-
-    pairs: int
-    plain: int  # Student's, as if the number of outcomes had been fixed
-    valid: int  # those of `adaptive_means`
-    alarms: int  # experiments in which a true hypothesis is rejected, corrected by Bonferroni
-
-    def __add__(self, other: tuple[object, ...]) -> Held:
-        return Held(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))  # type: ignore[operator]
-
-
-def experiment(case: Case, seed: int) -> Held:
-    """Let the policy collect outcomes, and ask all intervals."""
-    k, means, rng = case.rankers, case.means, stream(seed, "adaptive", case.policy)
-    policy = LivePolicy(case.policy, k, horizon=case.steps, rng=rng)
-    score = np.zeros((4, k, k))  # ties, wins, losses of the smaller number; number of pages
-    count, total = np.zeros((2, k, k, _GROUPS))
-    known = True
-    for step in range(case.steps):
-        a, b = policy.ask()
-        if a == b:
-            policy.tell()
-            continue
-        first, second = min(a, b), max(a, b)
-        u = rng.random()
-        won = (1 - TIES + means[first, second]) / 2
-        y = 1 if u < won else -1 if u < 1 - TIES else 0
-        score[y, first, second] += 1
-        chance = policy.chance()
-        known = chance is not None
-        if chance is not None:
-            count[first, second, step % _GROUPS] += chance**-0.5
-            total[first, second, step % _GROUPS] += chance**-0.5 * y
-        sign = y or (1 if rng.random() < 0.5 else -1)
-        policy.tell(sign if a == first else -sign)
-    upper = np.triu_indices(k, 1)
-    ties, wins, losses = (score[y][upper] for y in (0, 1, -1))
-    n = ties + wins + losses
-    shown = n > 0
-    truth, none = means[upper][shown], np.zeros(shown.sum())
-    plain = naive_means(n[shown], (wins - losses)[shown], (wins + losses)[shown])
-    half = reach(plain, 0.95)
-    sums = (count[upper][shown], total[upper][shown]) if known else None
-    sequences = Sequences(wins[shown], losses[shown], ties[shown], none, none, none)
-    found = adaptive_means(sequences, sums, 0.95)
-    inside = (found.low <= truth) & (truth <= found.high)
-    alarm = bool((found.p[truth == 0] < 0.05 / len(n)).any())
-    return Held(len(truth), int((np.abs(plain.mean - truth) <= half + 1e-12).sum()), int(inside.sum()), int(alarm))
-
-
-def coverage(case: Case, experiments: int) -> Held:
-    """Add up experiments."""
-    found = Held(0, 0, 0, 0)
-    for seed in range(experiments):
-        found += experiment(case, seed)
-    return found
-
-
-def calibration(experiments: int, ties: float, observations: int, seed: int = 0) -> list[tuple[float, float, int]]:
-    """Return the probability of the winner as it is given, how often it is true, and of how many, in five bins.
-
-    The share of decided pages that the first of two rankers wins is uniform, as the posterior takes it to be.
-    """
-    rng = stream(seed, "calibration", str(ties))
-    share = rng.random(experiments)
-    decided = rng.binomial(observations, 1 - ties, experiments)
-    wins = rng.binomial(decided, share)
-    given = np.array([beats_all(np.array([[0, w], [n - w, 0]]))[0] for w, n in zip(wins, decided, strict=True)])
-    right = np.where(given >= 0.5, share > 0.5, share < 0.5)
-    given = np.maximum(given, 1 - given)
-    bins = np.digitize(given, [0.6, 0.75, 0.9, 0.99])
-    return [(given[bins == b].mean(), right[bins == b].mean(), int((bins == b).sum())) for b in range(5)]
 
 
 def main() -> None:
@@ -129,7 +31,8 @@ def main() -> None:
                 shares = [held.plain / held.pairs, held.valid / held.pairs, held.alarms / number]
                 errors = [np.sqrt(p * (1 - p) / n) for p, n in zip(shares, [held.pairs] * 2 + [number], strict=True)]
                 label = f"{policy}, {rankers} rankers, {steps} steps, {'separated' if separated else 'identical'}"
-                rows.append([label, *(f"{p:.1%} +- {e:.1%}" for p, e in zip(shares, errors, strict=True))])
+                words = [f"{p:.1%} +- {e:.1%}" for p, e in zip(shares, errors, strict=True)]
+                rows.append([label, *({0.0: "none", 1.0: "all"}.get(p, w) for p, w in zip(shares, words, strict=True))])
                 print(rows[-1], flush=True)
     head = ["policy", "plain intervals hold", "given intervals hold", "false alarms (Bonferroni)"]
     table(f"Logs that a policy collected: 95 % intervals of each pair shown, {number} experiments", head, rows)

@@ -24,7 +24,7 @@ from benchmarks.studies.timing import table
 from ltr_duel.clicks import click_model
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, kernel, stream
 from ltr_duel.interleaving import Comparer, compare_pair
-from ltr_duel.logs import ClickLog, WeightedOutcome, simulate_log, weigh_outcomes
+from ltr_duel.logs import ClickLog, simulate_log, weigh_outcomes
 from ltr_duel.rankers import Rankings
 from tests.conftest import inverse
 
@@ -52,7 +52,7 @@ class Case(NamedTuple):
 class Answer(NamedTuple):
     """What was found of a pair, and its truth."""
 
-    found: WeightedOutcome
+    found: Any  # of `weigh_outcomes`
     truth: float
     error: float  # Monte Carlo error of the truth
 
@@ -144,16 +144,24 @@ def answers(
 
 
 def row_of(case: Case, logs: int, **settings: Any) -> tuple[list[str], int, int]:
-    """Return a row of the table, how many answers were given, and how many of them hold the truth."""
-    given = list(answers(case, logs, **settings))
-    kept = [one for one in given if not one.found.refused]
-    held = sum(one.found.low - 2 * one.error <= one.truth <= one.found.high + 2 * one.error for one in kept)
-    share = held / max(len(kept), 1)
-    width = np.mean([one.found.high - one.found.low for one in kept]) if kept else np.nan
-    error = np.sqrt(share * (1 - share) / max(len(kept), 1))
+    """Return a row of the table, how many answers were given, and how many of them hold the truth.
+
+    The Monte Carlo error is clustered by log, as the pairs of a log go together. The truth has an error too, and two of
+    it are allowed.
+    """
+    found = list(answers(case, logs, **settings))
+    given = np.array([not one.found.refused for one in found]).reshape(logs, -1)
+    held = given & np.array(
+        [one.found.low - 2 * one.error <= one.truth <= one.found.high + 2 * one.error for one in found]
+    ).reshape(logs, -1)
+    count, total = given.sum(axis=1), held.sum(axis=1)
+    mean = total.sum() / max(count.sum(), 1)
+    error = np.sqrt(((total - mean * count) ** 2).sum()) / max(count.sum(), 1)
+    width = np.mean([one.found.high - one.found.low for one in found if not one.found.refused])
     label = f"tau {case.tau:g}, top {case.top}, agree {case.agree:.0%}, noise {case.noise:g}, {case.rows:,} rows"
     label += f", {case.users} users" if case.users else ""
-    return [label, f"{len(kept)} of {len(given)}", f"{share:.1%} +- {error:.1%}", f"{width:.3f}"], len(kept), held
+    share = f"{mean:.1%} +- {error:.1%}"
+    return [label, f"{given.sum()} of {given.size}", share, f"{width:.3f}"], int(given.sum()), int(held.sum())
 
 
 def main() -> None:

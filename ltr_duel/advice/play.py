@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,7 +66,14 @@ class Source:
         given = (*names, self.candidate.label, self.world.users.name)
         streams = Streams(*(stream(seed, "advice", *given, part) for part in Streams._fields))
         order = random_order(len(self.world.ndcg), stream(seed, "advice", *given, "labels"))
-        return _STARTS[self.candidate.kind](self, streams, order)
+        return _STARTS[self.candidate.kind](self.of_run(seed, *names), streams, order)
+
+    def of_run(self, seed: int, *names: str | int) -> Source:
+        """Return the source of one run: fitted users are drawn within their errors, the same for all candidates."""
+        if not self.world.errors:
+            return self
+        users = self.world.drawn_users(stream(seed, "advice", *names, self.world.users.name, "users"))
+        return replace(self, comparer=replace(self.comparer, clicks=users))
 
 
 class Player(ABC):

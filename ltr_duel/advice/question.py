@@ -115,7 +115,7 @@ class Question:
         return order, list(runs.values())
 
     def _is_sure(self, row: Row) -> bool:
-        """Say whether a candidate reaches the confidence, in enough fresh runs."""
+        """Say whether a candidate reaches the confidence in its runs, and these are enough fresh ones."""
         enough = row.fresh and row.may_be_deployed and 2 * row.worst.runs >= self._simulations
         return enough and row.worst.right.value >= self._confidence
 
@@ -183,14 +183,18 @@ class Question:
         return answers
 
     def _enough(self, advised: Candidate, row: Row) -> Enough:
-        """Prolong some runs until most of them are right."""
+        """Prolong some runs until most of them are right; how many are, other runs of that length say."""
         world, runs = self._worlds[self._worst_world(row)], max(_LEAST, self._simulations // 10)
-        factor, found = self._lab.until(
+        factor, _ = self._lab.until(
             Wanted(advised, world, 0, runs),
             "enough",
             "a larger budget",
             [factor for factor in _FACTORS if factor <= 8 or factor * self._lab.budget <= _FAR],
             lambda trials: float(trials.right[:, -1].mean()) >= self._confidence,
+        )
+        anew = max(_LEAST, self._simulations // 4)
+        _, found = self._lab.until(
+            Wanted(advised, world, 0, anew), "enough, anew", "the larger budget", [factor], lambda trials: True
         )
         hits = int(found.right[:, -1].sum())
         level = 1 - (1 - _RACE_SHARE) * (1 - self._confidence)
@@ -198,10 +202,10 @@ class Question:
         return Enough(
             advised.label,
             world.users.name,
-            runs,
-            self._lab.budget * factor if hits / runs >= self._confidence else None,
+            anew,
+            self._lab.budget * factor if hits / anew >= self._confidence else None,
             self._lab.budget * factor,
-            share(hits, runs, level),
+            share(hits, anew, level),
             self._rankings.names[most],
             float(world.gaps[most]),
         )

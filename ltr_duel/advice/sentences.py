@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ltr_duel.advice.answer import Advice, Enough, Row
-from ltr_duel.advice.words import impressions, listed, named, ndcg, percent, plain, short
+from ltr_duel.advice.words import impressions, listed, named, ndcg, percent, percent_of, plain, short
 
 
 def advice_lines(advice: Advice) -> list[str]:
@@ -14,35 +14,51 @@ def advice_lines(advice: Advice) -> list[str]:
     if advice.surest:
         row = next(row for row in advice.rows if row.candidate == advice.surest)
         lines.append(
-            f"To be {100 * advice.settings['confidence']:g}% sure, deploy {named(row.candidate)}: it is right with"
-            f" probability {percent(row.worst.right)}, and loses {ndcg(row.worst.lost)} a list on the way."
+            f"{named(row.candidate)} did come to {_asked(advice)}: it was right in {_runs(row)}, and loses"
+            f" {ndcg(row.worst.lost)} a list on the way."
         )
     if advice.enough is not None:
         lines.append(_enough(advice, advice.enough))
     lines += _runner_up(advice) + _differs(advice) + _as_good(advice) + _unsure(advice)
-    return lines
+    return [*lines, _given(advice)]
+
+
+def _asked(advice: Advice) -> str:
+    return f"{100 * advice.settings['confidence']:g}%"
+
+
+def _runs(row: Row) -> str:
+    """Write in how many of its simulated runs a candidate was right, where it was so least often."""
+    return f"{percent(row.worst.right)} of {row.worst.runs:,} simulated runs"
 
 
 def _deploy(advice: Advice, row: Row) -> str:
     s = advice.settings
-    users = "these users" if len(s["clicks"]) == 1 else f"whichever of {len(s['clicks'])} ways users click"
+    users = "with these users" if len(s["clicks"]) == 1 else f"with the worst of {len(s['clicks'])} click models"
     begin = "Deploy"
     if advice.verdict == "too small":
+        fresh = [row.candidate for row in advice.rows if row.fresh and row.may_be_deployed]
+        others = sum(row.may_be_deployed for row in advice.rows) - len(fresh)
+        seen = f" ({others} others were seen in the few runs of the race)" if others else ""
         begin = (
-            f"{s['budget']:,} impressions are too few to be {100 * s['confidence']:g}% sure, whatever is deployed."
-            " To do the best with them, deploy"
+            f"With {s['budget']:,} impressions no candidate that was run anew came to {_asked(advice)}{seen}."
+            " To lose the least, deploy"
         )
     return (
-        f"{begin} {named(row.candidate)}. After {s['budget']:,} impressions it names the best ranker, or one within"
-        f" {short(s['margin'])} {s['measure']} of it, with probability {percent(row.worst.right)}, {users}."
+        f"{begin} {named(row.candidate)}. After {s['budget']:,} impressions it named the best ranker, or one within"
+        f" {short(s['margin'])} {s['measure']} of it, in {_runs(row)}, {users}."
     )
 
 
 def _known(advice: Advice, row: Row) -> str:
-    sure, at = f"{100 * advice.settings['confidence']:g}%", row.worst.sure_at
+    sure, at = _asked(advice), row.worst.sure_at
     if at.value is None:
-        return f"It does not come to {sure} within the budget."
-    return f"It is {sure} sure from {impressions(at)} impressions on."
+        return f"It did not come to {sure} within the budget."
+    line = f"It came to {sure} of its runs from {impressions(at)} impressions on."
+    if row.worst.right.low < advice.settings["confidence"]:
+        low = percent_of(row.worst.right.low)
+        line += f" So few runs do not show that its probability is {sure}: it may be {low} %."
+    return line
 
 
 def _cost(advice: Advice, row: Row) -> str:
@@ -55,16 +71,28 @@ def _cost(advice: Advice, row: Row) -> str:
 
 
 def _enough(advice: Advice, found: Enough) -> str:
-    right = f"there it is right in {percent(found.right)} of {found.runs} runs"
+    right = f"in {found.runs} other runs it is right in {percent(found.right)}"
     if found.budget is not None:
-        return f"{found.budget:,} impressions would do: {right}."
+        return f"{found.budget:,} impressions may do: {right}."
     wrong = ""
     if found.named_gap > advice.settings["margin"]:
         wrong = (
             f"; what it names most often is '{found.named}', which clicks prefer, and which by the grades is"
             f" {plain(found.named_gap)} worse than the best"
         )
-    return f"Not even {found.tried:,} impressions would do: {right}{wrong}."
+    return f"{found.tried:,} impressions did not do either: {right}{wrong}."
+
+
+def _given(advice: Advice) -> str:
+    """Say what all numbers are conditional on."""
+    s, drawn = advice.settings, ""
+    if s["fitted"]:
+        drawn = f" (the numbers of {listed(s['fitted'])} are drawn again for each run, within their errors)"
+    return (
+        f"All of this is about simulated users: they click exactly by {listed(s['clicks'])}{drawn}, answer at once, do"
+        f" not return, and ask the {s['queries']:,} judged queries equally often; grades say which ranker is best."
+        " Intervals are those of the simulation alone."
+    )
 
 
 def _runner_up(advice: Advice) -> list[str]:
@@ -72,10 +100,7 @@ def _runner_up(advice: Advice) -> list[str]:
     if not others:
         return []
     row = others[0]
-    line = (
-        f"Runner-up: {named(row.candidate)}, right with probability {percent(row.worst.right)}, losing"
-        f" {ndcg(row.worst.lost)} on the way."
-    )
+    line = f"Runner-up: {named(row.candidate)}, right in {_runs(row)}, losing {ndcg(row.worst.lost)} on the way."
     often = {k for one in advice.rounds if 2 * one.runs >= advice.settings["simulations"] for k in one.tried}
     others_left = [k for k in advice.rounds[-1].left if advice.names[k] != advice.rows[0].candidate]
     close = [advice.names[k] for k in others_left if k in often]

@@ -18,7 +18,7 @@ def named(candidate: str) -> str:
 
 def percent(found: Estimate) -> str:
     """Write a probability: '97 % (93 to 99)'."""
-    return f"{_percent(found.value)} % ({_percent(found.low)} to {_percent(found.high)})"
+    return f"{percent_of(found.value)} % ({percent_of(found.low)} to {percent_of(found.high)})"
 
 
 def ndcg(found: Estimate) -> str:
@@ -55,6 +55,7 @@ def short(value: float) -> str:
     return f"{value:g}".replace("0.", ".", 1) if 0 < value < 1 else f"{value:g}"
 
 
-def _percent(value: float) -> str:
+def percent_of(value: float) -> str:
+    """Write a share without the sign: '97', '97.4' where it is near 0 or 1."""
     share = 100 * value
     return f"{share:.1f}" if 90 < share < 99.95 or 0.05 <= share < 10 else f"{share:.0f}"

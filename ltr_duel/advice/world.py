@@ -6,12 +6,15 @@ within the margin of it is a right answer. That is so for all users and all meth
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.advice.judging import Yardstick
-from ltr_duel.clicks import ClickModel, click_model
+from ltr_duel.clicks import CLICK_MODELS, ClickModel, click_model
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, MarkVector
 from ltr_duel.rankers import REDRAWING, Rankings, measure_by_query
 
@@ -36,6 +39,8 @@ class World:
         NDCG below the best that is as good.
     turned : ndarray of float64, shape (K, K)
         The share of decided outcomes of each pair that is turned round; symmetric.
+    errors : mapping of str to tuple of float
+        Standard errors of the users' probabilities, by the names of the fields of `ClickModel`; empty for exact ones.
     """
 
     rankings: Rankings
@@ -45,6 +50,15 @@ class World:
     yardstick: Yardstick
     margin: float
     turned: FloatMatrix
+    errors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def drawn_users(self, rng: Generator) -> ClickModel:
+        """Draw users within the standard errors of their probabilities: normal, independent, cut at 0 and 1."""
+        fields: dict[str, Any] = {
+            name: tuple(np.clip(rng.normal(getattr(self.users, name), errors), 0.0, 1.0).tolist())
+            for name, errors in self.errors.items()
+        }
+        return replace(self.users, **fields)
 
     @property
     def gaps(self) -> FloatVector:
@@ -91,7 +105,9 @@ def worlds_of(rankings: Rankings, clicks: tuple[str | ClickModel, ...], top: int
     discount = 1 / np.log2(np.arange(2, depth + 2))
     yardstick = Yardstick(_worth(rankings, discount), discount, by_query[ndcg.argmax()].copy())
     turned = np.zeros((len(rankings), len(rankings)))
-    return [World(rankings, one, top, ndcg, yardstick, margin, turned) for one in models]
+    errors = [CLICK_MODELS.configure(one).component.errors if isinstance(one, str) else {} for one in clicks]
+    pairs = zip(models, errors, strict=True)
+    return [World(rankings, model, top, ndcg, yardstick, margin, turned, of) for model, of in pairs]
 
 
 def noisier(world: World) -> World:

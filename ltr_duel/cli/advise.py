@@ -50,7 +50,7 @@ from ltr_duel.cli._words import click_model_names
 @click.option(
     "--simulations",
     type=COUNT,
-    default=40,
+    default=100,
     show_default=True,
     help="Runs behind each claim, for each click model; time is in proportion.",
 )

@@ -53,6 +53,7 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
 @click.option("--tolerance", type=float, default=1e-9, show_default=True, help="Gain of a session that ends it.")
 @click.option("--smoothing", type=float, default=1.0, show_default=True, help="Successes and failures added.")
 @click.option("--updates", default="exact", show_default=True, help="exact, or pyclick to meet its figures.")
+@click.option("--cluster", default="user", show_default=True, help="Of standard errors: user, query or both.")
 @click.option("--out", type=click.Path(path_type=Path), help="Table of the best to write (.json), for --clicks.")
 def fit(
     file: Path,
@@ -65,6 +66,7 @@ def fit(
     tolerance: float,
     smoothing: float,
     updates: str,
+    cluster: str,
     out: Path | None,
 ) -> None:
     """Fit click models to the sessions of LOG, judge them by sessions held out, and name the best.
@@ -97,6 +99,7 @@ def fit(
         tolerance=tolerance,
         smoothing=smoothing,
         updates=updates,
+        cluster=cluster,
     )
     if log.bad.count:
         click.echo(f"{log.bad.count:,} bad lines passed over")

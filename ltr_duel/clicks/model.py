@@ -141,6 +141,8 @@ class ClickFamily(components.Component):
         For each number of grades that it is defined for, the click and the stop probability of each grade.
     p_leave, p_notice : tuple of float
         As of `ClickModel`; for users whose table has one number of grades.
+    errors : dict of str to tuple of float
+        Standard errors of fitted tables: of ``p_click``, ``p_stop``, ``p_leave``, ``p_notice``, as far as known.
 
     Examples
     --------
@@ -157,6 +159,7 @@ class ClickFamily(components.Component):
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"stop_on": STOP_RULES}, repr=False)
     p_leave: tuple[float, ...] = field(default=(), repr=False)
     p_notice: tuple[float, ...] = field(default=(), repr=False)
+    errors: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
 
     def facts(self) -> dict[str, str]:
         """Return what a reader wants to know, by the words of a table's head."""

@@ -17,9 +17,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ltr_duel.clicks import Sessions, fit_clicks
-from ltr_duel.clicks.fit.api import FittedClicks
-from ltr_duel.clicks.fit.draw import draw_clicks
+from ltr_duel.clicks import FittedClicks, Sessions, fit_clicks
 from ltr_duel.core import FloatVector, IntVector
 from ltr_duel.logs.crediting import Clicked
 from ltr_duel.logs.hashing import HashVector
@@ -132,11 +130,9 @@ def _outcomes(
     rng: Generator,
 ) -> FloatVector:
     """Return the mean outcome of each list, of clicks drawn so many times."""
-    item, click = _items(mixtures, cell, ptr, numbers), np.zeros(len(numbers), np.bool_)
-    total = np.zeros(len(cell))
+    item, total = _items(mixtures, cell, ptr, numbers), np.zeros(len(cell))
     for _ in range(times):
-        draw_clicks(fitted.form.code, fitted.fit.theta, fitted.fit.layout, item, ptr, click, rng)
-        total += credit(clicked_rows(ptr, numbers, click), cell)
+        total += credit(clicked_rows(ptr, numbers, fitted.draw_clicks(item, ptr, rng)), cell)
     return total / times
 
 

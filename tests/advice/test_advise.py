@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from ltr_duel.advice import advise, try_candidates
+from ltr_duel.advice.candidates import candidates_named
 from ltr_duel.advice.play import Source
+from ltr_duel.advice.world import worlds_of
+from ltr_duel.clicks.fit.file import FORMAT
 from ltr_duel.core import InputError
 from ltr_duel.data import make_corpus
 from ltr_duel.live import live_policy, read_settings
@@ -69,6 +72,8 @@ def test_the_sentences_name_what_to_deploy_and_the_incumbent(advice):
         assert (
             f"not tell the advised from '{name}'" in text if name in often else f"In few runs '{name}' looked" in text
         )
+    assert "they click exactly by 'perfect', answer at once" in text
+    assert text.endswith("Intervals are those of the simulation alone.")
     assert {one.change for one in advice.what_if} == {"as simulated", "noisier", "closer", "cycle"}
     assert list(advice.table()["candidate"]) == [row.candidate for row in advice.rows]
 
@@ -77,9 +82,33 @@ def test_a_budget_that_is_too_small_gets_the_one_that_would_do(rankings):
     advice = advise(rankings, candidates=("round_robin/team_draft",), confidence=0.999, margin=0, **SMALL)
     assert advice.verdict == "too small" and advice.enough is not None
     text = " ".join(advice.lines())
-    assert "120 impressions are too few to be 99.9% sure" in text
-    assert f"{advice.enough.tried:,} impressions would do" in text
+    assert "With 120 impressions no candidate that was run anew came to 99.9%" in text
+    word = "may do" if advice.enough.budget else "did not do either"
+    assert f"{advice.enough.tried:,} impressions {word}: in 10 other runs it is right in" in text
     assert advice.enough.tried % 120 == 0 and advice.enough.tried > 120
+
+
+def test_that_few_runs_do_not_show_the_confidence_is_said(rankings):
+    advice = advise(rankings, candidates=("round_robin/team_draft",), confidence=0.6, margin=0.01, **SMALL)
+    low, text = advice.deploy.worst.right.low, " ".join(advice.lines())
+    assert advice.verdict == "deploy" and (low < 0.6) == ("So few runs do not show that its probability is 60%" in text)
+
+
+def test_fitted_users_are_drawn_within_their_errors_and_the_same_for_all_candidates(rankings, tmp_path, monkeypatch):
+    given = {"format": FORMAT, "model": "sdbn", "source": "a log", "click": [0.1] * 5, "stop": [0.3] * 5}
+    given |= {"errors": {"attraction": [0.02, 0.02, None, 0.02, 0.02], "satisfaction": [0.1] * 5}}
+    (tmp_path / "users.json").write_text(json.dumps(given))
+    monkeypatch.chdir(tmp_path)
+    [world] = worlds_of(rankings, ("users.json",), 3, 0.01)
+    drawn = [world.drawn_users(np.random.default_rng(k)) for k in range(400)]
+    assert np.std([one.p_click for one in drawn], axis=0) == pytest.approx([0.02, 0.02, 0, 0.02, 0.02], abs=0.003)
+    assert np.std([one.p_stop for one in drawn], axis=0) == pytest.approx([0.1] * 5, abs=0.02)
+    sources = [Source.of(one, world, 50, compiled=False) for one in candidates_named(FEW[:2])]
+    first, other = (source.of_run(0, "claim", 3).comparer.clicks for source in sources)
+    assert first == other != world.users and sources[0].of_run(0, "claim", 4).comparer.clicks != first
+    advice = advise(rankings, candidates=FEW[:1], **SMALL | {"clicks": "users.json"})
+    assert advice.settings["fitted"] == advice.settings["clicks"] != []
+    assert "are drawn again for each run, within their errors" in advice.lines()[-1]
 
 
 def test_rankers_within_the_margin_are_said_to_be_identical(rankings, tmp_path):

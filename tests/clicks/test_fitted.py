@@ -8,8 +8,9 @@ from math import log, log2
 import numpy as np
 import pytest
 
+from benchmarks.studies.errors_clicks import errors_over_corpora
 from ltr_duel.clicks.check import check_click_model
-from ltr_duel.clicks.fit.api import TABLES, fit_clicks
+from ltr_duel.clicks.fit.api import CLUSTERS, TABLES, fit_clicks
 from ltr_duel.clicks.fit.compare import best_fit, fit_click_models, models_table
 from ltr_duel.clicks.fit.em import fit_by_em
 from ltr_duel.clicks.fit.errors import Scores, add_curvature
@@ -205,6 +206,27 @@ def coverage_of_returning_users(form, logs, users=300, visits=10):
 def test_errors_by_user_cover_where_those_by_session_do_not():
     by_user, by_session = coverage_of_returning_users("sdbn", 40)  # 240 intervals
     assert by_user > 0.9 and by_session < 0.8
+
+
+def test_errors_by_both_are_those_of_each_kind_less_those_of_their_cells():
+    """With one session of each user and query alone, all three agree; if queries repeat, so do the errors by query."""
+    n = 300
+    sessions = drawn("cascade", TRUTHS["cascade"], lists_of(6, 12), n, stream(12, "both"))
+    alone = sessions._replace(query=np.arange(n), user=np.arange(n))
+    user, query, both = (fit_clicks(alone, "cascade", smoothing=0.0, cluster=one).errors for one in CLUSTERS)
+    assert query == pytest.approx(user, rel=1e-12) and both == pytest.approx(user, rel=1e-12)
+    parts = [np.tile(part, 3) for part in sessions[1:3]]
+    again = Sessions(np.arange(0, 18 * n + 1, 6), *parts, np.tile(np.arange(n), 3), 3, True, np.arange(3 * n))
+    user, query, both = (fit_clicks(again, "cascade", smoothing=0.0, cluster=one).errors for one in CLUSTERS)
+    assert query == pytest.approx(user * 3**0.5, rel=0.01) and both == pytest.approx(query, rel=1e-9)
+    with pytest.raises(InputError, match="errors by 'both' are about other queries, and parameters by document"):
+        fit_clicks(again._replace(graded=False), "cascade", cluster="both")
+
+
+def test_errors_by_both_are_those_of_other_corpora():
+    by_user, by_both, spread = errors_over_corpora(corpora=25)
+    assert np.all(by_user < 0.75 * spread)
+    assert np.all((0.6 * spread < by_both) & (by_both < 1.6 * spread))
 
 
 @pytest.mark.long

@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks.studies.errors_live import Case, coverage
 from ltr_duel.logs import ClickLog, compare_log, comparison_lines, confidence_sequence, simulate_log
 from tests.conftest import random_rankings
+from tests.logs.collected import Case, coverage
 
 RANKINGS = random_rankings(3, 20, 6)
 

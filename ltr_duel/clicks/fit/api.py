@@ -7,17 +7,21 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
 
+from ltr_duel.clicks.fit.draw import draw_clicks
 from ltr_duel.clicks.fit.em import UPDATES, Fit, fit_by_em
 from ltr_duel.clicks.fit.errors import Errors, standard_errors
 from ltr_duel.clicks.fit.evaluate import Score, score
 from ltr_duel.clicks.fit.forms import FORMS, Form
 from ltr_duel.clicks.fit.sessions import Sessions, check_sessions
 from ltr_duel.clicks.model import ClickModel
-from ltr_duel.core import FloatVector, InputError
+from ltr_duel.core import FloatVector, InputError, IntVector
 from ltr_duel.core import errors as core_errors
 
 _LISTED = 20  # values in words
+CLUSTERS = ("user", "query", "both")
 
 
 class Estimates(NamedTuple):
@@ -45,6 +49,8 @@ class FittedClicks:
         Whether items are relevance grades.
     train, test : Score
         Figures on the sessions it was fitted to, and on those held out (None where none are).
+    cluster : str
+        What the errors are robust to: see `fit_clicks`.
 
     Examples
     --------
@@ -59,6 +65,7 @@ class FittedClicks:
     graded: bool
     train: Score
     test: Score | None
+    cluster: str = "user"
 
     @property
     def blocks(self) -> dict[str, Estimates]:
@@ -90,6 +97,25 @@ class FittedClicks:
             ]
             of = "by grade " if name in ("attraction", "satisfaction") else "by place " if len(values) > 1 else ""
             yield f"{name} {of}".strip() + ": " + ", ".join(cells)
+
+    def draw_clicks(self, item: IntVector, ptr: IntVector, rng: Generator) -> NDArray[np.bool_]:
+        """Draw clicks on lists of its items, none longer than the longest list it was fitted to.
+
+        Parameters
+        ----------
+        item : ndarray of int64
+            Of each place of all lists.
+        ptr : ndarray of int64, shape (lists + 1,)
+            List n has the places ``ptr[n]:ptr[n + 1]``.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        ndarray of bool, as long as ``item``
+        """
+        click = np.zeros(len(item), np.bool_)
+        draw_clicks(self.form.code, self.fit.theta, self.fit.layout, item, ptr, click, rng)
+        return click
 
     def model(self, name: str = "fitted") -> ClickModel:
         """Return the model as simulations take it.
@@ -151,6 +177,7 @@ def fit_clicks(
     tolerance: float = 1e-9,
     smoothing: float = 1.0,
     updates: str = "exact",
+    cluster: str = "user",
 ) -> FittedClicks:
     """Fit one click model by expectation maximisation.
 
@@ -172,6 +199,9 @@ def fit_clicks(
         Beta(1 + smoothing, 1 + smoothing) prior. 0 for plain maximum likelihood.
     updates : {"exact", "pyclick"}
         Maximum likelihood, or the rules of the library PyClick, all iterations, to meet its figures.
+    cluster : {"user", "query", "both"}
+        What standard errors are about: other users with these queries, other queries with these users, or both. Of
+        parameters by document, which belong to one query each, only the first.
 
     Returns
     -------
@@ -192,6 +222,11 @@ def fit_clicks(
     """
     core_errors.require_one_of("click model to fit", model, FORMS)
     core_errors.require_one_of("rule of updates", updates, UPDATES)
+    core_errors.require_one_of("kind of cluster", cluster, CLUSTERS)
+    if cluster != "user" and not sessions.graded:
+        raise InputError(
+            f"errors by '{cluster}' are about other queries, and parameters by document belong to one query"
+        )
     if updates == "pyclick" and model == "table":
         raise InputError("PyClick has no model 'table': fit it with exact updates")
     core_errors.require_between("iterations", iterations, 1, 1_000_000)
@@ -205,10 +240,10 @@ def fit_clicks(
     form = FORMS[model]
     fit = fit_by_em(form, sessions, iterations, tolerance, smoothing, updates)
     exact = updates == "exact"
-    errors = standard_errors(form, fit, sessions) if exact else Errors(np.full(fit.layout.size, np.nan), 0)
+    errors = standard_errors(form, fit, sessions, cluster) if exact else Errors(np.full(fit.layout.size, np.nan), 0)
     figures = [
         score(form.code, fit.theta, fit.layout, some, not exact) if some is not None and some.number else None
         for some in (sessions, held_out)
     ]
     assert figures[0] is not None
-    return FittedClicks(form, fit, *errors, sessions.graded, figures[0], figures[1])
+    return FittedClicks(form, fit, *errors, sessions.graded, figures[0], figures[1], cluster)

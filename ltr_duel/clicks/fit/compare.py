@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ltr_duel.clicks.fit.api import TABLES, FittedClicks, fit_clicks
@@ -105,12 +106,16 @@ def fit_lines(sessions: Sessions, fits: Sequence[FittedClicks]) -> Iterator[str]
     yield f"{sessions.number:,} sessions, {sessions.click.sum():,} clicks, up to {sessions.places} places, {items}"
     held_out = f"; {one.test.sessions:,} held out" if one.test else "; none held out"
     yield f"fitted to {one.train.sessions:,}{held_out}"
-    if 0 < one.users < _FEW_USERS:
-        yield f"standard errors are clustered by {one.users} users, too few to be believed"
-    elif one.users:
-        yield f"standard errors are clustered by {one.users:,} users"
-    else:
+    users = f"{one.users:,} users" if one.users else "session (no user is known)"
+    queries = len(np.unique(sessions.query[: one.train.sessions]))
+    by = {"user": users, "query": f"{queries:,} queries", "both": f"{users} and {queries:,} queries"}[one.cluster]
+    few = (0 < one.users < _FEW_USERS and one.cluster != "query") or (queries < _FEW_USERS and one.cluster != "user")
+    if one.cluster == "user" and not one.users:
         yield "standard errors take sessions for independent of each other: no user is known"
+    else:
+        yield f"standard errors are clustered by {by}" + ", too few to be believed" * few
+    if one.cluster == "user" and one.graded:
+        yield "they are about these queries; documents of one grade differ between queries: see --cluster both"
 
 
 def fits_table(fits: Sequence[FittedClicks]) -> pd.DataFrame:

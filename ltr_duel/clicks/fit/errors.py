@@ -4,6 +4,9 @@ The sandwich of Liang and Zeger (Biometrika 1986): the score, which is the deriv
 over the sessions of each user; users are independent of each other. Where no user is known, sessions are. The
 variance of these sums stands between two inverses of the curvature of the log-likelihood as it was observed. Only for
 independent sessions of users who behave exactly as the model says are both the same, and the inverse is enough.
+
+Errors by users are about other users with the same queries. Documents of one grade are not equally attractive, so other
+queries give other parameters; errors by queries, or by both, are about these.
 """
 
 from __future__ import annotations
@@ -39,18 +42,25 @@ class Scores(NamedTuple):
     is_touched: NDArray[np.bool_]  # (parameters,)
 
 
-def standard_errors(form: Form, fit: Fit, sessions: Sessions) -> Errors:
+def standard_errors(form: Form, fit: Fit, sessions: Sessions, cluster: str = "user") -> Errors:
     """Return the standard error of each parameter; nan where the sessions do not tell it.
 
     Nothing is known of parameters that were never asked for, and no error is stated at the border of 0..1. Where there
-    are too many parameters (one for each document), or a single user, all are nan.
+    are too many parameters (one for each document), or a single user or query, all are nan.
+
+    Parameters
+    ----------
+    form, fit, sessions
+    cluster : {"user", "query", "both"}
+        What other sessions would share: the queries, with other users; the users, with other queries; or neither.
     """
     n, user = fit.layout.size, sessions.user
     errors = np.full(n, np.nan)
     users = 0 if user is None else len(np.unique(user[user >= 0])) + int((user < 0).sum())
-    if n > MOST_PARAMETERS or users == 1:
+    queries = len(np.unique(sessions.query))
+    if n > MOST_PARAMETERS or (users == 1 and cluster != "query") or (queries == 1 and cluster != "user"):
         return Errors(errors, users)
-    curvature, spread = np.zeros((n, n)), np.zeros((n, n))
+    curvature = np.zeros((n, n))
     theta, work = fit.theta.copy(), work_for(fit.layout.places)
     scores = Scores(np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.bool_))
     different, weight = sessions.grouped()
@@ -58,22 +68,38 @@ def standard_errors(form: Form, fit: Fit, sessions: Sessions) -> Errors:
     if fit.reference >= 0:
         inside[fit.reference] = False
     add_curvature(form.code, theta, fit.layout, *different[:3], weight, inside, work, scores, curvature)
-    if user is None:
-        cluster = order = np.arange(different.number)
-    else:
-        different, weight = sessions, np.ones(sessions.number)
-        cluster = np.where(user < 0, -1 - np.arange(len(user)), user)
-        order = np.argsort(cluster, kind="stable")
-    add_spread(form.code, theta, fit.layout, *different[:3], weight, cluster, order, work, scores, spread)
-    clusters = users or sessions.number
     inside &= curvature.diagonal() > 0
     known = np.ix_(inside, inside)
-    errors[inside] = _sandwich(curvature[known], spread[known] * (clusters / max(clusters - 1, 1)))
+
+    def variance(clusters: IntVector | None, number: int) -> FloatVector:
+        spread = np.zeros((n, n))
+        some, often = (different, weight) if clusters is None else (sessions, np.ones(sessions.number))
+        keys = np.arange(some.number) if clusters is None else clusters
+        order = np.argsort(keys, kind="stable")
+        add_spread(form.code, theta, fit.layout, *some[:3], often, keys, order, work, scores, spread)
+        return _sandwich(curvature[known], spread[known] * (number / max(number - 1, 1)))
+
+    of_users = None if user is None else np.where(user < 0, -1 - np.arange(len(user)), user)
+    by_user = variance(of_users, users or sessions.number) if cluster != "query" else None
+    by_query = variance(sessions.query, queries) if cluster != "user" else None
+    if by_user is None or by_query is None:
+        found = by_query if by_user is None else by_user
+    else:  # as for means, see `ltr_duel.logs.clusters.two_way`
+        cells = None if of_users is None else _cells(of_users, sessions.query)
+        by_cell = variance(cells, sessions.number if cells is None else int(cells.max()) + 1)
+        found = np.maximum(by_user + by_query - by_cell, np.maximum(by_user, by_query))
+    assert found is not None
+    errors[inside] = np.sqrt(found)
     return Errors(errors, users)
 
 
+def _cells(first: IntVector, second: IntVector) -> IntVector:
+    """Return a number from 0 for each different pair."""
+    return np.unique(np.stack([first, second]), axis=1, return_inverse=True)[1].ravel().astype(np.int64)
+
+
 def _sandwich(curvature: FloatMatrix, spread: FloatMatrix) -> FloatVector:
-    """Return the roots of the diagonal of C^-1 S C^-1; nan where C is singular."""
+    """Return the diagonal of C^-1 S C^-1; nan where C is singular."""
     scale = np.sqrt(curvature.diagonal())
     both = np.outer(scale, scale)
     values, vectors = np.linalg.eigh((curvature + curvature.T) / (2 * both))
@@ -81,7 +107,7 @@ def _sandwich(curvature: FloatMatrix, spread: FloatMatrix) -> FloatVector:
     inverse = (vectors[:, known] / values[known]) @ vectors[:, known].T
     variance = (inverse @ (spread / both) * inverse).sum(axis=1)
     unknown = (vectors[:, ~known] ** 2).sum(axis=1) > _SINGULAR**0.5
-    return np.asarray(np.where(unknown, np.nan, np.sqrt(np.maximum(variance, 0)) / scale), np.float64)
+    return np.asarray(np.where(unknown, np.nan, np.maximum(variance, 0) / scale**2), np.float64)
 
 
 @kernel

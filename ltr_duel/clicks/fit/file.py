@@ -55,12 +55,17 @@ def save_clicks(fitted: FittedClicks, path: str | Path, *, source: str = "") -> 
         "errors": {
             name: [None if math.isnan(error) else error for error in one.errors] for name, one in fitted.blocks.items()
         },
-        "errors_by": f"{fitted.users} users" if fitted.users else "session",
+        "errors_by": _errors_by(fitted),
         "train": _figures(fitted.train),
         "held_out": _figures(fitted.test),
     }
     with files.replacing(path) as temporary:
         temporary.write_text(json.dumps(about, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _errors_by(fitted: FittedClicks) -> str:
+    users = f"{fitted.users} users" if fitted.users else "session"
+    return {"user": users, "query": "query", "both": f"{users} and query"}[fitted.cluster]
 
 
 def check_clicks_path(path: Path) -> None:
@@ -121,6 +126,7 @@ def read_family(path: Path, name: str) -> ClickFamily:
         tables={len(click): (click, stop)},
         p_leave=tables["leave"],
         p_notice=tables["attention"],
+        errors=_errors_in(about, tables),
         where=f"fitted: {about.get('model')} to {about.get('source')}",
     )
 
@@ -135,3 +141,21 @@ def _probabilities(path: Path, key: str, values: Any) -> tuple[float, ...]:
                 f"{path}: number {place} of '{key}' must be a probability between 0 and 1, not {value!r}"[:300]
             )
     return tuple(map(float, values))
+
+
+def _errors_in(about: dict[str, Any], tables: dict[str, tuple[float, ...]]) -> dict[str, tuple[float, ...]]:
+    """Return the standard errors of the tables; 0 where none is stated. A stop is 1 - (going on) (1 - satisfaction)."""
+    stated = about.get("errors")
+    known = {
+        name: [error if isinstance(error, int | float) and 0 <= error < 1 else 0.0 for error in errors]
+        for name, errors in (stated.items() if isinstance(stated, dict) else ())
+        if isinstance(errors, list)
+    }
+    grades, leave = len(tables["click"]), known.get("going on", [0.0])[0]
+    rows = {
+        "p_click": (known.get("attraction", []), grades),
+        "p_stop": (known.get("satisfaction", []), grades),
+        "p_leave": ([leave] * grades if tables["leave"] else [], grades),
+        "p_notice": (known.get("attention", []), len(tables["attention"])),
+    }
+    return {name: tuple(errors) for name, (errors, n) in rows.items() if len(errors) == n and any(errors)}

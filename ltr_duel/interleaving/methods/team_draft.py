@@ -1,7 +1,8 @@
 """Team draft: rankers take turns, in a new random order each round, to add their best document not yet shown.
 
 A click is credit for the ranker that added the document; more clicks win. The pair is the slate of two. Fair under
-random clicks: every document but those of the common prefix is owned by each ranker with the same probability.
+random clicks: every place below the common prefix is owned by each ranker with the same probability. (Not so every
+document: one that only the first ranker has among its best is always owned by that ranker.)
 
 Radlinski, Kurup, Joachims. How Does Clickthrough Data Reflect Retrieval Quality? CIKM 2008; for many rankers Schuth,
 Sietsma, Whiteson, Lefortier, de Rijke. Multileaved Comparisons for Fast Online Evaluation. CIKM 2014.

@@ -12,6 +12,7 @@ import pandas as pd
 from ltr_duel.core import FloatVector, InputError, IntVector, digest, errors, statistics
 from ltr_duel.logs.clusters import Means, bootstrap_means, interval_ends
 from ltr_duel.logs.credit import Creditor
+from ltr_duel.logs.drift import drift_notes
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.one_pass import Look, OnePass, credited, warnings_of
 from ltr_duel.logs.sums import CLUSTERS, Sequences
@@ -92,6 +93,13 @@ class LogComparison:
     def tests(self) -> int:
         """Pairs that share the error of looking at any time: all pairs of the rankers, also those not met so far."""
         return len(self.names) * (len(self.names) - 1) // 2
+
+    @property
+    def days_to_a_whole_week(self) -> float:
+        """Days until a log of two weeks or more ends with a week, within a day; else 0: days of a week may differ."""
+        days = (self.provenance["last"] - self.provenance["first"]) / 86_400
+        over = days % 7
+        return 7 - over if days >= 13 and 1 < over < 6 else 0.0
 
     @property
     def preferences(self) -> PreferenceMatrix:
@@ -203,6 +211,8 @@ def compare_log(
         drawn = bootstrap_means(totals.count[0], totals.total[0], draws=bootstrap, seed=seed)
         limits = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
         limits[:, limits[0] == limits[1]] = np.nan  # outcomes that are all alike do not make certain
+    looks = [*pass_.looks, pass_.look()]
+    named = [(creditor.names[i], creditor.names[j]) for i, j in creditor.pairs]
     provenance = {
         "source": "click log",
         "log": log.path.name,
@@ -232,12 +242,12 @@ def compare_log(
         statistics.holm(p),
         limits,
         sums.sequences(),
-        [*pass_.looks, pass_.look()],
+        looks,
         pass_.impressions,
         confidence,
         sums.cluster,
         provenance,
-        warnings_of(pass_, means),
+        [*warnings_of(pass_, means), *drift_notes(looks, named)],
     )
 
 

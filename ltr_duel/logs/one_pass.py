@@ -24,6 +24,7 @@ class Look(NamedTuple):
 
     time: float
     impressions: int
+    outcomes: FloatVector  # of each pair
     mean: FloatVector
     cautious: Means  # for intervals
     sequences: Sequences
@@ -83,7 +84,8 @@ class OnePass:
         """Return the state now."""
         with np.errstate(invalid="ignore"):
             mean = self.sums.totals().sum / self.sums.counts()
-        return Look(self.last, self.impressions, mean, self.sums.cautious(), self.sums.sequences())
+        found = self.sums.counts(), mean, self.sums.cautious(), self.sums.sequences()
+        return Look(self.last, self.impressions, *found)
 
     def _keys(self, table: Any) -> tuple[HashVector, HashVector]:
         """Return the hashes of users and of queries; a row without a user is a user of its own."""

@@ -10,7 +10,15 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from benchmarks.studies.timing import table
-from tests.logs.drawn import LEVEL, coverage, differences_from_the_best, false_alarms, plan_kept
+from tests.logs.drawn import (
+    LEVEL,
+    coverage,
+    differences_from_the_best,
+    false_alarms,
+    false_stops,
+    plan_kept,
+    users_needed,
+)
 
 RANKERS, IMPRESSIONS, TIES = (2, 5, 10, 20), (100, 300, 1000, 10_000), (0.0, 0.3, 0.95)
 USERS = ("independent", "returning")
@@ -44,21 +52,41 @@ def power(experiments: int) -> Rows:
         yield f"{rankers} rankers, effect {effect}", plan_kept(rankers, effect, experiments)
 
 
+def looks(experiments: int) -> Rows:
+    """Identical rankers for one of which the test of all impressions stops."""
+    for rankers, n, ties, kind in itertools.product((2, 5, 10), (100, 1000, 10_000), TIES, USERS):
+        found = false_stops(rankers, n, ties, kind, experiments)
+        yield f"{rankers} rankers, {n:,} impressions, {ties:.0%} ties, {kind}", [found]
+
+
 PARTS = {
     "family": (family, f"Family-wise error at {LEVEL:.0%}", ["fixed", "daily looks"]),
     "intervals": (intervals, "95 % intervals that hold the truth", ["logs compare", "errors alone"]),
     "best": (best, "Family-wise error against the best", ["summary, ranks", "summary, means", "rankers evaluate"]),
+    "looks": (looks, "Sequential test of all impressions: family-wise error", ["thirty looks"]),
     "power": (power, "Effects found, where .8 was planned", ["fixed", "sequential"]),
 }
+
+
+def users(experiments: int) -> None:
+    """Print the users until a sequential test stops: twenty impressions each, correlation .1."""
+    rows = []
+    for effect in (0.05, 0.1, 0.2):
+        first, every = users_needed(effect, experiments)
+        rows.append([f"{effect}", f"{first:,.0f}", f"{every:,.0f}", f"{first / every:.1f}"])
+    table(f"Users until it stops, mean of {experiments}", ["effect", "first impressions", "all", "times"], rows)
 
 
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join([*PARTS, "users"]))
     parser.add_argument("--experiments", type=int, default=2000)
     given = parser.parse_args()
-    for name in given.parts or PARTS:
+    for name in given.parts or [*PARTS, "users"]:
+        if name == "users":
+            users(given.experiments // 20)
+            continue
         part, title, heads = PARTS[name]
         rows = []
         for words, found in part(given.experiments):

@@ -117,6 +117,7 @@ def check(kind: str, **given: Any) -> None:
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the intervals.")
 @click.option("--stop-at", type=float, help="Say whether to stop, with this confidence however often one looks.")
 @click.option("--margin", type=float, default=0.0, help="With --stop-at: a mean outcome that would not matter.")
+@click.option("--any-time", is_flag=True, help="With --stop-at: decide within a week, too, after two weeks of data.")
 @click.option("--ranker", "rankers", multiple=True, help="A ranker of the experiment, others are bad; repeatable.")
 @click.option("--bootstrap", type=ROWS, default=1000, show_default=True, help="Draws of clusters; 0 for none.")
 @click.option("--rows", type=ROWS, default=10, show_default=True, help="Pairs to list.")
@@ -132,6 +133,7 @@ def compare(
     confidence: float,
     stop_at: float | None,
     margin: float,
+    any_time: bool,
     rankers: tuple[str, ...],
     bootstrap: int,
     rows: int,
@@ -169,7 +171,7 @@ def compare(
     if stop_at is not None:
         click.echo()
         print_table(stopping_table(decisions, rows))
-        click.echo(stopping_sentence(found, decisions, margin))
+        click.echo(stopping_sentence(found, decisions, margin, any_time=any_time))
     if out is not None:
         save_preferences(found.preferences, out)
         click.echo(f"{out}")
@@ -280,7 +282,7 @@ def power(
     click.echo(f"from {of}: {spread.first} against {spread.second}, mean outcome {spread.effect:+.4f} (shrunk),")
     click.echo(
         f"mean square {spread.square:.4f}, clustering multiplies the variance by {spread.design:.3f},"
-        f" {spread.each:.2f} impressions of all pairs for one of this pair, {spread.observation:.2f} for an observation"
+        f" {spread.each:.2f} impressions of all pairs for one of this pair"
     )
     wanted = effects or sorted({0.01, 0.02, 0.05, 0.1, *([abs(spread.effect)] if abs(spread.effect) >= 0.001 else [])})
     settings: dict[str, Any] = {"power": power, "confidence": confidence, "tests": tests, "seed": seed}

@@ -12,6 +12,7 @@ import pandas as pd
 from ltr_duel.core import FloatVector, IntVector, digest, errors, statistics
 from ltr_duel.logs.adaptive import adapted
 from ltr_duel.logs.clusters import Means, bootstrap_means, interval_ends
+from ltr_duel.logs.drift import drift_notes
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import Look
 from ltr_duel.logs.summed import summed, warnings_of
@@ -93,6 +94,13 @@ class LogComparison:
     def tests(self) -> int:
         """Pairs that share the error of looking at any time: all pairs of the rankers, also those not met so far."""
         return len(self.names) * (len(self.names) - 1) // 2
+
+    @property
+    def days_to_a_whole_week(self) -> float:
+        """Days until a log of two weeks or more ends with a week, within a day; else 0: days of a week may differ."""
+        days = (self.provenance["last"] - self.provenance["first"]) / 86_400
+        over = days % 7
+        return 7 - over if days >= 13 and 1 < over < 6 else 0.0
 
     @property
     def preferences(self) -> PreferenceMatrix:
@@ -205,6 +213,7 @@ def compare_log(
         drawn = bootstrap_means(*sums.drawn(seed), draws=bootstrap, seed=seed)
         limits = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
         limits[:, limits[0] == limits[1]] = np.nan  # outcomes that are all alike do not make certain
+    named = [(creditor.names[i], creditor.names[j]) for i, j in creditor.pairs]
     provenance = {
         "source": "click log",
         "log": log.path.name,
@@ -240,7 +249,7 @@ def compare_log(
         confidence,
         sums.cluster,
         provenance,
-        warnings_of(found, means),
+        [*warnings_of(found, means), *drift_notes(found.looks, named)],
     )
     return adapted(comparison, found.choices)
 

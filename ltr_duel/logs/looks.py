@@ -21,6 +21,7 @@ class Look(NamedTuple):
 
     time: float
     impressions: int
+    outcomes: FloatVector  # of each pair
     mean: FloatVector
     cautious: Means  # for intervals
     sequences: Sequences
@@ -50,13 +51,12 @@ def looks_of(engine: Engine, rows: Any, outcomes: Any, pairs: int, cluster: str,
         return out.cumsum(axis=0)
 
     t = outcomes.mutate(block=(outcomes.time / step).floor().cast("int64"))
-    kinds, sequences, mean = [], None, np.empty(0)
+    kinds, sequences, n, total = [], None, np.empty(0), np.empty(0)
     for keys in _KINDS.get(cluster, ()):
         found = engine.run(_moments(t, keys))
-        moments = (running(found, name) for name in ("n", "total", "squares", "nn", "nt", "tt"))
+        moments = [running(found, name) for name in ("n", "total", "squares", "nn", "nt", "tt")]
         kinds.append(cautious_of_moments(*moments))
-        if not mean.size:
-            mean = _mean(running(found, "n"), running(found, "total"))
+        n, total = moments[:2]  # the same for each kind of cluster
         if sequences is None and keys == ("user",):
             sequences = [running(found, name) for name in Sequences._fields]
     if sequences is None:
@@ -64,23 +64,21 @@ def looks_of(engine: Engine, rows: Any, outcomes: Any, pairs: int, cluster: str,
         sequences = [running(found, name) for name in Sequences._fields]
         if not kinds:
             n, total, squares = (running(found, name) for name in ("n", "total", "squares"))
-            kinds, mean = [naive_means(n + 2, total, squares + 2)], _mean(n, total)
+            kinds = [naive_means(n + 2, total, squares + 2)]
+    mean = np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0)
     means = two_way(*kinds) if cluster == "both" else kinds[0]
     impressions = np.cumsum(seen["n"]).tolist()
     return [
         Look(
             seen["last"][k],
             impressions[k],
+            n[k],
             mean[k],
             Means(*(part[k] for part in means)),
             Sequences(*(s[k] for s in sequences)),
         )
         for k in range(len(number))
     ]
-
-
-def _mean(n: FloatVector, total: FloatVector) -> FloatVector:
-    return np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0)
 
 
 def _plain(t: Any) -> dict[str, Any]:

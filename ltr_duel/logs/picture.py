@@ -9,9 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
 from ltr_duel.analysis import COLOURS, DASHES, legend_beside, prepared_axes
-from ltr_duel.logs.clusters import interval_ends
+from ltr_duel.core import statistics
+from ltr_duel.logs.clustered_sequence import Clustered
+from ltr_duel.logs.clusters import Means, interval_ends
 from ltr_duel.logs.compare import LogComparison
-from ltr_duel.logs.sequential import confidence_sequence
+from ltr_duel.logs.looks import Look
+from ltr_duel.logs.sequential import Observed
+from ltr_duel.logs.sums import Sequences
 
 _MOST = 4  # pairs in a picture
 _DASHES = [dash for dash in DASHES if dash != ":"]  # the edges are dotted
@@ -61,8 +65,7 @@ def plot_comparison(
             at = [datetime.fromtimestamp(look.time, UTC) for look in looks]
         mean = np.array([look.mean[pair] for look in looks])
         low, high = np.transpose([np.array(interval_ends(look.cautious, found.confidence))[:, pair] for look in looks])
-        sums = np.array([[part[pair] for part in look.sequences] for look in looks]).T
-        always = confidence_sequence(*sums, confidence=confidence, tests=found.tests)
+        always = _always(found.cluster, looks, int(pair)).sequence(confidence, found.tests)
         first, second = (found.names[k] for k in found.pairs[pair])
         colour = COLOURS[place]
         ax.plot(at, mean, color=colour, ls=_DASHES[place], lw=1.6, label=f"{first} against {second}")  # type: ignore[arg-type]
@@ -86,3 +89,11 @@ def plot_comparison(
         ax.set_xscale("log")
     legend_beside(ax)
     return ax
+
+
+def _always(cluster: str, looks: list[Look], pair: int) -> Clustered | Observed:
+    """Return what `stopping_decisions` would have seen of a pair at each look."""
+    if cluster not in ("user", "both"):
+        return Observed(Sequences(*np.array([[part[pair] for part in look.sequences] for look in looks]).T))
+    means = Means(*np.array([[part[pair] for part in look.cautious] for look in looks]).T)
+    return Clustered(means, statistics.student_p(*means), np.array([look.outcomes[pair] for look in looks]))

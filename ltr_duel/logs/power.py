@@ -11,15 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special, stats
 
 from ltr_duel.core import FloatVector, InputError, errors, statistics, stream
 from ltr_duel.logs.clusters import naive_means
 from ltr_duel.logs.sequential import TUNED_AT, Bets
 from ltr_duel.logs.spread import Spread
+from ltr_duel.logs.stopping_times import clustered_times, stopping_times
 
-_GROWTH = 1.003  # simulated sequences are looked at each time they are so much longer
 _NORMAL = 1500.0  # impressions from which on the tests are that of a normal mean
 _CLEAREST = 5.0  # an effect has at most so many standard deviations
 _LONGEST = 64.0  # times the fixed test, after which a simulated sequence is given up
@@ -55,8 +54,7 @@ def plan_impressions(
     """Say how many impressions it takes to find effects of a given size.
 
     The fixed test is that of `compare_log`, Student's with the degrees of freedom of the clusters; the sequential one
-    that of `stopping_decisions`, simulated, with an observation as often as in the log so far: where most users have
-    been seen already, it takes longer.
+    that of `stopping_decisions`, simulated. Users are taken to come as often as in the log so far.
 
     Parameters
     ----------
@@ -104,13 +102,16 @@ def plan_impressions(
         alpha = (1 - confidence) / tests
         fixed = spread.each * fixed_test(effect, square, power, alpha, spread.design, spread.clusters)
         single = fixed_test(effect, square, power, alpha)
-        bets = Bets.tuned(tuned_at, alpha / 2)
-        rng = stream(seed, "logs", "power", str(effect))
-        gap = every / spread.observation
-        times, right = stopping_times(effect, square, bets, alpha / 2, gap, draws, rng, _LONGEST * single + gap)
+        rng, gap = stream(seed, "logs", "power", str(effect)), every / spread.each
+        if spread.returning:
+            variance = max(square - effect**2, effect**2 / _CLEAREST**2) * spread.design
+            most = _LONGEST * single * spread.design + gap
+            times, right = clustered_times(effect, variance, spread.clusters, alpha, tuned_at, gap, draws, rng, most)
+        else:
+            bets, most = Bets.tuned(tuned_at, alpha / 2), _LONGEST * single + gap
+            times, right = stopping_times(effect, square, bets, alpha / 2, gap, draws, rng, most)
         late = float(np.sort(np.where(right, times, np.inf))[int(np.ceil(power * draws)) - 1])
-        mean = float(times.mean()) * spread.observation
-        plans.append(ImpressionPlan(effect, fixed, mean, late * spread.observation))
+        plans.append(ImpressionPlan(effect, fixed, float(times.mean()) * spread.each, late * spread.each))
     return plans
 
 
@@ -210,44 +211,3 @@ def _within(n: float, chance: float) -> FloatVector:
     """Return the numbers of hits within 4.5 standard deviations, of n trials."""
     reach = 4.5 * (n * chance * (1 - chance)) ** 0.5 + 4
     return np.arange(max(0.0, np.floor(n * chance - reach)), min(n, np.ceil(n * chance + reach)) + 1)
-
-
-def stopping_times(
-    effect: float,
-    square: float,
-    bets: Bets,
-    alpha: float,
-    every: float,
-    draws: int,
-    rng: np.random.Generator,
-    most: float,
-) -> tuple[FloatVector, NDArray[np.bool_]]:
-    """Simulate after how many observations sequences stop, infinity for never, and which name the right ranker.
-
-    An outcome is a win, a tie or a loss, with the mean and the mean square that are given; ``alpha`` is the error of
-    each side, ``every`` are the observations between two looks.
-    """
-    chances = np.array([(square + effect) / 2, (square - effect) / 2, 1 - square])
-    level = float(-np.log(alpha))
-    least = np.arange(1.0, 20 * level)  # some of these wins in a row are enough
-    most = max(most, 4.0 * float(bets.lead_needed(least, level).min()) / effect)
-    grid = np.unique(np.round(np.geomspace(1, 2 * most, 2000)))
-    bound = np.minimum(bets.lead_needed(grid, level), 2 * grid)  # more than there can be where nothing is enough
-    looks = _GROWTH ** np.arange(np.ceil(np.log(most) / np.log(_GROWTH)) + 1)
-    step = max(every, 1.0)
-    looks = np.unique(np.ceil(step * np.ceil(looks / step)).astype(np.int64))
-    times, right = np.full(draws, np.inf), np.zeros(draws, np.bool_)
-    n, lead, decided = 0.0, np.zeros(draws), np.zeros(draws)
-    open_ones = np.arange(draws)
-    for look in looks:
-        new = rng.multinomial(look - int(n), chances, len(open_ones))
-        lead += new[:, 0] - new[:, 1]
-        decided += new[:, 0] + new[:, 1]
-        n = float(look)
-        hit = (decided > 0) & (np.abs(lead) >= np.interp(decided, grid, bound))
-        times[open_ones[hit]] = n
-        right[open_ones[hit]] = lead[hit] > 0
-        open_ones, lead, decided = open_ones[~hit], lead[~hit], decided[~hit]
-        if len(open_ones) == 0:
-            break
-    return times, right

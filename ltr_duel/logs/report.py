@@ -127,20 +127,25 @@ def stopping_table(decisions: list[StoppingDecision], rows: int = _ROWS) -> pd.D
     ['stop: new']
     """
     ordered = sorted(decisions, key=lambda one: -one.e_value)[:rows]
-    return pd.DataFrame(
-        [
-            {
-                "pair": f"{one.first} against {one.second}",
-                "verdict": _verdict(one),
-                "observations": f"{one.observations:,}",
-                "mean": f"{one.mean:+.4f}",
-                "always within": f"{one.low:+.4f} {one.high:+.4f}",
-                "e-value": f"{one.e_value:.3g}",
-                "impressions to go": "-" if one.verdict != "go on" else _amount(one.more),
-            }
-            for one in ordered
-        ]
-    )
+    if all(math.isnan(one.per_user) for one in decisions):
+        return pd.DataFrame([_row(one, "mean") for one in ordered])
+    return pd.DataFrame([_row(one, "mean per impression") | _per_user(one) for one in ordered])
+
+
+def _row(one: StoppingDecision, mean: str) -> dict[str, str]:
+    return {
+        "pair": f"{one.first} against {one.second}",
+        "verdict": _verdict(one),
+        "observations": f"{one.observations:,}",
+        mean: f"{one.mean:+.4f}",
+        "always within": f"{one.low:+.4f} {one.high:+.4f}",
+        "e-value": f"{one.e_value:.3g}",
+        "impressions to go": "-" if one.verdict != "go on" else _amount(one.more),
+    }
+
+
+def _per_user(one: StoppingDecision) -> dict[str, str]:
+    return {"per user": f"{one.per_user:+.4f}", "within": f"{one.per_user_low:+.4f} {one.per_user_high:+.4f}"}
 
 
 def save_comparison(

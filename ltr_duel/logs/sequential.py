@@ -252,18 +252,6 @@ def confidence_sequence(
     return Sequence(bets.low(seen, level), -bets.low(seen.mirrored(), level), log_e)
 
 
-def refuted(
-    seen: Sequences, *, confidence: float = 0.95, tests: float = 1, tuned_at: float = TUNED_AT
-) -> NDArray[np.int64]:
-    """Return 1 where a mean of 0 or less is refuted, -1 where one of 0 or more is, and 0 where neither.
-
-    Parameters as of `confidence_sequence`, whose intervals leave out 0 just there.
-    """
-    bets, level = _settings(confidence, tests, tuned_at)
-    above, below = (bets.log_value(side, 0.0) >= level for side in (seen, seen.mirrored()))
-    return np.asarray(above, np.int64) - np.asarray(below, np.int64)
-
-
 def _settings(confidence: float, tests: float, tuned_at: float) -> tuple[Bets, float]:
     """Return the bets, and the log of what they must reach on either side."""
     alpha = (1 - confidence) / (2 * tests)
@@ -314,3 +302,28 @@ def observations_needed(
             found = np.minimum(found, inside)
         needed[start : start + _AT_ONCE] = found
     return np.where(needed > most, np.inf, np.maximum(np.ceil(needed), 1.0)).reshape(np.shape(each.n))
+
+
+class Observed(NamedTuple):
+    """What a look sees of sequences of observations, as `Clustered` is of all impressions."""
+
+    sequences: Sequences
+
+    def sequence(self, confidence: float, tests: float, tuned_at: float = TUNED_AT) -> Sequence:
+        """Return the confidence sequence."""
+        return confidence_sequence(*self.sequences, confidence=confidence, tests=tests, tuned_at=tuned_at)
+
+    def ahead(self, confidence: float, tests: float, tuned_at: float = TUNED_AT) -> NDArray[np.int64]:
+        """Return the sign of each mean that is refuted to be 0, and 0 for the others."""
+        return refuted(self.sequences, confidence=confidence, tests=tests, tuned_at=tuned_at)
+
+    def further(self, confidence: float, tests: float, margin: float = 0.0, tuned_at: float = TUNED_AT) -> FloatVector:
+        """Return by how many times as many observations a pair is decided, if its mean stays as it is."""
+        n = np.maximum(self.sequences.n, 1)
+        each = Sequences(*(part / n for part in self.sequences))
+        needed = observations_needed(each, confidence=confidence, tests=tests, margin=margin, tuned_at=tuned_at)
+        return np.maximum(needed, n + 1) / n
+
+    def of(self, pairs: IntVector) -> Observed:
+        """Return what it sees of some pairs."""
+        return Observed(Sequences(*(part[pairs] for part in self.sequences)))

@@ -34,7 +34,7 @@ class Spread(NamedTuple):
     design: float = 1.0  # variance of the mean, as a multiple of what independent impressions would have
     clusters: float = 1.0  # effective clusters for one impression of the pair
     each: float = 1.0  # impressions of the whole log for one of the pair
-    observation: float = 1.0  # impressions of the whole log for one observation of the pair's sequence
+    returning: bool = False  # whether users return, so that sequential tests are those of all their impressions
 
 
 def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
@@ -86,7 +86,7 @@ def spreads_in_log(found: LogComparison) -> list[Spread]:
                     float(design[k]) if varied else 1.0,
                     float((found.means.freedom[k] + 1) / n[k]),
                     found.impressions / float(n[k]),
-                    found.impressions / float(found.sequences.n[k]),
+                    found.cluster in ("user", "both"),
                 )
             )
     return _largest_first(spreads)
@@ -162,7 +162,6 @@ def spreads_in_matrix(matrix: PreferenceMatrix) -> list[Spread]:
             float(effects[k]),
             float(min(error[k] ** 2 * (n[k] - 1) + mean[k] ** 2, 1.0)),
             each=pairs,
-            observation=pairs,
         )
         for k in np.flatnonzero((n >= 2) & (error > 0) & np.isfinite(error))
     ]

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import FloatVector, IntMatrix, errors
+from ltr_duel.logs.clustered_sequence import Clustered
 from ltr_duel.logs.compare import LogComparison
-from ltr_duel.logs.sequential import confidence_sequence, observations_needed, refuted
+from ltr_duel.logs.sequential import Observed
 from ltr_duel.logs.sums import Sequences
 
 
@@ -37,14 +38,17 @@ class StoppingDecision(NamedTuple):
     second: str
     verdict: str  # "stop", "no difference" or "go on"
     winner: str  # where the verdict is "stop"
-    observations: int  # users, or impressions where each counts
-    mean: float  # mean outcome of the observations
+    observations: int  # impressions, or users where each counts once
+    mean: float  # mean outcome of the observations so far
     low: float  # confidence sequence of it
     high: float
     e_value: float  # of "there is no difference"
     more: float  # expected further impressions of the log until it can be decided, if the mean stays; inf for never
     ahead: str = ""  # the ranker that is ahead, by the smaller share of the error that naming a winner needs
     more_to_be_ahead: float = np.inf  # as `more`, until the ranker with the higher mean is ahead
+    per_user: float = np.nan  # mean outcome of users' first impressions so far, where ``mean`` is over impressions
+    per_user_low: float = np.nan  # confidence sequence of it
+    per_user_high: float = np.nan
 
 
 def stopping_decisions(
@@ -59,8 +63,9 @@ def stopping_decisions(
     Parameters
     ----------
     found : LogComparison or RunningComparison
-        Clustered by users (or by both), each user counts once, by the first impression of the pair; clustered by
-        queries or impressions, every impression counts.
+        Of a log that is clustered by users (or by both), every impression counts (see `Clustered`), and the mean of
+        users' first impressions is stated beside. Of a log clustered by queries or impressions, every impression
+        counts as independent. Of a running comparison, the observations of its sequences count.
     confidence : float
         Above 0 and below 1: the chance that none of the decisions on any pair, at any time, is wrong. A winner against
         all others is named by the same error, divided by K rankers instead of all K (K - 1) pairs and sides: for each
@@ -95,31 +100,43 @@ def stopping_decisions(
     ('stop', 'new')
     """
     errors.require_between("the margin", margin, 0, 1)
-    sequences, n = found.sequences, found.sequences.n
-    settings: dict[str, float] = {"confidence": confidence, "tests": found.tests, "tuned_at": tuned_at}
-    winners = settings | {"tests": len(found.names) / 2}
-    now = confidence_sequence(*sequences, **settings)
-    ahead = refuted(sequences, **winners)
+    seen, mean, n = _seen(found)
+    now = seen.sequence(confidence, found.tests, tuned_at)
+    winners = len(found.names) / 2
+    ahead = seen.ahead(confidence, winners, tuned_at)
     won, lost = now.low > 0, now.high < 0
     same = ~(won | lost) & (-margin < now.low) & (now.high < margin)
 
-    def further(asked: NDArray[np.bool_], **settings: float) -> FloatVector:
+    def further(asked: NDArray[np.bool_], tests: float, margin: float) -> FloatVector:
         """Return how many impressions more the pairs that are asked for need; 0 for the others."""
         rows, more = np.flatnonzero(asked), np.zeros(len(n))
-        counts = np.maximum(n[rows], 1)
-        needed = observations_needed(Sequences(*(part[rows] / counts for part in sequences)), **settings)
-        more[rows] = np.maximum(needed - n[rows], 1.0) * max(found.impressions, 1) / counts
+        more[rows] = (seen.of(rows).further(confidence, tests, margin, tuned_at) - 1) * max(found.impressions, 1)
         return more
 
-    more, more_to_win = further(~(won | lost | same), margin=margin, **settings), further(ahead == 0, **winners)
+    more, to_win = further(~(won | lost | same), found.tests, margin), further(ahead == 0, winners, 0.0)
     first, second = (np.array(found.names, dtype=object)[one] for one in found.pairs.T)
     verdict = np.select([won | lost, same], ["stop", "no difference"], "go on")
     winner = np.where(won, first, np.where(lost, second, ""))
     leads = np.where(ahead > 0, first, np.where(ahead < 0, second, ""))
     e_value = np.exp(np.minimum(now.log_e, 700.0))
-    means = sequences.mean, now.low, now.high
-    columns = first, second, verdict, winner, n.astype(np.int64), *means, e_value, more, leads, more_to_win
+    means = mean, now.low, now.high
+    columns = [first, second, verdict, winner, n.astype(np.int64), *means, e_value, more, leads, to_win]
+    if isinstance(seen, Clustered):
+        users = Observed(found.sequences).sequence(confidence, found.tests, tuned_at)
+        columns += [found.sequences.mean, users.low, users.high]
     return list(map(StoppingDecision, *(column.tolist() for column in columns)))
+
+
+def _seen(found: LogComparison | RunningComparison) -> tuple[Clustered | Observed, FloatVector, FloatVector]:
+    """Return what a look sees, with means and numbers of observations.
+
+    All impressions of users, but of logs whose rankers were chosen by earlier outcomes only the first ones: of these a
+    sequence holds whatever chose the pairs.
+    """
+    if isinstance(found, LogComparison) and found.cluster in ("user", "both") and "policies" not in found.provenance:
+        counts = found.counts.astype(np.float64)
+        return Clustered(found.cautious, found.p, counts), found.means.mean, counts
+    return Observed(found.sequences), found.sequences.mean, found.sequences.n
 
 
 def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
@@ -159,9 +176,13 @@ def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision
 
 
 def stopping_sentence(
-    found: LogComparison | RunningComparison, decisions: list[StoppingDecision], margin: float = 0.0
+    found: LogComparison | RunningComparison,
+    decisions: list[StoppingDecision],
+    margin: float = 0.0,
+    *,
+    any_time: bool = False,
 ) -> str:
-    """Say in one sentence whether to stop.
+    """Say in a sentence or two whether to stop, and by what mean.
 
     Parameters
     ----------
@@ -170,6 +191,8 @@ def stopping_sentence(
         From `stopping_decisions`.
     margin : float
         As given there.
+    any_time : bool
+        Whether a log of two weeks or more may decide within a week.
 
     Returns
     -------
@@ -180,12 +203,20 @@ def stopping_sentence(
     >>> decision = StoppingDecision("old", "new", "stop", "new", 900, -0.3, -0.4, -0.2, 1e9, 0.0, "new", 0.0)
     >>> from types import SimpleNamespace
     >>> stopping_sentence(SimpleNamespace(names=("old", "new"), impressions=900), [decision])
-    'stop: new wins.'
+    'stop: new wins. So far its mean outcome is ahead; a later change of users or rankers is not ruled out.'
     """
+    sentence = _sentence(found, decisions, margin)
+    missing = found.days_to_a_whole_week if isinstance(found, LogComparison) and not any_time else 0.0
+    if missing and not sentence.startswith("go on"):
+        return f"wait {missing:.0f} days for the week to be whole, or decide at any time. By now: {sentence}"
+    return sentence
+
+
+def _sentence(found: LogComparison | RunningComparison, decisions: list[StoppingDecision], margin: float) -> str:
     further, winner = impressions_to_go(found.names, decisions)
     if winner and further == 0:
         beaten = f" against each of the {len(found.names) - 1} others" if len(found.names) > 2 else ""
-        return f"stop: {winner} wins{beaten}."
+        return f"stop: {winner} wins{beaten}. {_by_what(winner, decisions)}"
     if further == 0:
         if all(one.verdict == "no difference" for one in decisions):
             return f"no difference: the mean outcome of every pair is within {margin:g} of a tie."
@@ -199,3 +230,17 @@ def stopping_sentence(
     open_ones = sum(one.verdict == "go on" for one in decisions)
     until = f" until {winner} is ahead of all others" if winner else ""
     return f"go on: {more}{until} ({open_ones} of {len(decisions)} pairs are open)."
+
+
+def _by_what(winner: str, decisions: Sequence[StoppingDecision]) -> str:
+    """Name the estimand, and warn where the other one has the other sign."""
+    later = "a later change of users or rankers is not ruled out."
+    if all(np.isnan(one.per_user) for one in decisions):
+        return f"So far its mean outcome is ahead; {later}"
+    signs = [one.per_user if winner == one.first else -one.per_user for one in decisions if winner in one[:2]]
+    if min(signs) < 0:
+        return (
+            "So far its mean outcome over impressions is ahead, but over users (their first impressions) it is behind"
+            " against some ranker: users who come often decide."
+        )
+    return f"So far its mean outcome over impressions is ahead, and over users too; {later}"

@@ -98,7 +98,7 @@ def test_nothing_is_to_go_when_it_may_be_stopped_though_other_pairs_are_open(tmp
             page = experiment.decide("q", lists)
             experiment.record(page.token, ["x"])
         state = experiment.state()
-    assert state.sentence == "stop: a wins against each of the 2 others."
+    assert state.sentence.startswith("stop: a wins against each of the 2 others. So far ")
     assert any(one.verdict == "go on" for one in state.decisions) and state.impressions_to_go == 0
 
 

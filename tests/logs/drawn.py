@@ -13,6 +13,7 @@ import pandas as pd
 
 from ltr_duel.core import statistics, stream
 from ltr_duel.logs import Spread, plan_impressions
+from ltr_duel.logs.clustered_sequence import Clustered
 from ltr_duel.logs.clusters import cautious_means, clustered_means, interval_ends, reach
 from ltr_duel.rankers import evaluate_rankers
 from ltr_duel.simulation import summarise
@@ -123,7 +124,7 @@ def differences_from_the_best(items, experiments):
 def plan_kept(rankers, effect, experiments):
     """Return how often the fixed and the sequential test find the effect with the impressions that were planned."""
     pairs, ties, every = rankers * (rankers - 1) // 2, 0.5, 20.0
-    spread = Spread("a", "b", effect, 1 - ties, each=float(pairs), observation=float(pairs))
+    spread = Spread("a", "b", effect, 1 - ties, each=float(pairs))
     (plan,) = plan_impressions(spread, tests=pairs, every=every)
     limits = boundary(int(plan.sequential_power) + 1, LEVEL / pairs)
     found = np.zeros(2)
@@ -137,4 +138,74 @@ def plan_kept(rankers, effect, experiments):
         decided = np.cumsum(np.where(log.pair == 0, log.y**2, 0.0)).astype(np.int64)
         looks = np.arange(every, len(log.y) + 1, every).astype(np.int64) - 1
         found += statistics.holm(p)[0] < LEVEL, (ahead[looks] >= limits[decided[looks]]).any()
+    return found
+
+
+def looked_at(count, total, square):
+    """Return what the sequential test sees of sums by pair and user."""
+    cautious = cautious_means(count, total, square)
+    p = statistics.student_p(*cautious)
+    for k in np.flatnonzero(p < LEVEL):
+        p[k] = max(p[k], statistics.sign_flip_p(total[k]))
+    return Clustered(cautious, p, count.sum(axis=1))
+
+
+def false_stops(rankers, n, ties, kind, experiments):
+    """Return how often the test of all impressions, at thirty looks, stops for one of identical rankers."""
+    pairs, found = rankers * (rankers - 1) // 2, 0
+    for k in range(experiments):
+        log = drawn_log(pairs, n, ties, kind, stream(k, "looks", f"{rankers} {n} {ties} {kind}"))
+        for end in np.linspace(0, n, _LOOKS + 1)[1:].astype(int):
+            count, total, square = DrawnLog(log.pair[:end], log.user[:end], log.y[:end]).sums(pairs)
+            met = count.any(axis=1)
+            if looked_at(count[met], total[met], square[met]).ahead(1 - LEVEL, pairs).any():
+                found += 1
+                break
+    return found
+
+
+def users_needed(effect, experiments, visits=20, correlation=0.1, square=0.5):
+    """Return mean numbers of users until the test of first impressions stops, and that of all; half of them tie."""
+    limits = boundary(200_000, LEVEL)
+    stops = np.zeros(2)
+    for k in range(experiments):
+        rng = stream(k, "users", str(effect))
+        users = int(60 / effect**2)
+        taste = np.sqrt(correlation * (square - effect**2)) * rng.choice([-1.0, 1.0], users)
+        u = rng.random((users, visits))
+        wins = (square + effect + taste)[:, None] / 2
+        y = (u < wins) * 1.0 - ((u >= wins) & (u < square))
+        ahead = np.abs(np.cumsum(y[:, 0])) >= limits[np.cumsum(np.abs(y[:, 0])).astype(int)]
+        assert ahead.any()
+        stops[0] += 1 + ahead.argmax()
+        n = 10
+        while True:
+            sums = np.full((1, n), float(visits)), y[:n].sum(axis=1)[None], np.array([np.abs(y[:n]).sum()])
+            if looked_at(*sums).ahead(1 - LEVEL, 1).any():
+                break
+            n = int(np.ceil(1.03 * n))
+        stops[1] += n
+    return stops / experiments
+
+
+def plan_of_returning_users_kept(effect, experiments, visits=20, correlation=0.1, square=0.5):
+    """Return how often the fixed and the sequential test find the effect with the impressions that were planned."""
+    design = 1 + (visits - 1) * correlation
+    spread = Spread("a", "b", effect, square, design, 1 / visits, returning=True)
+    (plan,) = plan_impressions(spread)
+    found = np.zeros(2)
+    for k in range(experiments):
+        rng = stream(k, "returning plan", str(effect))
+        users = int(np.ceil(max(plan.fixed, plan.sequential_power) / visits))
+        taste = np.sqrt(correlation * (square - effect**2)) * rng.choice([-1.0, 1.0], users)
+        u = rng.random((users, visits))
+        wins = (square + effect + taste)[:, None] / 2
+        y = (u < wins) * 1.0 - ((u >= wins) & (u < square))
+
+        def seen(n, y=y):
+            return looked_at(np.full((1, n), float(visits)), y[:n].sum(axis=1)[None], np.array([np.abs(y[:n]).sum()]))
+
+        found[0] += seen(int(plan.fixed / visits)).p[0] < LEVEL
+        looks = np.unique(np.geomspace(5, plan.sequential_power / visits, 150).astype(int))
+        found[1] += any(seen(int(n)).ahead(1 - LEVEL, 1)[0] for n in looks)
     return found

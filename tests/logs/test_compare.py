@@ -303,6 +303,53 @@ def test_a_plan_is_not_made_from_the_pair_that_looks_clearest_by_chance(tmp_path
     assert spread_of([first, second], ("c", "a")) == second
 
 
+def visited(tmp_path, means, visits, days=30, seed=0):
+    """Return the comparison of a log whose users have these mean outcomes and come so often, evenly over the days."""
+    rng = np.random.default_rng(seed)
+    at = np.concatenate([rng.random(n) for n in visits])
+    user = np.repeat(np.arange(len(visits)), visits)
+    order = np.argsort(at)
+    u, wins = rng.random(len(at)), (0.5 + np.asarray(means)) / 2
+    rows = []
+    for k in order:
+        clicks = [1] if u[k] < wins[user[k]] else [2] if u[k] < 0.5 else []
+        row = {"shown": ["x", "y"], "rankers": ["A", "B"], "owners": [0, 1], "user": int(user[k]), "clicks": clicks}
+        rows.append(row | {"time": 1.7e9 + float(at[k]) * days * 86_400})
+    return compare_log(ClickLog(write(tmp_path, rows)))
+
+
+def test_users_who_come_often_decide_the_mean_over_impressions_and_the_answer_names_both(tmp_path):
+    """5 % of the users come twenty times as often and like B; the others like A."""
+    often = np.arange(4000) < 200
+    found = visited(tmp_path, np.where(often, -0.2, 0.05), np.where(often, 20, 1), days=28)
+    (decision,) = decisions = stopping_decisions(found, 0.95)
+    assert decision.winner == "B" and decision.observations == 7800
+    assert decision.mean == pytest.approx((3800 * 0.05 - 4000 * 0.2) / 7800, abs=0.03)
+    assert decision.per_user == pytest.approx((3800 * 0.05 - 200 * 0.2) / 4000, abs=0.04)
+    sentence = stopping_sentence(found, decisions)
+    assert sentence.startswith("stop: B wins. So far its mean outcome over impressions is ahead")
+    assert ("over users (their first impressions) it is behind" in sentence) == (decision.per_user > 0)
+    assert decision.per_user_low < 0 < decision.per_user_high  # and users alone do not decide
+
+
+def test_a_decision_waits_for_the_week_to_be_whole(tmp_path):
+    for days, missing in ((10, 0), (14, 0), (17, 4), (20.5, 0), (23, 5)):
+        found = visited(tmp_path, np.full(600, 0.3), np.ones(600, int), days)
+        sentence = stopping_sentence(found, stopping_decisions(found))
+        assert sentence.startswith(f"wait {missing} days" if missing else "stop: A wins")
+        assert stopping_sentence(found, stopping_decisions(found), any_time=True).startswith("stop: A wins")
+
+
+def test_a_novelty_that_wears_off_is_noted_and_a_steady_mean_is_not(tmp_path):
+    row = {"shown": ["x", "y"], "rankers": ["A", "B"], "owners": [0, 1]}
+    rng = np.random.default_rng(5)
+    for mean, notes in ((np.where(np.arange(4000) < 1000, 0.3, 0.0), 1), (np.full(4000, 0.1), 0)):
+        u = rng.random(4000)
+        clicks = [[1] if a < (0.5 + m) / 2 else [2] if a < 0.5 else [] for a, m in zip(u, mean, strict=True)]
+        found = compare_log(ClickLog(write(tmp_path, [row | {"clicks": c, "user": k} for k, c in enumerate(clicks)])))
+        assert len([one for one in found.warnings if "users or rankers changed" in one]) == notes
+
+
 def running(**pairs):
     """Return a comparison of a, b and c, of pairs with so many wins, losses and ties."""
     counts = np.array([pairs[name] for name in ("ab", "ac", "bc")], float).T
@@ -330,7 +377,7 @@ def test_a_winner_is_named_by_one_test_for_each_ranker():
     expected = confidence_sequence([200 + lead - 1, 200 + lead], [200, 200], [0, 0], tests=1.5).low > 0
     assert expected.tolist() == [False, True] and decisions[0].verdict == "go on"
     assert impressions_to_go(found.names, decisions) == (0, "a")
-    assert stopping_sentence(found, decisions) == "stop: a wins against each of the 2 others."
+    assert stopping_sentence(found, decisions).startswith("stop: a wins against each of the 2 others. So far ")
 
 
 def test_what_is_decided(tmp_path):
@@ -344,7 +391,7 @@ def test_what_is_decided(tmp_path):
         return decisions[0], stopping_sentence(found, decisions, margin)
 
     clear, sentence = decided([[1], [1], [2]] * 200)
-    assert (clear.verdict, clear.winner, sentence) == ("stop", "a", "stop: a wins.")
+    assert (clear.verdict, clear.winner) == ("stop", "a") and sentence.startswith("stop: a wins. So far ")
     assert clear.low > 0 and clear.e_value > 20
     tied, sentence = decided([[1], [2], [], []] * 2000, margin=0.1)
     assert tied.verdict == "no difference" and "within 0.1 of a tie" in sentence

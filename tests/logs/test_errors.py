@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.logs.drawn import coverage, differences_from_the_best, false_alarms, plan_kept
+from tests.logs.drawn import (
+    coverage,
+    differences_from_the_best,
+    false_alarms,
+    false_stops,
+    plan_kept,
+    plan_of_returning_users_kept,
+    users_needed,
+)
 
 
 @pytest.mark.parametrize("kind", ["independent", "returning"])
@@ -32,3 +40,20 @@ def test_equal_ones_differ_from_the_best_of_them_in_one_study_of_twenty_at_most(
 def test_what_is_planned_is_found(rankers):
     found = plan_kept(rankers, 0.3, 300)
     assert (found >= 300 * 0.8 - 2.5 * (300 * 0.16) ** 0.5).all()
+
+
+@pytest.mark.parametrize(
+    ("rankers", "n", "ties", "kind"), [(2, 1000, 0.3, "returning"), (5, 1000, 0.95, "independent")]
+)
+def test_all_impressions_may_be_looked_at_every_day(rankers, n, ties, kind):
+    assert false_stops(rankers, n, ties, kind, 100) <= 100 * 0.05 + 2 * (100 * 0.05) ** 0.5
+
+
+def test_all_impressions_of_returning_users_need_a_third_of_the_users():
+    first, every = users_needed(0.1, 20)
+    assert every < first / 3
+
+
+def test_what_is_planned_for_returning_users_is_found():
+    found = plan_of_returning_users_kept(0.1, 200)
+    assert (abs(found - 200 * 0.8) < 3 * (200 * 0.16) ** 0.5).all()

@@ -209,7 +209,7 @@ def test_a_plan_keeps_what_it_promises():
 
 def test_plans_of_many_rankers_count_all_impressions_and_share_the_error():
     """Three rankers: a pair has a third of the log, and a third of the error."""
-    one, three = Spread("a", "b", 0.1, 0.5), Spread("a", "b", 0.1, 0.5, each=3.0, observation=3.0)
+    one, three = Spread("a", "b", 0.1, 0.5), Spread("a", "b", 0.1, 0.5, each=3.0)
     (alone,), (shared,) = plan_impressions(one, confidence=1 - 0.05 / 3), plan_impressions(three, tests=3)
     assert shared.fixed == pytest.approx(3 * alone.fixed)
     assert shared.sequential_mean == pytest.approx(3 * alone.sequential_mean)

@@ -11,12 +11,12 @@ from ltr_duel.core.arrays import FloatVector
 _OUTSIDE = 0.05  # of the normal and the bootstrap interval
 
 
-def student_quantile(probability: float, freedom: ArrayLike) -> FloatVector:
+def student_quantile(probability: ArrayLike, freedom: ArrayLike) -> FloatVector:
     """Return the quantile of Student's t (Student, Biometrika 1908).
 
     Parameters
     ----------
-    probability : float
+    probability : array of float
         Above 0 and below 1.
     freedom : array of float
         Degrees of freedom, above 0; they need not be whole.
@@ -30,7 +30,8 @@ def student_quantile(probability: float, freedom: ArrayLike) -> FloatVector:
     >>> round(float(student_quantile(0.975, 9)), 3)
     2.262
     """
-    return np.asarray(scipy.special.stdtrit(np.asarray(freedom, np.float64), probability), np.float64)
+    given = np.asarray(freedom, np.float64), np.asarray(probability, np.float64)
+    return np.asarray(scipy.special.stdtrit(*given), np.float64)
 
 
 def student_reach(error: ArrayLike, freedom: ArrayLike, confidence: float) -> FloatVector:

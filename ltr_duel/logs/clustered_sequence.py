@@ -1,0 +1,106 @@
+"""Looking at a running experiment as often as one likes, with every impression of users who return.
+
+At a look, S is the sum of a pair's n outcomes and V the variance of S, clustered by users. If users are many, S - n m
+is about normal, m being the mean over the impressions so far. If each user came once, the looks would see a Brownian
+motion at the times V, and the normal mixture of Robbins (Annals of Mathematical Statistics 1970),
+
+    sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))),
+
+would be an e-value; so it is asymptotically, for any number of looks (Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas.
+Time-uniform central limit theory and asymptotic confidence sequences. Annals of Statistics 2024). Where users return
+and what a user does later goes with what he did before, S at two looks is correlated more strongly than a Brownian
+motion with the same variances. By Slepian's inequality (Bell System Technical Journal 1962) S is then less likely ever
+to cross the boundary. So the error holds for users of any taste; it would not if a user's outcomes were to alternate.
+
+For few users S is not normal. So S^2 / V is that of a normal variable with the p-value of `compare_log`, which has the
+degrees of freedom of the users and is never below an exact test.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from ltr_duel.core import FloatVector, IntVector, statistics
+from ltr_duel.logs.clusters import Means
+from ltr_duel.logs.sequential import TUNED_AT, Sequence
+
+_LONGEST = 1e6  # times the log, after which a pair is given up
+
+
+class Clustered(NamedTuple):
+    """What a look sees of several pairs; each field has one entry a pair."""
+
+    means: Means  # see `cautious_means`
+    p: FloatVector  # of a single look
+    n: FloatVector  # impressions
+
+    def sequence(self, confidence: float, tests: float, tuned_at: float = TUNED_AT) -> Sequence:
+        """Return intervals of the mean over impressions that hold at all looks, and e-values."""
+        alpha, variance = (1 - confidence) / tests, self._variance()
+        log_e = self._log_e(np.ones_like(variance), alpha, tuned_at)
+        reach = self._reach(np.ones_like(variance), alpha, tuned_at)
+        mean = np.where(np.isfinite(reach), self.means.mean, 0.0)
+        inside = log_e < -np.log(alpha)
+        low, high = np.maximum(mean - reach, -1), np.minimum(mean + reach, 1)
+        return Sequence(
+            np.where(inside, np.minimum(low, 0.0), low), np.where(inside, np.maximum(high, 0.0), high), log_e
+        )
+
+    def ahead(self, confidence: float, tests: float, tuned_at: float = TUNED_AT) -> NDArray[np.int64]:
+        """Return the sign of each mean that is refuted to be 0, and 0 for the others."""
+        alpha = (1 - confidence) / tests
+        sure = self._log_e(np.ones(len(self.n)), alpha, tuned_at) >= -np.log(alpha)
+        return np.where(sure, np.sign(self.means.mean), 0).astype(np.int64)
+
+    def further(self, confidence: float, tests: float, margin: float = 0.0, tuned_at: float = TUNED_AT) -> FloatVector:
+        """Return by how many times as many impressions a pair is decided, if its mean and variance stay as they are."""
+        alpha = (1 - confidence) / tests
+
+        def decided(times: FloatVector) -> NDArray[np.bool_]:
+            within = np.abs(self.means.mean) + self._reach(times, alpha, tuned_at) < margin
+            return np.asarray((self._log_e(times, alpha, tuned_at) >= -np.log(alpha)) | within)
+
+        low, high = np.zeros(len(self.n)), np.full(len(self.n), np.log(_LONGEST))
+        never = np.logical_not(decided(np.exp(high)))
+        for _ in range(40):
+            middle = (low + high) / 2
+            enough = decided(np.exp(middle))
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        return np.where(never, np.inf, np.exp(high))
+
+    def of(self, pairs: IntVector) -> Clustered:
+        """Return what it sees of some pairs."""
+        return Clustered(Means(*(part[pairs] for part in self.means)), self.p[pairs], self.n[pairs])
+
+    def _variance(self) -> FloatVector:
+        return np.where(np.isfinite(self.means.error), self.means.error * self.n, 1.0) ** 2
+
+    def _log_e(self, times: FloatVector, alpha: float, tuned_at: float) -> FloatVector:
+        """Return the logarithm of the e-value of "the mean is 0" after so many times as many impressions."""
+        variance, rho = self._variance() * times, _rho(alpha, tuned_at)
+        square = special.ndtri(self.p / 2) ** 2 * times
+        found = square * variance / (2 * (variance + rho)) + np.log(rho / (variance + rho)) / 2
+        return np.where(self.means.freedom > 0, found, 0.0)
+
+    def _reach(self, times: FloatVector, alpha: float, tuned_at: float) -> FloatVector:
+        variance = self._variance() * times
+        normal = normal_boundary(variance, alpha, tuned_at)
+        freedom = self.means.freedom
+        quantile = -statistics.student_quantile(special.ndtr(-normal), np.where(freedom > 0, freedom, 1.0) * times)
+        return np.where(freedom > 0, quantile * self.means.error / np.sqrt(times), np.inf)
+
+
+def normal_boundary(variance: ArrayLike, alpha: float, tuned_at: float) -> FloatVector:
+    """Return how many standard deviations a sum of that variance must be from 0, at both sides of error ``alpha``."""
+    ratio = np.asarray(variance, np.float64) / _rho(alpha, tuned_at)
+    return np.asarray(np.sqrt((1 + 1 / ratio) * (np.log1p(ratio) - 2 * np.log(alpha))), np.float64)
+
+
+def _rho(alpha: float, tuned_at: float) -> float:
+    """Return the rho of which the boundary is about narrowest where the variance of the sum is ``tuned_at``."""
+    log = -2 * np.log(alpha)
+    return float(tuned_at / (log + np.log(1 + log)))

@@ -77,6 +77,7 @@ def write_features(folder: Path, features: NDArray[np.float32]) -> None:
             data = np.ascontiguousarray(column).data.cast("B")
             while data:
                 data = data[out.write(data) :]
+            release_pages(column)
 
 
 def write_tables(folder: Path, dataset: Dataset, provenance: dict[str, Any]) -> None:

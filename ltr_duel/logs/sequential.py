@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ltr_duel.core import FloatMatrix, FloatVector, errors
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, errors
 from ltr_duel.logs.sums import Sequences
 
 TUNED_AT = 1000.0  # sum of squared surprises at which half of the mixture is narrowest
@@ -315,7 +315,9 @@ class Observed(NamedTuple):
 
     def ahead(self, confidence: float, tests: float, tuned_at: float = TUNED_AT) -> NDArray[np.int64]:
         """Return the sign of each mean that is refuted to be 0, and 0 for the others."""
-        return refuted(self.sequences, confidence=confidence, tests=tests, tuned_at=tuned_at)
+        bets, level = _settings(confidence, tests, tuned_at)
+        above, below = (bets.log_value(side, 0.0) >= level for side in (self.sequences, self.sequences.mirrored()))
+        return np.asarray(above, np.int64) - np.asarray(below, np.int64)
 
     def further(self, confidence: float, tests: float, margin: float = 0.0, tuned_at: float = TUNED_AT) -> FloatVector:
         """Return by how many times as many observations a pair is decided, if its mean stays as it is."""

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from ltr_duel.logs import ClickLog
 
 _log = click.argument("file", metavar="LOG", type=click.Path(path_type=Path))
-_format = click.option("--format", "kind", default="", help="jsonl, csv, parquet, yandex or ubi, if the name does not say.")
+_format = click.option(
+    "--format", "kind", default="", help="jsonl, csv, parquet, yandex or ubi, if the name does not say."
+)
 _skip = click.option("--skip-bad", type=ROWS, default=0, show_default=True, help="Bad lines to pass over, and count.")
 _SOURCES = (
     click.argument("file", metavar="[LOG]", required=False),
@@ -36,9 +38,13 @@ _SOURCES = (
     click.option("--events", help="File, folder, glob or table of what users did with their items."),
     click.option("--source", type=click.Path(path_type=Path), help="TOML file that maps the columns of both."),
     click.option("--connect", default="", help="URL of the engine that holds the tables, as Ibis takes it."),
-    click.option("--outcome", default="click", show_default=True, help="click, another kind of event, value, dwell>=30."),
+    click.option(
+        "--outcome", default="click", show_default=True, help="click, another kind of event, value, dwell>=30."
+    ),
     click.option("--within", default="", help="Such as 7d: so late events count without the id of an exposure."),
-    click.option("--attribute", default="last", show_default=True, help="Late events to the last, first or all exposures."),
+    click.option(
+        "--attribute", default="last", show_default=True, help="Late events to the last, first or all exposures."
+    ),
 )
 
 
@@ -91,15 +97,25 @@ def columns() -> None:
 @command.command()
 @_sources
 @_format
+@click.option("--planned", default="", help="even: all pairs were to be shown alike.  [default: not checked]")
 @plugin_option
-def check(kind: str, **given: Any) -> None:
-    """Say what is in a LOG, and what is wrong, by line. Exit code 1 if a line cannot be used."""
-    from ltr_duel.logs import describe_log, log_lines
+def check(kind: str, planned: str, **given: Any) -> None:
+    """Say what is in a LOG, what is wrong, by line, and whether the experiment is sound.
 
-    facts = describe_log(_opened(kind, None, given))
+    Exit code 1 if a line cannot be used or a check fails.
+    """
+    from ltr_duel.logs import check_log, describe_log, finding_lines, log_lines
+
+    log = _opened(kind, None, given)
+    facts = describe_log(log)
     for line in log_lines(facts):
         click.echo(line)
-    if facts.bad:
+    found = check_log(log, planned=planned) if facts.rankers else []
+    if found:
+        click.echo("is the experiment sound?")
+    for line in finding_lines(found):
+        click.echo(f"  {line}")
+    if facts.bad or any(one.verdict == "fails" for one in found):
         sys.exit(1)
 
 
@@ -113,6 +129,9 @@ def check(kind: str, **given: Any) -> None:
 @click.option("--margin", type=float, default=0.0, help="With --stop-at: a mean outcome that would not matter.")
 @click.option("--ranker", "rankers", multiple=True, help="A ranker of the experiment, others are bad; repeatable.")
 @click.option("--bootstrap", type=ROWS, default=1000, show_default=True, help="Draws of clusters; 0 for none.")
+@click.option(
+    "--checks/--no-checks", default=True, show_default=True, help="Name the checks of 'logs check' that fail."
+)
 @click.option("--rows", type=ROWS, default=10, show_default=True, help="Pairs to list.")
 @click.option("--out", type=OUT_FILE, help="Preference matrix to write (.parquet, .csv).")
 @click.option("--report", type=OUT_FILE, help="One-page report to write (.html).")
@@ -128,6 +147,7 @@ def compare(
     margin: float,
     rankers: tuple[str, ...],
     bootstrap: int,
+    checks: bool,
     rows: int,
     out: Path | None,
     report: Path | None,
@@ -138,9 +158,11 @@ def compare(
     """Say of each pair of rankers in LOG who won, how sure that is, and, with --stop-at, whether to stop."""
     from ltr_duel.analysis import save_figure
     from ltr_duel.logs import (
+        check_log,
         compare_log,
         comparison_lines,
         comparison_table,
+        finding_lines,
         plot_comparison,
         save_comparison,
         stopping_decisions,
@@ -156,7 +178,8 @@ def compare(
     )
     always = stop_at if stop_at is not None else confidence
     decisions = stopping_decisions(found, always, margin=margin)
-    for line in comparison_lines(found):
+    failures = finding_lines(check_log(log, rankers), only_failures=True) if checks else []
+    for line in (*comparison_lines(found), *failures):
         click.echo(line)
     click.echo()
     print_table(comparison_table(found, rows))
@@ -242,7 +265,9 @@ def power(
     if (file is None) == (live is None):
         raise InputError("give either a LOG, or --live with a corpus")
     if live is None:
-        found = compare_log(ClickLog(str(file), format=kind, skip_bad=skip_bad), cluster=cluster, bootstrap=0, looks=False)
+        found = compare_log(
+            ClickLog(str(file), format=kind, skip_bad=skip_bad), cluster=cluster, bootstrap=0, looks=False
+        )
         spread = spread_in_log(found, int(np.argmin(found.p)))
         of = f"{found.impressions:,} impressions of {file}"
     else:

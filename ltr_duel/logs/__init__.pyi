@@ -6,10 +6,10 @@ from .describe import LogFacts as LogFacts
 from .describe import date_words as date_words
 from .describe import describe_log as describe_log
 from .log import ClickLog as ClickLog
+from .looks import Look as Look
 from .off_policy import WeightedOutcome as WeightedOutcome
 from .off_policy import weigh_outcomes as weigh_outcomes
 from .off_policy import weighted_lines as weighted_lines
-from .looks import Look as Look
 from .picture import plot_comparison as plot_comparison
 from .power import ImpressionPlan as ImpressionPlan
 from .power import Spread as Spread
@@ -28,6 +28,9 @@ from .sequential import Sequence as Sequence
 from .sequential import confidence_sequence as confidence_sequence
 from .sequential import observations_needed as observations_needed
 from .simulated import simulate_log as simulate_log
+from .soundness import Finding as Finding
+from .soundness import check_log as check_log
+from .soundness import finding_lines as finding_lines
 from .stopping import RunningComparison as RunningComparison
 from .stopping import StoppingDecision as StoppingDecision
 from .stopping import stopping_decisions as stopping_decisions

@@ -11,7 +11,19 @@ from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError, errors
 
-EXPOSURE = ("impression", "time", "user", "query", "shown", "page", "rankers", "owners", "rankings", "method", "outcome")
+EXPOSURE = (
+    "impression",
+    "time",
+    "user",
+    "query",
+    "shown",
+    "page",
+    "rankers",
+    "owners",
+    "rankings",
+    "method",
+    "outcome",
+)
 EVENT = {
     "impression": "string",
     "user": "string",

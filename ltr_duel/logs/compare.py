@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import FloatVector, InputError, IntVector, digest, errors, holm
+from ltr_duel.core import FloatVector, IntVector, digest, errors, holm
 from ltr_duel.logs.clusters import Means, bootstrap_means, p_values, reach
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import Look

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError
 from ltr_duel.logs.log import ClickLog
@@ -74,13 +74,14 @@ def describe_log(log: ClickLog) -> LogFacts:
 
     _, rows, creditor = credited(log, columns=LOG_COLUMNS, needed=False)
     columns = [name for name in LOG_COLUMNS if name in rows.columns]
-    left, forms = ibis.literal(True), {}
+    left = ibis.literal(True)
+    forms: dict[str, Any] = {}
     for form in ("page", "rankings", "owners"):
         if form in columns:
             forms[form] = (left & rows[form].notnull()).sum()
             left &= rows[form].isnull()
     forms["nothing"] = left.sum()
-    shown, clicks = rows.shown.length(), rows.clicks.length()
+    shown, clicks = rows["shown" if "shown" in columns else "owners"].length(), rows.clicks.length()
     found = rows.aggregate(
         n=rows.count(),
         first=rows.time.min(),

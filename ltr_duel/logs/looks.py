@@ -37,7 +37,9 @@ def looks_of(engine: Engine, rows: Any, outcomes: Any, pairs: int, cluster: str,
     of equal size that would say as much; the comparison itself corrects each cluster by its own size.
     """
     block = (rows.time / step).floor().cast("int64")
-    seen = engine.run(rows.group_by(block=block).agg(n=rows.count(), last=rows.time.max()).order_by("block")).to_pydict()
+    seen = engine.run(
+        rows.group_by(block=block).agg(n=rows.count(), last=rows.time.max()).order_by("block")
+    ).to_pydict()
     number = {one: k for k, one in enumerate(seen["block"])}
     shape = (len(number), pairs)
 
@@ -68,7 +70,9 @@ def looks_of(engine: Engine, rows: Any, outcomes: Any, pairs: int, cluster: str,
     means = two_way(*kinds) if cluster == "both" else kinds[0]
     impressions = np.cumsum(seen["n"]).tolist()
     return [
-        Look(seen["last"][k], impressions[k], Means(*(part[k] for part in means)), Sequences(*(s[k] for s in sequences)))
+        Look(
+            seen["last"][k], impressions[k], Means(*(part[k] for part in means)), Sequences(*(s[k] for s in sequences))
+        )
         for k in range(len(number))
     ]
 
@@ -101,8 +105,12 @@ def _moments(t: Any, keys: tuple[str, ...]) -> Any:
     y = cells.begin % (4 * UNIT) - UNIT
     square = (y.cast("float64") / UNIT) ** 2 * UNIT
     cells = cells.mutate(
-        nn=cells.all_n**2 - n**2, nt=cells.all_n * cells.all_total - n * total, tt=cells.all_total**2 - total**2,
-        y0=y, square0=square, new=n == 0,
+        nn=cells.all_n**2 - n**2,
+        nt=cells.all_n * cells.all_total - n * total,
+        tt=cells.all_total**2 - total**2,
+        y0=y,
+        square0=square,
+        new=n == 0,
     )
     sums = {name: cells[name].sum() for name in ("n", "total", "nn", "nt", "tt")}
     return cells.group_by("pair", "block").agg(**sums, **_sequence(cells.y0, cells.square0, cells.new))

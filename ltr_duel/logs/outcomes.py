@@ -49,6 +49,9 @@ def credited(
     InputError
         For more bad lines than the log may have, or a log without a line that can be used.
     """
+    key = "credited", *rankers, *sorted(columns), needed
+    if key in log.known:
+        return log.known[key]
     creditor = Creditor(rankers, needed=needed)
     have = log.columns
     wanted = {*Creditor.columns, "user", "query", *columns}
@@ -56,7 +59,9 @@ def credited(
         wanted.discard("shown")  # nothing depends on what the documents are
     rows = log.rows(wanted)
     forms = [name for name in ("page", "rankings") if name in rows.columns]
-    counts = log.engine.run(rows.aggregate(n=rows.count(), **{name: rows[name].count() for name in forms})).to_pylist()[0]
+    counts = log.engine.run(rows.aggregate(n=rows.count(), **{name: rows[name].count() for name in forms})).to_pylist()[
+        0
+    ]
     by_owners = "owners" in rows.columns and not any(counts[name] for name in forms)
     if log.outcome.name == "value" and not by_owners:
         raise InputError(f"{log.path}: outcome 'value' is credited by owners; this log has page tokens or rankings")
@@ -64,7 +69,8 @@ def credited(
     if needed and not creditor.pairs:
         first = f"; {log.bad.first[0]}" if log.bad.first else ""
         raise InputError(f"{log.path}: no impression can be credited{first}")
-    return Credited(outcomes, log.without(rows, wrong), creditor)
+    log.known[key] = Credited(outcomes, log.without(rows, wrong), creditor)
+    return log.known[key]
 
 
 def _text(rows: Any, name: str) -> Any:

@@ -94,9 +94,7 @@ _CHECKS = (
         lambda t: t.shown.unique().length() < t.shown.length(),
         lambda row: f"document '{_last_repeat(row['shown'])}' is shown twice",
     ),
-    Check(
-        ("owners", "rankers"), lambda t: t.owners.notnull() & t.rankers.isnull(), lambda row: "'rankers' is missing"
-    ),
+    Check(("owners", "rankers"), lambda t: t.owners.notnull() & t.rankers.isnull(), lambda row: "'rankers' is missing"),
     Check(
         ("owners", "rankers"),
         lambda t: t.owners.filter(lambda k: (k < -1) | (k >= t.rankers.length())).length() > 0,

@@ -152,9 +152,7 @@ def pair_sums(engine: Engine, outcomes: Any, pairs: int, cluster: str) -> PairSu
         sequences = Sequences(*(np.asarray(one, np.float64) for one in (*parts, square / UNIT - ones - minus)))
     kinds = [_clusters(found)] if first else []
     kinds += [_clusters(sorted_columns(engine.run(_classes(outcomes, keys)))) for keys in others]
-    return PairSums(
-        cluster, wins, losses, n - wins - losses, total / UNIT, square / UNIT, sequences, tuple(kinds)
-    )
+    return PairSums(cluster, wins, losses, n - wins - losses, total / UNIT, square / UNIT, sequences, tuple(kinds))
 
 
 def _sequence(by_pair: Any, y: IntVector, number: IntVector, square: IntVector) -> Sequences:

@@ -72,7 +72,7 @@ def describe_log(log: ClickLog) -> LogFacts:
     """
     import ibis
 
-    _, rows, creditor = credited(log, columns=LOG_COLUMNS, needed=False)
+    _, rows, creditor, _ = credited(log, columns=LOG_COLUMNS, needed=False)
     columns = [name for name in LOG_COLUMNS if name in rows.columns]
     left = ibis.literal(True)
     forms: dict[str, Any] = {}

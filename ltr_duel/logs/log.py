@@ -170,7 +170,7 @@ class ClickLog:
         found = full.mutate(code=code)
         found = found.filter(found.code >= 0)
         wrong = {row["line"]: checks[row["code"]].sentence(row) for row in self.engine.run(found).to_pylist()}
-        if "time" in table.columns:
+        if "time" in table.columns and self.loaded.events is None:  # else rows are numbered by time
             back = self.engine.run(going_back(table)).to_pylist()
             wrong = {row["line"]: back_sentence(row) for row in back} | wrong
         return wrong

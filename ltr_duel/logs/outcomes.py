@@ -27,6 +27,7 @@ class Credited(NamedTuple):
     outcomes: Any  # Ibis table: line, time, user, query, pair, y and its square (both in units of 1 / UNIT)
     rows: Any  # Ibis table: the impressions that are credited
     creditor: Creditor  # names, pairs, method and outcome rule
+    whole: bool  # whether all outcomes are wins, losses and ties
 
 
 def credited(
@@ -69,7 +70,7 @@ def credited(
     if needed and not creditor.pairs:
         first = f"; {log.bad.first[0]}" if log.bad.first else ""
         raise InputError(f"{log.path}: no impression can be credited{first}")
-    log.known[key] = Credited(outcomes, log.without(rows, wrong), creditor)
+    log.known[key] = Credited(outcomes, log.without(rows, wrong), creditor, by_owners)
     return log.known[key]
 
 

@@ -174,24 +174,19 @@ def _owners(engine: Any, rows: Any, first: float, last: float, planned: str) -> 
     span = max(last - first, 1e-9) * (1 + 1e-9)
     two = rows.mutate(
         block=((rows.time - first) / span * _BLOCKS).floor().cast("int64"),
-        names=rows.rankers.sort().join("\n"),
-        owned=rows.owners.filter(lambda owner: owner >= 0),
+        owned=ibis.ifelse(rows.owners[0] >= 0, rows.owners[0], rows.owners.filter(lambda owner: owner >= 0)[0]),
         size=rows.rankers.length(),
         lower=ibis.ifelse(rows.rankers[0] < rows.rankers[1], 0, 1),
     )
-    two = two.mutate(first=ibis.cases((two.owned.length() == 0, -1), (two.owned[0] == two.lower, 1), else_=0))
-    table = engine.run(
-        two.group_by("names", "block", "first", pair=two.size == 2)
-        .agg(n=two.count())
-        .order_by("names", "block", "first")
-    ).to_pylist()
-    names = sorted({row["names"] for row in table})
+    two = two.mutate(first=ibis.cases((two.owned.isnull(), -1), (two.owned == two.lower, 1), else_=0))
+    table = engine.run(two.group_by("rankers", "block", "first").agg(n=two.count())).to_pylist()
+    names = sorted({tuple(sorted(row["rankers"])) for row in table})
     shown = np.zeros((len(names), _BLOCKS), np.int64)
     heads, tosses = np.zeros((2, len(names), _BLOCKS), np.int64)
     for row in table:
-        at = names.index(row["names"]), min(row["block"], _BLOCKS - 1)
+        at = names.index(tuple(sorted(row["rankers"]))), min(row["block"], _BLOCKS - 1)
         shown[at] += row["n"]
-        if row["pair"] and row["first"] >= 0:
+        if len(row["rankers"]) == 2 and row["first"] >= 0:
             tosses[at] += row["n"]
             heads[at] += row["n"] * (row["first"] == 1)
     found = []

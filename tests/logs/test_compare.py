@@ -43,7 +43,7 @@ def write(tmp_path, rows):
 def outcomes_of(path, **settings):
     """Return the outcome of each impression and pair, pairs by name in the order of the alphabet."""
     log = ClickLog(path)
-    outcomes, rows, creditor = credited(log, **settings)
+    outcomes, rows, creditor, _ = credited(log, **settings)
     named, found = rows.select("line", "impression"), {}
     for row in log.engine.run(outcomes.join(named, "line").order_by("line")).to_pylist():
         first, second = (creditor.names[k] for k in creditor.pairs[row["pair"]])

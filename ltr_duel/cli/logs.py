@@ -97,15 +97,25 @@ def columns() -> None:
 @command.command()
 @_sources
 @_format
+@click.option("--planned", default="", help="even: all pairs were to be shown alike.  [default: not checked]")
 @plugin_option
-def check(kind: str, **given: Any) -> None:
-    """Say what is in a LOG, and what is wrong, by line. Exit code 1 if a line cannot be used."""
-    from ltr_duel.logs import describe_log, log_lines
+def check(kind: str, planned: str, **given: Any) -> None:
+    """Say what is in a LOG, what is wrong, by line, and whether the experiment is sound.
 
-    facts = describe_log(_opened(kind, None, given))
+    Exit code 1 if a line cannot be used or a check fails.
+    """
+    from ltr_duel.logs import check_log, describe_log, finding_lines, log_lines
+
+    log = _opened(kind, None, given)
+    facts = describe_log(log)
     for line in log_lines(facts):
         click.echo(line)
-    if facts.bad:
+    found = check_log(log, planned=planned) if facts.rankers else []
+    if found:
+        click.echo("is the experiment sound?")
+    for line in finding_lines(found):
+        click.echo(f"  {line}")
+    if facts.bad or any(one.verdict == "fails" for one in found):
         sys.exit(1)
 
 
@@ -120,6 +130,9 @@ def check(kind: str, **given: Any) -> None:
 @click.option("--any-time", is_flag=True, help="With --stop-at: decide within a week, too, after two weeks of data.")
 @click.option("--ranker", "rankers", multiple=True, help="A ranker of the experiment, others are bad; repeatable.")
 @click.option("--bootstrap", type=ROWS, default=1000, show_default=True, help="Draws of clusters; 0 for none.")
+@click.option(
+    "--checks/--no-checks", default=True, show_default=True, help="Name the checks of 'logs check' that fail."
+)
 @click.option("--rows", type=ROWS, default=10, show_default=True, help="Pairs to list.")
 @click.option("--out", type=OUT_FILE, help="Preference matrix to write (.parquet, .csv).")
 @click.option("--report", type=OUT_FILE, help="One-page report to write (.html).")
@@ -136,6 +149,7 @@ def compare(
     any_time: bool,
     rankers: tuple[str, ...],
     bootstrap: int,
+    checks: bool,
     rows: int,
     out: Path | None,
     report: Path | None,
@@ -146,9 +160,11 @@ def compare(
     """Say of each pair of rankers in LOG who won, how sure that is, and, with --stop-at, whether to stop."""
     from ltr_duel.analysis import save_figure
     from ltr_duel.logs import (
+        check_log,
         compare_log,
         comparison_lines,
         comparison_table,
+        finding_lines,
         plot_comparison,
         save_comparison,
         stopping_decisions,
@@ -164,7 +180,8 @@ def compare(
     )
     always = stop_at if stop_at is not None else confidence
     decisions = stopping_decisions(found, always, margin=margin)
-    for line in comparison_lines(found):
+    failures = finding_lines(check_log(log, rankers), only_failures=True) if checks else []
+    for line in (*comparison_lines(found), *failures):
         click.echo(line)
     click.echo()
     print_table(comparison_table(found, rows))

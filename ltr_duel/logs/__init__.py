@@ -14,6 +14,7 @@ __all__ = [
     "Impressions",
     "LogComparison",
     "Spread",
+    "check_log",
     "compare_log",
     "confidence_sequence",
     "describe_log",

@@ -26,6 +26,9 @@ from .sequential import Sequence as Sequence
 from .sequential import confidence_sequence as confidence_sequence
 from .sequential import observations_needed as observations_needed
 from .simulated import simulate_log as simulate_log
+from .soundness import Finding as Finding
+from .soundness import check_log as check_log
+from .soundness import finding_lines as finding_lines
 from .spread import Spread as Spread
 from .spread import spread_of as spread_of
 from .spread import spreads_in_log as spreads_in_log

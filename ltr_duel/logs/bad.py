@@ -22,6 +22,7 @@ class BadLines:
     def __init__(self, path: Path, allowed: int | None) -> None:
         self.path, self.allowed = path, allowed
         self.count = 0
+        self.repeated = 0  # of these, rows whose impression had been there before
         self.first: list[str] = []  # the first ones, as sentences
 
     def add(self, line: int, wrong: str) -> None:

@@ -72,7 +72,7 @@ def describe_log(log: ClickLog) -> LogFacts:
     """
     import ibis
 
-    _, rows, creditor = credited(log, columns=LOG_COLUMNS, needed=False)
+    _, rows, creditor, _ = credited(log, columns=LOG_COLUMNS, needed=False)
     columns = [name for name in LOG_COLUMNS if name in rows.columns]
     left, forms = ibis.literal(True), dict[str, Any]()
     for form in ("page", "rankings", "owners"):
@@ -80,7 +80,7 @@ def describe_log(log: ClickLog) -> LogFacts:
             forms[form] = (left & rows[form].notnull()).sum()
             left &= rows[form].isnull()
     forms["nothing"] = left.sum()
-    shown, clicks = rows.shown.length(), rows.clicks.length()
+    shown, clicks = rows["shown" if "shown" in columns else "owners"].length(), rows.clicks.length()
     found = rows.aggregate(
         n=rows.count(),
         first=rows.time.min(),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from functools import cached_property
-from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +77,7 @@ class ClickLog:
     ) -> None:
         self.path = Path(path)
         two = events is not None or source is not None or bool(connect)
-        if not connect and not self.path.is_file() and not (two and ("://" in str(path) or glob(str(path)))):
+        if not two and not self.path.is_file():
             raise InputError(f"{self.path}: no such file; 'ltr-duel logs --help' says what a click log is")
         if skip_bad is not None and skip_bad < 0:
             raise InputError(f"the number of bad lines that may be skipped must be at least 0, not {skip_bad}")
@@ -91,6 +90,7 @@ class ClickLog:
         elif self.format == "ubi":
             self._source = ubi(self.path)
         self._allowed = skip_bad
+        self.known: dict[Any, Any] = {}  # what was found out of it, and is asked for again
         self.bad = BadLines(self.path, skip_bad)
 
     @property
@@ -133,7 +133,9 @@ class ClickLog:
         """
         table = self.table.select([name for name in self.table.columns if name in {*columns, "line", "worth"}])
         self.bad = BadLines(self.path, self._allowed)
-        wrong = self.loaded.wrong | self._repeated(table) | self._wrong(table)
+        repeated = self._repeated(table)
+        self.bad.repeated = len(repeated)
+        wrong = self.loaded.wrong | repeated | self._wrong(table)
         for line in sorted(wrong):
             self.bad.add(line, wrong[line])
         return self.without(table, wrong)
@@ -168,7 +170,7 @@ class ClickLog:
         found = full.mutate(code=code)
         found = found.filter(found.code >= 0)
         wrong = {row["line"]: checks[row["code"]].sentence(row) for row in self.engine.run(found).to_pylist()}
-        if "time" in table.columns:
+        if "time" in table.columns and self.loaded.events is None:  # else rows are numbered by time
             back = self.engine.run(going_back(table)).to_pylist()
             wrong = {row["line"]: back_sentence(row) for row in back} | wrong
         return wrong

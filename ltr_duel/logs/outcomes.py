@@ -27,6 +27,7 @@ class Credited(NamedTuple):
     outcomes: Any  # Ibis table: line, time, user, query, pair, y and its square (both in units of 1 / UNIT)
     rows: Any  # Ibis table: the impressions that are credited
     creditor: Creditor  # names, pairs, method and outcome rule
+    whole: bool  # whether all outcomes are wins, losses and ties
 
 
 def credited(
@@ -49,9 +50,12 @@ def credited(
     InputError
         For more bad lines than the log may have, or a log without a line that can be used.
     """
+    key = "credited", *rankers, *sorted(columns), needed
+    if key in log.known:
+        return log.known[key]
     creditor = Creditor(rankers, needed=needed)
     have = log.columns
-    wanted = {*Creditor.columns, "user", "query", *columns}
+    wanted = {*Creditor.columns, "user", "query", "policy", "propensity", *columns}
     if "owners" in have and not {"page", "rankings"} & set(have) and "shown" not in columns:
         wanted.discard("shown")  # nothing depends on what the documents are
     rows = log.rows(wanted)
@@ -66,7 +70,8 @@ def credited(
     if needed and not creditor.pairs:
         first = f"; {log.bad.first[0]}" if log.bad.first else ""
         raise InputError(f"{log.path}: no impression can be credited{first}")
-    return Credited(outcomes, log.without(rows, wrong), creditor)
+    log.known[key] = Credited(outcomes, log.without(rows, wrong), creditor, by_owners)
+    return log.known[key]
 
 
 def _text(rows: Any, name: str) -> Any:

@@ -36,9 +36,9 @@ def ready(rows: Any) -> Any:
 
 
 def going_back(rows: Any) -> Any:
-    """Return the lines whose time is before that of the row before."""
+    """Return the lines whose time is before that of the row before; DuckDB keeps the rows of a file in their order."""
     timed = rows.select("line", "time").filter(lambda t: ~t.time.isnan())
-    timed = timed.mutate(before=timed.time.lag().over(order_by=timed.line))
+    timed = timed.mutate(before=timed.time.lag())
     return timed.filter(timed.time < timed.before)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from ltr_duel.logs.adaptive import COLUMNS, Choices, choices_of
+from ltr_duel.logs.adaptive import Choices, choices_of
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.credit import Creditor
 from ltr_duel.logs.engine import Engine
@@ -57,13 +57,20 @@ def summed(log: ClickLog, cluster: str = "", rankers: Collection[str] = (), *, l
     InputError
         As `credited`.
     """
-    outcomes, rows, creditor = credited(log, rankers, columns=COLUMNS)
+    outcomes, rows, creditor, whole = credited(log, rankers)
+    who = rows.user.count() if "user" in rows.columns else rows.count() - rows.count()
     about = log.engine.run(
-        rows.aggregate(n=rows.count(), queries=rows.query.nunique(), first=rows.time.min(), last=rows.time.max())
+        rows.aggregate(
+            n=rows.count(), named=who, queries=rows["query"].nunique(), first=rows.time.min(), last=rows.time.max()
+        )
     ).to_pylist()[0]
-    users = users_of(log.engine, rows, about["n"])
-    cluster = cluster or ("user" if users.number else "query")
-    sums = pair_sums(log.engine, outcomes, len(creditor.pairs), cluster)
+    cluster = cluster or ("user" if about["named"] else "query")
+    named = about["named"] == about["n"]
+    sums = pair_sums(log.engine, outcomes, len(creditor.pairs), cluster, whole=whole, named=named)
+    if len(creditor.pairs) == 1 and named and cluster in ("user", "both"):  # then impressions are outcomes
+        users = largest_of(log.engine, rows, int(sums.kinds[0].number.sum()), int(sums.kinds[0].n.max()), about["n"])
+    else:
+        users = users_of(log.engine, rows, about["n"])
     step = step_of(about["first"], about["last"])
     noted = looks_of(log.engine, rows, outcomes, len(creditor.pairs), cluster, step) if looks else []
     choices = choices_of(log.engine, rows, outcomes, len(creditor.pairs))
@@ -76,9 +83,15 @@ def users_of(engine: Engine, rows: Any, impressions: int) -> Users:
         return Users(0, "", 0)
     each = rows.filter(rows.user.notnull()).group_by("user").agg(n=lambda t: t.count())
     number, most = engine.run(each.aggregate(users=each.count(), most=each.n.max())).to_pylist()[0].values()
-    if not number or most < LARGE * impressions:
+    return largest_of(engine, rows, number, most or 0, impressions)
+
+
+def largest_of(engine: Engine, rows: Any, number: int, most: int, impressions: int) -> Users:
+    """Name a user with many of the impressions, if there is one."""
+    if most < LARGE * impressions:
         return Users(number, "", 0)
-    return Users(number, engine.value(each.filter(each.n == most).user.min()), most)
+    each = rows.filter(rows.user.notnull()).group_by("user").agg(n=lambda t: t.count())
+    return Users(number, engine.value(each.filter(each.n == most).user.min()) or "", most)
 
 
 def warnings_of(found: Summed, means: Means) -> list[str]:

@@ -143,7 +143,9 @@ class PairSums:
         return count, total
 
 
-def pair_sums(engine: Engine, outcomes: Any, pairs: int, cluster: str) -> PairSums:
+def pair_sums(
+    engine: Engine, outcomes: Any, pairs: int, cluster: str, *, whole: bool = False, named: bool = False
+) -> PairSums:
     """Sum outcomes.
 
     Parameters
@@ -153,9 +155,13 @@ def pair_sums(engine: Engine, outcomes: Any, pairs: int, cluster: str) -> PairSu
         See `Credited`.
     pairs : int
     cluster : {"user", "query", "both", "impression"}
+    whole : bool
+        Whether all outcomes are wins, losses and ties.
+    named : bool
+        Whether every impression has a user.
     """
     first, *others = _KINDS.get(cluster, ((),))
-    found = sorted_columns(engine.run(_classes(outcomes, first)))
+    found = sorted_columns(engine.run(_classes(outcomes, first, whole, named)))
 
     def by_pair(values: Any, where: Any = True) -> IntVector:
         out = np.zeros(pairs, np.int64)
@@ -171,7 +177,7 @@ def pair_sums(engine: Engine, outcomes: Any, pairs: int, cluster: str) -> PairSu
         parts = (ones, minus, n - wins - losses, rest, (total - (ones - minus) * UNIT) / UNIT)
         sequences = Sequences(*(np.asarray(one, np.float64) for one in (*parts, square / UNIT - ones - minus)))
     kinds = [_clusters(found)] if first else []
-    kinds += [_clusters(sorted_columns(engine.run(_classes(outcomes, keys)))) for keys in others]
+    kinds += [_clusters(sorted_columns(engine.run(_classes(outcomes, keys, whole, named)))) for keys in others]
     return PairSums(cluster, wins, losses, n - wins - losses, total / UNIT, square / UNIT, sequences, tuple(kinds))
 
 
@@ -182,17 +188,21 @@ def _sequence(by_pair: Any, y: IntVector, number: IntVector, square: IntVector) 
     return Sequences(*(part.astype(np.float64) for part in parts))
 
 
-def _classes(outcomes: Any, keys: tuple[str, ...]) -> Any:
+def _classes(outcomes: Any, keys: tuple[str, ...], whole: bool, named: bool) -> Any:
     """Return the expression that counts clusters with the same sums; without keys each impression is one."""
     t = outcomes
-    sums = {"won": t.y > 0, "lost": t.y < 0, "ones": t.y == UNIT, "minus": t.y == -UNIT}
-    sums = {name: mark.ifelse(1, 0).sum().cast("int64") for name, mark in sums.items()}
-    sums |= {"n": t.count(), "total": t.y.sum().cast("int64"), "square": t.square.sum().cast("int64")}
-    if not keys:
-        return t.group_by("pair").agg(**sums).mutate(seen=0, clusters=1).pipe(_renamed)
-    own = {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys else {}
+    sums = {"n": t.count(), "won": t.y.count(where=t.y > 0), "lost": t.y.count(where=t.y < 0)}
+    if not whole:
+        sums |= {"ones": t.y.count(where=t.y == UNIT), "minus": t.y.count(where=t.y == -UNIT)}
+        sums |= {"total": t.y.sum().cast("int64"), "square": t.square.sum().cast("int64")}
     order = t.line * (4 * UNIT) + (t.y + UNIT)  # of one line, and what happened there
-    each = t.group_by("pair", *keys, **own).agg(**sums, begin=order.min())
+    own = {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys and not named else {}
+    each = t.group_by("pair", *keys, **own).agg(**sums, **({"begin": order.min()} if keys else {}))
+    if whole:
+        each = each.mutate(ones=each.won, minus=each.lost, total=(each.won - each.lost) * UNIT)
+        each = each.mutate(square=(each.won + each.lost) * UNIT)
+    if not keys:
+        return each.mutate(seen=0, clusters=1, outcomes=each.n, sum=each.total)
     each = each.mutate(seen=each.begin % (4 * UNIT) - UNIT)
     return each.group_by("pair", "n", "total", "seen").agg(
         clusters=each.count(),
@@ -200,10 +210,6 @@ def _classes(outcomes: Any, keys: tuple[str, ...]) -> Any:
         sum=each.total.sum().cast("int64"),
         **{name: each[name].sum().cast("int64") for name in ("won", "lost", "ones", "minus", "square")},
     )
-
-
-def _renamed(table: Any) -> Any:
-    return table.mutate(outcomes=table.n, sum=table.total)
 
 
 def _clusters(found: dict[str, IntVector]) -> Clusters:

@@ -1,8 +1,9 @@
 """User Behavior Insights 1.3: queries and events as JSON, one a line, or as a bulk request writes them.
 
-A query is an exposure; records with the same ``query_id`` are one, of which the first value of each kind counts. What it showed are its ``query_response_hit_ids``, or else the objects of its events with the
-action ``impression`` in the order of their positions, which count from 0 or from 1, whichever the application does. Who
-was interleaved stands in ``query_attributes``: ``page`` (a page token), or ``rankers`` and ``owners``.
+A query is an exposure; records with the same ``query_id`` are one, of which the first value of each kind counts. What
+it showed are its ``query_response_hit_ids``, or else the objects of its events with the action ``impression`` in the
+order of their positions, which count from 0 or from 1, whichever the application does. Who was interleaved stands in
+``query_attributes``: ``page`` (a page token), or ``rankers`` and ``owners``.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ def create_views(engine: Engine, path: Path) -> None:
         return f"arg_min({value}, line)"  # of those that are not null
 
     time = seconds("(json ->> '$.timestamp')", "VARCHAR")
-    run(f"""CREATE TABLE all_events AS SELECT line, {text("query_id")} AS impression, {text("user_id", "client_id")} AS user,
-        {text("application")} AS application, {text("action_name")} AS kind, {time} AS time,
+    run(f"""CREATE TABLE all_events AS SELECT line, {text("query_id")} AS impression,
+        {text("user_id", "client_id")} AS user, {text("application")} AS application,
+        {text("action_name")} AS kind, {time} AS time,
         {text("event_attributes.object.object_id")} AS item,
         try_cast(json ->> '$.event_attributes.position.ordinal' AS BIGINT) AS ordinal,
         try_cast(json ->> '$.event_attributes.value' AS DOUBLE) AS value,

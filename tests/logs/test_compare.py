@@ -23,6 +23,7 @@ from ltr_duel.logs import (
     spreads_in_log,
     stopping_decisions,
     stopping_sentence,
+    write_log,
 )
 from ltr_duel.logs.clusters import clustered_means, naive_means, two_way
 from ltr_duel.logs.engine import Engine
@@ -33,6 +34,7 @@ from ltr_duel.rankers import feature_rankers
 from ltr_duel.simulation import Live, simulate
 from tests.conftest import random_rankings
 
+ROW = {"shown": ["x", "y"], "clicks": [1], "rankers": ["a", "b"], "owners": [0, 1]}
 IDS = [f"d{k}" for k in range(8)]
 
 
@@ -47,7 +49,7 @@ def write(tmp_path, rows):
 def outcomes_of(path, **settings):
     """Return the outcome of each impression and pair, pairs by name in the order of the alphabet."""
     log = ClickLog(path)
-    outcomes, rows, creditor = credited(log, **settings)
+    outcomes, rows, creditor, _ = credited(log, **settings)
     named, found = rows.select("line", "impression"), {}
     for row in log.engine.run(outcomes.join(named, "line").order_by("line")).to_pylist():
         first, second = (creditor.names[k] for k in creditor.pairs[row["pair"]])
@@ -378,6 +380,30 @@ def test_a_winner_is_named_by_one_test_for_each_ranker():
     assert expected.tolist() == [False, True] and decisions[0].verdict == "go on"
     assert impressions_to_go(found.names, decisions) == (0, "a")
     assert stopping_sentence(found, decisions).startswith("stop: a wins against each of the 2 others. So far ")
+
+
+def test_users_decide_the_cluster_wherever_in_the_log_they_are(tmp_path):
+    """10,000 rows without a user, then 1,200 of one robot: more rows than were ever read at once."""
+    rows = [ROW | {"clicks": [[1], [2], []][k % 3]} for k in range(10_000)]
+    rows += [ROW | {"clicks": [1], "user": "robot"} for _ in range(1200)]
+    path = write(tmp_path, rows)
+    found = compare_log(ClickLog(path), bootstrap=0)
+    assert found.cluster == "user" and found.sequences.n[0] == 10_001
+    assert found.means.error[0] > 3 * found.naive.error[0]
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_an_impression_that_is_repeated_anywhere_is_named(tmp_path, suffix):
+    path = tmp_path / f"clicks.{suffix}"
+    names = [f"i{k}" for k in range(9)] + ["i3"]
+    columns = {"impression": names, "time": [0.0] * 10, "query": ["q"] * 10, "shown": [["a", "b"]] * 10}
+    columns |= {"clicks": [[1]] * 10, "rankers": [["a", "b"]] * 10, "owners": [[0, 1]] * 10}
+    with write_log(path, tuple(columns)) as log:
+        log.write(columns)
+    with pytest.raises(InputError) as error:
+        compare_log(ClickLog(path))
+    assert str(error.value) == f"{path}:10: impression 'i3' is that of line 4"
+    assert compare_log(ClickLog(path, skip_bad=1), bootstrap=0).wins.tolist() == [9]
 
 
 def test_what_is_decided(tmp_path):

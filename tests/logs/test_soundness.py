@@ -1,0 +1,145 @@
+"""Damaged experiments are found, and sound ones are left alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ltr_duel.logs import ClickLog, check_log, write_log
+from ltr_duel.logs.soundness import ERROR, even, fair, unchanged
+
+COLUMNS = ("impression", "time", "query", "user", "shown", "clicks", "rankers", "owners")
+SHOWN = [f"d{k}" for k in range(6)]
+
+
+def sound(number=3000, seed=0):
+    """Return a team draft of two of three rankers on 600 users: three rounds, each in an order of its own."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for n in range(number):
+        rankers = [str(name) for name in rng.permutation(["a", "b", "c"])[:2]]
+        owners = [int(k) for _ in range(3) for k in rng.permutation(2)]
+        clicks = [k + 1 for k in range(6) if rng.random() < 0.15]
+        user = f"u{rng.integers(600)}"
+        row = (f"i{n}", float(10 * n), f"q{rng.integers(50)}", user, SHOWN, clicks, rankers, owners)
+        rows.append(dict(zip(COLUMNS, row, strict=True)))
+    return rows
+
+
+def failing(folder, rows, **settings):
+    """Return the names of the checks that fail."""
+    path = folder / "clicks.parquet"
+    with write_log(path, COLUMNS) as log:
+        log.write({name: [row[name] for row in rows] for name in COLUMNS})
+    return {one.name for one in check_log(ClickLog(path, skip_bad=None), **settings) if one.verdict == "fails"}
+
+
+def test_sound_logs_pass(tmp_path):
+    assert [failing(tmp_path, sound(seed=seed), planned="even") for seed in range(3)] == [set()] * 3
+
+
+def biased_coin(rows):
+    for row in rows[:: len(rows) // 400]:
+        row["owners"] = [row["rankers"].index(min(row["rankers"])), *row["owners"][1:]]
+    return {"owners of place 1"}
+
+
+def coin_breaks_halfway(rows):
+    for k, row in enumerate(rows):
+        low = row["rankers"].index(min(row["rankers"]))
+        if k % 5 == 0:
+            row["owners"] = [low if k < len(rows) / 2 else 1 - low, *row["owners"][1:]]
+    return {"owners over time"}
+
+
+def swapped_owners_of_the_third_place(rows):
+    for row in rows:
+        row["owners"] = [*row["owners"][:2], row["rankers"].index(min(row["rankers"])), *row["owners"][3:]]
+    return {"owners by place"}
+
+
+def a_pair_is_lost(rows):
+    rows[:] = [row for k, row in enumerate(rows) if set(row["rankers"]) != {"a", "b"} or k % 4]
+    return {"pairs shown"}
+
+
+def a_ranker_is_replaced(rows):
+    for row in rows[len(rows) // 2 :]:
+        row["rankers"] = ["d" if name == "c" else name for name in row["rankers"]]
+    return {"pairs over time", "pairs shown"}
+
+
+def a_batch_is_sent_twice(rows):
+    rows += [row | {"time": rows[-1]["time"]} for row in rows[100:200]]
+    return {"repeated impressions"}
+
+
+def a_batch_is_sent_twice_with_new_names(rows):
+    rows[:] = rows[:200] + [row | {"impression": f"again {k}"} for k, row in enumerate(rows[199:200] * 20)] + rows[200:]
+    return {"repeated rows"}
+
+
+def a_robot(rows):
+    for k, row in enumerate(rows):
+        if k % 50 == 0:
+            row |= {"user": "robot", "clicks": [1, 2, 3]}
+    return {"robots"}
+
+
+def a_heavy_user(rows):
+    for k, row in enumerate(rows):
+        if k % 10 == 0:
+            row["user"] = "heavy"
+    return {"heaviest user"}
+
+
+def the_clock_steps(rows):
+    for row in rows[len(rows) // 2 :]:
+        row["time"] += 20_000.0
+    return {"gaps and clock steps"}
+
+
+DAMAGES = [
+    biased_coin, coin_breaks_halfway, swapped_owners_of_the_third_place, a_pair_is_lost, a_ranker_is_replaced,
+    a_batch_is_sent_twice, a_batch_is_sent_twice_with_new_names, a_robot, a_heavy_user, the_clock_steps,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+def test_damages_are_found(tmp_path, damage):
+    rows = sound()
+    expected = damage(rows)
+    assert expected <= failing(tmp_path, rows, planned="even")
+
+
+@pytest.mark.parametrize(("lost", "early", "expected"), [
+    (0, 0, set()), (20, 0, {"events without exposure"}), (0, 20, {"events before exposure"}),
+])  # fmt: skip
+def test_events_that_belong_nowhere_are_found(tmp_path, lost, early, expected):
+    rows = sound(400)
+    exposures = [{name: value for name, value in row.items() if name != "clicks"} for row in rows]
+    events = [{"impression": f"i{k}", "item": "d0", "time": 10.0 * k + 5} for k in range(400)]
+    for k, event in enumerate(events):
+        event["impression"] = f"lost {k}" if k < lost else event["impression"]
+        event["time"] -= 50 if k >= 400 - early else 0
+    for name, table in (("exposures", exposures), ("events", events)):
+        pq.write_table(pa.Table.from_pylist(table), tmp_path / f"{name}.parquet")
+    log = ClickLog(tmp_path / "exposures.parquet", events=tmp_path / "events.parquet", skip_bad=None)
+    assert {one.name for one in check_log(log) if one.verdict == "fails"} == expected
+
+
+def test_each_test_alarms_on_at_most_one_sound_log_of_a_hundred():
+    """10,000 logs each; two standard errors are .2 %."""
+    rng = np.random.default_rng(1)
+    logs = 10_000
+    alarms = {
+        "even": sum(even(counts) < ERROR for counts in rng.multinomial(3000, [1 / 3] * 3, logs)),
+        "fair": sum(fair(heads, np.full(3, 1000)) < ERROR for heads in rng.binomial(1000, 0.5, (logs, 3))),
+        "unchanged": sum(
+            unchanged(table.reshape(3, 10)) < ERROR for table in rng.multinomial(3000, [1 / 30] * 30, logs)
+        ),
+    }
+    assert all(count <= 130 for count in alarms.values()), alarms
+    assert all(count >= 50 for count in alarms.values()), alarms

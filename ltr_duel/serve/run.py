@@ -68,8 +68,6 @@ def run_service(
     users = signing_keys(path.parent / service.user_key_file) if service.user_key_file else None
     user_key = next(iter(users.values())) if users else b""
     log = EventLog(waits=False)
-    if settings.seed == 0:
-        log.write("seed", message="the default seed is public: who knows the settings can foresee lists")
     _compile(settings)
     for name in filter(None, (service.key_file, service.api_key_file, service.user_key_file)):
         if read_by_others(path.parent / name):
@@ -82,7 +80,8 @@ def run_service(
         with _listening(service) as listener:
             forward_logging("uvicorn.error", log)
             address = listener.getsockname()
-            log.write("start", experiment=settings.name, host=address[0], port=address[1], pages=experiment.pages)
+            facts = {"experiment": settings.name, "host": address[0], "port": address[1], "pages": experiment.pages}
+            log.write("start", **facts, public_seed=settings.seed == 0)
             url = f"http://{f'[{address[0]}]' if ':' in address[0] else address[0]}:{address[1]}"
             config = _config(app, service)
             if config.http == PLAIN:

@@ -133,7 +133,7 @@ class Actions:
         return closed
 
     def drop(self, page: int, now: float) -> Recorded:
-        """Close a page without an outcome, as nobody saw it or it is damaged."""
+        """Close a page without an outcome: it was not delivered, or is damaged."""
         if page not in self.memory.waiting:
             raise UsedError("the page is closed already")
         _, key = self.memory.waiting.pop(page)

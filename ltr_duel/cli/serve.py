@@ -14,8 +14,9 @@ from ltr_duel.cli._options import COUNT, checked_plugin_option
 @click.option("--host", default="", help="Address to listen on.  [default: that of CONFIG, or 127.0.0.1]")
 @click.option("--port", type=COUNT, help="0 for any free one.  [default: that of CONFIG, or 8080]")
 @click.option("--accept-new-code", is_flag=True, help="Go on with another policy than the store has.")
+@click.option("--wait", type=float, default=0.0, help="Seconds to wait for a service that uses the store.")
 @checked_plugin_option
-def command(config: Path, host: str, port: int | None, accept_new_code: bool) -> None:
+def command(config: Path, host: str, port: int | None, accept_new_code: bool, wait: float) -> None:
     """Serve the live experiment of CONFIG, a TOML file, until it is told to stop (SIGTERM, Ctrl-C).
 
     POST /decide gives a page for a query, POST /clicks takes what was clicked; / shows where the experiment stands,
@@ -33,5 +34,6 @@ def command(config: Path, host: str, port: int | None, accept_new_code: bool) ->
         host=host,
         port=port,
         accept_new_code=accept_new_code,
+        wait=wait,
         ready=lambda url: click.echo(f"listening on {url}"),
     )

@@ -36,6 +36,7 @@ from ._machine.lanes import space_mask as space_mask
 from ._machine.lanes import trailing_zeros as trailing_zeros
 from ._machine.options import compiler as compiler
 from .ahead import one_ahead as one_ahead
+from .alone import InUseError as InUseError
 from .alone import sole_writer as sole_writer
 from .arguments import as_names as as_names
 from .arguments import as_numbers as as_numbers

@@ -12,6 +12,10 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.core.home import cache_home
 
 
+class InUseError(InputError):
+    """Another process is writing there; it may end."""
+
+
 @contextmanager
 def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
     """Lock a file or folder against other writers; the system releases the lock when the process ends.
@@ -28,7 +32,7 @@ def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
 
     Raises
     ------
-    InputError
+    InUseError
         If another process is writing there.
     OSError
         If ``lock`` was given and cannot be created.
@@ -46,7 +50,7 @@ def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
                 who = ""
                 with suppress(OSError):
                     who = f" ({holder.read_text(encoding='ascii')})"
-                raise InputError(
+                raise InUseError(
                     f"{path}: another process{who} is writing there; wait until it is done, or give another path"
                 ) from None
             held.callback(_remove, holder, file)

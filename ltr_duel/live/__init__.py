@@ -10,10 +10,8 @@ __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
     "BusyError",
-    "Counts",
     "Decide",
     "Decision",
-    "Drop",
     "Experiment",
     "ExpiredError",
     "Keys",

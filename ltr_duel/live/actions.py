@@ -138,11 +138,11 @@ class Actions:
         return closed
 
     def drop(self, page: int, now: float) -> Recorded:
-        """Close a page without an outcome, as nobody saw it or it is damaged."""
+        """Close a page without an outcome: it was not delivered, or is damaged."""
         if page not in self.memory.waiting:
             raise UsedError("the page is closed already")
         _, key = self.memory.waiting.pop(page)
-        self.memory.gathered.pop(page, None)
+        self._forget_gathered(page)
         self._happen(Event(self.memory.events + 1, page, now, EXPIRED), key)
         return Recorded(page, self._rankers(key), {})
 
@@ -167,13 +167,19 @@ class Actions:
     def _gathered(self, number: int) -> set[int]:
         return set(array("H", self.memory.gathered.get(number, b"")))
 
+    def _forget_gathered(self, number: int) -> None:
+        if self.memory.gathered.pop(number, None) is not None:
+            self._store.forget_gathered(number)
+
     def _close(self, number: int, clicks: Iterable[Hashable] | None, now: float) -> Recorded:
         """Close a page; ``None``: its deadline has passed."""
         _, key = self.memory.waiting[number]
         text, sheet, seen = self._store.page(number)
         names = self._rankers(key) if sheet else (self._settings.rankers[key[0]],)
         ids = read_ids(text)
-        places = sorted(self._gathered(number) | set([] if clicks is None else _places(ids, clicks)))
+        places = [] if clicks is None else _places(ids, clicks)
+        if number in self.memory.gathered:
+            places = sorted(self._gathered(number).union(places))
         kind = CLICKED if places else EXPIRED if clicks is None else UNCLICKED
         event = Event(self.memory.events + 1, number, now, kind, array("H", places).tobytes())
         credit: dict[tuple[str, str], float] = {}
@@ -188,7 +194,7 @@ class Actions:
                 seen=seen,
             )
         del self.memory.waiting[number]
-        self.memory.gathered.pop(number, None)
+        self._forget_gathered(number)
         self._happen(event, key)
         return Recorded(number, names, credit if counts else {})
 
@@ -251,7 +257,7 @@ def _require_ids(name: str, ids: Any) -> None:
 
 def _require_one_text(lists: Sequence[Sequence[Any]]) -> None:
     """Refuse ids that are the same in a log, which holds texts, as 1 and "1"."""
-    if len({type(one) for ids in lists for one in ids}) > 1:
+    if len(set().union(*(map(type, ids) for ids in lists))) > 1:
         ids = set().union(*lists)
         texts = Counter(map(str, ids))
         if len(texts) < len(ids):

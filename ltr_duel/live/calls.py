@@ -37,7 +37,7 @@ class Record(NamedTuple):
 
 
 class Drop(NamedTuple):
-    """A page reached nobody: it is closed, and says nothing about its rankers.
+    """A page was not delivered: it is closed, and says nothing about its rankers.
 
     Examples
     --------

@@ -5,6 +5,7 @@ Each time a store is opened, the pages that are shown get a new random mark, whi
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import secrets
@@ -29,6 +30,7 @@ class Marks:
         self._store, self._own = store, own
         self._experiment = bytes.fromhex(store.about("experiment"))
         self._from: list[tuple[int, str]] = [(page, mark) for page, mark in json.loads(store.about(_KEY) or "[]")]
+        self._told = functools.cache(self._tell)
 
     @staticmethod
     def new() -> str:
@@ -45,5 +47,8 @@ class Marks:
         """Return 16 bytes that tell the experiment and the mark of a page; pages of earlier versions have no mark."""
         for first, mark in reversed(self._from):
             if page >= first:
-                return hashlib.sha256(self._experiment + bytes.fromhex(mark)).digest()[:16]
+                return self._told(mark)
         return self._experiment
+
+    def _tell(self, mark: str) -> bytes:
+        return hashlib.sha256(self._experiment + bytes.fromhex(mark)).digest()[:16]

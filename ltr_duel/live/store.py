@@ -25,7 +25,7 @@ from ltr_duel.live.schema import LEAD, LOG, connected, make_store
 from ltr_duel.live.sheets import in_bytes, read_key
 from ltr_duel.live.turns import Key
 
-_ROWS = 500  # pages and events between two times when the log is put into the file
+_ROWS = 1000  # pages and events between two times when the log is put into the file
 
 
 class Event(NamedTuple):
@@ -196,11 +196,14 @@ class Store:
         self._rows += 1
         if closes:
             self._db.execute("DELETE FROM waiting WHERE page = ?", (event.page,))
-            self._db.execute("DELETE FROM gathered WHERE page = ?", (event.page,))
 
     def gather(self, page: int, clicks: bytes) -> None:
         """Write the clicked places of an open page, two bytes each."""
         self._db.execute("INSERT OR REPLACE INTO gathered VALUES (?, ?)", (page, clicks))
+
+    def forget_gathered(self, page: int) -> None:
+        """Remove the clicked places of a page that is closed."""
+        self._db.execute("DELETE FROM gathered WHERE page = ?", (page,))
 
     def gathered(self) -> dict[int, bytes]:
         """Return the clicked places of the open pages that have some already."""

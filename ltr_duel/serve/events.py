@@ -25,7 +25,7 @@ class EventLog:
         stderr if not given.
     waits : bool
         Whether `write` returns when the line is written. If not, a thread writes: a reader that is slow, or a pipe that
-        nobody empties, stops nothing. Lines without room are left out and counted.
+        is not emptied, stops nothing. Lines without room are left out and counted.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class EventLog:
                 self._print(json.dumps({"time": round(time.time(), 3), "event": "left out", "lines": said}))
 
     def _print(self, line: str) -> None:
-        with suppress(OSError, ValueError):  # nobody reads it; that must not stop the service
+        with suppress(OSError, ValueError):  # it is not read; that must not stop the service
             print(line, file=self._stream or sys.stderr, flush=True)
 
 

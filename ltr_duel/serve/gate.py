@@ -22,6 +22,7 @@ _HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"x-frame-options", b"DENY"),
 ]
+_ASKING = ("/decide", "/clicks")  # the other addresses are for those who look
 _OF_PROXIES = frozenset((b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"cf-connecting-ip", b"true-client-ip"))
 _ASK = {"www-authenticate": 'Bearer, Basic realm="ltr-duel", charset="UTF-8"'}
 
@@ -105,8 +106,12 @@ class Gate:
                 raise Refusal(403, "without an API key the service is asked as localhost only")
             if any(name in _OF_PROXIES or name.startswith(b"x-forwarded-") for name in headers):
                 raise Refusal(403, "without an API key the service answers no request that a proxy passes on")
-        elif scope["path"] not in self._open and not self._keys.allow(headers.get(b"authorization", b"")):
-            raise Refusal(401, "an API key is needed: 'authorization: Bearer KEY'", _ASK)
+        elif scope["path"] not in self._open:
+            roles = self._keys.roles(headers.get(b"authorization", b""))
+            if not roles:
+                raise Refusal(401, "an API key is needed: 'authorization: Bearer KEY'", _ASK)
+            if (role := "ask" if scope["path"] in _ASKING else "read") not in roles:
+                raise Refusal(403, f"the API key does not have the role '{role}', which this address needs")
 
 
 def _is_local(host: bytes) -> bool:

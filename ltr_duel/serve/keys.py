@@ -15,6 +15,7 @@ from ltr_duel.core import InputError, files, places
 from ltr_duel.live import Keys, read_keys
 
 VARIABLE = "LTR_DUEL_API_KEY"
+ROLES = ("ask", "read")
 _SHORTEST, _LONGEST_FILE = 16, 100_000
 
 
@@ -27,37 +28,41 @@ class ApiKeys:
     Parameters
     ----------
     keys : sequence of str
+        Each a key, or a key, a role and a name for people, with spaces between them. The role ``ask`` is for a search
+        page, ``read`` for those who look; a key without a role may do both.
 
     Examples
     --------
-    >>> keys = ApiKeys(["0123456789abcdef"])
-    >>> keys.allow(b"Bearer 0123456789abcdef"), keys.allow(b"Bearer 0123456789abcdeg")
-    (True, False)
+    >>> keys = ApiKeys(["0123456789abcdef", "fedcba9876543210 read prometheus"])
+    >>> keys.roles(b"Bearer 0123456789abcdef"), keys.roles(b"Bearer fedcba9876543210"), keys.roles(b"Bearer x")
+    (('ask', 'read'), ('read',), ())
     """
 
     def __init__(self, keys: Sequence[str] = ()) -> None:
-        self._digests = [hashlib.sha256(key.encode()).digest() for key in keys]
+        lines = [key.split() for key in keys]
+        self._digests = [hashlib.sha256(words[0].encode()).digest() for words in lines]
+        self._roles = [(words[1],) if len(words) > 1 else ROLES for words in lines]
 
     def __bool__(self) -> bool:
         return bool(self._digests)
 
-    def allow(self, header: bytes) -> bool:
-        """Whether a header ``Authorization`` brings one of the keys."""
+    def roles(self, header: bytes) -> tuple[str, ...]:
+        """Return what a header ``Authorization`` allows: the roles of its key; nothing for no key."""
         if not self._digests:
-            return True
+            return ROLES
         scheme, _, given = header.partition(b" ")
         given = given.strip()
         if scheme.lower() == b"basic":
             try:
                 given = base64.b64decode(given, validate=True).partition(b":")[2]
             except (binascii.Error, ValueError):
-                return False
+                return ()
         elif scheme.lower() != b"bearer":
-            return False
+            return ()
         digest = hashlib.sha256(given).digest()
-        found = False
-        for one in self._digests:  # all of them, so that time does not tell which
-            found |= hmac.compare_digest(one, digest)
+        found: tuple[str, ...] = ()
+        for one, roles in zip(self._digests, self._roles, strict=True):  # all of them, so that time does not tell which
+            found = roles if hmac.compare_digest(one, digest) else found
         return found
 
 
@@ -124,9 +129,10 @@ def read_by_others(path: Path) -> bool:
 
 
 def _checked(keys: list[str], where: str) -> list[str]:
-    for number, key in enumerate(keys, 1):
-        if len(key) < _SHORTEST or not key.isascii() or not key.isprintable() or " " in key:
-            raise InputError(
-                f"{where}: key {number} must be at least {_SHORTEST} printable ASCII characters without spaces"
-            )
+    for number, line in enumerate(keys, 1):
+        key, *more = line.split()
+        if more and more[0] not in ROLES:
+            raise InputError(f"{where}: the role of key {number} must be one of {', '.join(ROLES)}")
+        if len(key) < _SHORTEST or not key.isascii() or not key.isprintable():
+            raise InputError(f"{where}: key {number} must be at least {_SHORTEST} printable ASCII characters")
     return keys

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import errno
 import socket
+import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import uvicorn
 
-from ltr_duel.core import InputError, places
-from ltr_duel.live import Experiment, Settings, read_settings
+from ltr_duel.core import InputError, InUseError, places
+from ltr_duel.live import Experiment, Keys, Settings, read_settings
 from ltr_duel.serve.app import make_app
 from ltr_duel.serve.events import EventLog, forward_logging
 from ltr_duel.serve.gate import Gate
@@ -20,6 +21,7 @@ from ltr_duel.serve.protocol import NOT_LIMITED, PLAIN, http_options
 from ltr_duel.serve.settings import ServiceSettings, service_settings
 
 _GRACE = 10  # seconds that open requests get
+_LOOK = 0.05  # seconds between two looks whether the store is free
 _FOR_NOBODY = 3  # pages
 
 
@@ -29,6 +31,7 @@ def run_service(
     host: str = "",
     port: int | None = None,
     accept_new_code: bool = False,
+    wait: float = 0.0,
     ready: Callable[[str], None] = print,
 ) -> None:
     """Serve the experiment of a file until SIGTERM or SIGINT comes, which is raised again after a tidy end.
@@ -43,6 +46,9 @@ def run_service(
         In place of the one in the file; 0 for any free one.
     accept_new_code : bool
         Go on although the policy is another one than the store began with; see `ltr_duel.live.Experiment.open`.
+    wait : float
+        Seconds to wait for another process that writes to the store. So the next process is started before the one
+        that it follows ends, and everything is loaded when the store is free.
     ready : function
         Called with the address once the service listens.
 
@@ -68,21 +74,20 @@ def run_service(
     users = signing_keys(path.parent / service.user_key_file) if service.user_key_file else None
     user_key = next(iter(users.values())) if users else b""
     log = EventLog(waits=False)
-    if settings.seed == 0:
-        log.write("seed", message="the default seed is public: who knows the settings can foresee lists")
     _compile(settings)
     for name in filter(None, (service.key_file, service.api_key_file, service.user_key_file)):
         if read_by_others(path.parent / name):
             log.write("keys", file=name, message="other users of this machine can read it: chmod 600")
     store = path.parent / service.store
-    with Experiment.open(store, settings, keys=keys, accept_new_code=accept_new_code) as experiment:
+    with _opened(store, settings, keys, wait, accept_new_code=accept_new_code) as experiment:
         if experiment.accepted:
             log.write("new code", **experiment.accepted)
         app = make_app(experiment, service, api_keys, log, user_key=user_key)
         with _listening(service) as listener:
             forward_logging("uvicorn.error", log)
             address = listener.getsockname()
-            log.write("start", experiment=settings.name, host=address[0], port=address[1], pages=experiment.pages)
+            facts = {"experiment": settings.name, "host": address[0], "port": address[1], "pages": experiment.pages}
+            log.write("start", **facts, public_seed=settings.seed == 0)
             url = f"http://{f'[{address[0]}]' if ':' in address[0] else address[0]}:{address[1]}"
             config = _config(app, service)
             if config.http == PLAIN:
@@ -93,6 +98,18 @@ def run_service(
             finally:
                 log.write("stop", pages=experiment.pages)
                 log.close()
+
+
+def _opened(path: Path, settings: Settings, keys: Keys | None, wait: float, *, accept_new_code: bool) -> Experiment:
+    """Open the store as soon as no other process writes to it."""
+    ends = time.monotonic() + wait
+    while True:
+        try:
+            return Experiment.open(path, settings, keys=keys, accept_new_code=accept_new_code)
+        except InUseError:
+            if time.monotonic() >= ends:
+                raise
+            time.sleep(_LOOK)
 
 
 def _compile(settings: Settings) -> None:

@@ -105,13 +105,13 @@ class Worker:
                 self._metrics.failed += 1
             self._metrics.batch(len(batch), loop.time() - began)
             for (_, future), answer in zip(batch, answers, strict=True):
-                if future.done():  # who asked was told that it took too long: nobody sees the page
+                if future.done():  # the client was told that it took too long, so it has no page
                     if isinstance(answer, Decision):
                         self._waiting.append((Drop(answer.page), loop.create_future()))
                     continue
                 if isinstance(answer, Exception):
                     future.set_exception(answer)
-                    future.exception()  # of a page that is dropped nobody asks for it
+                    future.exception()  # for a page that is dropped it is not awaited
                 else:
                     future.set_result(answer)
         self._runs = None

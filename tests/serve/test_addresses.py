@@ -81,6 +81,22 @@ def test_only_who_brings_a_key_is_answered(tmp_path):
     using(Service(tmp_path, keys=["fedcba9876543210", KEY]), story)
 
 
+def test_a_key_has_a_role(tmp_path):
+    keys = [KEY, "fedcba9876543210 read prometheus", "a-search-page-000 ask shop"]
+
+    async def story(service):
+        asked = {"query": "q", "rankings": LISTS}
+        found = []
+        for line in keys:
+            bearer = {"authorization": f"Bearer {line.split()[0]}"}
+            said = [await service.call("POST", "/decide", asked, headers=bearer)]
+            said += [await service.call("GET", path, headers=bearer) for path in READ]
+            found.append([one.status for one in said])
+        return found
+
+    assert using(Service(tmp_path, keys=keys), story) == [[200] * 6, [403] + [200] * 5, [200] + [403] * 5]
+
+
 def test_without_a_key_only_this_machine_may_ask(tmp_path):
     async def story(service):
         for host in ("localhost", "localhost:8080", "127.0.0.1", "127.8.0.1:1", "[::1]:8080", "LOCALHOST"):
@@ -303,6 +319,7 @@ def test_keys_are_read_from_files_and_the_environment(tmp_path, monkeypatch):
     for content, sentence in (
         (b"", "no API key"),
         (b"short\n", "at least 16"),
+        (b"0123456789abcdef write\n", "role of key 1 must be one of ask, read"),
         (b"\xff" * 20, "ASCII"),
         (b"k" * 10**6, "most"),
     ):

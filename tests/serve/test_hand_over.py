@@ -1,0 +1,21 @@
+"""A service that is started before the one that it follows ends takes over when that ends."""
+
+import threading
+
+import pytest
+
+from ltr_duel.core import InputError
+from ltr_duel.serve.run import _opened
+from tests.live.shop import KEYS, RANKINGS, opened, settings
+
+
+def test_the_next_service_waits_until_the_store_is_free(tmp_path):
+    first = opened(tmp_path)
+    page = first.decide("q", RANKINGS)
+    end = threading.Timer(0.5, first.close)
+    end.start()
+    with _opened(tmp_path / "shop.db", settings(deadline=1e9), KEYS, 60.0, accept_new_code=False) as second:
+        assert second.pages == page.page
+        with pytest.raises(InputError, match="another process"):
+            _opened(tmp_path / "shop.db", settings(), KEYS, 0.2, accept_new_code=False)
+    end.join()

@@ -165,11 +165,11 @@ def fitted(form: str) -> Made:
 
 
 def log(policy: str, **given: Any) -> Made:
-    """Return the impressions of simulated users, but for the clock: it is a number that is no whole one."""
+    """Return the impressions of simulated users, but for the clock, which is no whole number, and the policy's name."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.parquet"
         simulate_log(path, rankings(), policy=policy, top=5, horizon=200, seed=2, **given)
-        columns = pq.read_table(path).drop_columns("time").to_pydict()
+        columns = pq.read_table(path).drop_columns(["time", "policy"]).to_pydict()
         return {name: json.dumps(column).encode() for name, column in columns.items()}
 
 

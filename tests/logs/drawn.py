@@ -166,7 +166,7 @@ def false_stops(rankers, n, ties, kind, experiments):
 
 def users_needed(effect, experiments, visits=20, correlation=0.1, square=0.5):
     """Return mean numbers of users until the test of first impressions stops, and that of all; half of them tie."""
-    limits = boundary(200_000, LEVEL)
+    limits = boundary(int(60 / effect**2), LEVEL)
     stops = np.zeros(2)
     for k in range(experiments):
         rng = stream(k, "users", str(effect))

@@ -45,6 +45,16 @@ def test_intervals_of_two_thousand_logs_cover_the_truth(users, correlation):
         assert naive < clustered - 0.03
 
 
+def test_the_error_of_clusters_is_that_of_statsmodels():
+    """For clusters of one size the corrections are the same: G / (G - 1)."""
+    linear = pytest.importorskip("statsmodels.api")
+    y = np.random.default_rng(0).choice([-1.0, 0.0, 1.0], (40, 5))
+    groups = np.repeat(np.arange(40), 5)
+    fitted = linear.OLS(y.ravel(), np.ones(200)).fit(cov_type="cluster", cov_kwds={"groups": groups})
+    found = clustered_means(np.full((1, 40), 5.0), y.sum(axis=1)[None])
+    assert (found.mean[0], found.error[0]) == pytest.approx((fitted.params[0], fitted.bse[0]))
+
+
 def test_the_bootstrap_gives_the_same_interval():
     count, total, _ = logs_of_users(20, 200, 5, 0.3, 0.05, 1)
     found = clustered_means(count, total)

@@ -18,42 +18,42 @@ from tests.logs.drawn import (
 @pytest.mark.parametrize("kind", ["independent", "returning"])
 @pytest.mark.parametrize(("rankers", "n", "ties"), [(2, 100, 0.3), (5, 100, 0.3), (10, 300, 0.3), (10, 300, 0.95)])
 def test_identical_rankers_differ_in_one_log_of_twenty_at_most(rankers, n, ties, kind):
-    found = false_alarms(rankers, n, ties, kind, 200)
-    assert (found <= 200 * 0.05 + 2 * (200 * 0.05 * 0.95) ** 0.5).all()
+    found = false_alarms(rankers, n, ties, kind, 100)
+    assert (found <= 100 * 0.05 + 2.5 * (100 * 0.05) ** 0.5).all()
 
 
 @pytest.mark.parametrize("kind", ["independent", "returning"])
 @pytest.mark.parametrize(("ties", "mean"), [(0.0, 0.9), (0.95, 0.0), (0.95, 0.045)])
 @pytest.mark.parametrize("users", [2, 20])
 def test_intervals_of_few_users_hold_the_truth(users, ties, mean, kind):
-    cautious, plain = coverage(users, kind, ties, mean, 200)
-    assert cautious >= 200 * 0.94 - 2 * (200 * 0.05) ** 0.5
+    cautious, plain = coverage(users, kind, ties, mean, 100)
+    assert cautious >= 100 * 0.94 - 2.5 * (100 * 0.05) ** 0.5
     assert plain < cautious or mean == 0  # without the two clusters some intervals have no width
 
 
 def test_equal_ones_differ_from_the_best_of_them_in_one_study_of_twenty_at_most():
-    found = differences_from_the_best(10, 100)
-    assert (found <= 100 * 0.05 + 2 * (100 * 0.05) ** 0.5).all()
+    found = differences_from_the_best(10, 50)
+    assert (found <= 50 * 0.05 + 2.5 * (50 * 0.05) ** 0.5).all()
 
 
 @pytest.mark.parametrize("rankers", [2, 10])
 def test_what_is_planned_is_found(rankers):
-    found = plan_kept(rankers, 0.3, 300)
-    assert (found >= 300 * 0.8 - 2.5 * (300 * 0.16) ** 0.5).all()
+    found = plan_kept(rankers, 0.3, 150)
+    assert (found >= 150 * 0.8 - 2.5 * (150 * 0.16) ** 0.5).all()
 
 
 @pytest.mark.parametrize(
     ("rankers", "n", "ties", "kind"), [(2, 1000, 0.3, "returning"), (5, 1000, 0.95, "independent")]
 )
 def test_all_impressions_may_be_looked_at_every_day(rankers, n, ties, kind):
-    assert false_stops(rankers, n, ties, kind, 100) <= 100 * 0.05 + 2 * (100 * 0.05) ** 0.5
+    assert false_stops(rankers, 1000, ties, kind, 40) <= 40 * 0.05 + 2.5 * (40 * 0.05) ** 0.5
 
 
 def test_all_impressions_of_returning_users_need_a_third_of_the_users():
-    first, every = users_needed(0.1, 20)
+    first, every = users_needed(0.1, 8)
     assert every < first / 3
 
 
 def test_what_is_planned_for_returning_users_is_found():
-    found = plan_of_returning_users_kept(0.1, 200)
-    assert (abs(found - 200 * 0.8) < 3 * (200 * 0.16) ** 0.5).all()
+    found = plan_of_returning_users_kept(0.1, 60)
+    assert (abs(found - 60 * 0.8) < 3 * (60 * 0.16) ** 0.5).all()

@@ -147,6 +147,8 @@ def compare(
     margin: float,
     rankers: tuple[str, ...],
     bootstrap: int,
+    guards: tuple[str, ...],
+    guardrail_margin: float,
     checks: bool,
     rows: int,
     out: Path | None,
@@ -163,6 +165,8 @@ def compare(
         comparison_lines,
         comparison_table,
         finding_lines,
+        guardrail_lines,
+        guardrails,
         plot_comparison,
         save_comparison,
         stopping_decisions,
@@ -183,6 +187,16 @@ def compare(
         click.echo(line)
     click.echo()
     print_table(comparison_table(found, rows))
+    for guard in guards:
+        other = compare_log(
+            _opened(kind, skip_bad, given | {"outcome": guard}),
+            cluster=found.cluster,
+            rankers=found.names,
+            bootstrap=0,
+            looks=False,
+        )
+        for line in guardrail_lines(guardrails(found, other, guard, margin=guardrail_margin, confidence=confidence)):
+            click.echo(line)
     if stop_at is not None:
         click.echo()
         print_table(stopping_table(decisions, rows))

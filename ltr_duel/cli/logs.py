@@ -129,6 +129,8 @@ def check(kind: str, planned: str, **given: Any) -> None:
 @click.option("--margin", type=float, default=0.0, help="With --stop-at: a mean outcome that would not matter.")
 @click.option("--ranker", "rankers", multiple=True, help="A ranker of the experiment, others are bad; repeatable.")
 @click.option("--bootstrap", type=ROWS, default=1000, show_default=True, help="Draws of clusters; 0 for none.")
+@click.option("--guardrail", "guards", multiple=True, help="Another outcome that must not get worse; repeatable.")
+@click.option("--guardrail-margin", type=float, default=0.01, show_default=True, help="By how much it may be worse.")
 @click.option(
     "--checks/--no-checks", default=True, show_default=True, help="Name the checks of 'logs check' that fail."
 )

@@ -130,6 +130,8 @@ def check(kind: str, planned: str, **given: Any) -> None:
 @click.option("--any-time", is_flag=True, help="With --stop-at: decide within a week, too, after two weeks of data.")
 @click.option("--ranker", "rankers", multiple=True, help="A ranker of the experiment, others are bad; repeatable.")
 @click.option("--bootstrap", type=ROWS, default=1000, show_default=True, help="Draws of clusters; 0 for none.")
+@click.option("--guardrail", "guards", multiple=True, help="Another outcome that must not get worse; repeatable.")
+@click.option("--guardrail-margin", type=float, default=0.01, show_default=True, help="By how much it may be worse.")
 @click.option(
     "--checks/--no-checks", default=True, show_default=True, help="Name the checks of 'logs check' that fail."
 )
@@ -149,6 +151,8 @@ def compare(
     any_time: bool,
     rankers: tuple[str, ...],
     bootstrap: int,
+    guards: tuple[str, ...],
+    guardrail_margin: float,
     checks: bool,
     rows: int,
     out: Path | None,
@@ -165,6 +169,8 @@ def compare(
         comparison_lines,
         comparison_table,
         finding_lines,
+        guardrail_lines,
+        guardrails,
         plot_comparison,
         save_comparison,
         stopping_decisions,
@@ -185,6 +191,16 @@ def compare(
         click.echo(line)
     click.echo()
     print_table(comparison_table(found, rows))
+    for guard in guards:
+        other = compare_log(
+            _opened(kind, skip_bad, given | {"outcome": guard}),
+            cluster=found.cluster,
+            rankers=found.names,
+            bootstrap=0,
+            looks=False,
+        )
+        for line in guardrail_lines(guardrails(found, other, guard, margin=guardrail_margin, confidence=confidence)):
+            click.echo(line)
     if stop_at is not None:
         click.echo()
         print_table(stopping_table(decisions, rows))

@@ -5,6 +5,9 @@ from .compare import compare_log as compare_log
 from .describe import LogFacts as LogFacts
 from .describe import date_words as date_words
 from .describe import describe_log as describe_log
+from .guardrails import Guardrail as Guardrail
+from .guardrails import guardrail_lines as guardrail_lines
+from .guardrails import guardrails as guardrails
 from .log import ClickLog as ClickLog
 from .looks import Look as Look
 from .off_policy import WeightedOutcome as WeightedOutcome

@@ -11,7 +11,7 @@ from ltr_duel.core import InputError
 from ltr_duel.logs.attribution import Late, outcome_of, seconds_of
 from ltr_duel.logs.bad import BadLines
 from ltr_duel.logs.files import format_of
-from ltr_duel.logs.rows import back_sentence, checks_of, going_back, ready
+from ltr_duel.logs.rows import back_sentence, checks_of, going_back, kinds_of, ready
 from ltr_duel.logs.sources import Loaded, own, tables, ubi
 from ltr_duel.logs.table import LOG_COLUMNS, Impressions
 
@@ -168,12 +168,27 @@ class ClickLog:
             return {}
         code = ibis.cases(*((one, k) for k, one in enumerate(conditions)), else_=-1)
         found = full.mutate(code=code)
-        found = found.filter(found.code >= 0)
-        wrong = {row["line"]: checks[row["code"]].sentence(row) for row in self.engine.run(found).to_pylist()}
+        wrong = {}
+        if self._any(found):
+            bad = self.engine.run(found.filter(found.code >= 0)).to_pylist()
+            wrong = {row["line"]: checks[row["code"]].sentence(row) for row in bad}
         if "time" in table.columns and self.loaded.events is None:  # else rows are numbered by time
             back = self.engine.run(going_back(table)).to_pylist()
             wrong = {row["line"]: back_sentence(row) for row in back} | wrong
         return wrong
+
+    def _any(self, found: Any) -> bool:
+        """Return whether a row has a code; the same scan finds who was interleaved, in what the good rows are."""
+        if "owners" not in found.columns:
+            return bool(self.engine.value(found.filter(found.code >= 0).count()))
+        kinds = self.engine.run(kinds_of(found, wrong=found.code >= 0)).to_pylist()
+        self.known["kinds", found.columns[:-2]] = kinds  # without the length and the code
+        return any(kind["wrong"] for kind in kinds)
+
+    def kinds(self, rows: Any) -> list[dict[str, Any]]:
+        """Return the different ``rankers``, ``method`` and ``outcome`` of what `rows` returned, as they are met."""
+        kinds = None if self.bad.count else self.known.get(("kinds", rows.columns))
+        return sorted(kinds or self.engine.run(kinds_of(rows)).to_pylist(), key=lambda kind: kind["first"])
 
     def batches(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Iterator[Impressions]:
         """Yield the rows that can be used, some thousand at a time, in the order of the file.

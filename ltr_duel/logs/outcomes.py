@@ -86,9 +86,8 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
 
     keys = [name for name in ("rankers", "method", "outcome") if name in rows.columns]
     wrong: dict[int, str] = {}
-    kinds = rows.group_by(*keys, given=rows.owners.notnull()).agg(first=rows.line.min()).order_by("first")
     sets: set[tuple[str, ...]] = set()
-    for kind in log.engine.run(kinds).to_pylist():
+    for kind in log.kinds(rows):
         about: dict[str, Any] = {name: kind.get(name) for name in ("rankers", "method", "outcome")}
         try:
             if not kind["given"]:

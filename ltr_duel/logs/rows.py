@@ -42,6 +42,12 @@ def going_back(rows: Any) -> Any:
     return timed.filter(timed.time < timed.before)
 
 
+def kinds_of(rows: Any, **more: Any) -> Any:
+    """Return the expression of the different rankers and methods of rows, and the line that has each first."""
+    keys = [name for name in ("rankers", "method", "outcome") if name in rows.columns]
+    return rows.group_by(*keys, given=rows.owners.notnull(), **more).agg(first=rows.line.min())
+
+
 def back_sentence(row: Row) -> str:
     """Say that time goes back."""
     return f"the time goes back, from {row['before']:.3f} to {row['time']:.3f}; rows must be sorted by time"

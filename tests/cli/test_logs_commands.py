@@ -48,6 +48,35 @@ def test_check_compare_power_and_weigh(ltr_duel, log, tmp_path):
     assert answer.code == 2 and "weights need the columns 'rankers' and 'rankings', or page tokens" in answer.err
 
 
+def test_exposures_and_events_with_a_guardrail_and_a_failing_check(ltr_duel, tmp_path):
+    exposures = [
+        {
+            "impression": f"i{k}",
+            "time": k,
+            "user": f"u{k}",
+            "query": "q",
+            "shown": ["a", "b"],
+            "rankers": ["new", "old"],
+        }
+        | {"owners": [0, 1]}
+        for k in range(50)
+    ]
+    events = [{"impression": f"i{k}", "item": "b" if k % 5 else "a", "kind": "buy", "time": k} for k in range(50)]
+    events += [{"impression": f"i{k}", "item": "b", "kind": "click", "time": k} for k in range(50)]
+    for name, rows in (("exposures", exposures), ("events", events)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = ["--exposures", tmp_path / "exposures.jsonl", "--events", tmp_path / "events.jsonl", "--outcome", "buy"]
+    answer = ltr_duel("logs", "compare", *words, "--guardrail", "click", "--bootstrap", 0)
+    assert answer.code == 0, answer.err
+    assert "old > new           50   40" in answer.out
+    assert "fails: owners of place 1: the ranker whose name comes first owns 100.00%" in answer.out
+    assert "guardrail click holds: old against new +1.0000" in answer.out
+    answer = ltr_duel("logs", "check", *words)
+    assert answer.code == 1 and "fails: owners of place 1" in answer.out
+    answer = ltr_duel("logs", "check")
+    assert answer.code == 2 and "give either a LOG, or --exposures with --events" in answer.err
+
+
 def test_power_from_a_corpus(ltr_duel, corpus, tmp_path):
     words = ["logs", "power", "--live", corpus, "--rankers", "features:1,2", "--comparisons", 2000]
     answer = ltr_duel(*words, "--effect", 0.2, "--effect", 0.1, "--plot", tmp_path / "curve.png")

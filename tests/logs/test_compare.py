@@ -28,6 +28,7 @@ from ltr_duel.logs import (
 from ltr_duel.logs.clusters import clustered_means, naive_means, two_way
 from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.outcomes import UNIT, credited
+from ltr_duel.logs.summed import summed
 from ltr_duel.logs.sums import pair_sums
 from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence, estimate_preferences
 from ltr_duel.rankers import feature_rankers
@@ -210,6 +211,49 @@ def test_sums_of_all_users_are_kept_apart_however_many_there_are():
     assert means.error[0] == pytest.approx(np.sqrt(2 / 9 / 29_999))  # of 30,000 users' means, each 0 or 1
     count, total = sums.drawn(0)
     assert count.sum() == 60_000 and total.sum() == 20_000 and count.shape == (1, 4096)
+
+
+def reference(path):
+    """Return wins, losses and ties of the first of each pair, first outcomes of users, and users' sums: row by row."""
+    score, fresh, users = {}, {}, {}
+    for batch in ClickLog(path).batches():
+        for row in batch.table.to_pylist():
+            owned = [row["owners"][place - 1] for place in set(row["clicks"])]
+            for a in range(len(row["rankers"])):
+                for b in range(a + 1, len(row["rankers"])):
+                    first, second = sorted((a, b), key=lambda k: row["rankers"][k])
+                    pair = row["rankers"][first], row["rankers"][second]
+                    y = int(np.sign(owned.count(first) - owned.count(second)))
+                    score.setdefault(pair, []).append(y)
+                    fresh.setdefault((pair, row["user"]), y)
+                    users.setdefault((pair, row["user"]), []).append(y)
+    return score, fresh, users
+
+
+def test_sums_are_those_of_going_through_the_log_row_by_row(tmp_path):
+    rankings = random_rankings(4, 10, 8)
+    path = tmp_path / "clicks.parquet"
+    simulate_log(path, rankings, policy="mdb", slates="team_draft", top=5, horizon=1500, users=80, seed=4)
+    score, fresh, users = reference(path)
+    found = summed(ClickLog(path))
+    names, sums = found.creditor.names, found.sums
+    assert len(found.creditor.pairs) == 6 and max(map(len, score.values())) > 100
+    for p, (a, b) in enumerate(found.creditor.pairs):
+        pair = tuple(sorted((names[a], names[b])))
+        sign = 1 if pair == (names[a], names[b]) else -1
+        y, once = (np.array(values) * sign for values in (score[pair], [v for (q, _), v in fresh.items() if q == pair]))
+        assert [sums.wins[p], sums.losses[p], sums.ties[p]] == [(y == k).sum() for k in (1, -1, 0)]
+        assert [float(part[p]) for part in sums.sequences[:3]] == [(once == k).sum() for k in (1, -1, 0)]
+        n, total = sums.kinds[0].of(p)
+        expected = sorted((len(v), sign * sum(v)) for (q, _), v in users.items() if q == pair)
+        assert sorted(zip(n.tolist(), total.tolist(), strict=True)) == expected
+    last = found.looks[-1]
+    assert last.impressions == found.impressions
+    assert [part.tolist() for part in last.sequences] == [part.tolist() for part in sums.sequences]
+    assert last.means.mean == pytest.approx(sums.means().mean) and last.means.freedom == pytest.approx(
+        sums.means().freedom
+    )
+    assert last.means.error == pytest.approx(sums.means().error, rel=0.02)  # corrected by the mean size of users
 
 
 def test_a_simulated_log_tells_its_truth_and_any_cluster_can_be_named(tmp_path):

@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy import stats
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, compare_log, describe_log
+from ltr_duel.logs import ClickLog, compare_log, describe_log, guardrails
 from ltr_duel.logs.summed import summed
 
 DAY = 86400
@@ -68,6 +69,23 @@ def test_events_are_joined_with_exposures_and_outcomes_are_kinds_values_and_dwel
     assert outcome_of(tmp_path, exposures, events, outcome="dwell>=30") == (0, 1, 3)
     with pytest.raises(InputError, match="outcome 'dwell<3' is none"):
         outcome_of(tmp_path, exposures, events, outcome="dwell<3")
+
+
+def test_a_guardrail_holds_if_its_one_sided_limit_is_within_the_margin(tmp_path):
+    """By clicks the old ranker wins everywhere; by purchases it loses 10 of 100 users."""
+    exposures = [exposure(n, f"u{n}") for n in range(100)]
+    events = [event(f"i{n}", "a") for n in range(100)] + [event(f"i{n}", "b", "purchase") for n in range(10)]
+    paths = [parquet(tmp_path, name, rows) for name, rows in (("exposures", exposures), ("events", events))]
+    clicks, purchases = (
+        compare_log(ClickLog(paths[0], events=paths[1], outcome=outcome), bootstrap=0)
+        for outcome in ("click", "purchase")
+    )
+    error = np.sqrt(0.1 * 0.9 / 99)  # of 100 users, ten of them -1
+    limit = -0.1 - stats.t.ppf(0.95, 99) * error
+    for margin, holds in ((0.14, False), (0.16, True)):
+        (found,) = guardrails(clicks, purchases, "purchase", margin=margin)
+        assert (found.ahead, found.behind, found.mean, found.holds) == ("old", "new", -0.1, holds)
+        assert found.low == pytest.approx(limit) and -0.16 < limit < -0.14
 
 
 def test_late_events_go_to_the_last_the_first_or_all_exposures_of_that_user_and_item(tmp_path):

@@ -56,9 +56,11 @@ def cautious_means(count: FloatMatrix, total: FloatMatrix, square: FloatVector) 
 
     Few clusters, and outcomes that are nearly always equal, seem to vary less than they do: two impressions that were
     won have an error of 0. So a cluster of outcomes of 1 and one of -1 are added, as Agresti and Min add half a pair of
-    each kind (Statistics in Medicine 2005). Their size is the design effect: 1 if the outcomes of a cluster are
-    independent, the mean size of a cluster (weighted by size) if they are all equal. It is estimated, beginning at the
-    latter, with two clusters of that size as prior.
+    each kind (Statistics in Medicine 2005). Their size is 1 if the outcomes of a cluster are independent, and the mean
+    size of a cluster (weighted by size) if all are equal: the geometric mean of that size and the design effect, which
+    is estimated with two clusters of that size as prior. Degrees of freedom are (sum V)^2 / sum V^2 - 1 for variances V
+    of the clusters' sums at the correlation which that design effect means: a few large clusters that are correlated
+    count for few.
 
     Parameters
     ----------
@@ -72,14 +74,17 @@ def cautious_means(count: FloatMatrix, total: FloatMatrix, square: FloatVector) 
     Means
     """
     n, sum_y = count.sum(axis=1), total.sum(axis=1)
-    squares = np.einsum("pg,pg->p", count, count)
+    squared = count * count
+    powers = (count, count), (count, squared), (squared, squared)
+    squares, cubes, fourths = (np.einsum("pg,pg->p", *two) for two in powers)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean, size = sum_y / n, squares / n
         crossed = np.einsum("pg,pg->p", count, total)
         together = np.einsum("pg,pg->p", total, total) - 2 * mean * crossed + mean**2 * squares
         single = np.maximum(square - n * mean**2, 0)
-        added = np.maximum((together + 2 * size**2) / (single + 2 * size), 1.0)
-        n = n + 2 * added
+        design = np.clip((together + 2 * size**2) / (single + 2 * size), 1.0, size)
+        added = np.sqrt(design * size)
+        once, n = n, n + 2 * added
         mean = sum_y / n
         residual = count * -mean[:, None]
         residual += total
@@ -87,8 +92,11 @@ def cautious_means(count: FloatMatrix, total: FloatMatrix, square: FloatVector) 
         residual /= 1 - count / n[:, None]
         theirs = added**2 * (2 + 2 * mean**2) / (1 - added / n)  # residuals of the two clusters that are added
         error = np.sqrt(residual.sum(axis=1) + theirs) / n
-        freedom = n**2 / (squares + 2 * added**2) - 1
-    alone = ~((count > 0).sum(axis=1) > 1)
+        alike = (design - 1) / np.maximum(size - 1, 1e-9)  # correlation within a cluster
+        rest = 1 - alike  # the variance of a cluster's sum is about count * (rest + alike * count)
+        spread = rest * once + alike * squares + 2 * added**2
+        freedom = spread**2 / (rest**2 * squares + 2 * rest * alike * cubes + alike**2 * fourths + 2 * added**4) - 1
+    alone = ~(once > size)  # one cluster holds everything
     return Means(mean, np.where(alone, np.inf, error), np.where(alone, 0.0, freedom))
 
 

@@ -56,9 +56,11 @@ def cautious_means(count: FloatMatrix, total: FloatMatrix, square: FloatVector) 
 
     Few clusters, and outcomes that are nearly always equal, seem to vary less than they do: two impressions that were
     won have an error of 0. So a cluster of outcomes of 1 and one of -1 are added, as Agresti and Min add half a pair of
-    each kind (Statistics in Medicine 2005). Their size is the design effect: 1 if the outcomes of a cluster are
-    independent, the mean size of a cluster (weighted by size) if they are all equal. It is estimated, beginning at the
-    latter, with two clusters of that size as prior.
+    each kind (Statistics in Medicine 2005). Their size is 1 if the outcomes of a cluster are independent, and the mean
+    size of a cluster (weighted by size) if all are equal: the geometric mean of that size and the design effect, which
+    is estimated with two clusters of that size as prior. Degrees of freedom are (sum V)^2 / sum V^2 - 1 for variances V
+    of the clusters' sums at the correlation which that design effect means: a few large clusters that are correlated
+    count for few.
 
     Parameters
     ----------
@@ -72,11 +74,14 @@ def cautious_means(count: FloatMatrix, total: FloatMatrix, square: FloatVector) 
     Means
     """
     n, sum_y = count.sum(axis=1), total.sum(axis=1)
-    squares = np.einsum("pg,pg->p", count, count)
+    squared = count * count
+    powers = (count, count), (count, squared), (squared, squared)
+    squares, cubes, fourths = (np.einsum("pg,pg->p", *two) for two in powers)
     with np.errstate(divide="ignore", invalid="ignore"):
         crossed, summed = np.einsum("pg,pg->p", count, total), np.einsum("pg,pg->p", total, total)
-        added = _size_added(n, sum_y, square, squares, crossed, summed)
-        n = n + 2 * added
+        design, size = _design(n, sum_y, square, squares, crossed, summed)
+        added = np.sqrt(design * size)
+        once, n = n, n + 2 * added
         mean = sum_y / n
         residual = count * -mean[:, None]
         residual += total
@@ -84,15 +89,18 @@ def cautious_means(count: FloatMatrix, total: FloatMatrix, square: FloatVector) 
         residual /= 1 - count / n[:, None]
         theirs = added**2 * (2 + 2 * mean**2) / (1 - added / n)  # residuals of the two clusters that are added
         error = np.sqrt(residual.sum(axis=1) + theirs) / n
-        freedom = n**2 / (squares + 2 * added**2) - 1
-    alone = ~((count > 0).sum(axis=1) > 1)
+        alike = (design - 1) / np.maximum(size - 1, 1e-9)  # correlation within a cluster
+        rest = 1 - alike  # the variance of a cluster's sum is about count * (rest + alike * count)
+        spread = rest * once + alike * squares + 2 * added**2
+        freedom = spread**2 / (rest**2 * squares + 2 * rest * alike * cubes + alike**2 * fourths + 2 * added**4) - 1
+    alone = ~(once > size)  # one cluster holds everything
     return Means(mean, np.where(alone, np.inf, error), np.where(alone, 0.0, freedom))
 
 
 def cautious_of_moments(
     n: FloatVector, total: FloatVector, square: FloatVector, nn: FloatVector, nt: FloatVector, tt: FloatVector
 ) -> Means:
-    """Return what `cautious_means` does, with one correction for all clusters, that for clusters of equal size.
+    """Return about what `cautious_means` does: the correction and the degrees of freedom are for clusters of equal size.
 
     Parameters
     ----------
@@ -103,7 +111,8 @@ def cautious_of_moments(
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = ~(n**2 > nn * (1 + 1e-9))
-        added = _size_added(n, total, square, nn, nt, tt)
+        design, size = _design(n, total, square, nn, nt, tt)
+        added = np.sqrt(design * size)
         n, nn = n + 2 * added, nn + 2 * added**2
         mean = total / n
         residuals = np.maximum(tt - 2 * mean * nt + mean**2 * (nn - 2 * added**2), 0) + added**2 * (2 + 2 * mean**2)
@@ -112,15 +121,14 @@ def cautious_of_moments(
     return Means(mean, np.where(alone, np.inf, error), np.where(alone, 0.0, freedom))
 
 
-def _size_added(
+def _design(
     n: FloatVector, total: FloatVector, square: FloatVector, nn: FloatVector, nt: FloatVector, tt: FloatVector
-) -> FloatVector:
-    """Return the size of the clusters that `cautious_means` adds."""
+) -> tuple[FloatVector, FloatVector]:
+    """Return the design effect as `cautious_means` estimates it, and the mean size of a cluster, weighted by size."""
     mean, size = total / n, nn / n
     together = tt - 2 * mean * nt + mean**2 * nn
     single = np.maximum(square - n * mean**2, 0)
-    added: FloatVector = np.maximum((together + 2 * size**2) / (single + 2 * size), 1.0)
-    return added
+    return np.clip((together + 2 * size**2) / (single + 2 * size), 1.0, size), size
 
 
 def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Means:

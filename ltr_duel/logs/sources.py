@@ -36,7 +36,7 @@ def own(path: Path, kind: str) -> Source:
     """Return the source of a file of the one-table form, or of sessions of the Yandex challenges."""
 
     def load(outcome: Outcome, late: Late) -> Loaded:
-        engine = Engine(damaged(path))
+        engine = Engine(damaged(path, "no Parquet file, or not all of one"))
         strange, wrong = load_file(path, kind, engine)
         table = engine.table("log")
         if outcome.dwell:
@@ -118,10 +118,10 @@ def _table_of(engine: Warehouse, name: str, part: dict[str, Any], where: str, le
     return table
 
 
-def damaged(path: Path) -> Callable[[Exception], InputError]:
+def damaged(path: Path, what: str = "cannot be read") -> Callable[[Exception], InputError]:
     """Return what makes a sentence of an error of the engine."""
 
     def sentence(error: Exception) -> InputError:
-        return InputError(f"{path}: no Parquet file, or not all of one ({str(error).splitlines()[0]})")
+        return InputError(f"{path}: {what} ({str(error).splitlines()[0]})")
 
     return sentence

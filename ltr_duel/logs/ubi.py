@@ -21,7 +21,7 @@ def create_views(engine: Engine, path: Path) -> None:
     run(f"CREATE TABLE records AS SELECT json, row_number() OVER () AS line FROM {read}")
 
     def text(*names: str) -> str:
-        found = ", ".join(f"nullif(json ->> {quoted('$.' + name)}, '')" for name in names)
+        found = ", ".join(f"nullif((json ->> {quoted('$.' + name)}), '')" for name in names)
         return f"coalesce({found})" if len(names) > 1 else found
 
     def first(value: str) -> str:
@@ -32,10 +32,10 @@ def create_views(engine: Engine, path: Path) -> None:
         {text("user_id", "client_id")} AS user, {text("application")} AS application,
         {text("action_name")} AS kind, {time} AS time,
         {text("event_attributes.object.object_id")} AS item,
-        try_cast(json ->> '$.event_attributes.position.ordinal' AS BIGINT) AS ordinal,
-        try_cast(json ->> '$.event_attributes.value' AS DOUBLE) AS value,
-        try_cast(json ->> '$.event_attributes.dwell_time' AS DOUBLE) AS dwell
-        FROM records WHERE json ->> '$.action_name' IS NOT NULL""")
+        try_cast((json ->> '$.event_attributes.position.ordinal') AS BIGINT) AS ordinal,
+        try_cast((json ->> '$.event_attributes.value') AS DOUBLE) AS value,
+        try_cast((json ->> '$.event_attributes.dwell_time') AS DOUBLE) AS dwell
+        FROM records WHERE (json ->> '$.action_name') IS NOT NULL""")
     base = "SELECT application, min(ordinal) AS base FROM all_events WHERE kind = 'impression' GROUP BY application"
     run(f"""CREATE VIEW events AS SELECT impression, e.user, item, ordinal - coalesce(base, 1) + 1 AS position,
         CAST(NULL AS VARCHAR) AS owner, kind, value, dwell, time
@@ -47,9 +47,9 @@ def create_views(engine: Engine, path: Path) -> None:
     run(f"""CREATE VIEW exposures AS SELECT q.* EXCLUDE (hits), coalesce(hits, listed) AS shown FROM
         (SELECT {text("query_id")} AS impression, min({time}) AS time, {first(text("user_query"))} AS query,
          {first(text("user_id", "client_id"))} AS user, {first(text("query_attributes.page"))} AS page,
-         {first("try_cast(json -> '$.query_attributes.rankers' AS VARCHAR[])")} AS rankers,
-         {first("try_cast(json -> '$.query_attributes.owners' AS INTEGER[])")} AS owners,
-         {first("nullif(try_cast(json -> '$.query_response_hit_ids' AS VARCHAR[]), [])")} AS hits
-         FROM records WHERE json ->> '$.query_id' IS NOT NULL AND json ->> '$.action_name' IS NULL
+         {first("try_cast((json -> '$.query_attributes.rankers') AS VARCHAR[])")} AS rankers,
+         {first("try_cast((json -> '$.query_attributes.owners') AS INTEGER[])")} AS owners,
+         {first("nullif(try_cast((json -> '$.query_response_hit_ids') AS VARCHAR[]), [])")} AS hits
+         FROM records WHERE (json ->> '$.query_id') IS NOT NULL AND (json ->> '$.action_name') IS NULL
          GROUP BY impression) q
         LEFT JOIN ({listed}) l USING (impression)""")

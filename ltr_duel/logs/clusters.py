@@ -100,7 +100,7 @@ def cautious_means(count: FloatMatrix, total: FloatMatrix, square: FloatVector) 
 def cautious_of_moments(
     n: FloatVector, total: FloatVector, square: FloatVector, nn: FloatVector, nt: FloatVector, tt: FloatVector
 ) -> Means:
-    """Return about what `cautious_means` does: the correction and the degrees of freedom are for clusters of equal size.
+    """Return about what `cautious_means` does: correction and degrees of freedom are those of clusters of equal size.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from ltr_duel.core import InputError, places, sole_writer, threads
+from ltr_duel.core import InputError, alone, places, threads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -207,7 +207,7 @@ def rankings_of(dataset: Dataset, words: Sequence[str], **options: Any) -> Ranki
 def only_writer(out: Path | None) -> None:
     """Refuse a place that another process is writing to; keep others from it until the command ends."""
     if out is not None:
-        click.get_current_context().with_resource(sole_writer(out))
+        click.get_current_context().with_resource(alone.sole_writer(out))
 
 
 def end(code: int, *, at_once: bool = False) -> NoReturn:

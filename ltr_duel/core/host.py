@@ -7,6 +7,7 @@ groups), and each of them may be missing. The rest of the package uses functions
 from __future__ import annotations
 
 import functools
+import os
 import platform
 import socket
 import sys
@@ -34,6 +35,18 @@ def processor() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
+
+
+def reserve(file: int, size: int) -> None:
+    """Reserve so many bytes of the disk for an open file, where the system can.
+
+    Raises
+    ------
+    OSError
+        If the disk has no room for them.
+    """
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file, 0, size)
 
 
 def free_memory() -> int:

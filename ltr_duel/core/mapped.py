@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ltr_duel.core import host
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.home import cache_home
 
@@ -60,8 +61,7 @@ def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int | None = None
         raise full
     with tempfile.TemporaryFile(dir=folder) as file:
         try:
-            if hasattr(os, "posix_fallocate"):  # a write to a mapped file on a full disk would end the process
-                os.posix_fallocate(file.fileno(), 0, size)
+            host.reserve(file.fileno(), size)  # a write to a mapped file on a full disk would end the process
         except OSError as error:
             if error.errno == errno.ENOSPC:
                 raise full from None

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, errors, frozen, handed_over, new_array, notebook, release_pages
+from ltr_duel.core import InputError, errors, frozen, handed_over, mapped, notebook
 
 _ARRAYS: Final = (  # name, kinds of numbers, axes
     ("features", "fiu", 2),
@@ -154,11 +154,11 @@ class Dataset:
 
     def _columns(self, rows: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Return the features of some rows, column-major."""
-        columns = new_array((self.n_features, int(rows.sum())), self.features.dtype)
+        columns = mapped.new_array((self.n_features, int(rows.sum())), self.features.dtype)
         for number, column in enumerate(columns):
             column[:] = self.features[rows, number]
-            release_pages(column)
-            release_pages(self.features[:, number])
+            mapped.release_pages(column)
+            mapped.release_pages(self.features[:, number])
         return handed_over(columns).T
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import arguments, release_pages
+from ltr_duel.core import arguments, mapped
 from ltr_duel.data.dataset import Dataset
 
 
@@ -55,7 +55,7 @@ def describe(dataset: Dataset) -> Description:
     first_with: dict[bytes, int] = {}
     for column in range(dataset.n_features):
         values = np.array(dataset.features[:, column])
-        release_pages(dataset.features[:, column])
+        mapped.release_pages(dataset.features[:, column])
         if lost := int(np.count_nonzero(np.isnan(values))):
             missing[column] = lost
         if not np.any(values):

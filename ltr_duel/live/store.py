@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, places, sole_writer
+from ltr_duel.core import InputError, alone, places
 from ltr_duel.live.complaints import StoreError
 from ltr_duel.live.schema import LEAD, LOG, connected, make_store
 from ltr_duel.live.sheets import in_bytes, read_key
@@ -69,7 +69,7 @@ class Store:
         path = path.resolve()
         with ExitStack() as stack:
             try:
-                stack.enter_context(sole_writer(path, path.with_name(f"{path.name}-lock")))
+                stack.enter_context(alone.sole_writer(path, path.with_name(f"{path.name}-lock")))
             except OSError as error:
                 raise InputError(f"{path}: cannot be written: {places.cause(error)}") from None
             if about and not path.exists():

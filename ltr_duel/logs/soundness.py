@@ -89,8 +89,10 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
     if "user" in rows.columns:
         found += [_same_moment(engine, rows, n), *_users(engine, rows, n)]
     whole = log.loaded.events is None or "owners" in log.loaded.exposures.columns  # not of clicked items only
-    if "owners" in rows.columns and whole:
-        found += _owners(engine, rows, first, last, planned)
+    if {"owners", "rankers"} <= set(rows.columns) and whole:
+        owned = rows.filter(rows.owners.notnull() & rows.rankers.notnull())
+        if engine.value(owned.count()):  # else page tokens or rankings say how to credit
+            found += _owners(engine, owned, first, last, planned)
     found.append(_gaps(engine, rows, first, last, n))
     if log.loaded.events is not None:
         found += _events(engine, log.loaded.exposures, log.loaded.events)
@@ -121,6 +123,8 @@ def fair(heads: IntVector, tosses: IntVector) -> float:
 def unchanged(table: IntMatrix) -> float:
     """Return the p-value of "rows have the same shares in each column"; rows expected below 5 are put together."""
     table = table[:, table.sum(axis=0) > 0]
+    if not table.size:
+        return 1.0
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0).min() / max(table.sum(), 1)
     rare = expected[:, 0] < 5
     table = np.concatenate([table[~rare], table[rare].sum(axis=0, keepdims=True)])

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, IntVector, arguments, checked_seed, errors, is_kept, release_pages
+from ltr_duel.core import InputError, IntVector, arguments, checked_seed, errors, mapped
 from ltr_duel.data import Dataset, cached_arrays
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
@@ -79,7 +79,7 @@ def feature_rankers(
             raise InputError(f"{dataset.name}: every feature is constant within each query: no ranker is left")
 
     names = tuple(dataset.feature_names[c] for c in columns)
-    kept = is_kept(dataset.features) if cache is None else cache
+    kept = mapped.is_kept(dataset.features) if cache is None else cache
 
     key = {"sha256": dataset.sha256, "features": names, "ties": ties, "seed": seed, "format": _FORMAT}
     make = partial(cached_arrays, {**key, "lower_is_better": dataset.lower_is_better}) if kept else None
@@ -98,7 +98,7 @@ def feature_scores(dataset: Dataset, column: int) -> NDArray[Any]:
     """Return a copy of a column, as scores: where the features are ranks, the negative ranks."""
     values = dataset.features[:, column]
     scores = values * np.float32(-1 if dataset.lower_is_better else 1)
-    release_pages(values)
+    mapped.release_pages(values)
     return np.asarray(scores)
 
 
@@ -125,7 +125,7 @@ def constant_features(dataset: Dataset) -> tuple[str, ...]:
     for name, scores in zip(dataset.feature_names, dataset.features.T, strict=True):
         if _is_constant(scores, dataset.query_ptr):
             names.append(name)
-        release_pages(scores)
+        mapped.release_pages(scores)
     return tuple(names)
 
 
@@ -176,7 +176,7 @@ def column_means(dataset: Dataset) -> NDArray[np.float64]:
     means = np.empty(dataset.n_features)
     for column in range(dataset.n_features):
         values = np.nan_to_num(dataset.features[:, column].astype(np.float64))
-        release_pages(dataset.features[:, column])
+        mapped.release_pages(dataset.features[:, column])
         low, high = np.minimum.reduceat(values, start), np.maximum.reduceat(values, start)
         reach = np.where(high > low, high - low, 1.0)
         means[column] = ((values - np.repeat(low, length)) / np.repeat(reach, length)).mean()

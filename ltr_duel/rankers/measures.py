@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import FloatMatrix, FloatVector, InputError, errors, release_pages
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, errors, mapped
 from ltr_duel.rankers.rankings import Rankings
 
 Grades = NDArray[np.int16]
@@ -198,5 +198,5 @@ def measures_by_query(rankings: Rankings, measures: Sequence[Measure]) -> list[F
         for table, (_, kind, k) in zip(tables, measures, strict=True):
             table[:, number] = _KINDS[kind](_Query(shown[:, :k], best, highest), k)
         if number % _QUERIES == 0:
-            release_pages(rankings.order)
+            mapped.release_pages(rankings.order)
     return tables

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, digest, places, release_pages
+from ltr_duel.core import InputError, digest, mapped, places
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
@@ -146,7 +146,7 @@ def predicted(model: str, predict: Predict, dataset: Dataset) -> NDArray[np.floa
     for start in range(0, dataset.n_docs, _BLOCK):
         rows = slice(start, min(start + _BLOCK, dataset.n_docs))
         scores[rows] = checked_scores(model, predict(dataset.features[rows]), rows.stop - start)
-        release_pages(dataset.features)
+        mapped.release_pages(dataset.features)
     return scores
 
 

@@ -23,9 +23,8 @@ from ltr_duel.core import (
     errors,
     frozen,
     handed_over,
-    new_array,
+    mapped,
     notebook,
-    release_pages,
 )
 
 
@@ -143,11 +142,11 @@ class Rankings:
 
 def _rows(array: NDArray[Any], picks: list[int]) -> NDArray[Any]:
     """Copy some rows."""
-    rows = new_array((len(picks), array.shape[1]), array.dtype)
+    rows = mapped.new_array((len(picks), array.shape[1]), array.dtype)
     for row, pick in zip(rows, picks, strict=True):
         row[:] = array[pick]
-        release_pages(row)
-        release_pages(array[pick])
+        mapped.release_pages(row)
+        mapped.release_pages(array[pick])
     return handed_over(rows)
 
 

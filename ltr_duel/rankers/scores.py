@@ -16,11 +16,9 @@ from ltr_duel.core import (
     checked_seed,
     errors,
     handed_over,
-    new_array,
+    mapped,
     numbered,
     parallel,
-    release_pages,
-    small_pages,
 )
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings
@@ -100,11 +98,11 @@ def rankings_from_scores(
             with np.errstate(over="ignore"):  # of the hashes, where kernels are interpreted
                 rank_documents(bits, query_ptr, documents, salt, ties != "file", *rows, new_room(longest))
             for row in rows:
-                release_pages(row)
+                mapped.release_pages(row)
 
         tasks = range(len(names))
         work = parallel.run_tasks(rank, tasks, total=len(tasks), jobs=jobs, label="rankers", unit="ranker")
-        with small_pages(made.values()):  # comparisons read a few places of each ranker
+        with mapped.small_pages(made.values()):  # comparisons read a few places of each ranker
             deque(work, 0)
 
     dtypes: dict[str, DTypeLike] = {"orders": np.int16, "ranks": np.int16}
@@ -137,6 +135,6 @@ def _bits(name: str, given: Any, dataset: Dataset) -> IntVector:
 
 
 def _temporary(dtypes: Mapping[str, DTypeLike], shape: tuple[int, int], compute: Callable[[Arrays], None]) -> Arrays:
-    made: Arrays = {kind: new_array(shape, dtype) for kind, dtype in dtypes.items()}
+    made: Arrays = {kind: mapped.new_array(shape, dtype) for kind, dtype in dtypes.items()}
     compute(made)
     return {kind: handed_over(array) for kind, array in made.items()}

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import uvicorn
 
-from ltr_duel.core import InputError, InUseError, places
+from ltr_duel.core import InputError, alone, places
 from ltr_duel.live import Experiment, Keys, Settings, read_settings
 from ltr_duel.serve.app import make_app
 from ltr_duel.serve.events import EventLog, forward_logging
@@ -106,7 +106,7 @@ def _opened(path: Path, settings: Settings, keys: Keys | None, wait: float, *, a
     while True:
         try:
             return Experiment.open(path, settings, keys=keys, accept_new_code=accept_new_code)
-        except InUseError:
+        except alone.InUseError:
             if time.monotonic() >= ends:
                 raise
             time.sleep(_LOOK)

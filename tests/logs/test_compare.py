@@ -250,10 +250,9 @@ def test_sums_are_those_of_going_through_the_log_row_by_row(tmp_path):
     last = found.looks[-1]
     assert last.impressions == found.impressions
     assert [part.tolist() for part in last.sequences] == [part.tolist() for part in sums.sequences]
-    assert last.means.mean == pytest.approx(sums.means().mean) and last.means.freedom == pytest.approx(
-        sums.means().freedom
-    )
-    assert last.means.error == pytest.approx(sums.means().error, rel=0.02)  # corrected by the mean size of users
+    assert last.mean == pytest.approx(sums.means().mean) and last.outcomes.tolist() == sums.counts().tolist()
+    assert last.cautious.mean == pytest.approx(sums.cautious().mean)
+    assert last.cautious.error == pytest.approx(sums.cautious().error, rel=0.02)  # corrected by the mean size of users
 
 
 def test_a_simulated_log_tells_its_truth_and_any_cluster_can_be_named(tmp_path):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ltr_duel.core import cache_home, handed_over, new_array
+from ltr_duel.core import cache_home, handed_over, mapped
 from ltr_duel.core import digest as core_digest
 from ltr_duel.data.store.entries import is_sound, make_room, new_entry
 
@@ -50,7 +50,7 @@ def cached_arrays(
     folder = cache_home() / "arrays" / f"{'-'.join(kinds)}-{_short(named)}"
     if not is_sound(folder):
         if not make_room(prod(shape) * sum(dtype.itemsize for dtype in kinds.values())):
-            made = {kind: new_array(shape, dtype) for kind, dtype in kinds.items()}
+            made = {kind: mapped.new_array(shape, dtype) for kind, dtype in kinds.items()}
             compute(made)
             return {kind: handed_over(array) for kind, array in made.items()}
         with new_entry(folder) as temporary:

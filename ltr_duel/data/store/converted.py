@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, arguments, handed_over, new_array, release_pages
+from ltr_duel.core import InputError, arguments, handed_over, mapped
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.store.entries import is_sound
 from ltr_duel.data.text.chunks import joined_digest
@@ -77,7 +77,7 @@ def write_features(folder: Path, features: NDArray[np.float32]) -> None:
             data = np.ascontiguousarray(column).data.cast("B")
             while data:
                 data = data[out.write(data) :]
-            release_pages(column)
+            mapped.release_pages(column)
 
 
 def write_tables(folder: Path, dataset: Dataset, provenance: dict[str, Any]) -> None:
@@ -225,9 +225,9 @@ def _rows(features: NDArray[np.float32], ranges: list[tuple[int, int]]) -> NDArr
     """Return these rows, column-major; copied one column after the other, as the map may be larger than memory."""
     if all(end == start for (_, end), (start, _) in pairwise(ranges)):
         return features[ranges[0][0] : ranges[-1][1]]
-    columns = new_array((features.shape[1], sum(end - start for start, end in ranges)), np.float32)
+    columns = mapped.new_array((features.shape[1], sum(end - start for start, end in ranges)), np.float32)
     for number, column in enumerate(columns):
         column[:] = _taken(features[:, number], ranges)
-        release_pages(column)
-        release_pages(features[:, number])
+        mapped.release_pages(column)
+        mapped.release_pages(features[:, number])
     return columns.T

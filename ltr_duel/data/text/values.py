@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, release_pages
+from ltr_duel.core import InputError, mapped
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.parse import Parsed
 
@@ -69,7 +69,7 @@ def fill_missing(
     starts = query_ptr[:-1]
     for number in range(features.shape[1]):
         column = np.array(features[:, number])
-        release_pages(features)  # or the whole matrix would be in memory in the end
+        mapped.release_pages(features)  # or the whole matrix would be in memory in the end
         lost = np.isnan(column)
         if not np.any(lost):
             continue
@@ -81,4 +81,4 @@ def fill_missing(
         else:
             column[lost] = 0 if isinstance(fill, str) else fill
         features[:, number] = column
-    release_pages(features)
+    mapped.release_pages(features)

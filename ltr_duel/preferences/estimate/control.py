@@ -19,16 +19,7 @@ from typing import Any
 import numpy as np
 
 from ltr_duel.clicks import users_of
-from ltr_duel.core import (
-    FloatMatrix,
-    FloatVector,
-    IntVector,
-    SmallIntVector,
-    interpreted,
-    kernel,
-    release_pages,
-    stream,
-)
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, SmallIntVector, interpreted, kernel, mapped, stream
 from ltr_duel.interleaving import Comparer
 from ltr_duel.preferences.estimate.blocks import NOTHING, count_block
 from ltr_duel.preferences.estimate.settings import Settings
@@ -90,7 +81,7 @@ def gains_of(comparer: Comparer) -> FloatMatrix:
     p_click = users_of(comparer.clicks, comparer.top).p_click
     for order, row in zip(rankings.order, gains, strict=True):
         add_gains(order, rankings.relevance, rankings.query_ptr, p_click, comparer.top, row)
-        release_pages(order)
+        mapped.release_pages(order)
     return gains
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ltr_duel.clicks import ClickModel, click_model
-from ltr_duel.core import InputError, checked_seed, errors, machine, numbered, release_pages
+from ltr_duel.core import InputError, checked_seed, errors, machine, mapped, numbered
 from ltr_duel.interleaving import METHODS, Comparer
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.tally import MOST_COMPARISONS, Tally, errors_of, preferences_of
@@ -117,7 +117,7 @@ class Settings:
         rankings = self.rankings
         for row in (*rankings.order, *rankings.tied, rankings.relevance, rankings.query_ptr):
             digest.update(np.ascontiguousarray(row).data)
-            release_pages(row)
+            mapped.release_pages(row)
         return digest.hexdigest()
 
     @property

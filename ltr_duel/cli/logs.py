@@ -180,7 +180,7 @@ def compare(
     from ltr_duel.preferences import save_preferences
 
     log = _opened(kind, skip_bad, given)
-    looks = report is not None or plot is not None
+    looks = report is not None or plot is not None or stop_at is not None
     found = compare_log(
         log, cluster=cluster, confidence=confidence, rankers=rankers, bootstrap=bootstrap, seed=seed, looks=looks
     )
@@ -209,7 +209,7 @@ def compare(
         save_preferences(found.preferences, out)
         click.echo(f"{out}")
     if report is not None:
-        save_comparison(found, report, confidence=always, margin=margin)
+        save_comparison(found, report, confidence=always, margin=margin, any_time=any_time)
         click.echo(f"{report}")
     if plot is not None:
         save_figure(plot_comparison(found, confidence=always, margin=margin), plot)

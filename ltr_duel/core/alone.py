@@ -54,7 +54,9 @@ def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
                     f"{path}: another process{who} is writing there; wait until it is done, or give another path"
                 ) from None
             held.callback(_remove, holder, file)
-            holder.write_text(str(os.getpid()), encoding="ascii")
+            holder.unlink(missing_ok=True)  # a link that somebody put there would be followed
+            with holder.open("x", encoding="ascii") as text:
+                text.write(str(os.getpid()))
         yield
 
 

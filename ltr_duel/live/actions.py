@@ -26,7 +26,15 @@ from ltr_duel.live.turns import Key
 _SNAPSHOT_EVERY = 2000  # events; so many are read again when a store is opened
 _PASSING = 20  # pages past their deadline that are closed before another one is shown
 _LONGEST_TEXT = 10_000  # characters of a query, or of a user
-_DAMAGED = (struct.error, LookupError, TypeError, ValueError, EOFError, OverflowError)  # what a row can lead to
+_DAMAGED = (
+    struct.error,
+    LookupError,
+    TypeError,
+    ValueError,
+    EOFError,
+    OverflowError,
+    RecursionError,
+)  # what a row can lead to
 _toss: Any = interpreted(coin)
 
 

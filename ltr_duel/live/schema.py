@@ -97,6 +97,7 @@ def connected(path: Path, *, writes: bool, without_log: bool = False) -> sqlite3
     with _opened(path):
         uri = f"{path.absolute().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        connection.text_factory = _text
         try:
             (application,), (version,) = (
                 connection.execute(f"PRAGMA {word}").fetchone() for word in ("application_id", "user_version")
@@ -127,6 +128,11 @@ def connected(path: Path, *, writes: bool, without_log: bool = False) -> sqlite3
             connection.close()
             raise
     return connection
+
+
+def _text(raw: bytes) -> str:
+    """Return a text of the store; a damaged one concerns its row alone."""
+    return raw.decode("utf-8", "surrogateescape")
 
 
 def _migrate(connection: sqlite3.Connection, version: int) -> None:

@@ -25,7 +25,7 @@ from scipy import stats
 
 from ltr_duel.bandits import POLICIES
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, statistics
-from ltr_duel.logs.clusters import Means, clustered_means, reach
+from ltr_duel.logs.clusters import Means, cautious_means, clustered_means, interval_ends
 from ltr_duel.logs.hashing import hash_texts
 from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.logs.sequential import confidence_sequence
@@ -44,7 +44,9 @@ class Choices(NamedTuple):
     """How the rankers of a log's rows were chosen."""
 
     policies: list[str]  # those that react to outcomes
-    sums: tuple[FloatMatrix, FloatMatrix] | None  # as of `adaptive_means`, where all probabilities are known
+    sums: (
+        tuple[FloatMatrix, FloatMatrix, FloatVector] | None
+    )  # as of `adaptive_means`, where all probabilities are known
 
 
 def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
@@ -66,6 +68,7 @@ def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
     if engine.value(rows.propensity.isnull().sum()):
         return Choices(policies, None)
     count, total = np.zeros((2, pairs, _GROUPS))
+    square = np.zeros(pairs)
     each = outcomes.select("line", "user", "pair", "y").join(rows.select("line", "propensity"), "line")
     for batch in engine.stream(each.order_by("line", "pair"), _ROWS):  # sums of floating-point numbers have an order
         known = batch.column("user").is_valid().to_numpy(zero_copy_only=False)
@@ -74,8 +77,10 @@ def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
         at = batch.column("pair").to_numpy(), (users & np.uint64(_GROUPS - 1)).astype(np.int64)
         weight = batch.column("propensity").to_numpy() ** -0.5
         np.add.at(count, at, weight)
-        np.add.at(total, at, weight * (batch.column("y").to_numpy() / UNIT))
-    return Choices(policies, (count, total))
+        y = batch.column("y").to_numpy() / UNIT
+        np.add.at(total, at, weight * y)
+        np.add.at(square, at[0], weight * y**2)
+    return Choices(policies, (count, total, square))
 
 
 def adapted(found: LogComparison, choices: Choices) -> LogComparison:
@@ -109,16 +114,17 @@ class AdaptiveMeans(NamedTuple):
 
 
 def adaptive_means(
-    sequences: Sequences, sums: tuple[FloatMatrix, FloatMatrix] | None, confidence: float
+    sequences: Sequences, sums: tuple[FloatMatrix, FloatMatrix, FloatVector] | None, confidence: float
 ) -> AdaptiveMeans:
     """Return means, intervals and p-values of pairs, each right alone.
 
     Parameters
     ----------
     sequences : Sequences
-    sums : tuple of ndarray of float64, shape (pairs, clusters), optional
-        Weights of each cluster, 1 / sqrt(propensity), and weighted outcomes. Pairs with fewer than some thirty clusters
-        have the interval of the confidence sequence all the same.
+    sums : tuple of ndarray of float64, optional
+        Weights of each cluster, 1 / sqrt(propensity), and weighted outcomes, both of shape (pairs, clusters); weighted
+        squares of each pair. Pairs with fewer than some thirty clusters have the interval of the confidence sequence
+        all the same.
     confidence : float
     """
     always = confidence_sequence(*sequences, confidence=confidence)
@@ -126,13 +132,13 @@ def adaptive_means(
     p: FloatVector = np.minimum(np.exp(-always.log_e), 1.0)
     weighted = np.zeros(len(p), np.bool_)
     if sums is not None:
-        means = clustered_means(*sums)
+        means, cautious = clustered_means(*sums[:2]), cautious_means(*sums)
         weighted = means.freedom >= _FEWEST - 1
-        half = reach(means, confidence)
+        ends = interval_ends(cautious, confidence)
+        signs = np.array([statistics.sign_flip_p(total) for total in sums[1]])
         mean = np.where(weighted, means.mean, mean)
-        low = np.where(weighted, np.maximum(means.mean - half, -1), low)
-        high = np.where(weighted, np.minimum(means.mean + half, 1), high)
-        p = np.where(weighted, statistics.student_p(*means), p)
+        low, high = np.where(weighted, ends[0], low), np.where(weighted, ends[1], high)
+        p = np.where(weighted, np.maximum(statistics.student_p(*cautious), signs), p)
     error = (high - low) / 2 / float(stats.norm.ppf((1 + confidence) / 2))
     return AdaptiveMeans(Means(mean, error, sequences.n - 1), low, high, p, weighted)
 

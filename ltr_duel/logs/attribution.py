@@ -10,6 +10,7 @@ import re
 from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError, errors
+from ltr_duel.logs.engine import NO_RANKER
 
 EXPOSURE = (
     "impression",
@@ -145,7 +146,7 @@ def one_table(exposures: Any, events: Any, outcome: Outcome, late: Late) -> Any:
     Parameters
     ----------
     exposures, events : ibis Table
-        With columns of `EXPOSURE` and of `EVENT`.
+        With columns of `EXPOSURE`, and with those of `EVENT`, see `completed`.
     outcome : Outcome
     late : Late
 
@@ -156,7 +157,6 @@ def one_table(exposures: Any, events: Any, outcome: Outcome, late: Late) -> Any:
     """
     import ibis
 
-    events = completed(events)
     found = attributed(exposures, counted(events, outcome), late)
     lists = [name for name in ("shown", "owners") if name in exposures.columns]
     if lists:
@@ -182,6 +182,7 @@ def one_table(exposures: Any, events: Any, outcome: Outcome, late: Late) -> Any:
         named = named.filter(named.owner.notnull() & named.place.notnull())
         each = named.group_by("impression", "rankers", "owner", "place").agg(worth=named.worth.sum())
         each = each.mutate(who=each.rankers.index(each.owner).cast("int32"))
+        each = each.mutate(who=ibis.ifelse(each.who < 0, NO_RANKER, each.who).cast("int32"))
         order = [each.place, each.owner]
         each = each.mutate(turn=(ibis.row_number().over(group_by="impression", order_by=order) + 1).cast("int32"))
         if outcome.kind:  # all that is listed counts, in any order

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from ltr_duel.core import InputError
 
+NO_RANKER = -2  # an owner who is none of the rankers
 MEMORY = "640MB"  # of DuckDB; what needs more is spilled to a temporary folder
 
 
@@ -169,6 +170,15 @@ def _close(duckdb: Any, folder: str) -> None:
 def quoted(text: str) -> str:
     """Return a text as SQL writes it."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def owner_numbers(owners: str, rankers: str) -> str:
+    """Return the SQL of DuckDB for owners by name: their places among the rankers, -1 for nobody.
+
+    A name that is none of the rankers becomes `NO_RANKER`, which the check of owners refuses.
+    """
+    place = f"coalesce(nullif(list_position({rankers}, o), 0) - 1, {NO_RANKER})"
+    return f"list_transform({owners}, lambda o: (CASE WHEN o IS NULL THEN -1 ELSE {place} END)::INTEGER)"
 
 
 def named(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.logs.engine import Engine, named, quoted
+from ltr_duel.logs.engine import Engine, named, owner_numbers, quoted
 from ltr_duel.logs.sessions import rows_of_sessions
 from ltr_duel.logs.table import LOG_COLUMNS, SCHEMA
 from ltr_duel.logs.text import Found, open_text, rows_of_csv, rows_of_json
@@ -134,8 +134,7 @@ def _cast(con: Any, path: Path, read: str, name: str, have: dict[str, str]) -> s
         dated = f"epoch_us(try_cast({column} AS TIMESTAMPTZ)) / 1e6"
         return f"CASE WHEN {column} IS NOT NULL THEN coalesce(try_cast({column} AS DOUBLE), {dated}, 'nan') END"
     if name == "owners" and kind == "VARCHAR[]" and "rankers" in have:
-        place = "CASE WHEN o IS NULL THEN -1 ELSE coalesce(list_position(rankers, o) - 1, -2) END"
-        return f"list_transform({column}, lambda o: ({place})::INTEGER)"
+        return owner_numbers(column, "rankers")
     if kind == wanted:
         return column
     lists = wanted.count("[]")

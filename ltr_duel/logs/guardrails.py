@@ -33,7 +33,7 @@ def guardrails(
     """Test of each pair that the ranker ahead by the primary outcome is not inferior by another one.
 
     The test is one-sided: its limit has all of the error on the side of harm, and is that of Student's distribution
-    with the clustered error of ``other``. It is a test of each pair by itself, at one look.
+    with the error of intervals of ``other``, which no data make 0. It is a test of each pair by itself, at one look.
 
     Parameters
     ----------
@@ -73,9 +73,10 @@ def guardrails(
         if place is None:
             continue
         sign = 1 if other.names[other.pairs[place][0]] == ahead else -1
-        mean, error, freedom = (float(part[place]) for part in other.means)
+        middle, error, freedom = (float(part[place]) for part in other.cautious)
         reach = stats.t.ppf(confidence, freedom) * error if freedom > 0 else np.inf
-        found.append(Guardrail(outcome, ahead, behind, sign * mean, float(max(sign * mean - reach, -1.0)), margin))
+        mean, low = sign * float(other.means.mean[place]), sign * middle - reach
+        found.append(Guardrail(outcome, ahead, behind, mean, float(max(min(low, mean), -1.0)), margin))
     return found
 
 

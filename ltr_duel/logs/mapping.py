@@ -27,7 +27,7 @@ from typing import Any
 
 from ltr_duel.core import InputError, errors
 from ltr_duel.logs.attribution import EVENT, EXPOSURE
-from ltr_duel.logs.engine import Engine, named, quoted
+from ltr_duel.logs.engine import Engine, named, owner_numbers, quoted
 
 _TYPES = {"shown": "VARCHAR[]", "rankers": "VARCHAR[]", "owners": "INTEGER[]", "rankings": "VARCHAR[][]"}
 _NUMBERS = {"position": "BIGINT", "value": "DOUBLE", "dwell": "DOUBLE"}
@@ -89,7 +89,7 @@ def _cast(column: str, kind: str, kinds: dict[str, str]) -> str:
     if column == "time":
         return seconds(name, kind)
     if column == "owners" and kind == "VARCHAR[]" and "rankers" in kinds:
-        return f"list_transform({name}, lambda o: coalesce(list_position(rankers, o) - 1, -1)::INTEGER)"
+        return owner_numbers(name, "rankers")
     return f"try_cast({name} AS {_TYPES.get(column, _NUMBERS.get(column, 'VARCHAR'))})"
 
 

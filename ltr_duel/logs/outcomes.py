@@ -116,7 +116,9 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
         good = good.cross_join(table)
         good = good.filter(good.b < good.rankers.length())
     if len(sets) == 1 and places == [(0, 1)]:
-        pair, sign = ibis.literal(0), 1
+        (only,) = sets
+        first, second = (creditor.names.index(name) for name in only)
+        pair, sign = ibis.literal(0), creditor.pair(first, second)[1]
     else:
         names = [(creditor.names[a], creditor.names[b]) for a, b in creditor.pairs]
         rows_of = [(x, y, k, 1) for k, (x, y) in enumerate(names)] + [(y, x, k, -1) for k, (x, y) in enumerate(names)]

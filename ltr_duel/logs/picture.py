@@ -65,7 +65,7 @@ def plot_comparison(
             at = [datetime.fromtimestamp(look.time, UTC) for look in looks]
         mean = np.array([look.mean[pair] for look in looks])
         low, high = np.transpose([np.array(interval_ends(look.cautious, found.confidence))[:, pair] for look in looks])
-        always = _always(found.cluster, looks, int(pair)).sequence(confidence, found.tests)
+        always = _always(found, looks, int(pair)).sequence(confidence, found.tests)
         first, second = (found.names[k] for k in found.pairs[pair])
         colour = COLOURS[place]
         ax.plot(at, mean, color=colour, ls=_DASHES[place], lw=1.6, label=f"{first} against {second}")  # type: ignore[arg-type]
@@ -91,9 +91,10 @@ def plot_comparison(
     return ax
 
 
-def _always(cluster: str, looks: list[Look], pair: int) -> Clustered | Observed:
+def _always(found: LogComparison, looks: list[Look], pair: int) -> Clustered | Observed:
     """Return what `stopping_decisions` would have seen of a pair at each look."""
-    if cluster not in ("user", "both"):
+    once = bool((found.counts == found.sequences.n).all())  # each user came once
+    if found.cluster not in ("user", "both") or once or "policies" in found.provenance:
         return Observed(Sequences(*np.array([[part[pair] for part in look.sequences] for look in looks]).T))
     means = Means(*np.array([[part[pair] for part in look.cautious] for look in looks]).T)
     return Clustered(means, statistics.student_p(*means), np.array([look.outcomes[pair] for look in looks]))

@@ -149,7 +149,13 @@ def _per_user(one: StoppingDecision) -> dict[str, str]:
 
 
 def save_comparison(
-    found: LogComparison, path: str | Path, *, confidence: float = 0.95, margin: float = 0.0, title: str = ""
+    found: LogComparison,
+    path: str | Path,
+    *,
+    confidence: float = 0.95,
+    margin: float = 0.0,
+    title: str = "",
+    any_time: bool = False,
 ) -> None:
     """Write a comparison as one self-contained HTML page.
 
@@ -160,6 +166,8 @@ def save_comparison(
     confidence, margin : float
         Of the decision, see `stopping_decisions`.
     title : str
+    any_time : bool
+        See `stopping_sentence`.
 
     Examples
     --------
@@ -173,7 +181,7 @@ def save_comparison(
         _TEMPLATE,
         title=title or f"Comparison of {', '.join(found.names[:4])}{' ...' if len(found.names) > 4 else ''}",
         lines=comparison_lines(found),
-        answer=stopping_sentence(found, decisions, margin),
+        answer=stopping_sentence(found, decisions, margin, any_time=any_time),
         table=comparison_table(found),
         stopping=stopping_table(decisions),
         confidence=f"{confidence:.0%}",

@@ -101,7 +101,9 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
 
 def tested(name: str, p: float, sentence: str) -> Finding:
     """Return the finding of a test."""
-    return Finding(name, "fails" if p < ERROR else "sound", p, f"{sentence} (p = {p:.2g})")
+    return Finding(
+        name, "fails" if p < ERROR else "sound", p, f"{sentence} (p {'< 1e-12' if p < 1e-12 else f'= {p:.2g}'})"
+    )
 
 
 def limited(name: str, rate: float, most: float, sentence: str) -> Finding:
@@ -159,7 +161,7 @@ def _users(engine: Any, rows: Any, n: int) -> list[Finding]:
             pages=robot.ifelse(each.n, 0).sum().coalesce(0),
         )
     ).to_pylist()[0]  # fmt: skip
-    most, limit = found["most"] / n, max(_HEAVY, 20 / max(found["users"], 1))
+    most, limit = found["most"] / n, min(max(_HEAVY, 20 / max(found["users"], 1)), 1.0)
     robots = (
         f"{found['robots']:,} users with {_PAGES} pages or more click on nearly all; they have {found['pages']:,} pages"
     )

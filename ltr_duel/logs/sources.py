@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, errors
 from ltr_duel.logs.attribution import EVENT, EXPOSURE, Late, Outcome, completed, one_table
 from ltr_duel.logs.engine import Engine, Warehouse, named, quoted
 from ltr_duel.logs.files import load_file
@@ -81,10 +81,14 @@ def tables(path: str | Path, events: str | Path | None, source: str | Path | Non
 
 
 def _joined(engine: Any, exposures: Any, events: Any, outcome: Outcome, late: Late) -> Loaded:
+    events = completed(events)
+    kinds = engine.run(events.group_by("kind").agg(n=events.count())).column("kind").to_pylist()
+    if kinds and outcome.kind and outcome.kind not in kinds:
+        raise errors.unknown_name("kind of event", outcome.kind, sorted(kind for kind in kinds if kind is not None))
     table = one_table(exposures, events, outcome, late)
     if isinstance(engine, Engine):
         table = engine.keep("log", table)  # a join is not done again for each question
-    return Loaded(engine, table, exposures=exposures, events=completed(events))
+    return Loaded(engine, table, exposures=exposures, events=events)
 
 
 def _view_of(engine: Engine, name: str, part: dict[str, Any], where: str, legal: tuple[str, ...]) -> Any:

@@ -135,6 +135,8 @@ def _seen(found: LogComparison | RunningComparison) -> tuple[Clustered | Observe
     """
     if isinstance(found, LogComparison) and found.cluster in ("user", "both") and "policies" not in found.provenance:
         counts = found.counts.astype(np.float64)
+        if (counts == found.sequences.n).all():  # each user came once
+            return Observed(found.sequences), found.sequences.mean, found.sequences.n
         return Clustered(found.cautious, found.p, counts), found.means.mean, counts
     return Observed(found.sequences), found.sequences.mean, found.sequences.n
 
@@ -166,7 +168,8 @@ def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision
     >>> impressions_to_go(["a", "b", "c"], [won, soon, never])
     (300.0, 'a')
     """
-    ways = [(max((one.more for one in decisions), default=np.inf), "")]
+    met_all = len(decisions) == len(names) * (len(names) - 1) // 2  # of a pair never shown nothing can be said
+    ways = [(max((one.more for one in decisions), default=np.inf) if met_all else np.inf, "")]
     for name in names:
         met = [one for one in decisions if name in (one.first, one.second)]
         leads = all((one.first if one.mean > 0 else one.second) == name and one.mean != 0 for one in met)

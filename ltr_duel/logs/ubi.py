@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ltr_duel.logs.engine import Engine, quoted
+from ltr_duel.logs.engine import Engine, owner_numbers, quoted
 from ltr_duel.logs.mapping import seconds
 
 
@@ -44,11 +44,14 @@ def create_views(engine: Engine, path: Path) -> None:
     listed = """SELECT impression, list(item ORDER BY ordinal, line) AS listed FROM
         (SELECT impression, item, min(ordinal) AS ordinal, min(line) AS line FROM all_events
          WHERE kind = 'impression' AND item IS NOT NULL GROUP BY impression, item) GROUP BY impression"""
+    given, rankers = "(json -> '$.query_attributes.owners')", "(json -> '$.query_attributes.rankers')"
+    named = owner_numbers(f"try_cast({given} AS VARCHAR[])", f"try_cast({rankers} AS VARCHAR[])")
+    owners = f"CASE WHEN contains({given}::VARCHAR, '\"') THEN {named} ELSE try_cast({given} AS INTEGER[]) END"
     run(f"""CREATE VIEW exposures AS SELECT q.* EXCLUDE (hits), coalesce(hits, listed) AS shown FROM
         (SELECT {text("query_id")} AS impression, min({time}) AS time, {first(text("user_query"))} AS query,
          {first(text("user_id", "client_id"))} AS user, {first(text("query_attributes.page"))} AS page,
          {first("try_cast((json -> '$.query_attributes.rankers') AS VARCHAR[])")} AS rankers,
-         {first("try_cast((json -> '$.query_attributes.owners') AS INTEGER[])")} AS owners,
+         {first(owners)} AS owners,
          {first("nullif(try_cast((json -> '$.query_response_hit_ids') AS VARCHAR[]), [])")} AS hits
          FROM records WHERE (json ->> '$.query_id') IS NOT NULL AND (json ->> '$.action_name') IS NULL
          GROUP BY impression) q

@@ -69,7 +69,7 @@ class ServiceSettings:
     longest_list: int = value(whole(1, 10_000), default=200)
     longest_text: int = value(whole(1, 100_000), default=1000)
     connections: int = value(whole(1, 100_000), default=800)
-    connections_per_address: int = value(whole(1, 100_000), default=800)
+    connections_per_address: int = value(whole(1, 100_000), default=400)
     waiting: int = value(whole(1, 100_000), default=500)
     header_seconds: float = value(number(0.05, 600), default=5.0)
     body_seconds: float = value(number(0.05, 600), default=5.0)

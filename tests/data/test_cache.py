@@ -300,3 +300,15 @@ def test_an_array_without_room_in_the_cache_lies_in_memory(corpora: Path, monkey
         array = numbers(calls)
         assert array.tolist() == [[0, 1, 2], [3, 4, 5]] and not array.flags.writeable
     assert len(calls) == 2 and not (corpora.parent / "arrays").exists()
+
+
+def test_what_the_user_keeps_in_the_same_folder_stays(corpora: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = corpora / "MSLR-original" / "train.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("1 qid:1 1:1\n")
+    (corpora / ".git").mkdir()
+    for path in (mine, mine.parent, corpora / ".git"):
+        os.utime(path, (0, 0))
+    monkeypatch.setenv("LTR_DUEL_CACHE_GB", "0.000001")
+    entries.make_room(900)
+    assert entries.clear() == 0 and mine.is_file() and (corpora / ".git").is_dir()

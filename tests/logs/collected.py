@@ -50,6 +50,7 @@ def experiment(case: Case, seed: int) -> Held:
     policy = LivePolicy(case.policy, k, horizon=case.steps, rng=rng)
     score = np.zeros((4, k, k))  # ties, wins, losses of the smaller number; number of pages
     count, total = np.zeros((2, k, k, _GROUPS))
+    square = np.zeros((k, k))
     known = True
     for step in range(case.steps):
         a, b = policy.ask()
@@ -66,6 +67,7 @@ def experiment(case: Case, seed: int) -> Held:
         if chance is not None:
             count[first, second, step % _GROUPS] += chance**-0.5
             total[first, second, step % _GROUPS] += chance**-0.5 * y
+            square[first, second] += chance**-0.5 * y**2
         sign = y or (1 if rng.random() < 0.5 else -1)
         policy.tell(sign if a == first else -sign)
     upper = np.triu_indices(k, 1)
@@ -75,7 +77,7 @@ def experiment(case: Case, seed: int) -> Held:
     truth, none = means[upper][shown], np.zeros(shown.sum())
     plain = naive_means(n[shown], (wins - losses)[shown], (wins + losses)[shown])
     half = reach(plain, 0.95)
-    sums = (count[upper][shown], total[upper][shown]) if known else None
+    sums = (count[upper][shown], total[upper][shown], square[upper][shown]) if known else None
     sequences = Sequences(wins[shown], losses[shown], ties[shown], none, none, none)
     found = adaptive_means(sequences, sums, 0.95)
     inside = (found.low <= truth) & (truth <= found.high)

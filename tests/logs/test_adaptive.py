@@ -91,3 +91,10 @@ def test_a_simulated_log_names_its_policy(tmp_path, policy, notes):
     simulate_log(tmp_path / "log.parquet", RANKINGS, policy=policy, pairs="team_draft", horizon=300)
     found = compare_log(ClickLog(tmp_path / "log.parquet"))
     assert sum("chose the rankers" in one for one in found.warnings) == notes
+
+
+@pytest.mark.parametrize("y", [0, 1])
+def test_weighted_outcomes_that_are_all_equal_are_not_certain(tmp_path, y):
+    found = compare_log(log_of(tmp_path / "log.jsonl", [y] * 40, policy=["rucb"] * 40, propensity=[0.5] * 40))
+    assert found.means.mean[0] == y and found.low[0] < y - 0.05 and found.p[0] > 0
+    assert found.preferences.standard_error[0, 1] > 0

@@ -469,3 +469,17 @@ def test_what_is_decided(tmp_path):
     crowd, _ = decided([[1], [1], [2]] * 200, rankers=("a", "b", "c", "d"))
     assert crowd.low < clear.low  # pairs that are still to come share the error
     assert "a thousand times" in decided([[1], [2]] * 100)[1]
+
+
+@pytest.mark.parametrize("names", [("old", "new"), ("new", "old"), ("third", "new", "old")])
+def test_the_order_in_which_rankers_are_named_turns_no_result(tmp_path, names):
+    rows = [
+        {"shown": ["x", "y"], "rankers": ["old", "new"], "owners": [0, 1], "clicks": [1], "user": k} for k in range(40)
+    ]
+    found = compare_log(ClickLog(write(tmp_path, rows)), rankers=names)
+    (pair,) = ([found.names[k] for k in pair] for pair in found.pairs)
+    assert (found.wins[0] if pair[0] == "old" else found.losses[0]) == 40
+    sentence = stopping_sentence(found, stopping_decisions(found))
+    assert sentence.startswith(
+        "stop: old wins" if len(names) == 2 else "go on"
+    )  # of a pair never shown nothing is known

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import time
 import zlib
@@ -34,6 +35,8 @@ _DEFAULT_LIMIT = 30.0  # gigabytes
 _CHECKSUMS, _KEPT = "checksums.json", "kept"
 _BLOCK = 2**26  # bytes with a checksum
 _PIECE = 2**20  # bytes read at a time
+_NAME = re.compile(r"[^.].*-[0-9a-f]{20}(\.npy)?")  # earlier versions kept arrays as files
+_UNFINISHED = re.compile(r"\..*(\.tmp|\.\d+\.\d+)")
 _ABANDONED = 86_400.0  # seconds after which an unfinished entry belongs to a process that was killed
 
 
@@ -108,7 +111,7 @@ def entries() -> list[Entry]:
     """Return all entries, the least recently used first."""
     found = []
     for kind in KINDS:
-        for path in _visible(cache_home() / kind):
+        for path in _own(cache_home() / kind):
             mark = path / _CHECKSUMS
             with suppress(OSError):  # another process has removed it
                 used = (mark if mark.is_file() else path).stat().st_mtime
@@ -129,7 +132,7 @@ def make_room(size: int) -> bool:
     except OSError:
         return False
     for kind in KINDS:
-        for path in (home / kind).glob(".*"):
+        for path in _own(home / kind, unfinished=True):
             if time.time() - path.stat().st_mtime > _ABANDONED:
                 shutil.rmtree(path, ignore_errors=True)
     evictable = [entry for entry in entries() if not entry.kept]
@@ -166,12 +169,25 @@ def usage() -> dict[str, tuple[int, int]]:
 
 
 def clear() -> int:
-    """Delete corpora and arrays, what a killed process left behind included; return the bytes freed."""
-    freed = sum(usage()[kind][1] for kind in KINDS)
+    """Delete corpora and arrays, what a killed process left behind included; return the bytes freed.
+
+    The folder may be the user's: what has not the name of an entry stays.
+    """
+    freed = 0
     for kind in KINDS:
-        shutil.rmtree(cache_home() / kind, ignore_errors=True)
+        for path in (*_own(cache_home() / kind), *_own(cache_home() / kind, unfinished=True)):
+            freed += _size(path)
+            remove(path)
+        with suppress(OSError):  # something of the user's is in it
+            (cache_home() / kind).rmdir()
     forget_digests()
     return freed
+
+
+def _own(folder: Path, *, unfinished: bool = False) -> list[Path]:
+    """Return the entries of a folder, or what a killed process left of them."""
+    name = _UNFINISHED if unfinished else _NAME
+    return [path for path in folder.iterdir() if name.fullmatch(path.name)] if folder.is_dir() else []
 
 
 def _visible(folder: Path) -> list[Path]:

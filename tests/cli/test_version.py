@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def test_with_json_it_says_what_a_report_needs(ltr_duel, words, tmp_path, monkey
 def test_every_library_that_users_may_need_is_named():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = [one for name in _version._EXTRAS for one in project["optional-dependencies"][name]]
-    wanted = {one.partition(">=")[0] for one in [*project["dependencies"], *extras]}
+    wanted = {re.split(r"[\[>]", one)[0] for one in [*project["dependencies"], *extras]}
     named = {name.replace("-", "_") for name in _version.about()["libraries"]}
     assert {name.replace("-", "_") for name in wanted} | {"llvmlite"} == named
 

@@ -1,3 +1,4 @@
+from . import alone as alone
 from . import arguments as arguments
 from . import columns as columns
 from . import components as components
@@ -36,8 +37,6 @@ from ._machine.lanes import space_mask as space_mask
 from ._machine.lanes import trailing_zeros as trailing_zeros
 from ._machine.options import compiler as compiler
 from .ahead import one_ahead as one_ahead
-from .alone import InUseError as InUseError
-from .alone import sole_writer as sole_writer
 from .arguments import as_names as as_names
 from .arguments import as_numbers as as_numbers
 from .arguments import as_path as as_path
@@ -129,10 +128,6 @@ from .jit import uncached_kernel as uncached_kernel
 from .loopback import is_loopback as is_loopback
 from .machine import own_version as own_version
 from .machine import versions_of as versions_of
-from .mapped import is_kept as is_kept
-from .mapped import new_array as new_array
-from .mapped import release_pages as release_pages
-from .mapped import small_pages as small_pages
 from .memory import require_memory as require_memory
 from .notebook import MOST_ROWS as MOST_ROWS
 from .notebook import notebook_html as notebook_html

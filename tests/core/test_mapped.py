@@ -113,7 +113,7 @@ def test_a_cache_that_does_not_exist_or_cannot_be_written_to_is_not_needed(tmp_p
 
 
 def test_a_killed_process_leaves_no_file(own_home):
-    script = "import os\nfrom ltr_duel.core import new_array\nnew_array((9,), 'i2', 0)\nos.abort()"
+    script = "import os\nfrom ltr_duel.core.mapped import new_array\nnew_array((9,), 'i2', 0)\nos.abort()"
     environment = {**os.environ, "LTR_DUEL_HOME": str(own_home)}
     assert subprocess.run([sys.executable, "-c", script], env=environment, check=False).returncode != 0
     assert list(own_home.iterdir()) == []

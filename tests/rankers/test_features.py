@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ltr_duel.core import is_kept
 from ltr_duel.core.errors import InputError
+from ltr_duel.core.mapped import is_kept
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.rankers.features import constant_features, feature_rankers
 

@@ -14,7 +14,8 @@ import numpy as np
 import psutil
 import pytest
 
-from ltr_duel.core import InputError, is_kept, mapped, new_array, release_pages, small_pages
+from ltr_duel.core import InputError, mapped
+from ltr_duel.core.mapped import is_kept, new_array, release_pages, small_pages
 
 LINUX = pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux tells which pages are in memory")
 

@@ -328,3 +328,14 @@ def test_owners_by_name_in_search_records_are_places_and_other_names_are_refused
                 compare_log(ClickLog(path, format="ubi"))
         else:
             assert compare_log(ClickLog(path, format="ubi")).losses.tolist() == [1]
+
+
+def test_outcomes_that_are_all_ties_leave_a_guardrail_in_doubt(tmp_path):
+    exposures = [exposure(n, f"u{n}") for n in range(30)]
+    events = [event(f"i{n}", "a") for n in range(30)] + [event("i0", "z", "purchase")]
+    paths = [parquet(tmp_path, name, rows) for name, rows in (("exposures", exposures), ("events", events))]
+    clicks, none = (
+        compare_log(ClickLog(paths[0], events=paths[1], outcome=kind), bootstrap=0) for kind in ("click", "purchase")
+    )
+    (found,) = guardrails(clicks, none, "purchase", margin=0.01)
+    assert found.mean == 0 and found.low < -0.01 and not found.holds

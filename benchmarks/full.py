@@ -77,7 +77,7 @@ def surrogate(name: str, share: float) -> Path:
 
 
 def done(stage: str, name: str, file: Path, home: Path) -> Cost:
-    """Do a stage in a process of its own, with a cache of its own."""
+    """Run a stage in a separate process, with a separate cache."""
     matrix, out = home / f"{file.stem}.parquet", home / "runs"
     shutil.rmtree(out, ignore_errors=True)
     simulated = ("--policy", "rucb", "--repetitions", "1", "--out", out)

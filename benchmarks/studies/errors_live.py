@@ -3,7 +3,7 @@
     python -m benchmarks.studies.errors_live [--experiments 300]
 
 Outcomes are 1, -1 and 0 (30 % ties); identical rankers have a mean of 0, separated ones utilities that are .1 apart.
-Users do not return. Each interval is for one pair alone, and every pair that was shown is asked.
+Users do not return. Each interval is for one pair alone, and every pair that was shown is counted.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 Twenty queries of ten documents, four rankers A to D. A log holds A:B, A:C and B:D; each of the six pairs is weighed.
 On a share of the queries all rankers agree; on the others each is a common order with some noise. The truth is the mean
-of 20,000 comparisons of each query, weighted by the queries of the log. Of a refused answer nothing is asked.
+of 20,000 comparisons of each query, weighted by the queries of the log. Refused answers are not counted.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Case(NamedTuple):
     agree: float  # share of the queries on which all rankers agree
     noise: float  # of the rankers' scores on the others, whose common part has standard deviation 1
     rows: int = 1500
-    users: int = 0  # who return; 0: nobody does
+    users: int = 0  # returning users; 0 for none
 
     @property
     def method(self) -> str:

@@ -32,7 +32,7 @@ class Counts(NamedTuple):
     unclicked: int  # closed, as seen without clicks
     expired: int  # closed by their deadline
     compared: int  # closed, and of several rankers
-    steps: int  # comparisons that the policy was told of, and arms that it showed alone
+    steps: int  # comparisons whose outcome reached the policy, and arms that it showed alone
     held: int  # outcomes that wait until the policy asks for their rankers again
     early: int  # since the start: closed before their deadline, to make room
     damaged: int  # since the start: closed without an outcome, as the store holds no such page any more

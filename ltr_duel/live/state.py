@@ -48,7 +48,7 @@ class State(NamedTuple):
     confidence: float
     margin: float
     started: float  # when the store was made: seconds of the clock
-    steps: int  # comparisons that the policy was told of, and arms that it showed alone
+    steps: int  # comparisons whose outcome reached the policy, and arms that it showed alone
     pages: int  # shown
     open: int  # of these, waiting for their clicks
     plain: int  # shown with one ranker alone

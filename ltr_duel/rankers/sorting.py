@@ -28,7 +28,7 @@ _FEW = 16  # numbers that are sorted by counting
 
 def new_room(longest: int) -> IntMatrix:
     """Allocate the scratch of `rank_documents` for queries of at most ``longest`` documents."""
-    return np.empty((_ROOMS, longest), np.int64)
+    return np.empty((_ROOMS, longest + longest // 8 + 1), np.int64)
 
 
 @kernel
@@ -114,7 +114,7 @@ def order_run(room: IntMatrix, begin: int, end: int, documents: LongVector, salt
     for k in range(size):
         run[k] = numbers[k] & _POSITION
         if hashed:
-            run[k] |= np.int64(mix(documents[run[k]] ^ salt) >> np.uint64(16)) << _PLACES
+            run[k] |= np.int64(mix(documents[run[k]] ^ salt) >> np.uint64(17)) << _PLACES
     sort_numbers(run, spare, size)
     if hashed:
         order_close_hashes(run, size, documents, salt)
@@ -139,47 +139,86 @@ def order_close_hashes(run: IntVector, size: int, documents: LongVector, salt: n
 
 @kernel
 def sort_numbers(numbers: IntVector, spare: IntVector, size: int) -> None:
-    """Sort ``numbers[:size]``, all different: few at a time by counting, then by merging, without hard branches."""
+    """Sort ``numbers[:size]``, all different and below 2^63 - ``size``; an eighth of ``size`` after them is scratch.
+
+    Blocks of one length are sorted by counting, and merged two and two. The last block is filled up with large numbers.
+    """
     rising = True
     for k in range(1, size):
         rising &= numbers[k - 1] <= numbers[k]
     if rising:
         return
-    for low in range(0, size, _FEW):
-        sort_few(numbers, spare, low, min(low + _FEW, size))
-    step, source, target = _FEW, numbers, spare
-    while step < size:
-        for low in range(0, size, 2 * step):
-            merge(source, target, low, min(low + step, size), min(low + 2 * step, size))
-        step, source, target = 2 * step, target, source
+    length, blocks = size, 1
+    while length > _FEW:
+        length, blocks = (length + 1) // 2, 2 * blocks
+    total = length * blocks
+    for k in range(size, total):
+        numbers[k] = _MOST - total + k
+    for low in range(0, total, length):
+        count_smaller(numbers, spare, low, low + length)
+    source, target = spare, numbers
+    while length < total:
+        if 2 * length == total:
+            merge(source, target, 0, length)
+        for low in range(0, total - 2 * length, 4 * length):
+            merge_twice(source, target, low, length)
+        length, source, target = 2 * length, target, source
     for k in range(size):  # copies nothing where they lie there already
         numbers[k] = source[k]
 
 
 @kernel
-def sort_few(numbers: IntVector, spare: IntVector, low: int, high: int) -> None:
-    """Sort ``numbers[low:high]``: the position of a number is how many are smaller."""
+def count_smaller(numbers: IntVector, spare: IntVector, low: int, high: int) -> None:
+    """Write ``numbers[low:high]`` to ``spare``, sorted: the position of a number is how many are smaller."""
     for k in range(low, high):
         at = low
         for other in range(low, high):
             at += numbers[other] < numbers[k]
         spare[at] = numbers[k]
-    for k in range(low, high):
-        numbers[k] = spare[k]
 
 
 @kernel
-def merge(source: IntVector, target: IntVector, low: int, middle: int, high: int) -> None:
-    """Write ``source[low:middle]`` and ``source[middle:high]``, both sorted, to ``target`` as one."""
-    left, right, at = low, middle, low
-    while left < middle and right < high:
-        one, other = source[left], source[right]
-        first = int(one < other)
-        target[at] = one if first else other
-        left += first
-        right += 1 - first
-        at += 1
-    for k in range(left, middle):
-        target[at + k - left] = source[k]
-    for k in range(right, high):
-        target[at + k - right] = source[k]
+def merge(source: IntVector, target: IntVector, low: int, length: int) -> None:
+    """Write two sorted blocks, the first one at ``low``, to ``target`` as one.
+
+    The smaller half is found from below and the larger one from above, at once: a processor does both in the time of
+    one, since neither waits for the other; and neither half can reach the end of a block before it is done.
+    """
+    below, above = low, low + length - 1  # in the first block; those in the second one follow from the step
+    for step in range(length):
+        below += put_smaller(source, target, below, 2 * low + length + step - below, low + step)
+        above -= put_larger(source, target, above, 2 * low + 3 * length - 2 - step - above, low + 2 * length - 1 - step)
+
+
+@kernel
+def merge_twice(source: IntVector, target: IntVector, low: int, length: int) -> None:
+    """Merge four sorted blocks, the first one at ``low``, to two: as `merge`, both at once."""
+    next_low = low + 2 * length
+    below, above = low, low + length - 1
+    next_below, next_above = below + 2 * length, above + 2 * length
+    for step in range(length):
+        up, down = length + step, 3 * length - 2 - step
+        below += put_smaller(source, target, below, 2 * low + up - below, low + step)
+        above -= put_larger(source, target, above, 2 * low + down - above, next_low - 1 - step)
+        next_below += put_smaller(source, target, next_below, 2 * next_low + up - next_below, next_low + step)
+        next_above -= put_larger(
+            source, target, next_above, 2 * next_low + down - next_above, next_low + 2 * length - 1 - step
+        )
+
+
+@kernel
+def put_smaller(source: IntVector, target: IntVector, left: int, right: int, at: int) -> int:
+    """Write the smaller one of two numbers; return 1 if it is the left one, else 0."""
+    one, other = source[left], source[right]
+    first = int(one < other)
+    target[at] = one if first else other
+    return first
+
+
+@kernel
+def put_larger(source: IntVector, target: IntVector, left: int, right: int, at: int) -> int:
+    """Write the larger one of two numbers; return 1 if it is the left one, else 0."""
+    one, other = source[left], source[right]
+    first = int(one > other)
+    target[at] = one if first else other
+    return first

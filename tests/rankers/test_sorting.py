@@ -122,12 +122,14 @@ def test_tied_documents_whose_hashes_differ_in_the_last_bits_alone_are_ordered_b
     assert tied.tolist() == [0, 1, 1, 1, 1, 1]
 
 
-@pytest.mark.parametrize("size", [0, 1, 2, 15, 16, 17, 32, 33, 1000])
-def test_numbers_are_sorted(size):
-    numbers = np.random.default_rng(size).integers(-(2**63), 2**63 - 1, size)
-    expected = np.sort(numbers)
-    sort_numbers(numbers, np.empty(size, np.int64), size)
-    assert (numbers == expected).all()
+@pytest.mark.parametrize("size", [*range(70), 127, 128, 129, 1000, 32_767])
+def test_numbers_are_sorted_and_nothing_beyond_the_scratch_is_written(size):
+    numbers = np.random.default_rng(size).integers(-(2**63), 2**63 - 1 - size, size + size // 8 + 2)
+    numbers[: min(size, 2)] = 2**63 - 1 - size - np.arange(min(size, 2))
+    expected, last = np.sort(numbers[:size]), numbers[-1]
+    sort_numbers(numbers, np.empty(size + size // 8 + 1, np.int64), size)
+    assert (numbers[:size] == expected).all()
+    assert numbers[-1] == last
 
 
 def test_constant_columns_are_those_whose_extremes_are_equal_in_each_query():

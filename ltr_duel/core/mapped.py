@@ -106,6 +106,19 @@ def small_pages(arrays: Iterable[NDArray[Any]]) -> Iterator[None]:
             base.madvise(mmap.MADV_NORMAL)
 
 
+def expect_few_reads(arrays: Iterable[NDArray[Any]]) -> None:
+    """Let the system read single pages of mapped arrays that exceed the free memory, for reading places at random.
+
+    Otherwise it reads up to megabytes around each place, again and again, since it cannot keep them.
+    """
+    held = [(array.nbytes, _holder(array)) for array in arrays]
+    mappings = [(size, base) for size, base in held if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM")]
+    total = sum(size for size, _ in mappings)
+    if total >= LARGE and total > host.free_memory():
+        for _, base in mappings:
+            base.madvise(mmap.MADV_RANDOM)
+
+
 def is_kept(array: NDArray[Any]) -> bool:
     """Whether an array lies in a file that was mapped to be read, and not in memory or a temporary file."""
     base: Any = array

@@ -27,6 +27,7 @@ from ltr_duel.core import (
     errors,
     implement,
     kernel,
+    mapped,
     numbered,
     random_below,
 )
@@ -166,6 +167,7 @@ class Comparer:
     def open(self) -> Comparison:
         """Return what kernels need, with scratch of its own."""
         rankings, (_, method, params) = self.rankings, self.configured
+        mapped.expect_few_reads((rankings.order, rankings.rank))
         size = Size(self.top, rankings.longest_query, max(2, len(rankings)))
         rule = rankings.provenance.get("ties")
         ties = {"resample": RESAMPLED, "redraw_at_inference": REDRAWN}.get(str(rule), FIXED)

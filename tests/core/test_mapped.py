@@ -119,3 +119,16 @@ def test_a_killed_process_leaves_no_file(own_home):
     assert subprocess.run([sys.executable, "-c", script], env=environment, check=False).returncode != 0
     assert list(own_home.iterdir()) == []
     assert mapped.LARGE > 2**20
+
+
+@LINUX
+@pytest.mark.parametrize(("free", "single"), [(999, True), (1000, False)])
+def test_mapped_arrays_that_exceed_the_free_memory_are_read_page_by_page(tmp_path, monkeypatch, free, single):
+    np.save(tmp_path / "a.npy", np.zeros(125))
+    array = np.asarray(np.load(tmp_path / "a.npy", mmap_mode="r"))
+    monkeypatch.setattr(mapped, "LARGE", 1)
+    monkeypatch.setattr(mapped.host, "free_memory", lambda: free)
+    mapped.expect_few_reads([array, np.zeros(1000)])
+    _, _, after = Path("/proc/self/smaps").read_text().partition(str(tmp_path / "a.npy"))
+    flags = next(line for line in after.splitlines() if line.startswith("VmFlags"))
+    assert ("rr" in flags.split()) == single

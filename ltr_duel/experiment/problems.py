@@ -243,7 +243,7 @@ def _rankings(spec: CorpusSpec, folder: Path, path: str | None, jobs: int) -> Ra
         spec.rankers,
         folder=folder,
         ties=spec.ties,  # type: ignore[arg-type]  # checked by the spec
-        seed=spec.seed,
+        seed=spec.tie_seed,
         drop_constant=spec.drop_constant,
         jobs=jobs,
     )

@@ -142,7 +142,9 @@ class Settings:
         error = errors_of(tally, self.lists_of_a_unit, queries)
         counts = tally.lists + tally.lists.T
         versions = machine.versions_of(("ltr-duel", "numba", "numpy"))  # for people: an upgrade changes no numbers
-        provenance = {**self.provenance, "versions": versions, **comparisons}
+        share = self.rankings.tied_share
+        tied = {} if share is None else {"tied_share": round(share, 4)}  # follows from the corpus and the rankers
+        provenance = {**self.provenance, **tied, "versions": versions, **comparisons}
         return PreferenceMatrix(preferences_of(tally), self.rankings.names, error, counts, provenance, tally)
 
 

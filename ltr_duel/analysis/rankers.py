@@ -107,13 +107,12 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
 def _about_ties(matrix: PreferenceMatrix) -> str:
     """Return for which order of tied documents a probability holds; empty where hardly any document ties."""
     about = matrix.provenance
-    rule, share = about.get("ties"), about.get("tied_share", 1.0)
-    if not rule or share < _FEW_TIES:
+    order, share = matrix.tie_order, about.get("tied_share", 1.0)
+    if not order or share < _FEW_TIES:
         return ""
     many = f"{share:.0%} of documents tie" if "tied_share" in about else "Where documents tie"
-    if rule in REDRAWING:
-        return f" {many}, and each comparison orders them again ({rule})."
-    order = rule if rule == "file" else f"{rule}, tie seed {about.get('tie_seed', 0)}"
+    if about["ties"] in REDRAWING:
+        return f" {many}, and each comparison orders them again ({order})."
     return f" {many}: this is P for one order of them ({order}); the tie rule resample averages over orders."
 
 

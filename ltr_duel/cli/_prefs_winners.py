@@ -25,6 +25,8 @@ from ltr_duel.cli._words import click_model_names, method_names
 if TYPE_CHECKING:
     from ltr_duel.rankers import Rankings
 
+ORDER = "order of ties"  # a column
+
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
@@ -87,15 +89,15 @@ def winners(
     }
 
     def estimated(rankings: Rankings, rule: str) -> dict[str, str]:
-        return winner_row(estimate_preferences(rankings, outcome=rule, **settings))
+        matrix = estimate_preferences(rankings, outcome=rule, **settings)
+        return {ORDER: matrix.tie_order, **winner_row(matrix)}
 
     rankings = rankings_of(dataset, words, **ties, drop_constant=True, jobs=jobs)
     by_rule = {rule: estimated(rankings, rule) for rule in chosen.outcomes}
     usual = chosen.research_outcome
     click.echo(f"{dataset.name}: {len(rankings)} rankers, {clicks} clicks, {method}")
-    print_table(
-        pd.DataFrame({"outcome rule": rule + " (default)" * (rule == usual), **row} for rule, row in by_rule.items())
-    )
+    rows = [{"outcome rule": rule + " (default)" * (rule == usual), **row} for rule, row in by_rule.items()]
+    print_table(pd.DataFrame(rows).drop(columns=ORDER))
     share = rankings.tied_share
     if not tie_orders or not share:
         return
@@ -105,7 +107,7 @@ def winners(
         if order != ties:
             other = rankings_of(dataset, words, **order, drop_constant=True, jobs=jobs)
             row = estimated(other, usual)
-        rows.append({"order of ties": _named(order), **row})
+        rows.append(row)
     click.echo(f"\n{share:.1%} of documents tie; by their order, outcome rule {usual}:")
     print_table(pd.DataFrame(rows))
 
@@ -115,9 +117,3 @@ def _orders(ties: dict[str, Any], many: int, again: bool) -> list[dict[str, Any]
     seeds = [{"ties": "fixed_random", "seed": seed} for seed in range(many)]
     listed = [ties, *seeds, *([{"ties": "resample", "seed": 0}] if again else [])]
     return [order for place, order in enumerate(listed) if order not in listed[:place]]
-
-
-def _named(order: dict[str, Any]) -> str:
-    return (
-        f"{order['ties']}, tie seed {order['seed']}" if order["ties"] in ("fixed_random", "shared") else order["ties"]
-    )

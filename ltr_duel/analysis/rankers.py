@@ -112,8 +112,8 @@ def _about_ties(matrix: PreferenceMatrix) -> str:
         return ""
     many = f"{share:.0%} of documents tie" if "tied_share" in about else "Where documents tie"
     if about["ties"] in REDRAWING:
-        return f" {many}, and each comparison orders them again ({order})."
-    return f" {many}: this is P for one order of them ({order}); the tie rule resample averages over orders."
+        return f" {many}, in a new order for each comparison ({order})."
+    return f" {many}: P holds for their order by {order}; the tie rule resample averages over orders."
 
 
 def confidence_sentence(matrix: PreferenceMatrix) -> str:

@@ -215,8 +215,8 @@ class PreferenceMatrix:
             from ltr_duel.preferences.properties.confidence import condorcet_confidence  # which imports this module
 
             sure = condorcet_confidence(self)
-            order = f", tied documents by {self.tie_order}" if self.tie_order else ""
-            said += f" (P = {float(1 - sure.sum() if winner is None else sure[self.index(winner)]):.3f}{order})"
+            ties = f", tied documents by {self.tie_order}" if self.tie_order else ""
+            said += f" (P = {float(1 - sure.sum() if winner is None else sure[self.index(winner)]):.3f}{ties})"
         cut = f"; the first {len(order)} in Copeland order" if len(order) < len(self) else ""
         rows = [(self.names[i], *(f"{p:.3f}" for p in self.p[i, order])) for i in order]
         header = ("", *(self.names[i] for i in order))

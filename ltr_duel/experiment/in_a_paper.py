@@ -129,5 +129,5 @@ def _problem(name: str, facts: Mapping[str, Any], matrix: PreferenceMatrix) -> s
     rule = f"outcome rule {facts['outcome']}" if facts.get("outcome") else ""
     answers = _ANSWERS.get(str(facts.get("answers")), "")
     ties = f"equal scores {order}" if (order := matrix.tie_order) else ""
-    parts = [f"{facts['rankers']} rankers", str(facts.get("method") or ""), users, rule, shown, ties]
+    parts = [f"{facts['rankers']} rankers", str(facts.get("method") or ""), users, rule, ties, shown]
     return f"{name} ({', '.join(filter(None, [*parts, answers and f'answers: {answers}']))})"

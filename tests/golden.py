@@ -212,6 +212,7 @@ def rows() -> dict[str, Callable[[], Made]]:
         "blocks": partial(estimate, feature_rankers(corpus(3), features=["a", "b"], jobs=1), comparisons=4100),
         **{f"rankings {ties}": partial(ranked, ties) for ties in TIE_RULES},
         **{f"ties {ties}": partial(estimate, rankings(3, ties)) for ties in ("resample", "redraw_at_inference")},
+        "ties resample, reduced": partial(estimate, rankings(3, "resample"), variance_reduction="auto"),
         **{f"clicks {name} {n}": partial(estimate, rankings(n), clicks=name) for name, n in families},
         "clicks fitted": partial(estimate, toy, clicks=users()),
         **{f"fit {form}": partial(fitted, form) for form in FORMS},

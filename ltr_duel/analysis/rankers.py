@@ -17,10 +17,12 @@ from ltr_duel.preferences import (
     matrix_properties,
     transitive_null,
 )
+from ltr_duel.rankers import REDRAWING
 
 _WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # transitive worlds drawn up to so many rankers, and for more
 _BY_CHANCE = 0.05
 _UNSURE = "not determined"
+_FEW_TIES = 0.005  # a smaller share of tied documents is not reported
 
 
 def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
@@ -89,7 +91,7 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
             f"No Condorcet winner: no ranker beats all others."
             f" {copeland} {beat} the most ({beaten:g} of {len(matrix) - 1});"
             f" {matrix.borda_winner} wins most often on average."
-        ) + (f" P(there is none) {_equal(max(0.0, 1 - float(sure.sum())))}." if estimated else "")
+        ) + (f" P(there is none) {_equal(max(0.0, 1 - float(sure.sum())))}.{_about_ties(matrix)}" if estimated else "")
     row = matrix.p[matrix.names.index(winner)].copy()
     row[matrix.names.index(winner)] = 1
     rival = int(row.argmin())
@@ -99,7 +101,19 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
     return (
         f"Condorcet winner: {winner}. It beats its strongest rival, {matrix.names[rival]},"
         f" in {row[rival]:.4f}{known} of comparisons{doubt}."
-    ) + (f" P(it is the winner) {_equal(float(sure[matrix.index(winner)]))}." if estimated else "")
+    ) + (f" P(it is the winner) {_equal(float(sure[matrix.index(winner)]))}.{_about_ties(matrix)}" if estimated else "")
+
+
+def _about_ties(matrix: PreferenceMatrix) -> str:
+    """Return for which order of tied documents a probability holds; empty where hardly any document ties."""
+    about = matrix.provenance
+    order, share = matrix.tie_order, about.get("tied_share", 1.0)
+    if not order or share < _FEW_TIES:
+        return ""
+    many = f"{share:.0%} of documents tie" if "tied_share" in about else "Where documents tie"
+    if about["ties"] in REDRAWING:
+        return f" {many}, in a new order for each comparison ({order})."
+    return f" {many}: P holds for their order by {order}; the tie rule resample averages over orders."
 
 
 def confidence_sentence(matrix: PreferenceMatrix) -> str:

@@ -108,7 +108,10 @@ def spread_sentence(table: pd.DataFrame) -> str:
     """Explain the two kinds of error in a table from `policies_table`."""
     words = "sd: standard deviation of the regret over the runs."
     if REFERENCE_ERROR in table:
-        words += f" {REFERENCE_ERROR}: one standard error of the mean, as the matrix behind the regret is estimated."
+        words += (
+            f" {REFERENCE_ERROR}: one standard error of the mean, as the matrix behind the regret is estimated; where"
+            " its pairs share queries (variance reduction stratified or common) the true one is up to twice as large."
+        )
     return words
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -173,6 +174,29 @@ rankers_option = click.option(
     help="features, features:1,5, run:FILE, lightgbm:FILE, xgboost:FILE, onnx:FILE, scores:FILE, lists:FILE, with NAME="
     " in front if wanted; may be repeated.  [default: all features]",
 )
+
+
+_TIES = (
+    click.option(
+        "--ties",
+        default="fixed_random",
+        show_default=True,
+        help="Order of documents with equal scores: fixed_random, shared, file, resample or redraw_at_inference.",
+    ),
+    click.option("--tie-seed", type=COUNT, default=0, show_default=True, help="Of that order; --seed does not matter."),
+)
+
+
+def ties_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of the tie rule; the command gets them as ``ties``, arguments of `rankings_of`."""
+
+    @functools.wraps(function)
+    def with_ties(*args: Any, ties: str, tie_seed: int, **given: Any) -> Any:
+        return function(*args, ties={"ties": ties, "seed": tie_seed}, **given)
+
+    for option in reversed(_TIES):
+        option(with_ties)
+    return with_ties
 
 
 def corpus_at(path: Path, words: Sequence[str], reading: Reading) -> Dataset:

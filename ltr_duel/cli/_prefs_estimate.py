@@ -23,6 +23,7 @@ from ltr_duel.cli._options import (
     rankers_option,
     rankings_of,
     seed_option,
+    ties_options,
 )
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import click_model_names, method_names
@@ -95,7 +96,7 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 )
 @click.option("--comparisons", type=COUNT, help="Of each pair.  [default: 1,000; without variance reduction 4,000]")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
-@click.option("--ties", default="fixed_random", show_default=True, help="Order of documents with equal scores.")
+@ties_options
 @click.option("--drop-constant", is_flag=True, help="Leave out features that are constant within each query.")
 @reading_options
 @rankers_option
@@ -120,7 +121,7 @@ def estimate(
     outcome: str,
     comparisons: int | None,
     top: int,
-    ties: str,
+    ties: dict[str, Any],
     drop_constant: bool,
     words: tuple[str, ...],
     reading: Reading,
@@ -153,7 +154,7 @@ def estimate(
             f" ({listed}); --drop-constant leaves them out",
             err=True,
         )
-    rankings = rankings_of(dataset, words, ties=ties, seed=seed, drop_constant=drop_constant, jobs=jobs)
+    rankings = rankings_of(dataset, words, **ties, drop_constant=drop_constant, jobs=jobs)
     del dataset  # gigabytes of features
     parts = store or _parts_of(out)
     matrix = estimate_preferences(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ltr_duel.cli._options import (
     COUNT,
+    ROWS,
     corpus_at,
     jobs_option,
     plugin_option,
@@ -15,9 +17,15 @@ from ltr_duel.cli._options import (
     rankers_option,
     rankings_of,
     seed_option,
+    ties_options,
 )
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import click_model_names, method_names
+
+if TYPE_CHECKING:
+    from ltr_duel.rankers import Rankings
+
+ORDER = "order of ties"  # a column
 
 
 @click.command()
@@ -26,7 +34,14 @@ from ltr_duel.cli._words import click_model_names, method_names
 @click.option("--method", default="probabilistic", show_default=True, shell_complete=method_names)
 @click.option("--comparisons", type=COUNT, help="Of each pair.  [default: as of prefs estimate]")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
-@click.option("--ties", default="fixed_random", show_default=True, help="Order of documents with equal scores.")
+@ties_options
+@click.option(
+    "--tie-orders",
+    type=ROWS,
+    default=3,
+    show_default=True,
+    help="Orders of tied documents to compare: tie seeds of fixed_random, beside resample; 0 for none.",
+)
 @reading_options
 @rankers_option
 @plugin_option
@@ -38,13 +53,18 @@ def winners(
     method: str,
     comparisons: int | None,
     top: int,
-    ties: str,
+    ties: dict[str, Any],
+    tie_orders: int,
     words: tuple[str, ...],
     reading: Reading,
     seed: int,
     jobs: int,
 ) -> None:
-    """Estimate the preferences on the corpus at PATH by each outcome rule: winners, how sure, and cycles."""
+    """Estimate the preferences on the corpus at PATH by each outcome rule: winners, how sure, and cycles.
+
+    Where documents tie, the default outcome rule is tried with other orders of them as well: each tie seed is another
+    set of rankers, and may have another winner.
+    """
     import pandas as pd
 
     from ltr_duel.analysis import winner_row
@@ -59,13 +79,41 @@ def winners(
         )
     chosen = METHODS.configure(method).component
     dataset = corpus_at(path, words, reading)
-    rankings = rankings_of(dataset, words, ties=ties, seed=seed, drop_constant=True, jobs=jobs)
-    rows = []
-    for rule in chosen.outcomes:
-        matrix = estimate_preferences(
-            rankings, clicks=clicks, method=method, outcome=rule, comparisons=comparisons, top=top, seed=seed, jobs=jobs
-        )
-        default = " (default)" if rule == chosen.research_outcome else ""
-        rows.append({"outcome rule": rule + default, **winner_row(matrix)})
+    settings: dict[str, Any] = {
+        "clicks": clicks,
+        "method": method,
+        "comparisons": comparisons,
+        "top": top,
+        "seed": seed,
+        "jobs": jobs,
+    }
+
+    def estimated(rankings: Rankings, rule: str) -> dict[str, str]:
+        matrix = estimate_preferences(rankings, outcome=rule, **settings)
+        return {ORDER: matrix.tie_order, **winner_row(matrix)}
+
+    rankings = rankings_of(dataset, words, **ties, drop_constant=True, jobs=jobs)
+    by_rule = {rule: estimated(rankings, rule) for rule in chosen.outcomes}
+    usual = chosen.research_outcome
     click.echo(f"{dataset.name}: {len(rankings)} rankers, {clicks} clicks, {method}")
+    rows = [{"outcome rule": rule + " (default)" * (rule == usual), **row} for rule, row in by_rule.items()]
+    print_table(pd.DataFrame(rows).drop(columns=ORDER))
+    share = rankings.tied_share
+    if not tie_orders or not share:
+        return
+    rows = []
+    for order in _orders(ties, tie_orders, chosen.compiled):
+        row = by_rule[usual]
+        if order != ties:
+            other = rankings_of(dataset, words, **order, drop_constant=True, jobs=jobs)
+            row = estimated(other, usual)
+        rows.append(row)
+    click.echo(f"\n{share:.1%} of documents tie; by their order, outcome rule {usual}:")
     print_table(pd.DataFrame(rows))
+
+
+def _orders(ties: dict[str, Any], many: int, again: bool) -> list[dict[str, Any]]:
+    """Return the given order of ties, the first tie seeds, and if possible a new order for each comparison."""
+    seeds = [{"ties": "fixed_random", "seed": seed} for seed in range(many)]
+    listed = [ties, *seeds, *([{"ties": "resample", "seed": 0}] if again else [])]
+    return [order for place, order in enumerate(listed) if order not in listed[:place]]

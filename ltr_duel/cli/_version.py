@@ -54,6 +54,7 @@ def about() -> dict[str, Any]:
 def _answer(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
     as_json = context.params.get("as_json", False)
     if asked and not context.resilient_parsing:
+        machine.plain_compiler_wanted()  # refuses a value that every command refuses which compiles
         click.echo(json.dumps(about(), indent=1) if as_json else f"ltr-duel, version {machine.own_version()}")
         context.exit()
     if as_json:

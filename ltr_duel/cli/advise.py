@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,6 +18,7 @@ from ltr_duel.cli._options import (
     rankers_option,
     rankings_of,
     seed_option,
+    ties_options,
 )
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import click_model_names
@@ -26,6 +28,7 @@ from ltr_duel.cli._words import click_model_names
 @click.argument("path", type=click.Path(path_type=Path))
 @reading_options
 @rankers_option
+@ties_options
 @click.option(
     "--clicks",
     multiple=True,
@@ -61,6 +64,7 @@ from ltr_duel.cli._words import click_model_names
 def command(
     path: Path,
     words: tuple[str, ...],
+    ties: dict[str, Any],
     reading: Reading,
     clicks: tuple[str, ...],
     budget: int,
@@ -85,7 +89,7 @@ def command(
 
     only_writer(out)
     dataset = corpus_at(path, words, reading)
-    rankings = rankings_of(dataset, words, seed=seed, drop_constant=True, jobs=jobs)
+    rankings = rankings_of(dataset, words, **ties, drop_constant=True, jobs=jobs)
     advice = advise(
         rankings,
         budget=budget,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,6 +18,7 @@ from ltr_duel.cli._options import (
     rankers_option,
     rankings_of,
     seed_option,
+    ties_options,
 )
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import click_model_names, policy_names
@@ -38,6 +40,7 @@ from ltr_duel.cli._words import click_model_names, policy_names
 )
 @reading_options
 @rankers_option
+@ties_options
 @click.option(
     "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Click model."
 )
@@ -60,6 +63,7 @@ def command(
     path: Path | None,
     out: Path,
     words: tuple[str, ...],
+    ties: dict[str, Any],
     reading: Reading,
     clicks: str,
     comparisons: int,
@@ -108,7 +112,7 @@ def command(
             f" {', '.join(constant)}."
         )
         click.echo(notes[-1])
-    rankings = rankings_of(dataset, words, seed=seed, drop_constant=True, jobs=jobs)
+    rankings = rankings_of(dataset, words, **ties, drop_constant=True, jobs=jobs)
     click.echo(f"{len(rankings)} rankers; {comparisons:,} comparisons for each pair, {clicks} clicks ...")
     matrix = estimate_preferences(rankings, clicks=clicks, comparisons=comparisons, seed=seed, jobs=jobs)
     click.echo(f"{', '.join(policies)}: {repetitions} runs of {horizon:,} steps each, every step a simulated user ...")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,7 @@ from ltr_duel.cli._options import (
     rankers_option,
     rankings_of,
     seed_option,
+    ties_options,
 )
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import click_model_names, method_names
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 @click.argument("path", type=click.Path(path_type=Path))
 @reading_options
 @rankers_option
+@ties_options
 @click.option("--sizes", default="3,10,100", show_default=True, help="Sizes of the sets.")
 @click.option(
     "--clicks",
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 def command(
     path: Path,
     words: tuple[str, ...],
+    ties: dict[str, Any],
     reading: Reading,
     sizes: str,
     clicks: str,
@@ -79,7 +82,7 @@ def command(
 
     wanted = [COUNT.convert(word.strip(), None, None) for word in sizes.split(",")]
     only_writer(out)
-    rankings = rankings_of(corpus_at(path, words, reading), words, seed=seed, drop_constant=True, jobs=jobs)
+    rankings = rankings_of(corpus_at(path, words, reading), words, **ties, drop_constant=True, jobs=jobs)
     frame = measure_distortion(
         rankings,
         clicks=[word.strip() for word in clicks.split(",")],

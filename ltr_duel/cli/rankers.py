@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,7 +17,7 @@ from ltr_duel.cli._options import (
     print_table,
     rankers_option,
     rankings_of,
-    seed_option,
+    ties_options,
 )
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import Commands
@@ -41,9 +42,8 @@ def kinds() -> None:
 @reading_options
 @rankers_option
 @click.option("--measure", "measures", multiple=True, help="NDCG@k, ERR@k, MAP, MRR, P@k, R@k; may be repeated.")
-@click.option("--ties", default="fixed_random", show_default=True, help="Order of documents with equal scores.")
+@ties_options
 @plugin_option
-@seed_option
 @jobs_option
 @click.option("--out", type=OUT_FOLDER, help="A folder for measures.parquet, .tex and .png.")
 def evaluate(
@@ -51,8 +51,7 @@ def evaluate(
     words: tuple[str, ...],
     reading: Reading,
     measures: tuple[str, ...],
-    ties: str,
-    seed: int,
+    ties: dict[str, Any],
     jobs: int,
     out: Path | None,
 ) -> None:
@@ -67,7 +66,7 @@ def evaluate(
 
     only_writer(out)
     dataset = corpus_at(path, words, reading)
-    rankings = rankings_of(dataset, words, ties=ties, seed=seed, jobs=jobs)
+    rankings = rankings_of(dataset, words, **ties, jobs=jobs)
     table = evaluate_rankers(rankings, measures or DEFAULT_MEASURES)
     text = measures_table(table)
     title = f"{dataset.name}: {len(rankings)} rankers"

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from ltr_duel.cli._options import COUNT, corpus_at, plugin_option, rankers_option, rankings_of, seed_option
+from ltr_duel.cli._options import (
+    COUNT,
+    corpus_at,
+    plugin_option,
+    rankers_option,
+    rankings_of,
+    seed_option,
+    ties_options,
+)
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import click_model_names
 
@@ -17,6 +26,7 @@ from ltr_duel.cli._words import click_model_names
 @click.option("--url", required=True, help="Of its service: http://127.0.0.1:8080.")
 @reading_options
 @rankers_option
+@ties_options
 @click.option(
     "--clicks",
     default="navigational",
@@ -36,6 +46,7 @@ def command(
     config: Path,
     url: str,
     words: tuple[str, ...],
+    ties: dict[str, Any],
     reading: Reading,
     clicks: str,
     steps: int,
@@ -57,7 +68,7 @@ def command(
 
     address_of(url, allow_remote=allow_remote)  # before anything is read
     settings, keys = read_settings(config), read_api_keys(api_key_file)
-    rankings = rankings_of(corpus_at(corpus, words, reading), words, seed=seed, drop_constant=True, jobs=1)
+    rankings = rankings_of(corpus_at(corpus, words, reading), words, **ties, drop_constant=True, jobs=1)
     users = SimulatedUsers(rankings[settings.rankers], clicks, top=settings.top, seed=seed)
     line = core_progress.PlainLine()
     with core_progress.progress_bar(total=steps, desc="replay", unit="page", unit_scale=True) as bar:

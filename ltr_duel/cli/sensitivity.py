@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,7 @@ from ltr_duel.cli._options import (
     rankers_option,
     rankings_of,
     seed_option,
+    ties_options,
 )
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import click_model_names, method_names
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 @click.argument("path", type=click.Path(path_type=Path))
 @reading_options
 @rankers_option
+@ties_options
 @click.option(
     "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Click model."
 )
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 def command(
     path: Path,
     words: tuple[str, ...],
+    ties: dict[str, Any],
     reading: Reading,
     clicks: str,
     methods: tuple[str, ...],
@@ -73,7 +76,7 @@ def command(
 
     errors.require_between("the accuracy", accuracy, 0.5, 1)
     only_writer(out)
-    rankings = rankings_of(corpus_at(path, words, reading), words, seed=seed, drop_constant=True, jobs=jobs)
+    rankings = rankings_of(corpus_at(path, words, reading), words, **ties, drop_constant=True, jobs=jobs)
     frame = measure_sensitivity(
         rankings,
         clicks=clicks,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -21,6 +22,7 @@ from ltr_duel.cli._options import (
     rankers_option,
     rankings_of,
     seed_option,
+    ties_options,
 )
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import click_model_names, method_names, policy_names
@@ -31,6 +33,7 @@ from ltr_duel.cli._words import click_model_names, method_names, policy_names
 @click.option("--live", type=click.Path(path_type=Path), help="Ask simulated users of this corpus, not coins.")
 @reading_options
 @rankers_option
+@ties_options
 @click.option(
     "--clicks",
     default="navigational",
@@ -83,6 +86,7 @@ def command(
     file: Path | None,
     live: Path | None,
     words: tuple[str, ...],
+    ties: dict[str, Any],
     reading: Reading,
     clicks: str,
     method: str,
@@ -136,7 +140,7 @@ def command(
         policies = (*able, *(text for text in policies if ":" in text))
     source: OracleSource | None = None
     if live is not None:
-        rankings = rankings_of(corpus_at(live, words, reading), words, seed=seed, drop_constant=True, jobs=jobs)
+        rankings = rankings_of(corpus_at(live, words, reading), words, **ties, drop_constant=True, jobs=jobs)
         source = Live(rankings, clicks, pairs=method, slates=slates, top=top)
         if file is None:
             from ltr_duel.preferences import estimate_preferences
@@ -146,6 +150,8 @@ def command(
             )
     if file is not None:
         matrix = load_preferences(file, most_rankers=most_rankers)
+        if live is not None:
+            _require_same_order(file, matrix.provenance, rankings.provenance)
     results = simulate(
         source or FromMatrix(matrix, sets=(sets or "").replace("-", "_")),
         policies,
@@ -172,3 +178,16 @@ def command(
     for note in (spread_sentence(table), *results.notes):
         click.echo(note)
     click.echo(f"{out / 'results.parquet'}, {out / 'pulls.parquet'}, {out / 'regret.png'}")
+
+
+def _require_same_order(file: Path, measured: dict[str, Any], users: dict[str, Any]) -> None:
+    """Refuse a matrix of the same corpus whose rankers order tied documents differently: these are other rankers."""
+    from ltr_duel.core import InputError
+
+    rule, seed = measured.get("ties"), measured.get("tie_seed", 0)
+    if measured.get("corpus_sha256") != users["corpus_sha256"] or rule is None:
+        return
+    if (rule, seed) != (users["ties"], users["tie_seed"]):
+        raise InputError(
+            f"{file}: its rankers order tied documents by another rule or seed; give --ties {rule} --tie-seed {seed}"
+        )

@@ -1,10 +1,13 @@
-"""Versions: of this package, and of libraries."""
+"""Versions: of this package, and of libraries; and which compiler is wanted."""
 
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import pkgutil
 from collections.abc import Iterable
+
+from ltr_duel.core.errors import InputError
 
 
 def own_version() -> str:
@@ -26,3 +29,17 @@ def _installed(name: str) -> str | None:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return None
+
+
+def plain_compiler_wanted() -> bool:
+    """Return whether ``LTR_DUEL_COMPILER`` is ``plain``: kernels without undocumented options of the compiler.
+
+    Raises
+    ------
+    InputError
+        If the variable has another value.
+    """
+    wanted = os.environ.get("LTR_DUEL_COMPILER", "")
+    if wanted not in ("", "plain"):
+        raise InputError(f"LTR_DUEL_COMPILER is 'plain' or not set, not '{wanted}'")
+    return bool(wanted)

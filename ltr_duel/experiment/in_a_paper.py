@@ -14,6 +14,7 @@ from ltr_duel.data import CORPORA
 from ltr_duel.experiment.problem_specs import CorpusSpec
 from ltr_duel.experiment.results import StudyResults
 from ltr_duel.interleaving import METHODS
+from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation import REGRETS
 
 TESTS = (
@@ -42,7 +43,7 @@ def methods_paragraph(results: StudyResults) -> str:
     labels = [_in_words(label) for label in results.policies]
     said = [
         f"We compare {listed(labels)} on {len(problems)} problem{'s' * (len(problems) > 1)}:"
-        f" {'; '.join(_problem(name, facts) for name, facts in problems.items())}.",
+        f" {'; '.join(_problem(name, facts, results.matrix(name)) for name, facts in problems.items())}.",
         f"Each policy runs {times} times for {steps} steps on each problem"
         f" (ltr_duel {machine.own_version()}, seed {listed([str(one.get('seed', 0)) for one in specs])}).",
     ]
@@ -122,10 +123,11 @@ def _in_words(label: str) -> str:
     return f"{label}{cited}"
 
 
-def _problem(name: str, facts: Mapping[str, Any]) -> str:
+def _problem(name: str, facts: Mapping[str, Any], matrix: PreferenceMatrix) -> str:
     users = f"{facts['clicks']} clicks" if facts.get("clicks") else ""
     shown = f"lists of {facts['top']}" if facts.get("top") else ""
     rule = f"outcome rule {facts['outcome']}" if facts.get("outcome") else ""
     answers = _ANSWERS.get(str(facts.get("answers")), "")
-    parts = [f"{facts['rankers']} rankers", str(facts.get("method") or ""), users, rule, shown]
+    ties = f"equal scores {order}" if (order := matrix.tie_order) else ""
+    parts = [f"{facts['rankers']} rankers", str(facts.get("method") or ""), users, rule, ties, shown]
     return f"{name} ({', '.join(filter(None, [*parts, answers and f'answers: {answers}']))})"

@@ -97,6 +97,7 @@ class CorpusSpec(ReadingSpec):
     path: tuple[str, ...] = axis(text, default=())
     synthetic: Synthetic | None = table(Synthetic, default=None)
     ties: str = value(one_of("tie rule", TIE_RULES), default="fixed_random")
+    tie_seed: int = value(whole(-NO_LIMIT), default=0)
     drop_constant: bool = value(flag, default=True)
     queries: str = value(one_of("choice of queries", ("all", "with_relevant")), default="all")
     rankers: tuple[str, ...] = axis(text, default=())

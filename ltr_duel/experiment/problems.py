@@ -44,7 +44,7 @@ from ltr_duel.preferences import (
     members,
     save_preferences,
 )
-from ltr_duel.rankers import REDRAWING, Rankings, column_means, pool_named, rankers_named
+from ltr_duel.rankers import Rankings, column_means, pool_named, rankers_named
 
 _OPTION = re.compile(rf"(?<!\S)--({'|'.join(sorted(READING))})(?![\w-])".replace("_", "-"))
 TO_ESTIMATE = "to_estimate"  # in the provenance of a placeholder, not to be run
@@ -166,7 +166,7 @@ def _of_corpus(
             if "live" in spec.answers:
                 live_oracle(live, rankings)  # refuses what does not fit before hours of estimating
             reduced = {"variance_reduction": spec.variance_reduction}
-            plain = spec.ties in REDRAWING or spec.variance_reduction in ((), ("none",))
+            plain = spec.ties == "redraw_at_inference" or spec.variance_reduction in ((), ("none",))
             comparisons = spec.comparisons or (MANY if plain else FEW)
             matrix = matrix_of(rankings, settings | reduced, comparisons, spec.seed, jobs)
             for part in _subsets(spec.subsets, matrix):
@@ -243,7 +243,7 @@ def _rankings(spec: CorpusSpec, folder: Path, path: str | None, jobs: int) -> Ra
         spec.rankers,
         folder=folder,
         ties=spec.ties,  # type: ignore[arg-type]  # checked by the spec
-        seed=spec.seed,
+        seed=spec.tie_seed,
         drop_constant=spec.drop_constant,
         jobs=jobs,
     )

@@ -3,6 +3,7 @@ from .comparison import Comparer as Comparer
 from .comparison import Comparison as Comparison
 from .comparison import compare_pair as compare_pair
 from .comparison import compare_slate as compare_slate
+from .comparison import redraw_ties as redraw_ties
 from .method import METHODS as METHODS
 from .method import Lists as Lists
 from .method import Method as Method

@@ -124,7 +124,7 @@ def pool(a: PreferenceMatrix, b: PreferenceMatrix) -> PreferenceMatrix:
         raise InputError(
             "stratified estimates cannot be pooled: their passes over the queries do not continue; extend one"
         )
-    varying = {"seed", "comparisons", "pooled", "versions"}
+    varying = {"seed", "comparisons", "pooled", "versions", "tied_share"}
     for key in sorted((set(a.provenance) | set(b.provenance)) - varying):
         if a.provenance.get(key) != b.provenance.get(key):
             one, other = a.provenance.get(key), b.provenance.get(key)

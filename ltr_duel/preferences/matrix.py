@@ -190,6 +190,14 @@ class PreferenceMatrix:
         """Positions of the rankers, best first: by Copeland score, then Borda score."""
         return [int(k) for k in np.lexsort((-self.borda_scores, -self.copeland_scores))]
 
+    @property
+    def tie_order(self) -> str:
+        """How its rankers order documents with equal scores, as ``fixed_random, tie seed 0``; empty if not known."""
+        from ltr_duel.rankers import SEEDED  # which imports the compiler
+
+        rule = str(self.provenance.get("ties", ""))
+        return f"{rule}, tie seed {self.provenance.get('tie_seed', 0)}" if rule in SEEDED else rule
+
     def to_frame(self) -> pd.DataFrame:
         """Return p as a table with the names on both sides."""
         return pd.DataFrame(self.p, index=list(self.names), columns=list(self.names))
@@ -207,7 +215,8 @@ class PreferenceMatrix:
             from ltr_duel.preferences.properties.confidence import condorcet_confidence  # which imports this module
 
             sure = condorcet_confidence(self)
-            said += f" (P = {float(1 - sure.sum() if winner is None else sure[self.index(winner)]):.3f})"
+            ties = f", tied documents by {self.tie_order}" if self.tie_order else ""
+            said += f" (P = {float(1 - sure.sum() if winner is None else sure[self.index(winner)]):.3f}{ties})"
         cut = f"; the first {len(order)} in Copeland order" if len(order) < len(self) else ""
         rows = [(self.names[i], *(f"{p:.3f}" for p in self.p[i, order])) for i in order]
         header = ("", *(self.names[i] for i in order))

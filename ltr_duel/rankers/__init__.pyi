@@ -22,4 +22,5 @@ from .sources import Ranker as Ranker
 from .sources import RankerKind as RankerKind
 from .sources import rankers_named as rankers_named
 from .ties import REDRAWING as REDRAWING
+from .ties import SEEDED as SEEDED
 from .ties import TIE_RULES as TIE_RULES

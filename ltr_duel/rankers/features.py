@@ -20,7 +20,7 @@ from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
 from ltr_duel.rankers.ties import TieRule
 
-_FORMAT = 1  # of cached orders and ranks; raise it when their meaning changes
+_FORMAT = 2  # of cached orders and ranks; raise it when their meaning changes
 
 
 def feature_rankers(

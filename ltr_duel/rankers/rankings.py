@@ -48,6 +48,9 @@ class Rankings:
     tied : ndarray of uint8, shape (K, n_docs), or empty
         1 where the document at this place of the order ties with the one above it. Kept for tie rules that order
         ties anew in each comparison.
+    tied_documents : ndarray of int64, shape (K,), or empty
+        Documents whose score another document of their query shares, so that the tie rule orders them; empty where the
+        scores are not known.
 
     Raises
     ------
@@ -75,13 +78,14 @@ class Rankings:
     grades: int
     provenance: dict[str, Any]
     tied: MarkMatrix = field(default_factory=lambda: np.zeros((0, 0), np.uint8), repr=False)
+    tied_documents: IntVector = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
 
     def __post_init__(self) -> None:
         if len(set(self.names)) != len(self.names):
             raise InputError("two rankers have the same name")
         if not self.names:
             raise InputError("there is no ranker left")
-        for name in ("order", "rank", "relevance", "query_ptr", "tied"):
+        for name in ("order", "rank", "relevance", "query_ptr", "tied", "tied_documents"):
             object.__setattr__(self, name, frozen(getattr(self, name)))
 
     def __len__(self) -> int:
@@ -104,12 +108,18 @@ class Rankings:
             order=_rows(self.order, picks),
             rank=_rows(self.rank, picks),
             tied=_rows(self.tied, picks) if self.tied.size else self.tied,
+            tied_documents=self.tied_documents[picks] if self.tied_documents.size else self.tied_documents,
         )
 
     @property
     def n_queries(self) -> int:
         """Number of queries."""
         return len(self.query_ptr) - 1
+
+    @property
+    def tied_share(self) -> float | None:
+        """Share of documents that the tie rule orders, the mean over the rankers; None where it is not known."""
+        return float(self.tied_documents.mean()) / len(self.relevance) if self.tied_documents.size else None
 
     @property
     def longest_query(self) -> int:

@@ -25,8 +25,9 @@ from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.sorting import new_room, rank_documents
 from ltr_duel.rankers.ties import REDRAWING, TIE_NUMBERS, TIE_RULES, TieRule, document_keys, salt_of
 
-Arrays = dict[str, NDArray[Any]]  # orders and ranks, and ties where they are ordered anew
-Make = Callable[[Mapping[str, DTypeLike], tuple[int, int], Callable[[Arrays], None]], Arrays]
+Arrays = dict[str, NDArray[Any]]  # orders, ranks and how many tie; ties where they are ordered anew
+Kinds = Mapping[str, tuple[DTypeLike, tuple[int, ...]]]
+Make = Callable[[Kinds, Callable[[Arrays], None]], Arrays]
 
 
 def rankings_from_scores(
@@ -57,8 +58,8 @@ def rankings_from_scores(
     jobs : int
         Threads; -1 for all cores.
     make : callable, optional
-        Where the arrays lie: ``make(dtypes, shape, compute)`` returns one for each kind in ``dtypes``, after
-        ``compute`` filled them; by default they last as long as the process.
+        Where the arrays lie: ``make(kinds, compute)`` returns one for each name in ``kinds``, of this dtype and shape,
+        after ``compute`` filled them; by default they last as long as the process.
 
     Returns
     -------
@@ -96,7 +97,9 @@ def rankings_from_scores(
             rows = made["orders"][k], made["ranks"][k], made["ties"][k] if "ties" in made else untied
             salt = salt_of(seed, "" if ties == "shared" else names[k])
             with np.errstate(over="ignore"):  # of the hashes, where kernels are interpreted
-                rank_documents(bits, query_ptr, documents, salt, ties != "file", *rows, new_room(longest))
+                made["tied_documents"][k] = rank_documents(
+                    bits, query_ptr, documents, salt, ties != "file", *rows, new_room(longest)
+                )
             for row in rows:
                 mapped.release_pages(row)
 
@@ -105,10 +108,11 @@ def rankings_from_scores(
         with mapped.small_pages(made.values()):  # comparisons read a few places of each ranker
             deque(work, 0)
 
-    dtypes: dict[str, DTypeLike] = {"orders": np.int16, "ranks": np.int16}
+    shape = (len(names), dataset.n_docs)
+    kinds: dict[str, tuple[DTypeLike, tuple[int, ...]]] = {"orders": (np.int16, shape), "ranks": (np.int16, shape)}
     if ties in REDRAWING:
-        dtypes["ties"] = np.uint8
-    made = (make or _temporary)(dtypes, (len(names), dataset.n_docs), compute)
+        kinds["ties"] = np.uint8, shape
+    made = (make or _temporary)({**kinds, "tied_documents": (np.int64, shape[:1])}, compute)
     about = {
         "corpus": dataset.name,
         "corpus_sha256": dataset.sha256,
@@ -119,7 +123,15 @@ def rankings_from_scores(
     provenance = numbered(about, ties=TIE_NUMBERS)
     tied = made.get("ties", np.zeros((0, 0), np.uint8))
     return Rankings(
-        names, made["orders"], made["ranks"], dataset.relevance, dataset.query_ptr, dataset.grades, provenance, tied
+        names,
+        made["orders"],
+        made["ranks"],
+        dataset.relevance,
+        dataset.query_ptr,
+        dataset.grades,
+        provenance,
+        tied,
+        made["tied_documents"],
     )
 
 
@@ -134,7 +146,7 @@ def _bits(name: str, given: Any, dataset: Dataset) -> IntVector:
     return as_writable(np.ascontiguousarray(scores, np.float64)).view(np.int64)
 
 
-def _temporary(dtypes: Mapping[str, DTypeLike], shape: tuple[int, int], compute: Callable[[Arrays], None]) -> Arrays:
-    made: Arrays = {kind: mapped.new_array(shape, dtype) for kind, dtype in dtypes.items()}
+def _temporary(kinds: Kinds, compute: Callable[[Arrays], None]) -> Arrays:
+    made: Arrays = {kind: mapped.new_array(shape, dtype) for kind, (dtype, shape) in kinds.items()}
     compute(made)
     return {kind: handed_over(array) for kind, array in made.items()}

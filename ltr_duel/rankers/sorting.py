@@ -42,8 +42,8 @@ def rank_documents(
     rank: SmallIntVector,
     tied: MarkVector,
     room: IntMatrix,
-) -> None:
-    """Order the documents of each query by one ranker.
+) -> int:
+    """Order the documents of each query by one ranker, and count those that tie.
 
     Parameters
     ----------
@@ -63,8 +63,14 @@ def rank_documents(
         Is written: as in `Rankings`.
     room : ndarray of int64, from `new_room`
         Scratch.
+
+    Returns
+    -------
+    int
+        Documents that share their score with another document of their query.
     """
     keys, numbers = room[0], room[1]
+    sharing = 0
     for query in range(query_ptr.shape[0] - 1):
         start = query_ptr[query]
         size = query_ptr[query + 1] - start
@@ -78,7 +84,7 @@ def rank_documents(
         for end in range(1, size + 1):
             if end == size or numbers[end] >> _SHARED != numbers[begin] >> _SHARED:
                 if end - begin > 1:
-                    order_run(room, begin, end, documents[start:], salt, hashed)
+                    sharing += order_run(room, begin, end, documents[start:], salt, hashed)
                 begin = end
         for r in range(size):
             d = numbers[r] & _POSITION
@@ -86,6 +92,7 @@ def rank_documents(
             rank[start + d] = r + 1
             if tied.shape[0] > 0:
                 tied[start + r] = r > 0 and keys[d] == keys[numbers[r - 1] & _POSITION]
+    return sharing
 
 
 @kernel
@@ -100,8 +107,8 @@ def falling_key(bits: int) -> int:
 
 
 @kernel
-def order_run(room: IntMatrix, begin: int, end: int, documents: LongVector, salt: np.uint64, hashed: bool) -> None:
-    """Order documents whose scores agree in their upper 35 bits."""
+def order_run(room: IntMatrix, begin: int, end: int, documents: LongVector, salt: np.uint64, hashed: bool) -> int:
+    """Order documents whose scores agree in their upper 35 bits; return how many share their score."""
     keys, numbers, run, lower, spare = room[0], room[1][begin:end], room[2], room[3], room[4]
     size = end - begin
     differ = 0
@@ -110,7 +117,7 @@ def order_run(room: IntMatrix, begin: int, end: int, documents: LongVector, salt
     if differ == 0:
         if hashed:
             order_close_hashes(numbers, size, documents, salt)
-        return
+        return size
     for k in range(size):
         run[k] = numbers[k] & _POSITION
         if hashed:
@@ -121,8 +128,13 @@ def order_run(room: IntMatrix, begin: int, end: int, documents: LongVector, salt
     for k in range(size):
         lower[k] = (keys[run[k] & _POSITION] & _LOWER) << _PLACES | k
     sort_numbers(lower, spare, size)
+    sharing, first = 0, 0  # of documents with the same score
     for k in range(size):
         numbers[k] = run[lower[k] & _POSITION]
+        if lower[k] >> _PLACES != lower[first] >> _PLACES:
+            first = k
+        sharing += min(k - first, 1) + (k - first == 1)
+    return sharing
 
 
 @kernel

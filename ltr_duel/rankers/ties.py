@@ -21,6 +21,7 @@ from ltr_duel.core import IntVector, interpreted, kernel
 
 TieRule = Literal["fixed_random", "shared", "file", "resample", "redraw_at_inference"]
 TIE_RULES: tuple[TieRule, ...] = ("fixed_random", "shared", "file", "resample", "redraw_at_inference")
+SEEDED: tuple[TieRule, ...] = ("fixed_random", "shared")  # these depend on the tie seed
 REDRAWING: tuple[TieRule, ...] = ("resample", "redraw_at_inference")
 
 TIE_NUMBERS = 1  # version of the orders that one seed gives (`ltr_duel.core.numbered`)

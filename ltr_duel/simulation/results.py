@@ -209,10 +209,11 @@ class Results:
     def reference_errors(self) -> FloatVector:
         """Return how far the error of the matrix moves each policy's mean average regret: one standard error.
 
-        The regret of given pulls adds up the winner's gaps, each times how often the arm was shown. Gaps of different
-        pairs were estimated independently, so the variances of the products add up. The winner is taken as given; how
-        sure it is stands beside the regret (`ltr_duel.analysis.winner_sentence`). Zero for a matrix known exactly, NaN
-        without a Condorcet winner.
+        The regret of given pulls adds up the winner's gaps, each times how often the arm was shown: it is linear in the
+        gaps, and the variances of independently estimated gaps add up. Pairs that share queries (variance reduction
+        ``stratified`` or ``common``) have positively correlated errors; the true error of such a matrix was 1.1 to 2.0
+        times this one (docs/explanations/regrets.md). The winner is taken as given; how sure it is stands beside the
+        regret (`ltr_duel.analysis.winner_sentence`). Zero for a matrix known exactly, NaN without a Condorcet winner.
 
         Returns
         -------

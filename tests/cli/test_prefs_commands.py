@@ -139,7 +139,7 @@ def test_all_public_files_are_shown(ltr_duel, real_data):
 
 def test_compare_says_whether_two_matrices_agree(ltr_duel, corpus, tmp_path):
     for seed in ("1", "2"):
-        estimate(ltr_duel, corpus, tmp_path / seed, "--comparisons", "500", "--seed", seed)
+        estimate(ltr_duel, corpus, tmp_path / seed, "--comparisons", "500", "--seed", seed, "--tie-seed", seed)
     answer = ltr_duel("prefs", "compare", tmp_path / "1", tmp_path / "2", "--rows", "1")
     assert "3 rankers in common" in answer.out and "the largest z is" in answer.out
     assert "They were estimated with different settings: tie_seed: 1 and 2" in answer.out

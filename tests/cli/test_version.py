@@ -46,6 +46,14 @@ def test_a_library_that_is_not_there_has_no_version():
     assert versions_of(["ltr-duel", "no-such-library"]) == {"ltr-duel": package.__version__, "no-such-library": None}
 
 
+@pytest.mark.parametrize("words", [("--version",), ("--version", "--json")])
+def test_a_compiler_that_does_not_exist_is_refused(ltr_duel, words, monkeypatch):
+    monkeypatch.setenv("LTR_DUEL_COMPILER", "fast")
+    answer = ltr_duel(*words)
+    assert answer.code == 2 and answer.out == ""
+    assert answer.err == "ltr-duel: LTR_DUEL_COMPILER is 'plain' or not set, not 'fast'\n"
+
+
 @pytest.mark.parametrize("words", [("--json",), ("--json", "policies")])
 def test_json_before_a_command_goes_with_version_only(ltr_duel, words):
     answer = ltr_duel(*words)

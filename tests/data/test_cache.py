@@ -279,7 +279,7 @@ def numbers(calls: list[int]) -> np.ndarray:
         calls.append(1)
         made["orders"][:] = np.arange(6).reshape(2, 3)
 
-    return cached_arrays({"corpus": "x"}, {"orders": np.int16}, (2, 3), compute)["orders"]
+    return cached_arrays({"corpus": "x"}, {"orders": (np.int16, (2, 3))}, compute)["orders"]
 
 
 @pytest.mark.parametrize("damage", [zeroed, cut, one_bit, Path.unlink])

@@ -239,13 +239,13 @@ def test_arrays_are_computed_once_together_and_opened_ever_after(own_home: Path)
         made["ties"][:] = 1
 
     key = {"corpus": "x", "ties": "fixed_random", "seed": 0}
-    dtypes = {"orders": np.int16, "ties": np.uint8}
+    kinds = {"orders": (np.int16, (2, 3)), "ties": (np.uint8, (2,))}
     for _ in range(2):
-        got = cache.cached_arrays(key, dtypes, (2, 3), compute)
-        assert got["orders"].tolist() == [[0, 1, 2], [3, 4, 5]] and got["ties"].tolist() == [[1] * 3] * 2
+        got = cache.cached_arrays(key, kinds, compute)
+        assert got["orders"].tolist() == [[0, 1, 2], [3, 4, 5]] and got["ties"].tolist() == [1, 1]
         assert not any(array.flags.writeable for array in got.values())
     assert len(calls) == 1
-    cache.cached_arrays({**key, "seed": 1}, dtypes, (2, 3), compute)
+    cache.cached_arrays({**key, "seed": 1}, kinds, compute)
     assert len(calls) == 2
     assert entries.usage()["arrays"][0] == 2
 
@@ -254,7 +254,7 @@ def test_arrays_are_computed_once_together_and_opened_ever_after(own_home: Path)
 def test_arrays_are_computed_again_where_a_file_is_cut_short(own_home: Path, left: int) -> None:
     calls = []
     for _ in range(2):
-        cache.cached_arrays({}, {"orders": np.int16, "ranks": np.int16}, (4,), lambda made: calls.append(1))
+        cache.cached_arrays({}, dict.fromkeys(("orders", "ranks"), (np.int16, (4,))), lambda made: calls.append(1))
         file = next((own_home / "arrays").rglob("ranks.npy"))
         file.write_bytes(file.read_bytes()[:left])
     assert len(calls) == 2
@@ -265,7 +265,7 @@ def test_arrays_whose_computing_fails_are_not_kept(own_home: Path) -> None:
         raise RuntimeError("half way")
 
     with pytest.raises(RuntimeError):
-        cache.cached_arrays({}, {"orders": np.int16, "ranks": np.int16}, (2,), fail)
+        cache.cached_arrays({}, dict.fromkeys(("orders", "ranks"), (np.int16, (2,))), fail)
     assert list((own_home / "arrays").glob("*")) == []
 
 

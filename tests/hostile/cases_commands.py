@@ -166,7 +166,7 @@ RANKERS = [
     typed("rankers evaluate qrels:small.txt", "a corpus of judgements needs runs: --rankers run:FILE"),
     typed("rankers evaluate qrels:absent --rankers run:absent", "absent: there is no such file"),
     typed("rankers evaluate small.txt --out m.csv", "m.csv"),
-    typed("rankers evaluate small.txt --seed 1.5", "'1.5' is not a whole number"),
+    typed("rankers evaluate small.txt --tie-seed 1.5", "'1.5' is not a whole number"),
     typed("rankers evaluate small.txt --jobs 0", "the number of jobs must be "),
 ]
 

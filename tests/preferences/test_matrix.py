@@ -122,3 +122,12 @@ def test_a_notebook_shows_the_best_and_escapes_names():
 def test_errors_are_symmetric_and_not_negative(error):
     with pytest.raises(InputError, match="standard_error must be symmetric and nowhere negative"):
         PreferenceMatrix(bradley_terry(2).p, (), np.array(error))
+
+
+def test_a_notebook_shows_the_order_of_ties_beside_the_probability_of_the_winner():
+    error = 0.01 * (1 - np.eye(2))
+    about = {"ties": "fixed_random", "tie_seed": 4}
+    matrix = PreferenceMatrix([[0.5, 0.51], [0.49, 0.5]], ("new", "old"), error, provenance=about)
+    shown = matrix._repr_html_()
+    assert "(P = 0.841, tied documents by fixed_random, tie seed 4)" in shown and "<td>0.490</td>" in shown
+    assert PreferenceMatrix(matrix.p, provenance={"ties": "file", "tie_seed": 4}).tie_order == "file"

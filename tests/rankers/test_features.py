@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -73,6 +75,13 @@ def test_the_number_of_workers_changes_nothing():
     assert (feature_rankers(dataset, jobs=1).order == feature_rankers(dataset, jobs=2).order).all()
 
 
+def test_the_share_of_tied_documents_is_a_mean_over_rankers_and_goes_with_a_subset():
+    rankings = feature_rankers(make_dataset([[1, 1], [1, 2], [2, 3], [2, 4], [2, 4], [3, 5]], [3, 3]))
+    assert rankings.tied_documents.tolist() == [4, 2]
+    assert rankings.tied_share == (4 / 6 + 2 / 6) / 2 and rankings[["2"]].tied_share == 2 / 6
+    assert replace(rankings, tied_documents=np.zeros(0, np.int64)).tied_share is None, "scores are not known"
+
+
 def test_a_subset_keeps_order_and_refuses_unknown_names():
     rankings = feature_rankers(make_dataset(np.random.default_rng(2).random((6, 4)), [6]))
     subset = rankings[["3", "1"]]
@@ -96,8 +105,6 @@ def test_a_query_too_long_for_16_bits_is_refused():
 
 
 def test_rank_lists_are_read_the_other_way_round_and_missing_documents_come_last():
-    from dataclasses import replace
-
     dataset = replace(make_dataset([[2], [1], [np.nan], [3]], [4]), lower_is_better=True)
     assert feature_rankers(dataset).order.tolist() == [[1, 0, 3, 2]]
 
@@ -113,6 +120,7 @@ def test_orders_are_computed_once_and_mapped_from_disk(tmp_path, monkeypatch):
     for one in (first, second):
         assert is_kept(one.order) and is_kept(one.rank)
         assert (one.order == plain.order).all() and (one.rank == plain.rank).all()
+        assert one.tied_share == plain.tied_share
     monkeypatch.undo()
     monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path))
     assert (feature_rankers(dataset, cache=True, seed=1).order != plain.order).any(), "another seed, another entry"

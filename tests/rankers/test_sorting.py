@@ -54,6 +54,8 @@ def assert_as_reference(dataset, scores, ties, seed=5):
         assert rankings.rank[k].tobytes() == expected.rank.tobytes()
         if ties in REDRAWING:
             assert rankings.tied[k].tobytes() == expected.tied.tobytes()
+        below = np.append(expected.tied[1:], 0)  # ties with the document below
+        assert rankings.tied_documents[k] == (expected.tied | below).sum()
     assert rankings.tied.shape == ((2, dataset.n_docs) if ties in REDRAWING else (0, 0))
 
 

@@ -6,13 +6,12 @@ effect. Without these options kernels return the same values, more slowly; ``LTR
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 import numba
 
-from ltr_duel.core.errors import InputError
+from ltr_duel.core.machine import plain_compiler_wanted
 
 # No kernel makes a NaN or depends on the sign of a zero; with this promise LLVM vectorises a maximum.
 _DOCUMENTED: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"nnan", "nsz"}}
@@ -40,10 +39,9 @@ def is_effective(name: str) -> bool:
 
 
 def _used() -> dict[str, bool]:
-    wanted = os.environ.get("LTR_DUEL_COMPILER", "")
-    if wanted not in ("", "plain"):
-        raise InputError(f"LTR_DUEL_COMPILER is 'plain' or not set, not '{wanted}'")
-    return {} if wanted else {name: value for name, (value, _) in _UNDOCUMENTED.items() if is_effective(name)}
+    if plain_compiler_wanted():
+        return {}
+    return {name: value for name, (value, _) in _UNDOCUMENTED.items() if is_effective(name)}
 
 
 _USED = _used()

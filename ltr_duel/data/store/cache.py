@@ -23,8 +23,7 @@ from ltr_duel.data.store.entries import is_sound, make_room, new_entry
 
 def cached_arrays(
     key: Mapping[str, object],
-    dtypes: Mapping[str, DTypeLike],
-    shape: tuple[int, ...],
+    kinds: Mapping[str, tuple[DTypeLike, tuple[int, ...]]],
     compute: Callable[[dict[str, NDArray[Any]]], None],
 ) -> dict[str, NDArray[Any]]:
     """Return arrays that are computed once, together, and memory-mapped ever after.
@@ -33,10 +32,8 @@ def cached_arrays(
     ----------
     key : mapping
         Everything that determines the values: digest of the corpus, columns, tie rule, seed, format version.
-    dtypes : mapping of str to dtype
-        What the arrays are, for the names of folder and files, for example ``"orders"``; no objects.
-    shape : tuple of int
-        Of each array.
+    kinds : mapping of str to (dtype, shape)
+        The arrays by name, for the names of folder and files, for example ``"orders"``; no objects.
     compute : callable
         Fills the arrays it is given, which are memory maps.
 
@@ -45,18 +42,17 @@ def cached_arrays(
     dict of str to ndarray
         Read-only memory maps, C order; where the cache has no room, arrays that are not kept.
     """
-    kinds = {kind: np.dtype(dtype) for kind, dtype in dtypes.items()}
-    named = {**key, "shape": shape, "dtypes": {kind: dtype.str for kind, dtype in kinds.items()}}
+    named = {**key, "kinds": {kind: (np.dtype(dtype).str, shape) for kind, (dtype, shape) in kinds.items()}}
     folder = cache_home() / "arrays" / f"{'-'.join(kinds)}-{_short(named)}"
     if not is_sound(folder):
-        if not make_room(prod(shape) * sum(dtype.itemsize for dtype in kinds.values())):
-            made = {kind: mapped.new_array(shape, dtype) for kind, dtype in kinds.items()}
+        if not make_room(sum(prod(shape) * np.dtype(dtype).itemsize for dtype, shape in kinds.values())):
+            made = {kind: mapped.new_array(shape, dtype) for kind, (dtype, shape) in kinds.items()}
             compute(made)
             return {kind: handed_over(array) for kind, array in made.items()}
         with new_entry(folder) as temporary:
             made = {
                 kind: np.lib.format.open_memmap(temporary / f"{kind}.npy", mode="w+", dtype=dtype, shape=shape)
-                for kind, dtype in kinds.items()
+                for kind, (dtype, shape) in kinds.items()
             }
             compute(made)
             del made

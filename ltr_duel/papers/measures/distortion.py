@@ -62,7 +62,7 @@ def measure(
     if without is not None:
         left_out.add(dataset.feature_names[without])
     kept = [name for name in dataset.feature_names if name not in left_out]
-    rankings = feature_rankers(dataset, features=kept, seed=seed, jobs=jobs)
+    rankings = feature_rankers(dataset, features=kept, jobs=jobs)
     frame = measure_distortion(
         rankings,
         clicks=clicks,

@@ -31,7 +31,7 @@ def load_matrix(found: Found, *, clicks: str, comparisons: int, seed: int, jobs:
     """
     if "file" in found.entry:
         return load_preferences(found.entry["file"])
-    rankings = feature_rankers(load_corpus(found, jobs=jobs), seed=seed, jobs=jobs)
+    rankings = feature_rankers(load_corpus(found, jobs=jobs), jobs=jobs)
     return estimate_preferences(
         rankings,
         clicks=clicks,

@@ -70,7 +70,7 @@ def measure(
     rows = []
     for variant in variants:
         choice = {"outcome": "marginal_sign", "top": 10, **variant}
-        rankings = feature_rankers(dataset, ties=choice["ties"], seed=seed, jobs=jobs)
+        rankings = feature_rankers(dataset, ties=choice["ties"], jobs=jobs)
         shares, matrices = _by_query(rankings, choice, comparisons, seed, jobs)
         for item, value, error, printed in _compared(shares, matrices, published, seed):
             rows.append((*(choice[key] for key in _CHOICE), len(published), item, value, error, printed))
@@ -116,7 +116,8 @@ def _parts(rankings: Rankings) -> list[Rankings]:
         columns |= {"tied": rankings.tied} if rankings.tied.size else {}
         arrays: dict[str, Any] = {name: np.ascontiguousarray(column[:, here]) for name, column in columns.items()}
         relevance, query_ptr = np.ascontiguousarray(rankings.relevance[here]), ptr[low : high + 1] - ptr[low]
-        parts.append(replace(rankings, **arrays, relevance=relevance, query_ptr=query_ptr))
+        unknown = np.zeros(0, np.int64)
+        parts.append(replace(rankings, **arrays, relevance=relevance, query_ptr=query_ptr, tied_documents=unknown))
     return parts
 
 

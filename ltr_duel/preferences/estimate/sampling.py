@@ -15,10 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.core import InputError, IntMatrix, IntVector, files, parallel, places
+from ltr_duel.interleaving import Comparison
 from ltr_duel.preferences.estimate.antithetic import Antithetic
 from ltr_duel.preferences.estimate.blocks import NOTHING, Piece, Played, Worker, count_piece
 from ltr_duel.preferences.estimate.control import taken_off
 from ltr_duel.preferences.estimate.integrated import Integrated
+from ltr_duel.preferences.estimate.resampled import Resampled, resampled
 from ltr_duel.preferences.estimate.settings import Settings
 from ltr_duel.preferences.estimate.tree import open_tree
 from ltr_duel.preferences.tally import Tally
@@ -180,11 +182,19 @@ def _pieces(first: IntVector, second: IntVector, begin: IntVector, end: IntVecto
         start = stop
 
 
-def open_evaluator(settings: Settings) -> Played | Integrated | Antithetic:
+def open_evaluator(settings: Settings) -> Played | Integrated | Antithetic | Resampled:
     """Allocate what one worker needs to turn a query and two rankers into an outcome."""
-    comparison, n_queries, top = settings.comparer.open(), settings.rankings.n_queries, settings.comparer.top
+    comparison, n_queries = settings.comparer.open(), settings.rankings.n_queries
+    if not settings.integrated:
+        return Played(comparison, n_queries)
+    if settings.rankings.provenance.get("ties") == "resample":
+        alone = resampled(comparison, settings.rankings.longest_query)
+        return Resampled(comparison, n_queries, _integrating(settings, alone, 1))
+    return _integrating(settings, comparison, n_queries)
+
+
+def _integrating(settings: Settings, comparison: Comparison, n_queries: int) -> Integrated | Antithetic:
+    tree = open_tree(settings.comparer.top)
     if settings.antithetic:
-        return Antithetic(comparison, n_queries, open_tree(top), np.zeros(top))
-    if settings.integrated:
-        return Integrated(comparison, n_queries, open_tree(top))
-    return Played(comparison, n_queries)
+        return Antithetic(comparison, n_queries, tree, np.zeros(settings.comparer.top))
+    return Integrated(comparison, n_queries, tree)

@@ -15,7 +15,7 @@ from ltr_duel.core import InputError, checked_seed, errors, machine, mapped, num
 from ltr_duel.interleaving import METHODS, Comparer
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.tally import MOST_COMPARISONS, Tally, errors_of, preferences_of
-from ltr_duel.rankers import REDRAWING, Rankings, require_rankings
+from ltr_duel.rankers import Rankings, require_rankings
 
 Reduction = Literal["common", "stratified", "integrated", "antithetic", "control"]
 REDUCTIONS: dict[str, str] = {
@@ -31,6 +31,7 @@ NUMBERS = {"blocks": 1, "common": 1, "stratified": 1, "integrated": 1, "antithet
 
 MANY, FEW = 4000, 1000  # comparisons of a pair by default: without and with variance reduction
 AUTO, NONE = "auto", "none"
+REDRAWN_RULE = "redraw_at_inference"  # the tie rule with two orders of ties for each list
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +56,9 @@ class Settings:
             errors.require_one_of("variance reduction", name, REDUCTIONS)
         if {"common", "stratified"} <= set(self.reductions):
             raise InputError("stratified queries are common to all pairs already; leave out 'common'")
-        if self.integrated and self.rankings.provenance.get("ties") in REDRAWING:
+        if self.integrated and self.rankings.provenance.get("ties") == REDRAWN_RULE:
             raise InputError(
-                "the variance reduction 'integrated' needs rankings whose ties are ordered once and for all"
+                f"the variance reduction 'integrated' needs one order of ties for each list; '{REDRAWN_RULE}' draws two"
             )
         if self.antithetic and not (self.integrated and self.comparer.configured.component.name == "probabilistic"):
             raise InputError("the variance reduction 'antithetic' needs 'integrated' and probabilistic interleave")
@@ -142,7 +143,9 @@ class Settings:
         error = errors_of(tally, self.lists_of_a_unit, queries)
         counts = tally.lists + tally.lists.T
         versions = machine.versions_of(("ltr-duel", "numba", "numpy"))  # for people: an upgrade changes no numbers
-        provenance = {**self.provenance, "versions": versions, **comparisons}
+        share = self.rankings.tied_share
+        tied = {} if share is None else {"tied_share": round(share, 4)}  # follows from the corpus and the rankers
+        provenance = {**self.provenance, **tied, "versions": versions, **comparisons}
         return PreferenceMatrix(preferences_of(tally), self.rankings.names, error, counts, provenance, tally)
 
 
@@ -177,9 +180,9 @@ def make_settings(
 def usual_reductions(comparer: Comparer) -> tuple[Reduction, ...]:
     """Return the variance reductions of an estimate that names none: all that fit, as measured in docs/preferences.md.
 
-    Rankings whose ties are ordered again for each list get none, because no list then has a fixed set of users.
+    Rankings whose ties are ordered a second time before clicks are credited get none: a list then has no fixed outcome.
     """
-    if comparer.rankings.provenance.get("ties") in REDRAWING:
+    if comparer.rankings.provenance.get("ties") == REDRAWN_RULE:
         return ()
     mirrored: tuple[Reduction, ...] = ("antithetic",) if comparer.configured.component.name == "probabilistic" else ()
     return (*mirrored, "control", "integrated", "stratified")

@@ -1,0 +1,100 @@
+"""The order of tied documents: part of what the rankers are, the same for each seed, and named beside P(winner)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ltr_duel.data import make_corpus, write_svmlight
+from ltr_duel.preferences import compare_matrices, load_preferences
+from ltr_duel.rankers import TIE_RULES
+from tests.cli.test_prefs_commands import estimate
+
+COMMANDS = (
+    "advise", "demo", "distortion", "logs power", "prefs estimate", "prefs winners", "rankers evaluate", "replay",
+    "sensitivity", "simulate",
+)  # fmt: skip
+
+
+@pytest.fixture
+def tied(tmp_path):
+    """Write a corpus whose features have three values, and return its path."""
+    corpus = make_corpus(queries=20, documents=12, features=4, seed=1, dead=0, constant=0, twins=0)
+    coarse = np.asfortranarray(np.clip(np.round(corpus.features / corpus.features.std(axis=0)), -1, 1))
+    path = tmp_path / "tied.txt"
+    write_svmlight(replace(corpus, features=coarse), path)
+    return path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_with_rankers_lists_the_tie_rules_and_has_a_tie_seed(ltr_duel, command):
+    shown = " ".join(ltr_duel(*command.split(), "--help").out.split())
+    assert all(rule in shown for rule in TIE_RULES) and "--tie-seed" in shown
+
+
+def matrix_of(ltr_duel, corpus, out, *words):
+    estimate(ltr_duel, corpus, out, "--comparisons", "4000", *words)
+    return load_preferences(out)
+
+
+def test_two_seeds_estimate_the_same_rankers_and_two_tie_seeds_do_not(ltr_duel, tied, tmp_path):
+    first = matrix_of(ltr_duel, tied, tmp_path / "1", "--seed", "1")
+    second = matrix_of(ltr_duel, tied, tmp_path / "2", "--seed", "2")
+    assert first.provenance["tie_seed"] == second.provenance["tie_seed"] == 0
+    assert compare_matrices(first, second).chance > 0.01
+    other = matrix_of(ltr_duel, tied, tmp_path / "3", "--seed", "2", "--tie-seed", "2")
+    assert compare_matrices(first, other).chance < 1e-6
+
+
+def test_where_ties_are_ordered_again_the_tie_seed_does_not_matter(ltr_duel, tied, tmp_path):
+    words = ("--ties", "resample", "--comparisons", "20000")
+    first = matrix_of(ltr_duel, tied, tmp_path / "1", *words)
+    second = matrix_of(ltr_duel, tied, tmp_path / "2", *words, "--tie-seed", "2", "--seed", "2")
+    assert compare_matrices(first, second).chance > 0.01
+
+
+def test_beside_its_probability_the_winner_has_the_order_of_ties(ltr_duel, tied, corpus, tmp_path):
+    order = "of documents tie: P holds for their order by fixed_random, tie seed 3; the tie rule resample averages"
+    assert order in estimate(ltr_duel, tied, tmp_path / "m", "--comparisons", "40", "--tie-seed", "3").out
+    assert order in ltr_duel("prefs", "show", tmp_path / "m").out
+    again = estimate(ltr_duel, tied, tmp_path / "n", "--comparisons", "40", "--ties", "resample").out
+    assert "of documents tie, in a new order for each comparison (resample)." in again
+    assert "documents tie" not in estimate(ltr_duel, corpus, tmp_path / "o", "--comparisons", "40").out
+
+
+def test_winners_by_the_order_of_ties_stand_below_those_by_rule(ltr_duel, tied, corpus):
+    words = ("--comparisons", "40", "--tie-orders", "2")
+    shown = ltr_duel("prefs", "winners", tied, "--tie-seed", "5", *words).out
+    rows = shown.partition("of documents tie; by their order, outcome rule marginal_bernoulli:")[2].splitlines()
+    heads = ["order of ties", *(f"fixed_random, tie seed {seed}" for seed in (5, 0, 1)), "resample"]
+    assert [row[: len(head)] for row, head in zip(rows[1:], heads, strict=True)] == heads
+    assert "by their order" not in ltr_duel("prefs", "winners", corpus, *words).out, "no document ties"
+
+
+def test_users_with_another_order_of_ties_than_the_matrix_are_refused(ltr_duel, tied, tmp_path):
+    estimate(ltr_duel, tied, tmp_path / "m", "--comparisons", "40", "--tie-seed", "3")
+    words = ("--live", tied, "--policy", "rucb", "--horizon", "100", "--repetitions", "1", "--out", tmp_path / "o")
+    answer = ltr_duel("simulate", tmp_path / "m", *words)
+    assert answer.code == 2 and "give --ties fixed_random --tie-seed 3" in answer.err
+    assert ltr_duel("simulate", tmp_path / "m", *words, "--tie-seed", "3").code == 0
+
+
+def test_on_real_data_seeds_agree_within_their_errors_and_tie_seeds_do_not(ltr_duel, real_data, tmp_path):
+    def ohsumed(seed, tie_seed):
+        out = tmp_path / f"{seed} {tie_seed}"
+        estimate(ltr_duel, real_data / "OHSUMED" / "Fold1", out, "--seed", seed, "--tie-seed", tie_seed)
+        return load_preferences(out)
+
+    first, *others = (ohsumed(seed, 0) for seed in range(4))
+    assert min(compare_matrices(first, other).chance for other in others) > 0.01
+    assert first.provenance["tied_share"] == pytest.approx(0.55, abs=0.01)
+    third, sixth = ohsumed(0, 3), ohsumed(0, 6)  # P(winner) = .999 and .957 of two other rankers
+    assert third.condorcet_winner == "BM25 title" and sixth.condorcet_winner == "log normalised TF-IDF title"
+
+
+def test_on_mq2008_with_informational_users_eight_seeds_name_one_winner(ltr_duel, real_data, tmp_path):
+    words = (real_data / "MQ2008" / "Fold1", tmp_path / "m", "--clicks", "informational", "--seed")
+    for seed in range(8):
+        assert "Condorcet winner: LM Jelinek-Mercer URL" in estimate(ltr_duel, *words, seed).out

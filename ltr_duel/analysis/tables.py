@@ -109,8 +109,8 @@ def spread_sentence(table: pd.DataFrame) -> str:
     words = "sd: standard deviation of the regret over the runs."
     if REFERENCE_ERROR in table:
         words += (
-            f" {REFERENCE_ERROR}: one standard error of the mean, as the matrix behind the regret is estimated; where"
-            " its pairs share queries (variance reduction stratified or common) the true one is up to twice as large."
+            f" {REFERENCE_ERROR}: one standard error of the mean, as the matrix behind the regret is estimated; at"
+            " most that where its pairs share queries (variance reduction stratified or common)."
         )
     return words
 

@@ -210,9 +210,9 @@ class Results:
         """Return how far the error of the matrix moves each policy's mean average regret: one standard error.
 
         The regret of given pulls adds up the winner's gaps, each times how often the arm was shown: it is linear in the
-        gaps, and the variances of independently estimated gaps add up. Pairs that share queries (variance reduction
-        ``stratified`` or ``common``) have positively correlated errors; the true error of such a matrix was 1.1 to 2.0
-        times this one (docs/explanations/regrets.md). The winner is taken as given; how sure it is stands beside the
+        gaps, and the variances of independently estimated gaps add up. Where pairs share queries (variance reduction
+        ``stratified`` or ``common``) their errors are correlated to an extent that a matrix does not contain. Then
+        standard errors add up: no correlation makes the error larger than that. The winner is taken as given; how sure it is stands beside the
         regret (`ltr_duel.analysis.winner_sentence`). Zero for a matrix known exactly, NaN without a Condorcet winner.
 
         Returns
@@ -229,11 +229,13 @@ class Results:
         winner = self.matrix.condorcet_winner
         if winner is None:
             return np.full(len(self.policies), np.nan)
-        variance = self.matrix.standard_error[self.matrix.index(winner)] ** 2
+        error = self.matrix.standard_error[self.matrix.index(winner)]
         displayed = [
             np.mean([run.exposure[-1] for run in self.runs if run.label == policy], axis=0) for policy in self.policies
         ]
-        return np.sqrt(np.square(displayed) @ variance)
+        if {"stratified", "common"} & set(self.matrix.provenance.get("variance_reduction", ())):
+            return np.array(displayed) @ error
+        return np.sqrt(np.square(displayed) @ error**2)
 
     @property
     def _default_column(self) -> str:

@@ -32,6 +32,17 @@ def test_two_errors_of_the_matrix_hold_the_true_regret_in_95_percent():
     assert (np.abs(found[:, 0] - truth) < 1.96 * found[:, 1]).mean() == pytest.approx(0.95, abs=0.033)
 
 
+@pytest.mark.parametrize("reduction", ["stratified", "common"])
+def test_where_pairs_share_queries_the_error_is_that_of_errors_of_one_sign(reduction):
+    truth = bradley_terry(SIZE, span=3)
+    runs = simulate(truth, "rucb", horizon=2000, repetitions=3, jobs=1).runs
+    error = ERROR * ~np.eye(SIZE, dtype=bool)
+    estimate = PreferenceMatrix(truth.p, truth.names, error, provenance={"variance_reduction": [reduction]})
+    winner = int(np.argmax(truth.p.mean(axis=1)))
+    shown = np.mean([run.exposure[-1] for run in runs], axis=0)
+    assert Results(runs, estimate).reference_errors() == pytest.approx([ERROR * (shown.sum() - shown[winner])])
+
+
 def test_a_matrix_known_exactly_moves_nothing_and_without_a_winner_there_is_no_regret_to_move():
     circle = PreferenceMatrix(np.array([[0.5, 0.6, 0.4], [0.4, 0.5, 0.6], [0.6, 0.4, 0.5]]))
     results = simulate(circle, "rucb", horizon=100, repetitions=1, jobs=1)

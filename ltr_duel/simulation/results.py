@@ -212,8 +212,8 @@ class Results:
         The regret of given pulls adds up the winner's gaps, each times how often the arm was shown: it is linear in the
         gaps, and the variances of independently estimated gaps add up. Where pairs share queries (variance reduction
         ``stratified`` or ``common``) their errors are correlated to an extent that a matrix does not contain. Then
-        standard errors add up: no correlation makes the error larger than that. The winner is taken as given; how sure it is stands beside the
-        regret (`ltr_duel.analysis.winner_sentence`). Zero for a matrix known exactly, NaN without a Condorcet winner.
+        standard errors add up: no correlation makes the error larger than that. The winner is taken as given; how sure
+        it is stands beside the regret (`ltr_duel.analysis.winner_sentence`). Zero for a matrix known exactly, NaN without a Condorcet winner.
 
         Returns
         -------

@@ -25,7 +25,7 @@ from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import click_model_names, method_names
 
 if TYPE_CHECKING:
-    from ltr_duel.logs import ClickLog
+    from ltr_duel.logs import ClickLog, Evidence, LogComparison
 
 _log = click.argument("file", metavar="LOG", type=click.Path(path_type=Path))
 _format = click.option(
@@ -38,14 +38,14 @@ _SOURCES = (
     click.option("--events", help="File, folder, glob or table of what users did with their items."),
     click.option("--source", type=click.Path(path_type=Path), help="TOML file that maps the columns of both."),
     click.option("--connect", default="", help="URL of the engine that holds the tables, as Ibis takes it."),
-    click.option(
-        "--outcome", default="click", show_default=True, help="click, another kind of event, value, dwell>=30."
-    ),
     click.option("--within", default="", help="Such as 7d: so late events count without the id of an exposure."),
     click.option(
         "--attribute", default="last", show_default=True, help="Late events to the last, first or all exposures."
     ),
 )
+
+
+_OUTCOME = "click, another kind of event, value, dwell>=30"
 
 
 def _sources(command: Callable[..., None]) -> Callable[..., None]:
@@ -55,7 +55,7 @@ def _sources(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _opened(kind: str, skip_bad: int | None, given: dict[str, Any]) -> ClickLog:
+def _opened(kind: str, skip_bad: int | None, outcome: str, given: dict[str, Any]) -> ClickLog:
     """Return the log that the options mean."""
     from ltr_duel.core import InputError
     from ltr_duel.logs import ClickLog
@@ -70,9 +70,10 @@ def _opened(kind: str, skip_bad: int | None, given: dict[str, Any]) -> ClickLog:
         events=given["events"],
         source=given["source"],
         connect=given["connect"],
-        outcome=given["outcome"],
+        outcome=outcome,
         within=given["within"],
         which=given["attribute"],
+        context=given.get("context", ()),
     )
 
 
@@ -97,16 +98,17 @@ def columns() -> None:
 @command.command()
 @_sources
 @_format
+@click.option("--outcome", default="click", show_default=True, help=f"{_OUTCOME}.")
 @click.option("--planned", default="", help="even: all pairs were to be shown alike.  [default: not checked]")
 @plugin_option
-def check(kind: str, planned: str, **given: Any) -> None:
+def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
     """Say what is in a LOG, what is wrong, by line, and whether the experiment is sound.
 
     Exit code 1 if a line cannot be used or a check fails.
     """
     from ltr_duel.logs import check_log, describe_log, finding_lines, log_lines
 
-    log = _opened(kind, None, given)
+    log = _opened(kind, None, outcome, given)
     facts = describe_log(log)
     for line in log_lines(facts):
         click.echo(line)
@@ -130,11 +132,16 @@ def check(kind: str, planned: str, **given: Any) -> None:
 @click.option("--any-time", is_flag=True, help="With --stop-at: decide within a week, too, after two weeks of data.")
 @click.option("--ranker", "rankers", multiple=True, help="A ranker of the experiment, others are bad; repeatable.")
 @click.option("--bootstrap", type=ROWS, default=1000, show_default=True, help="Draws of clusters; 0 for none.")
+@click.option(
+    "--outcome", "outcomes", multiple=True, default=("click",), show_default=True, help=f"{_OUTCOME}; repeatable."
+)
+@click.option("--primary", default="", help="The outcome that decides.  [default: the first; others are secondary]")
 @click.option("--guardrail", "guards", multiple=True, help="Another outcome that must not get worse; repeatable.")
 @click.option("--guardrail-margin", type=float, default=0.01, show_default=True, help="By how much it may be worse.")
 @click.option(
     "--checks/--no-checks", default=True, show_default=True, help="Name the checks of 'logs check' that fail."
 )
+@click.option("--by", "ways", multiple=True, help="Also in parts: day, week, new, heavy or a column; repeatable.")
 @click.option("--rows", type=ROWS, default=10, show_default=True, help="Pairs to list.")
 @click.option("--out", type=OUT_FILE, help="Preference matrix to write (.parquet, .csv).")
 @click.option("--report", type=OUT_FILE, help="One-page report to write (.html).")
@@ -151,9 +158,12 @@ def compare(
     any_time: bool,
     rankers: tuple[str, ...],
     bootstrap: int,
+    outcomes: tuple[str, ...],
+    primary: str,
     guards: tuple[str, ...],
     guardrail_margin: float,
     checks: bool,
+    ways: tuple[str, ...],
     rows: int,
     out: Path | None,
     report: Path | None,
@@ -163,57 +173,102 @@ def compare(
 ) -> None:
     """Say of each pair of rankers in LOG who won, how sure that is, and, with --stop-at, whether to stop."""
     from ltr_duel.analysis import save_figure
+    from ltr_duel.core import errors
     from ltr_duel.logs import (
+        USUAL,
+        Evidence,
         check_log,
         compare_log,
         comparison_lines,
-        comparison_table,
-        finding_lines,
-        guardrail_lines,
         guardrails,
         plot_comparison,
         save_comparison,
+        secondary,
+        sliced,
         stopping_decisions,
-        stopping_sentence,
-        stopping_table,
+        usual_parts,
     )
     from ltr_duel.preferences import save_preferences
 
-    log = _opened(kind, skip_bad, given)
-    looks = report is not None or plot is not None or stop_at is not None
+    if primary:
+        errors.require_one_of("--outcome", primary, outcomes)
+    primary = primary or outcomes[0]
+    given["context"] = [way for way in ways if way not in USUAL]
+    log = _opened(kind, skip_bad, primary, given)
+    always = stop_at is not None
+    drawn = 0 if always else bootstrap  # the cross-check of intervals for one look
+    looks = report is not None or plot is not None or always
     found = compare_log(
-        log, cluster=cluster, confidence=confidence, rankers=rankers, bootstrap=bootstrap, seed=seed, looks=looks
+        log, cluster=cluster, confidence=confidence, rankers=rankers, bootstrap=drawn, seed=seed, looks=looks
     )
-    always = stop_at if stop_at is not None else confidence
-    decisions = stopping_decisions(found, always, margin=margin)
-    failures = finding_lines(check_log(log, rankers), only_failures=True) if checks else []
-    for line in (*comparison_lines(found), *failures):
+    level = confidence if stop_at is None else stop_at
+
+    def by(outcome: str) -> LogComparison:
+        other = _opened(kind, skip_bad, outcome, given)
+        return compare_log(other, cluster=found.cluster, rankers=found.names, bootstrap=0, looks=False)
+
+    others = {name: by(name) for name in dict.fromkeys((*outcomes, *guards)) if name != primary}
+    settings: dict[str, Any] = {"confidence": level, "any_time": always}
+    guarded = [
+        guard
+        for name in guards
+        for guard in guardrails(found, others.get(name, found), name, margin=guardrail_margin, **settings)
+    ]
+    rest = {name: other for name, other in others.items() if name in outcomes}
+    beside = [secondary(found, rest, **settings)] if rest else []
+    if report is not None:
+        ways = (*usual_parts(found.provenance["first"], found.provenance["last"]), *ways)
+    parts = [sliced(log, found, way, rankers=rankers, **settings) for way in dict.fromkeys(ways)]
+    evidence = Evidence(
+        found,
+        level,
+        stopping_decisions(found, level, margin=margin) if always else None,
+        margin,
+        any_time,
+        check_log(log, rankers) if checks else None,
+        guarded,
+        [*beside, *(one for one in parts if one is not None)],
+    )
+    for line in comparison_lines(found):
         click.echo(line)
-    click.echo()
-    print_table(comparison_table(found, rows))
-    for guard in guards:
-        other = compare_log(
-            _opened(kind, skip_bad, given | {"outcome": guard}),
-            cluster=found.cluster,
-            rankers=found.names,
-            bootstrap=0,
-            looks=False,
-        )
-        for line in guardrail_lines(guardrails(found, other, guard, margin=guardrail_margin, confidence=confidence)):
-            click.echo(line)
-    if stop_at is not None:
-        click.echo()
-        print_table(stopping_table(decisions, rows))
-        click.echo(stopping_sentence(found, decisions, margin, any_time=any_time))
+    _print_evidence(evidence, rows)
     if out is not None:
         save_preferences(found.preferences, out)
         click.echo(f"{out}")
     if report is not None:
-        save_comparison(found, report, confidence=always, margin=margin, any_time=any_time)
+        save_comparison(evidence, report)
         click.echo(f"{report}")
     if plot is not None:
-        save_figure(plot_comparison(found, confidence=always, margin=margin), plot)
+        save_figure(plot_comparison(found, confidence=stop_at, margin=margin), plot)
         click.echo(f"{plot}")
+
+
+def _print_evidence(evidence: Evidence, rows: int) -> None:
+    """Print what a decision rests on, and last the decision."""
+    from ltr_duel.logs import (
+        beside_table,
+        comparison_table,
+        decision_lines,
+        finding_lines,
+        guardrail_lines,
+        stopping_table,
+    )
+
+    found, decisions = evidence.found, evidence.decisions
+    for line in finding_lines(list(evidence.findings or ()), only_failures=True):
+        click.echo(line)
+    click.echo()
+    print_table(comparison_table(found, rows) if decisions is None else stopping_table(found, decisions, rows))
+    for line in guardrail_lines(list(evidence.guards)):
+        click.echo(line)
+    for one in evidence.beside:
+        click.echo()
+        print_table(beside_table(one, rows))
+        for note in one.notes:
+            click.echo(note)
+    click.echo()
+    for line in decision_lines(evidence):
+        click.echo(line)
 
 
 @command.command()

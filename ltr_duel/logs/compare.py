@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from ltr_duel.logs.drift import drift_notes
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import Look
 from ltr_duel.logs.summed import summed, warnings_of
-from ltr_duel.logs.sums import CLUSTERS, Sequences
+from ltr_duel.logs.sums import CLUSTERS, PairSums, Sequences
 from ltr_duel.preferences import PreferenceMatrix
 
 
@@ -94,6 +94,11 @@ class LogComparison:
     def tests(self) -> int:
         """Pairs that share the error of looking at any time: all pairs of the rankers, also those not met so far."""
         return len(self.names) * (len(self.names) - 1) // 2
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether a policy chose the rankers by earlier outcomes."""
+        return "policies" in self.provenance
 
     @property
     def days_to_a_whole_week(self) -> float:
@@ -205,9 +210,6 @@ def compare_log(
         raise errors.unknown_name("kind of cluster", cluster, CLUSTERS)
     found = summed(log, cluster, rankers, looks=looks)
     creditor, sums = found.creditor, found.sums
-    means = sums.means()
-    cautious = sums.cautious()
-    low, high, p = _tested(cautious, sums.sign_p(), confidence)
     limits = np.full((2, len(creditor.pairs)), np.nan)
     if bootstrap and sums.cluster in ("user", "query"):
         drawn = bootstrap_means(*sums.drawn(seed), draws=bootstrap, seed=seed)
@@ -229,34 +231,59 @@ def compare_log(
         "last": found.last,
         "bad_lines": log.bad.count,
     }
-    comparison = LogComparison(
+    comparison = compared(
+        sums,
         tuple(creditor.names),
         np.array(creditor.pairs),
-        sums.wins,
-        sums.losses,
-        sums.ties,
-        means,
-        cautious,
-        sums.naive(),
-        low,
-        high,
-        p,
-        statistics.holm(p),
-        limits,
-        sums.sequences,
-        found.looks,
-        found.impressions,
-        confidence,
-        sums.cluster,
-        provenance,
-        [*warnings_of(found, means), *drift_notes(found.looks, named)],
+        confidence=confidence,
+        bootstrap=limits,
+        looks=found.looks,
+        impressions=found.impressions,
+        provenance=provenance,
     )
+    comparison.warnings.extend([*warnings_of(found, comparison.means), *drift_notes(found.looks, named)])
     return adapted(comparison, found.choices)
 
 
-def _tested(cautious: Means, sign_p: FloatVector, confidence: float) -> tuple[FloatVector, FloatVector, FloatVector]:
-    """Return the ends of the intervals and the p-values: 0 is tested exactly, so the test decides whether it is in."""
-    p = np.maximum(statistics.student_p(*cautious), sign_p)
+def compared(
+    sums: PairSums,
+    names: tuple[str, ...],
+    pairs: IntVector,
+    *,
+    confidence: float,
+    impressions: int,
+    provenance: dict[str, Any],
+    bootstrap: FloatVector | None = None,
+    looks: Sequence[Look] = (),
+) -> LogComparison:
+    """Return what the sums of pairs say, without a warning. A pair may be there several times, once for each slice."""
+    cautious = sums.cautious()
+    p: FloatVector = np.maximum(statistics.student_p(*cautious), sums.sign_p())
+    return LogComparison(
+        names,
+        pairs,
+        sums.wins,
+        sums.losses,
+        sums.ties,
+        sums.means(),
+        cautious,
+        sums.naive(),
+        *tested_ends(cautious, p, confidence),
+        p,
+        statistics.holm(p),
+        np.full((2, len(pairs)), np.nan) if bootstrap is None else bootstrap,
+        sums.sequences,
+        list(looks),
+        impressions,
+        confidence,
+        sums.cluster,
+        provenance,
+        [],
+    )
+
+
+def tested_ends(cautious: Means, p: FloatVector, confidence: float) -> tuple[FloatVector, FloatVector]:
+    """Return the ends of the intervals: 0 is tested exactly, so the test decides whether it is in."""
     low, high = interval_ends(cautious, confidence)
     inside = p >= 1 - confidence
-    return np.where(inside, np.minimum(low, 0.0), low), np.where(inside, np.maximum(high, 0.0), high), p
+    return np.where(inside, np.minimum(low, 0.0), low), np.where(inside, np.maximum(high, 0.0), high)

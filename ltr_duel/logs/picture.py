@@ -144,9 +144,11 @@ def plot_parts(beside: Beside, ax: Axes | None = None) -> Axes:
         label = " > ".join(map(str, pair))
         ax.errorbar(at, rows["mean"], np.clip(reach, 0, None), fmt="o", color=COLOURS[place], ms=4, label=label)
     ax.axhline(0, color="#6b6b6b", lw=0.8)
-    ax.set_xticks(
-        range(len(names)), names, rotation=45 if len(names) > 4 else 0, ha="right" if len(names) > 4 else "center"
-    )
+    ticks = [str(name)[5:] if beside.by == "day" else name for name in names]  # without the year
+    ax.set_xticks(range(len(names)), ticks, rotation=45, ha="right")
+    usual = 3 * float(np.median(np.abs(beside.frame[["low", "high"]].to_numpy()).max(axis=1)))
+    bottom, top = ax.get_ylim()
+    ax.set_ylim(max(bottom, -usual), min(top, usual))  # a part of few impressions does not flatten the others
     ax.set_ylabel("mean outcome")
     legend_beside(ax)
     return ax

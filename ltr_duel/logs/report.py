@@ -11,10 +11,10 @@ from ltr_duel.logs.describe import date_words
 from ltr_duel.logs.guardrails import guardrail_lines
 from ltr_duel.logs.picture import plot_comparison, plot_parts
 from ltr_duel.logs.soundness import finding_lines
-from ltr_duel.logs.tables import beside_table, comparison_table, stopping_table
+from ltr_duel.logs.tables import ROWS, beside_table, comparison_table, stopping_table
 from ltr_duel.logs.verdict import Evidence, decision_lines, method_lines
 
-_PAIRS = 3  # the clearest ones, in tables of parts
+_PAIRS = {"day": 1, "week": 1, "outcome": ROWS}  # pairs in a table of parts, the clearest first; else 3
 _TEMPLATE = Path(__file__).parent / "templates" / "log.html"
 _HEADINGS = {
     "outcome": "Secondary outcomes",
@@ -98,7 +98,7 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
         table=table,
         guards=guardrail_lines(list(evidence.guards)),
         beside=[
-            (_HEADINGS.get(one.by, f"By {one.by}"), beside_table(one, _PAIRS), one.notes[:_PAIRS])
+            (_HEADINGS.get(one.by, f"By {one.by}"), beside_table(one, _PAIRS.get(one.by, 3)), one.notes[:3])
             for one in evidence.beside
         ],
         days=[png_bytes(plot_parts(one)) for one in evidence.beside if one.by == "day"],

@@ -97,12 +97,12 @@ def _row(found: LogComparison, k: int, one: StoppingDecision) -> dict[str, str]:
     row = {
         "pair": " > ".join((one.first, one.second)[::sign]),
         "verdict": _verdict(one),
+        name: f"{sign * one.mean:+.4f}",
+        "always within": _ends(sign, one.low, one.high),
         "impressions": f"{found.counts[k]:,}",
         "wins": f"{won:,}",
         "losses": f"{lost:,}",
         "ties": f"{found.ties[k]:,}",
-        name: f"{sign * one.mean:+.4f}",
-        "always within": _ends(sign, one.low, one.high),
     }
     if both:
         row |= {"per user": f"{sign * one.per_user:+.4f}", "within": _ends(sign, one.per_user_low, one.per_user_high)}

@@ -136,6 +136,8 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
     "--outcome", "outcomes", multiple=True, default=("click",), show_default=True, help=f"{_OUTCOME}; repeatable."
 )
 @click.option("--primary", default="", help="The outcome that decides.  [default: the first; others are secondary]")
+@click.option("--adjust", is_flag=True, help="Take out what the coin of place 1 decided: narrower intervals.")
+@click.option("--history", type=click.Path(path_type=Path), help="With it users before: a column user, and numbers.")
 @click.option("--guardrail", "guards", multiple=True, help="Another outcome that must not get worse; repeatable.")
 @click.option("--guardrail-margin", type=float, default=0.01, show_default=True, help="By how much it may be worse.")
 @click.option(
@@ -160,6 +162,8 @@ def compare(
     bootstrap: int,
     outcomes: tuple[str, ...],
     primary: str,
+    adjust: bool,
+    history: Path | None,
     guards: tuple[str, ...],
     guardrail_margin: float,
     checks: bool,
@@ -177,6 +181,7 @@ def compare(
     from ltr_duel.logs import (
         USUAL,
         Evidence,
+        History,
         check_log,
         compare_log,
         comparison_lines,
@@ -198,9 +203,9 @@ def compare(
     always = stop_at is not None
     drawn = 0 if always else bootstrap  # the cross-check of intervals for one look
     looks = report is not None or plot is not None or always
-    found = compare_log(
-        log, cluster=cluster, confidence=confidence, rankers=rankers, bootstrap=drawn, seed=seed, looks=looks
-    )
+    before = History(history) if adjust or history is not None else None
+    settings: dict[str, Any] = {"cluster": cluster, "confidence": confidence, "rankers": rankers, "history": before}
+    found = compare_log(log, bootstrap=drawn, seed=seed, looks=looks, **settings)
     level = confidence if stop_at is None else stop_at
 
     def by(outcome: str) -> LogComparison:
@@ -208,7 +213,7 @@ def compare(
         return compare_log(other, cluster=found.cluster, rankers=found.names, bootstrap=0, looks=False)
 
     others = {name: by(name) for name in dict.fromkeys((*outcomes, *guards)) if name != primary}
-    settings: dict[str, Any] = {"confidence": level, "any_time": always}
+    settings = {"confidence": level, "any_time": always}
     guarded = [
         guard
         for name in guards

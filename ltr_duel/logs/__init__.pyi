@@ -8,6 +8,7 @@ from .describe import describe_log as describe_log
 from .guardrails import Guardrail as Guardrail
 from .guardrails import guardrail_lines as guardrail_lines
 from .guardrails import guardrails as guardrails
+from .history import History as History
 from .log import ClickLog as ClickLog
 from .looks import Look as Look
 from .off_policy import WeightedOutcome as WeightedOutcome

@@ -13,6 +13,7 @@ from ltr_duel.core import FloatVector, IntVector, digest, errors, statistics
 from ltr_duel.logs.adaptive import adapted
 from ltr_duel.logs.clusters import Means, bootstrap_means, interval_ends
 from ltr_duel.logs.drift import drift_notes
+from ltr_duel.logs.history import History
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import Look
 from ltr_duel.logs.summed import summed, warnings_of
@@ -101,6 +102,11 @@ class LogComparison:
         return "policies" in self.provenance
 
     @property
+    def adjusted(self) -> bool:
+        """Whether what the coin decided was taken out of the outcomes."""
+        return "adjusted" in self.provenance
+
+    @property
     def days_to_a_whole_week(self) -> float:
         """Days until a log of two weeks or more ends with a week, within a day; else 0: days of a week may differ."""
         days = (self.provenance["last"] - self.provenance["first"]) / 86_400
@@ -156,6 +162,7 @@ def compare_log(
     bootstrap: int = 1000,
     seed: int = 0,
     looks: bool = True,
+    history: History | None = None,
 ) -> LogComparison:
     r"""Credit the clicks of a log, and compare each pair of rankers that it interleaved.
 
@@ -180,6 +187,9 @@ def compare_log(
         Of these draws.
     looks : bool
         Whether to note how it came about, for the picture; it takes longer.
+    history : History, optional
+        Take out of the outcomes what the coin of place 1 decided, alone and with what was known of users: narrower
+        intervals of the same means. Needs ``owners``, users, and no policy that reacts to outcomes.
 
     Returns
     -------
@@ -208,7 +218,7 @@ def compare_log(
     errors.require_between("the number of bootstrap draws", bootstrap, 0)
     if cluster and cluster not in CLUSTERS:
         raise errors.unknown_name("kind of cluster", cluster, CLUSTERS)
-    found = summed(log, cluster, rankers, looks=looks)
+    found = summed(log, cluster, rankers, looks=looks, history=history)
     creditor, sums = found.creditor, found.sums
     limits = np.full((2, len(creditor.pairs)), np.nan)
     if bootstrap and sums.cluster in ("user", "query"):
@@ -231,6 +241,8 @@ def compare_log(
         "last": found.last,
         "bad_lines": log.bad.count,
     }
+    if history is not None:
+        provenance["adjusted"] = ["coin", *history.names]
     comparison = compared(
         sums,
         tuple(creditor.names),

@@ -98,7 +98,7 @@ def _course(
     found: LogComparison, looks: list[Look], pair: int, confidence: float | None
 ) -> tuple[FloatVector, FloatVector, FloatVector]:
     """Return means and intervals of a pair at each look: those of `stopping_decisions`, or of a single look."""
-    once = bool((found.counts == found.sequences.n).all())  # each user came once
+    once = bool((found.counts == found.sequences.n).all()) and not found.adjusted  # each user came once
     means = Means(*np.array([[part[pair] for part in look.cautious] for look in looks]).T)
     mean = np.array([look.mean[pair] for look in looks])
     if confidence is None and not found.adaptive:

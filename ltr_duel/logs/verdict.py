@@ -131,6 +131,11 @@ def method_lines(evidence: Evidence) -> list[str]:
         )
     if evidence.findings is not None:
         lines.append("Checks: each test fails for one sound log of a hundred.")
+    if evidence.found.adjusted:
+        lines.append(
+            "Adjusted: what the coin of place 1 decided, alone and with what was known of users before, is taken out of"
+            " the primary outcome. The coin is fair, so the mean is the same, with less error. Parts are not adjusted."
+        )
     return [*lines, _assumptions(evidence.found)]
 
 

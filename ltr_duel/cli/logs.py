@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from ltr_duel.cli._logs_compare import compare
+from ltr_duel.cli._logs_sources import OUTCOMES, format_option, opened, skip_option, sources
 from ltr_duel.cli._options import (
     COUNT,
     OUT_FILE,
-    ROWS,
     corpus_at,
     jobs_option,
     plugin_option,
@@ -25,56 +25,7 @@ from ltr_duel.cli._options import (
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import click_model_names, method_names
 
-if TYPE_CHECKING:
-    from ltr_duel.logs import ClickLog
-
 _log = click.argument("file", metavar="LOG", type=click.Path(path_type=Path))
-_format = click.option(
-    "--format", "kind", default="", help="jsonl, csv, parquet, yandex or ubi, if the name does not say."
-)
-_skip = click.option("--skip-bad", type=ROWS, default=0, show_default=True, help="Bad lines to pass over, and count.")
-_SOURCES = (
-    click.argument("file", metavar="[LOG]", required=False),
-    click.option("--exposures", help="Instead of a LOG: file, folder, glob or table of the lists that were shown."),
-    click.option("--events", help="File, folder, glob or table of what users did with their items."),
-    click.option("--source", type=click.Path(path_type=Path), help="TOML file that maps the columns of both."),
-    click.option("--connect", default="", help="URL of the engine that holds the tables, as Ibis takes it."),
-    click.option(
-        "--outcome", default="click", show_default=True, help="click, another kind of event, value, dwell>=30."
-    ),
-    click.option("--within", default="", help="Such as 7d: so late events count without the id of an exposure."),
-    click.option(
-        "--attribute", default="last", show_default=True, help="Late events to the last, first or all exposures."
-    ),
-)
-
-
-def _sources(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say where a log is."""
-    for option in reversed(_SOURCES):
-        command = option(command)
-    return command
-
-
-def _opened(kind: str, skip_bad: int | None, given: dict[str, Any]) -> ClickLog:
-    """Return the log that the options mean."""
-    from ltr_duel.core import InputError
-    from ltr_duel.logs import ClickLog
-
-    file, exposures = given["file"], given["exposures"]
-    if (file is None) == (exposures is None):
-        raise InputError("give either a LOG, or --exposures with --events")
-    return ClickLog(
-        file or exposures,
-        format=kind,
-        skip_bad=skip_bad,
-        events=given["events"],
-        source=given["source"],
-        connect=given["connect"],
-        outcome=given["outcome"],
-        within=given["within"],
-        which=given["attribute"],
-    )
 
 
 @click.group()
@@ -83,6 +34,9 @@ def command() -> None:
 
     A LOG is JSON lines, CSV or Parquet, by its suffix; 'logs columns' says what it holds.
     """
+
+
+command.add_command(compare)
 
 
 @command.command()
@@ -96,18 +50,19 @@ def columns() -> None:
 
 
 @command.command()
-@_sources
-@_format
+@sources
+@format_option
+@click.option("--outcome", default="click", show_default=True, help=f"{OUTCOMES}.")
 @click.option("--planned", default="", help="even: all pairs were to be shown alike.  [default: not checked]")
 @plugin_option
-def check(kind: str, planned: str, **given: Any) -> None:
+def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
     """Say what is in a LOG, what is wrong, by line, and whether the experiment is sound.
 
     Exit code 1 if a line cannot be used or a check fails.
     """
     from ltr_duel.logs import check_log, describe_log, finding_lines, log_lines
 
-    log = _opened(kind, None, given)
+    log = opened(outcome, given | {"kind": kind, "skip_bad": None})
     facts = describe_log(log)
     for line in log_lines(facts):
         click.echo(line)
@@ -121,106 +76,9 @@ def check(kind: str, planned: str, **given: Any) -> None:
 
 
 @command.command()
-@_sources
-@_format
-@_skip
-@click.option("--cluster", default="", help="user, query, both or impression.  [default: user, or query without users]")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the intervals.")
-@click.option("--stop-at", type=float, help="Say whether to stop, with this confidence however often one looks.")
-@click.option("--margin", type=float, default=0.0, help="With --stop-at: a mean outcome that would not matter.")
-@click.option("--any-time", is_flag=True, help="With --stop-at: decide within a week, too, after two weeks of data.")
-@click.option("--ranker", "rankers", multiple=True, help="A ranker of the experiment, others are bad; repeatable.")
-@click.option("--bootstrap", type=ROWS, default=1000, show_default=True, help="Draws of clusters; 0 for none.")
-@click.option("--guardrail", "guards", multiple=True, help="Another outcome that must not get worse; repeatable.")
-@click.option("--guardrail-margin", type=float, default=0.01, show_default=True, help="By how much it may be worse.")
-@click.option(
-    "--checks/--no-checks", default=True, show_default=True, help="Name the checks of 'logs check' that fail."
-)
-@click.option("--rows", type=ROWS, default=10, show_default=True, help="Pairs to list.")
-@click.option("--out", type=OUT_FILE, help="Preference matrix to write (.parquet, .csv).")
-@click.option("--report", type=OUT_FILE, help="One-page report to write (.html).")
-@click.option("--plot", type=OUT_FILE, help="Picture over time to write (.png, .svg, .pdf).")
-@plugin_option
-@seed_option
-def compare(
-    kind: str,
-    skip_bad: int,
-    cluster: str,
-    confidence: float,
-    stop_at: float | None,
-    margin: float,
-    any_time: bool,
-    rankers: tuple[str, ...],
-    bootstrap: int,
-    guards: tuple[str, ...],
-    guardrail_margin: float,
-    checks: bool,
-    rows: int,
-    out: Path | None,
-    report: Path | None,
-    plot: Path | None,
-    seed: int,
-    **given: Any,
-) -> None:
-    """Say of each pair of rankers in LOG who won, how sure that is, and, with --stop-at, whether to stop."""
-    from ltr_duel.analysis import save_figure
-    from ltr_duel.logs import (
-        check_log,
-        compare_log,
-        comparison_lines,
-        comparison_table,
-        finding_lines,
-        guardrail_lines,
-        guardrails,
-        plot_comparison,
-        save_comparison,
-        stopping_decisions,
-        stopping_sentence,
-        stopping_table,
-    )
-    from ltr_duel.preferences import save_preferences
-
-    log = _opened(kind, skip_bad, given)
-    looks = report is not None or plot is not None or stop_at is not None
-    found = compare_log(
-        log, cluster=cluster, confidence=confidence, rankers=rankers, bootstrap=bootstrap, seed=seed, looks=looks
-    )
-    always = stop_at if stop_at is not None else confidence
-    decisions = stopping_decisions(found, always, margin=margin)
-    failures = finding_lines(check_log(log, rankers), only_failures=True) if checks else []
-    for line in (*comparison_lines(found), *failures):
-        click.echo(line)
-    click.echo()
-    print_table(comparison_table(found, rows))
-    for guard in guards:
-        other = compare_log(
-            _opened(kind, skip_bad, given | {"outcome": guard}),
-            cluster=found.cluster,
-            rankers=found.names,
-            bootstrap=0,
-            looks=False,
-        )
-        for line in guardrail_lines(guardrails(found, other, guard, margin=guardrail_margin, confidence=confidence)):
-            click.echo(line)
-    if stop_at is not None:
-        click.echo()
-        print_table(stopping_table(decisions, rows))
-        click.echo(stopping_sentence(found, decisions, margin, any_time=any_time))
-    if out is not None:
-        save_preferences(found.preferences, out)
-        click.echo(f"{out}")
-    if report is not None:
-        save_comparison(found, report, confidence=always, margin=margin, any_time=any_time)
-        click.echo(f"{report}")
-    if plot is not None:
-        save_figure(plot_comparison(found, confidence=always, margin=margin), plot)
-        click.echo(f"{plot}")
-
-
-@command.command()
 @click.argument("file", metavar="[LOG]", type=click.Path(path_type=Path), required=False)
-@_format
-@_skip
+@format_option
+@skip_option
 @click.option("--cluster", default="", help="user, query, both or impression.  [default: user, or query without users]")
 @click.option("--live", type=click.Path(path_type=Path), help="Instead of a LOG: simulated users of this corpus.")
 @reading_options
@@ -343,8 +201,8 @@ def power(
 @_log
 @click.argument("first")
 @click.argument("second")
-@_format
-@_skip
+@format_option
+@skip_option
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the interval.")
 @click.option("--doubly-robust", "model", metavar="MODEL", default="", help="With this click model, fitted to LOG.")
 def weigh(file: Path, first: str, second: str, kind: str, skip_bad: int, confidence: float, model: str) -> None:

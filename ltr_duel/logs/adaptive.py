@@ -59,10 +59,7 @@ def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
         See `ltr_duel.logs.outcomes.Credited`; the rows with `COLUMNS`, if the log has them.
     pairs : int
     """
-    if "policy" not in rows.columns:
-        return Choices([], None)
-    named = engine.run(rows.group_by("policy").agg(first=rows.line.min()).order_by("first"))["policy"].to_pylist()
-    policies = [name for name in named if name is not None and _reacts(name)]
+    named, policies = policies_of(engine, rows)
     if not policies or None in named or "propensity" not in rows.columns:
         return Choices(policies, None)
     if engine.value(rows.propensity.isnull().sum()):
@@ -81,6 +78,14 @@ def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
         np.add.at(total, at, weight * y)
         np.add.at(square, at[0], weight * y**2)
     return Choices(policies, (count, total, square))
+
+
+def policies_of(engine: Any, rows: Any) -> tuple[list[str | None], list[str]]:
+    """Return the policies that rows name, None where one names none, and those that react to outcomes."""
+    if "policy" not in rows.columns:
+        return [], []
+    named = engine.run(rows.group_by("policy").agg(first=rows.line.min()).order_by("first"))["policy"].to_pylist()
+    return named, [name for name in named if name is not None and _reacts(name)]
 
 
 def adapted(found: LogComparison, choices: Choices) -> LogComparison:

@@ -24,6 +24,8 @@ EXPOSURE = (
     "rankings",
     "method",
     "outcome",
+    "policy",
+    "propensity",
 )
 EVENT = {
     "impression": "string",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,10 +13,11 @@ from ltr_duel.core import FloatVector, IntVector, digest, errors, statistics
 from ltr_duel.logs.adaptive import adapted
 from ltr_duel.logs.clusters import Means, bootstrap_means, interval_ends
 from ltr_duel.logs.drift import drift_notes
+from ltr_duel.logs.history import History
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import Look
 from ltr_duel.logs.summed import summed, warnings_of
-from ltr_duel.logs.sums import CLUSTERS, Sequences
+from ltr_duel.logs.sums import CLUSTERS, PairSums, Sequences
 from ltr_duel.preferences import PreferenceMatrix
 
 
@@ -96,6 +97,16 @@ class LogComparison:
         return len(self.names) * (len(self.names) - 1) // 2
 
     @property
+    def adaptive(self) -> bool:
+        """Whether a policy chose the rankers by earlier outcomes."""
+        return "policies" in self.provenance
+
+    @property
+    def adjusted(self) -> bool:
+        """Whether what the coin decided was taken out of the outcomes."""
+        return "adjusted" in self.provenance
+
+    @property
     def days_to_a_whole_week(self) -> float:
         """Days until a log of two weeks or more ends with a week, within a day; else 0: days of a week may differ."""
         days = (self.provenance["last"] - self.provenance["first"]) / 86_400
@@ -151,6 +162,7 @@ def compare_log(
     bootstrap: int = 1000,
     seed: int = 0,
     looks: bool = True,
+    history: History | None = None,
 ) -> LogComparison:
     r"""Credit the clicks of a log, and compare each pair of rankers that it interleaved.
 
@@ -175,6 +187,9 @@ def compare_log(
         Of these draws.
     looks : bool
         Whether to note how it came about, for the picture; it takes longer.
+    history : History, optional
+        Take out of the outcomes what the coin of place 1 decided, alone and with what was known of users: narrower
+        intervals of the same means. Needs ``owners``, users, and no policy that reacts to outcomes.
 
     Returns
     -------
@@ -203,11 +218,8 @@ def compare_log(
     errors.require_between("the number of bootstrap draws", bootstrap, 0)
     if cluster and cluster not in CLUSTERS:
         raise errors.unknown_name("kind of cluster", cluster, CLUSTERS)
-    found = summed(log, cluster, rankers, looks=looks)
+    found = summed(log, cluster, rankers, looks=looks, history=history)
     creditor, sums = found.creditor, found.sums
-    means = sums.means()
-    cautious = sums.cautious()
-    low, high, p = _tested(cautious, sums.sign_p(), confidence)
     limits = np.full((2, len(creditor.pairs)), np.nan)
     if bootstrap and sums.cluster in ("user", "query"):
         drawn = bootstrap_means(*sums.drawn(seed), draws=bootstrap, seed=seed)
@@ -229,34 +241,61 @@ def compare_log(
         "last": found.last,
         "bad_lines": log.bad.count,
     }
-    comparison = LogComparison(
+    if history is not None:
+        provenance["adjusted"] = ["coin", *history.names]
+    comparison = compared(
+        sums,
         tuple(creditor.names),
         np.array(creditor.pairs),
-        sums.wins,
-        sums.losses,
-        sums.ties,
-        means,
-        cautious,
-        sums.naive(),
-        low,
-        high,
-        p,
-        statistics.holm(p),
-        limits,
-        sums.sequences,
-        found.looks,
-        found.impressions,
-        confidence,
-        sums.cluster,
-        provenance,
-        [*warnings_of(found, means), *drift_notes(found.looks, named)],
+        confidence=confidence,
+        bootstrap=limits,
+        looks=found.looks,
+        impressions=found.impressions,
+        provenance=provenance,
     )
+    comparison.warnings.extend([*warnings_of(found, comparison.means), *drift_notes(found.looks, named)])
     return adapted(comparison, found.choices)
 
 
-def _tested(cautious: Means, sign_p: FloatVector, confidence: float) -> tuple[FloatVector, FloatVector, FloatVector]:
-    """Return the ends of the intervals and the p-values: 0 is tested exactly, so the test decides whether it is in."""
-    p = np.maximum(statistics.student_p(*cautious), sign_p)
+def compared(
+    sums: PairSums,
+    names: tuple[str, ...],
+    pairs: IntVector,
+    *,
+    confidence: float,
+    impressions: int,
+    provenance: dict[str, Any],
+    bootstrap: FloatVector | None = None,
+    looks: Sequence[Look] = (),
+) -> LogComparison:
+    """Return what the sums of pairs say, without a warning. A pair may be there several times, once for each slice."""
+    cautious = sums.cautious()
+    p: FloatVector = np.maximum(statistics.student_p(*cautious), sums.sign_p())
+    return LogComparison(
+        names,
+        pairs,
+        sums.wins,
+        sums.losses,
+        sums.ties,
+        sums.means(),
+        cautious,
+        sums.naive(),
+        *tested_ends(cautious, p, confidence),
+        p,
+        statistics.holm(p),
+        np.full((2, len(pairs)), np.nan) if bootstrap is None else bootstrap,
+        sums.sequences,
+        list(looks),
+        impressions,
+        confidence,
+        sums.cluster,
+        provenance,
+        [],
+    )
+
+
+def tested_ends(cautious: Means, p: FloatVector, confidence: float) -> tuple[FloatVector, FloatVector]:
+    """Return the ends of the intervals: 0 is tested exactly, so the test decides whether it is in."""
     low, high = interval_ends(cautious, confidence)
     inside = p >= 1 - confidence
-    return np.where(inside, np.minimum(low, 0.0), low), np.where(inside, np.maximum(high, 0.0), high), p
+    return np.where(inside, np.minimum(low, 0.0), low), np.where(inside, np.maximum(high, 0.0), high)

@@ -62,7 +62,9 @@ def format_of(path: Path, given: str = "") -> str:
     raise InputError(f"{path}: the format cannot be told; name the file .jsonl, .csv or .parquet (or say yandex)")
 
 
-def load_file(path: Path, kind: str, engine: Engine) -> tuple[tuple[str, ...], dict[int, str]]:
+def load_file(
+    path: Path, kind: str, engine: Engine, context: tuple[str, ...] = ()
+) -> tuple[tuple[str, ...], dict[int, str]]:
     """Make a file of impressions a relation ``log`` of an engine.
 
     The relation has those columns of the table that the file has, of their types, and ``line``: where in the file a
@@ -74,6 +76,8 @@ def load_file(path: Path, kind: str, engine: Engine) -> tuple[tuple[str, ...], d
     kind : str
         One of `FORMATS`.
     engine : Engine
+    context : tuple of str
+        Further columns to keep, of Parquet.
 
     Returns
     -------
@@ -86,7 +90,11 @@ def load_file(path: Path, kind: str, engine: Engine) -> tuple[tuple[str, ...], d
     InputError
         If the file cannot be read at all.
     """
-    return _parquet(path, engine.duckdb) if kind == "parquet" else _text(path, kind, engine)
+    if kind == "parquet":
+        return _parquet(path, engine.duckdb, context)
+    if context:
+        raise InputError(f"{path}: column '{context[0]}' is kept of Parquet, or of exposures beside events, only")
+    return _text(path, kind, engine)
 
 
 def _text(path: Path, kind: str, engine: Engine) -> tuple[tuple[str, ...], dict[int, str]]:
@@ -107,7 +115,7 @@ def _text(path: Path, kind: str, engine: Engine) -> tuple[tuple[str, ...], dict[
     return tuple(strange), wrong
 
 
-def _parquet(path: Path, con: Any) -> tuple[tuple[str, ...], dict[int, str]]:
+def _parquet(path: Path, con: Any, context: tuple[str, ...]) -> tuple[tuple[str, ...], dict[int, str]]:
     import duckdb
 
     read = f"read_parquet({quoted(str(path))}, file_row_number = true)"
@@ -117,6 +125,7 @@ def _parquet(path: Path, con: Any) -> tuple[tuple[str, ...], dict[int, str]]:
             if column.needed and name not in have:
                 raise InputError(f"{path}: the log has no column '{name}'")
         columns = [f"{_cast(con, path, read, name, have)} AS {named(name)}" for name in LOG_COLUMNS if name in have]
+        columns += [f"CAST({named(name)} AS VARCHAR) AS {named(name)}" for name in context if name in have]
         columns.append("file_row_number + 1 AS line")
         con.execute(f"CREATE VIEW log AS SELECT {', '.join(columns)} FROM {read}")
     except duckdb.Error as error:

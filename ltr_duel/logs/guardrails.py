@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from ltr_duel.core import errors
 from ltr_duel.logs.compare import LogComparison
+from ltr_duel.logs.limits import ahead, limits, places_in
 
 
 class Guardrail(NamedTuple):
@@ -28,12 +28,19 @@ class Guardrail(NamedTuple):
 
 
 def guardrails(
-    primary: LogComparison, other: LogComparison, outcome: str, *, margin: float, confidence: float = 0.95
+    primary: LogComparison,
+    other: LogComparison,
+    outcome: str,
+    *,
+    margin: float,
+    confidence: float = 0.95,
+    any_time: bool = False,
 ) -> list[Guardrail]:
     """Test of each pair that the ranker ahead by the primary outcome is not inferior by another one.
 
-    The test is one-sided: its limit has all of the error on the side of harm, and is that of Student's distribution
-    with the error of intervals of ``other``, which no data make 0. It is a test of each pair by itself, at one look.
+    The test is one-sided: its limit has all of the error on the side of harm, and no data make its error 0. A decision
+    needs the primary outcome and each guardrail, so each may have the whole error (intersection-union; Berger,
+    Technometrics 1982).
 
     Parameters
     ----------
@@ -44,6 +51,9 @@ def guardrails(
     margin : float
         Mean outcome by which it may be worse; above 0.
     confidence : float
+        Above 1/2.
+    any_time : bool
+        Whether the limit holds at all looks together, instead of at one look.
 
     Returns
     -------
@@ -63,21 +73,18 @@ def guardrails(
     True
     """
     errors.require_between("the margin of a guardrail", margin, 1e-9, 1)
-    errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
-    places = {frozenset(other.names[k] for k in pair): n for n, pair in enumerate(other.pairs)}
-    found = []
-    for n, pair in enumerate(primary.pairs):
-        names = [primary.names[k] for k in pair]
-        ahead, behind = names if primary.means.mean[n] >= 0 else names[::-1]
-        place = places.get(frozenset(names))
-        if place is None:
+    errors.require_between("the confidence of a guardrail", confidence, 0.5 + 1e-9, 1 - 1e-9)
+    places, signs = places_in(primary, other)
+    leads = ahead(limits(primary, confidence, any_time=any_time).mean)
+    found = limits(other, 1 - 2 * (1 - confidence), any_time=any_time)  # one side has the error of both
+    guards = []
+    for pair, place, lead, sign in zip(primary.pairs, places, leads, signs, strict=True):
+        if place < 0:
             continue
-        sign = 1 if other.names[other.pairs[place][0]] == ahead else -1
-        middle, error, freedom = (float(part[place]) for part in other.cautious)
-        reach = stats.t.ppf(confidence, freedom) * error if freedom > 0 else np.inf
-        mean, low = sign * float(other.means.mean[place]), sign * middle - reach
-        found.append(Guardrail(outcome, ahead, behind, mean, float(max(min(low, mean), -1.0)), margin))
-    return found
+        first, second = (primary.names[k] for k in pair[::lead])
+        mean, low, _, _ = (float(part[place]) for part in found.turned(np.full(len(found.p), lead * sign)))
+        guards.append(Guardrail(outcome, first, second, mean, min(low, mean), margin))
+    return guards
 
 
 def guardrail_lines(found: list[Guardrail]) -> list[str]:

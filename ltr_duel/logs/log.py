@@ -45,6 +45,8 @@ class ClickLog:
         Such as ``7d``: an event without an impression goes to an exposure of that user and item at most so long before.
     which : {"last", "first", "all"}
         To which of several such exposures.
+    context : collection of str
+        Further columns to keep, of Parquet or of exposures, by which `sliced` divides the log.
 
     Raises
     ------
@@ -74,6 +76,7 @@ class ClickLog:
         outcome: str = "click",
         within: str = "",
         which: str = "last",
+        context: Collection[str] = (),
     ) -> None:
         self.path = Path(path)
         two = events is not None or source is not None or bool(connect)
@@ -84,11 +87,12 @@ class ClickLog:
         self.outcome = outcome_of(outcome)
         self._late = Late(seconds_of(within) if within else 0.0, which)
         self.format = "tables" if two else format_of(self.path, format)
-        self._source = own(self.path, self.format)
+        self.context = tuple(one for one in context if one not in LOG_COLUMNS)
+        self._source = own(self.path, self.format, self.context)
         if two:
-            self._source = tables(path, events, source, connect)
+            self._source = tables(path, events, source, connect, self.context)
         elif self.format == "ubi":
-            self._source = ubi(self.path)
+            self._source = ubi(self.path, self.context)
         self._allowed = skip_bad
         self.known: dict[Any, Any] = {}  # what was found out of it, and is asked for again
         self.bad = BadLines(self.path, skip_bad)

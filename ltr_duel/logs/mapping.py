@@ -30,7 +30,7 @@ from ltr_duel.logs.attribution import EVENT, EXPOSURE
 from ltr_duel.logs.engine import Engine, named, owner_numbers, quoted
 
 _TYPES = {"shown": "VARCHAR[]", "rankers": "VARCHAR[]", "owners": "INTEGER[]", "rankings": "VARCHAR[][]"}
-_NUMBERS = {"position": "BIGINT", "value": "DOUBLE", "dwell": "DOUBLE"}
+_NUMBERS = {"propensity": "DOUBLE", "position": "BIGINT", "value": "DOUBLE", "dwell": "DOUBLE"}
 _WHERE = ("file", "table", "where")
 
 
@@ -40,6 +40,8 @@ class Mapping:
     Parameters
     ----------
     path : Path
+    context : tuple of str
+        Further columns that exposures may have.
 
     Raises
     ------
@@ -47,14 +49,14 @@ class Mapping:
         If it cannot be read, or names columns that a log does not have.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, context: tuple[str, ...] = ()) -> None:
         self.path = path
         try:
             given = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise InputError(f"{path}: no mapping: {error}") from None
         self.exposures, self.events = given.get("exposures", {}), given.get("events", {})
-        for part, legal in (("exposures", EXPOSURE), ("events", tuple(EVENT))):
+        for part, legal in (("exposures", (*EXPOSURE, *context)), ("events", tuple(EVENT))):
             for key in given.get(part, {}):
                 if key not in (*legal, *_WHERE):
                     raise errors.unknown_name(f"column of [{part}] in {path}", key, (*legal, *_WHERE))

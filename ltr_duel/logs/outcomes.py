@@ -55,7 +55,7 @@ def credited(
         return log.known[key]
     creditor = Creditor(rankers, needed=needed)
     have = log.columns
-    wanted = {*Creditor.columns, "user", "query", "policy", "propensity", *columns}
+    wanted = {*Creditor.columns, "user", "query", "policy", "propensity", *columns, *log.context}
     if "owners" in have and not {"page", "rankings"} & set(have) and "shown" not in columns:
         wanted.discard("shown")  # nothing depends on what the documents are
     rows = log.rows(wanted)

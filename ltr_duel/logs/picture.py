@@ -1,4 +1,4 @@
-"""The comparison over time: the mean outcome, with the interval of a single look and the one that may be looked at."""
+"""The comparison over time: the mean outcome until then, and that of each day, with the intervals that decide."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
 from ltr_duel.analysis import COLOURS, DASHES, legend_beside, prepared_axes
-from ltr_duel.core import statistics
+from ltr_duel.core import FloatVector, statistics
 from ltr_duel.logs.clustered_sequence import Clustered
 from ltr_duel.logs.clusters import Means, interval_ends
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.looks import Look
 from ltr_duel.logs.sequential import Observed
+from ltr_duel.logs.slices import Beside
 from ltr_duel.logs.sums import Sequences
 
 _MOST = 4  # pairs in a picture
@@ -23,15 +24,16 @@ _DATES = 4e9  # later times are no seconds since 1970
 
 
 def plot_comparison(
-    found: LogComparison, *, confidence: float = 0.95, margin: float = 0.0, ax: Axes | None = None
+    found: LogComparison, *, confidence: float | None = 0.95, margin: float = 0.0, ax: Axes | None = None
 ) -> Axes:
     """Draw how the means of the clearest pairs came about.
 
     Parameters
     ----------
     found : LogComparison
-    confidence : float
-        Of the confidence sequence; the other interval has that of ``found``.
+    confidence : float, optional
+        Of the confidence sequence, which may be looked at at any time. None for intervals of ``found`` for one look
+        each; those of an adaptive log are sequences all the same.
     margin : float
         Is shaded, if positive.
     ax : Axes, optional
@@ -58,31 +60,32 @@ def plot_comparison(
     ax = prepared_axes(ax, 8, 4.2)
     pairs = np.argsort(found.p, kind="stable")[:_MOST]
     dated = found.looks[0].time > 0 and found.looks[-1].time < _DATES and found.looks[-1].time > found.looks[0].time
+    lows, highs = [], []
     for place, pair in enumerate(pairs):
         looks = [look for look in found.looks if len(look.mean) > pair and look.sequences.n[pair] > 0]
         at: list[object] = [look.impressions for look in looks]
         if dated:
             at = [datetime.fromtimestamp(look.time, UTC) for look in looks]
-        mean = np.array([look.mean[pair] for look in looks])
-        low, high = np.transpose([np.array(interval_ends(look.cautious, found.confidence))[:, pair] for look in looks])
-        always = _always(found, looks, int(pair)).sequence(confidence, found.tests)
-        first, second = (found.names[k] for k in found.pairs[pair])
+        mean, low, high = _course(found, looks, int(pair), confidence)
+        sign = 1 if mean[-1] >= 0 else -1
+        mean, low, high = sign * mean, *np.sort([sign * low, sign * high], axis=0)
+        pair_name = " > ".join(found.names[k] for k in found.pairs[pair][::sign])
         colour = COLOURS[place]
-        ax.plot(at, mean, color=colour, ls=_DASHES[place], lw=1.6, label=f"{first} against {second}")  # type: ignore[arg-type]
+        ax.plot(at, mean, color=colour, ls=_DASHES[place], lw=1.6, label=pair_name)  # type: ignore[arg-type]
         ax.fill_between(at, low, high, color=colour, alpha=0.25, lw=0)  # type: ignore[arg-type]
-        for edge in (always.low, always.high):
-            ax.plot(at, edge, color=colour, lw=0.9, ls=":")  # type: ignore[arg-type]
+        lows.append(low[-1])
+        highs.append(high[-1])
     ax.axhline(0, color="#6b6b6b", lw=0.8)
     if margin > 0:
         ax.axhspan(-margin, margin, color="#6b6b6b", alpha=0.12, lw=0)
     ax.set_ylim(-1.02, 1.02)
-    tight = max(0.02, 2.5 * float(np.abs([found.low[pairs], found.high[pairs]]).max()))
+    tight = max(0.02, 2.5 * float(np.abs([lows, highs]).max()))
     if np.isfinite(tight) and tight < 1:
         ax.set_ylim(-tight, tight)
     ax.set_ylabel("mean outcome")
     ax.set_xlabel("" if dated else "impressions")
     if dated:
-        ticks = AutoDateLocator(maxticks=7)  # type: ignore[no-untyped-call]
+        ticks = AutoDateLocator(minticks=3, maxticks=8)  # type: ignore[no-untyped-call]
         ax.xaxis.set_major_locator(ticks)
         ax.xaxis.set_major_formatter(ConciseDateFormatter(ticks))  # type: ignore[no-untyped-call]
     else:
@@ -91,10 +94,61 @@ def plot_comparison(
     return ax
 
 
-def _always(found: LogComparison, looks: list[Look], pair: int) -> Clustered | Observed:
-    """Return what `stopping_decisions` would have seen of a pair at each look."""
-    once = bool((found.counts == found.sequences.n).all())  # each user came once
-    if found.cluster not in ("user", "both") or once or "policies" in found.provenance:
-        return Observed(Sequences(*np.array([[part[pair] for part in look.sequences] for look in looks]).T))
+def _course(
+    found: LogComparison, looks: list[Look], pair: int, confidence: float | None
+) -> tuple[FloatVector, FloatVector, FloatVector]:
+    """Return means and intervals of a pair at each look: those of `stopping_decisions`, or of a single look."""
+    once = bool((found.counts == found.sequences.n).all()) and not found.adjusted  # each user came once
     means = Means(*np.array([[part[pair] for part in look.cautious] for look in looks]).T)
-    return Clustered(means, statistics.student_p(*means), np.array([look.outcomes[pair] for look in looks]))
+    mean = np.array([look.mean[pair] for look in looks])
+    if confidence is None and not found.adaptive:
+        return mean, *interval_ends(means, found.confidence)
+    seen: Clustered | Observed = Clustered(
+        means, statistics.student_p(*means), np.array([look.outcomes[pair] for look in looks])
+    )
+    if found.cluster not in ("user", "both") or once or found.adaptive:
+        sequences = Sequences(*np.array([[part[pair] for part in look.sequences] for look in looks]).T)
+        seen, mean = Observed(sequences), sequences.mean
+    now = seen.sequence(confidence or found.confidence, found.tests if confidence else 1)
+    return mean, now.low, now.high
+
+
+def plot_parts(beside: Beside, ax: Axes | None = None) -> Axes:
+    """Draw the means of the parts of a log, side by side, with their intervals.
+
+    Parameters
+    ----------
+    beside : Beside
+    ax : Axes, optional
+        A new one by default.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> row = {"day": ["2026-03-01"], "first": ["new"], "second": ["old"], "impressions": [20], "mean": [0.25]}
+    >>> frame = pd.DataFrame(row | {"low": [0.1], "high": [0.4], "p_corrected": [0.01]})
+    >>> plot_parts(Beside("day", frame, [])).get_ylabel()
+    'mean outcome'
+    """
+    ax = prepared_axes(ax, 8, 3.6)
+    names = list(dict.fromkeys(beside.frame[beside.by]))
+    for place, (pair, rows) in enumerate(beside.frame.groupby(["first", "second"], sort=False)):
+        if place == _MOST:
+            break
+        at = np.array([names.index(one) for one in rows[beside.by]]) + 0.12 * place
+        reach = [rows["mean"] - rows["low"], rows["high"] - rows["mean"]]
+        label = " > ".join(map(str, pair))
+        ax.errorbar(at, rows["mean"], np.clip(reach, 0, None), fmt="o", color=COLOURS[place], ms=4, label=label)
+    ax.axhline(0, color="#6b6b6b", lw=0.8)
+    ticks = [str(name)[5:] if beside.by == "day" else name for name in names]  # without the year
+    ax.set_xticks(range(len(names)), ticks, rotation=45, ha="right")
+    usual = 3 * float(np.median(np.abs(beside.frame[["low", "high"]].to_numpy()).max(axis=1)))
+    bottom, top = ax.get_ylim()
+    ax.set_ylim(max(bottom, -usual), min(top, usual))  # a part of few impressions does not flatten the others
+    ax.set_ylabel("mean outcome")
+    legend_beside(ax)
+    return ax

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import stats
 
 from ltr_duel.core import IntMatrix, IntVector
+from ltr_duel.logs.adaptive import policies_of
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.outcomes import credited
 
@@ -92,7 +93,7 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
     if {"owners", "rankers"} <= set(rows.columns) and whole:
         owned = rows.filter(rows.owners.notnull() & rows.rankers.notnull())
         if engine.value(owned.count()):  # else page tokens or rankings say how to credit
-            found += _owners(engine, owned, first, last, planned)
+            found += _owners(engine, owned, first, last, planned, policies_of(engine, rows)[1])
     found.append(_gaps(engine, rows, first, last, n))
     if log.loaded.events is not None:
         found += _events(engine, log.loaded.exposures, log.loaded.events)
@@ -173,7 +174,7 @@ def _users(engine: Any, rows: Any, n: int) -> list[Finding]:
     ]
 
 
-def _owners(engine: Any, rows: Any, first: float, last: float, planned: str) -> list[Finding]:
+def _owners(engine: Any, rows: Any, first: float, last: float, planned: str, policies: list[str]) -> list[Finding]:
     """Check the coins of the draft and the sets of rankers, together and over time."""
     import ibis
 
@@ -188,10 +189,11 @@ def _owners(engine: Any, rows: Any, first: float, last: float, planned: str) -> 
     table = engine.run(two.group_by("rankers", "block", "first").agg(n=two.count())).to_pylist()
     names = sorted({tuple(sorted(row["rankers"])) for row in table})
     shown = np.zeros((len(names), _BLOCKS), np.int64)
-    heads, tosses = np.zeros((2, len(names), _BLOCKS), np.int64)
+    heads, tosses, idle = np.zeros((3, len(names), _BLOCKS), np.int64)
     for row in table:
         at = names.index(tuple(sorted(row["rankers"]))), min(row["block"], _BLOCKS - 1)
         shown[at] += row["n"]
+        idle[at] += row["n"] * (row["first"] < 0)
         if len(row["rankers"]) == 2 and row["first"] >= 0:
             tosses[at] += row["n"]
             heads[at] += row["n"] * (row["first"] == 1)
@@ -203,7 +205,14 @@ def _owners(engine: Any, rows: Any, first: float, last: float, planned: str) -> 
         found.append(
             Finding("pairs shown", "not checked", np.nan, f"{kinds}; --planned even checks that all were alike")
         )
-    found.append(tested("pairs over time", unchanged(shown), f"{kinds}, in tenths of the time"))
+    if policies:
+        shifts = f"{' and '.join(policies)} chose the rankers by earlier outcomes, so that shares change"
+        found.append(Finding("pairs over time", "not checked", np.nan, shifts))
+    else:
+        found.append(tested("pairs over time", unchanged(shown), f"{kinds}, in tenths of the time"))
+    if len(names) > 1:
+        empty = np.stack([idle.sum(axis=1), (shown - idle).sum(axis=1)])
+        found.append(tested("empty pages", unchanged(empty), f"pages without an owned place, of {kinds}"))
     first_places = fair(heads.sum(axis=1), tosses.sum(axis=1))
     share = heads.sum() / max(tosses.sum(), 1)
     sentence = f"the ranker whose name comes first owns {share:.2%} of the first owned places"
@@ -242,7 +251,14 @@ def _events(engine: Any, exposures: Any, events: Any) -> list[Finding]:
     lost = engine.value(exact.anti_join(exposures, "impression").count())
     met = exact.join(exposures.select("impression", shown_at=exposures.time), "impression")
     early = engine.value(met.filter(met.time < met.shown_at).count())
+    last, number = engine.run(events.aggregate(last=events.time.max(), n=events.time.count())).to_pylist()[0].values()
+    after = engine.value((exposures.time > last).sum().coalesce(0)) if number else 0
+    shown = max(engine.value(exposures.count()), 1)
+    usual = max(_RATE, -np.log(ERROR) / max(number, 1))  # where events are spread as the exposures are
     return [
+        limited(
+            "events to come", after / shown, usual, f"{after:,} of {shown:,} exposures are later than the last event"
+        ),
         limited(
             "events without exposure", lost / total, _RATE, f"{lost:,} of {total:,} events name no exposure of the log"
         ),

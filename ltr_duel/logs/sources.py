@@ -32,12 +32,12 @@ class Source(Protocol):
         """Read it."""
 
 
-def own(path: Path, kind: str) -> Source:
+def own(path: Path, kind: str, context: tuple[str, ...] = ()) -> Source:
     """Return the source of a file of the one-table form, or of sessions of the Yandex challenges."""
 
     def load(outcome: Outcome, late: Late) -> Loaded:
         engine = Engine(damaged(path, "no Parquet file, or not all of one"))
-        strange, wrong = load_file(path, kind, engine)
+        strange, wrong = load_file(path, kind, engine, context)
         table = engine.table("log")
         if outcome.dwell:
             if "dwell" not in table.columns:
@@ -51,25 +51,31 @@ def own(path: Path, kind: str) -> Source:
     return load
 
 
-def ubi(path: Path) -> Source:
+def ubi(path: Path, context: tuple[str, ...] = ()) -> Source:
     """Return the source of User Behavior Insights records."""
 
     def load(outcome: Outcome, late: Late) -> Loaded:
         engine = Engine(damaged(path))
-        create_views(engine, path)
+        create_views(engine, path, context)
         return _joined(engine, engine.table("exposures"), engine.table("events"), outcome, late)
 
     return load
 
 
-def tables(path: str | Path, events: str | Path | None, source: str | Path | None, connect: str) -> Source:
+def tables(
+    path: str | Path,
+    events: str | Path | None,
+    source: str | Path | None,
+    connect: str,
+    context: tuple[str, ...] = (),
+) -> Source:
     """Return the source of exposures and events, by files or by tables of a connection."""
 
     def load(outcome: Outcome, late: Late) -> Loaded:
-        mapping = Mapping(Path(source)) if source is not None else None
+        mapping = Mapping(Path(source), context) if source is not None else None
         engine: Any = Warehouse(connect) if connect else Engine(damaged(Path(path)))
         make = _table_of if connect else _view_of
-        parts = [make(engine, "exposures", mapping.exposures if mapping else {}, str(path), EXPOSURE)]
+        parts = [make(engine, "exposures", mapping.exposures if mapping else {}, str(path), (*EXPOSURE, *context))]
         if events is not None or (mapping and mapping.events):
             where = str(events if events is not None else path)
             parts.append(make(engine, "events", mapping.events if mapping else {}, where, tuple(EVENT)))

@@ -135,7 +135,7 @@ def _seen(found: LogComparison | RunningComparison) -> tuple[Clustered | Observe
     """
     if isinstance(found, LogComparison) and found.cluster in ("user", "both") and "policies" not in found.provenance:
         counts = found.counts.astype(np.float64)
-        if (counts == found.sequences.n).all():  # each user came once
+        if (counts == found.sequences.n).all() and not found.adjusted:  # each user came once
             return Observed(found.sequences), found.sequences.mean, found.sequences.n
         return Clustered(found.cautious, found.p, counts), found.means.mean, counts
     return Observed(found.sequences), found.sequences.mean, found.sequences.n

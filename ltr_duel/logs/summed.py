@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
+from ltr_duel.core import InputError
 from ltr_duel.logs.adaptive import Choices, choices_of
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.credit import Creditor
 from ltr_duel.logs.engine import Engine
+from ltr_duel.logs.history import History, adjusted, combined, saving_note
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import Look, looks_of, step_of
 from ltr_duel.logs.outcomes import credited
@@ -37,9 +39,17 @@ class Summed(NamedTuple):
     queries: int
     first: float  # time of the first impression
     last: float
+    notes: list[str]  # on what was taken out of the outcomes
 
 
-def summed(log: ClickLog, cluster: str = "", rankers: Collection[str] = (), *, looks: bool = True) -> Summed:
+def summed(
+    log: ClickLog,
+    cluster: str = "",
+    rankers: Collection[str] = (),
+    *,
+    looks: bool = True,
+    history: History | None = None,
+) -> Summed:
     """Credit a log and sum its outcomes.
 
     Parameters
@@ -51,11 +61,13 @@ def summed(log: ClickLog, cluster: str = "", rankers: Collection[str] = (), *, l
         The only legal ones, or none for any.
     looks : bool
         Whether to note how the comparison came about, which takes longer.
+    history : History, optional
+        Of users, to take out of the outcomes what the coin of each list decided.
 
     Raises
     ------
     InputError
-        As `credited`.
+        As `credited`; and if outcomes cannot be adjusted.
     """
     outcomes, rows, creditor, whole = credited(log, rankers)
     who = rows.user.count() if "user" in rows.columns else rows.count() - rows.count()
@@ -71,10 +83,20 @@ def summed(log: ClickLog, cluster: str = "", rankers: Collection[str] = (), *, l
         users = largest_of(log.engine, rows, int(sums.kinds[0].number.sum()), int(sums.kinds[0].n.max()), about["n"])
     else:
         users = users_of(log.engine, rows, about["n"])
+    choices, notes = choices_of(log.engine, rows, outcomes, len(creditor.pairs)), []
+    if history is not None:
+        if choices.policies or cluster not in ("user", "both"):
+            raise InputError(f"{log.path}: outcomes are adjusted where users are known, and no policy reacts to them")
+        outcomes = adjusted(
+            log, rows, outcomes, [(creditor.names[a], creditor.names[b]) for a, b in creditor.pairs], history
+        )
+        less = pair_sums(log.engine, outcomes, len(creditor.pairs), cluster, named=named)
+        notes, sums = [saving_note(sums, less, history)], combined(sums, less)
     step = step_of(about["first"], about["last"])
     noted = looks_of(log.engine, rows, outcomes, len(creditor.pairs), cluster, step) if looks else []
-    choices = choices_of(log.engine, rows, outcomes, len(creditor.pairs))
-    return Summed(creditor, sums, choices, noted, about["n"], users, about["queries"], about["first"], about["last"])
+    return Summed(
+        creditor, sums, choices, noted, about["n"], users, about["queries"], about["first"], about["last"], notes
+    )
 
 
 def users_of(engine: Engine, rows: Any, impressions: int) -> Users:
@@ -96,7 +118,7 @@ def largest_of(engine: Engine, rows: Any, number: int, most: int, impressions: i
 
 def warnings_of(found: Summed, means: Means) -> list[str]:
     """Say what a reader should know before believing the errors."""
-    warnings = []
+    warnings = list(found.notes)
     _, name, most = found.users
     if most:
         warnings.append(

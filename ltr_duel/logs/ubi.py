@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ltr_duel.logs.engine import Engine, owner_numbers, quoted
+from ltr_duel.logs.engine import Engine, named, owner_numbers, quoted
 from ltr_duel.logs.mapping import seconds
 
 
-def create_views(engine: Engine, path: Path) -> None:
-    """Make the views ``exposures`` and ``events`` of a file."""
+def create_views(engine: Engine, path: Path, context: tuple[str, ...] = ()) -> None:
+    """Make the views ``exposures`` and ``events`` of a file; further columns of exposures are attributes of queries."""
     read = f"read_ndjson_objects({quoted(str(path))}, ignore_errors = true, maximum_object_size = 16777216)"
     run = engine.duckdb.execute
     run(f"CREATE TABLE records AS SELECT json, row_number() OVER () AS line FROM {read}")
@@ -41,17 +41,18 @@ def create_views(engine: Engine, path: Path) -> None:
         CAST(NULL AS VARCHAR) AS owner, kind, value, dwell, time
         FROM all_events e LEFT JOIN ({base}) b ON e.application IS NOT DISTINCT FROM b.application
         WHERE kind <> 'impression'""")
+    more = "".join(f"{first(text('query_attributes.' + name))} AS {named(name)}, " for name in context)
     listed = """SELECT impression, list(item ORDER BY ordinal, line) AS listed FROM
         (SELECT impression, item, min(ordinal) AS ordinal, min(line) AS line FROM all_events
          WHERE kind = 'impression' AND item IS NOT NULL GROUP BY impression, item) GROUP BY impression"""
     given, rankers = "(json -> '$.query_attributes.owners')", "(json -> '$.query_attributes.rankers')"
-    named = owner_numbers(f"try_cast({given} AS VARCHAR[])", f"try_cast({rankers} AS VARCHAR[])")
-    owners = f"CASE WHEN contains({given}::VARCHAR, '\"') THEN {named} ELSE try_cast({given} AS INTEGER[]) END"
+    numbers = owner_numbers(f"try_cast({given} AS VARCHAR[])", f"try_cast({rankers} AS VARCHAR[])")
+    owners = f"CASE WHEN contains({given}::VARCHAR, '\"') THEN {numbers} ELSE try_cast({given} AS INTEGER[]) END"
     run(f"""CREATE VIEW exposures AS SELECT q.* EXCLUDE (hits), coalesce(hits, listed) AS shown FROM
         (SELECT {text("query_id")} AS impression, min({time}) AS time, {first(text("user_query"))} AS query,
          {first(text("user_id", "client_id"))} AS user, {first(text("query_attributes.page"))} AS page,
          {first("try_cast((json -> '$.query_attributes.rankers') AS VARCHAR[])")} AS rankers,
-         {first(owners)} AS owners,
+         {first(owners)} AS owners, {more}
          {first("nullif(try_cast((json -> '$.query_response_hit_ids') AS VARCHAR[]), [])")} AS hits
          FROM records WHERE (json ->> '$.query_id') IS NOT NULL AND (json ->> '$.action_name') IS NULL
          GROUP BY impression) q

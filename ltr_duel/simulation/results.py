@@ -213,7 +213,8 @@ class Results:
         gaps, and the variances of independently estimated gaps add up. Where pairs share queries (variance reduction
         ``stratified`` or ``common``) their errors are correlated to an extent that a matrix does not contain. Then
         standard errors add up: no correlation makes the error larger than that. The winner is taken as given; how sure
-        it is stands beside the regret (`ltr_duel.analysis.winner_sentence`). Zero for a matrix known exactly, NaN without a Condorcet winner.
+        it is stands beside the regret (`ltr_duel.analysis.winner_sentence`). Zero for a matrix known exactly, NaN
+        without a Condorcet winner.
 
         Returns
         -------

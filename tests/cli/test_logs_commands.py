@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
+
+from tests.logs.test_page import clear, text_of
 
 
 @pytest.fixture
@@ -110,3 +113,41 @@ def test_a_bad_log_is_told_by_line(ltr_duel, tmp_path):
 def test_what_cannot_be_done_is_said(ltr_duel, words, says):
     answer = ltr_duel(*words)
     assert answer.code == 2 and says in answer.err
+
+
+def test_the_terminal_and_the_page_say_the_same(ltr_duel, tmp_path):
+    clear(tmp_path / "log.jsonl")
+    words = ["logs", "compare", tmp_path / "log.jsonl", "--stop-at", 0.95, "--by", "heavy"]
+    answer = ltr_duel(*words, "--report", tmp_path / "page.html")
+    assert answer.code == 0, answer.err
+    text = text_of(tmp_path / "page.html")
+    for line in answer.out.splitlines()[:-1]:
+        assert all(words in text for words in re.split(r"\s{2,}", line) if words), line
+
+
+def test_several_outcomes_have_one_primary(ltr_duel, tmp_path):
+    """Clicks are all at b, purchases nearly all; the first outcome decides, unless another one is named."""
+    exposures = [
+        {"impression": f"i{k}", "time": k, "user": f"u{k}", "query": "q", "shown": ["a", "b"]}
+        | {"rankers": ["new", "old"], "owners": [0, 1] if k % 2 else [1, 0], "device": "phone" if k % 3 else "desk"}
+        for k in range(60)
+    ]
+    events = [{"impression": f"i{k}", "item": "b", "kind": "click", "time": k} for k in range(0, 60, 2)]
+    events += [{"impression": f"i{k}", "item": "b", "kind": "buy", "time": k} for k in range(1, 60, 2)]
+    for name, rows in (("exposures", exposures), ("events", events)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = ["logs", "compare", "--exposures", tmp_path / "exposures.jsonl", "--events", tmp_path / "events.jsonl"]
+    words += ["--outcome", "click", "--outcome", "buy", "--bootstrap", 0]
+    answer = ltr_duel(*words, "--by", "device")
+    assert answer.code == 0, answer.err
+    lines = answer.out.splitlines()
+    assert any(line.split()[:6] == ["new", ">", "old", "60", "30", "0"] for line in lines)  # clicks on what new owned
+    assert any(line.split()[:6] == ["buy", "new", ">", "old", "60", "-0.5000"] for line in lines)  # beside it
+    assert any(line.split()[:6] == ["phone", "new", ">", "old", "40", "+0.5000"] for line in lines)
+    assert "parts by device are not shown to differ" in answer.out
+    assert lines[-1].startswith("at this look new wins (p ")
+    lines = ltr_duel(*words, "--primary", "buy").out.splitlines()
+    assert any(line.split()[:6] == ["old", ">", "new", "60", "30", "0"] for line in lines)
+    assert any(line.split()[:6] == ["click", "old", ">", "new", "60", "-0.5000"] for line in lines)
+    answer = ltr_duel(*words, "--primary", "cart")
+    assert answer.code == 2 and "'cart'" in answer.err

@@ -1,0 +1,194 @@
+"""``ltr-duel logs compare``: who won, how sure that is, and whether to stop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ltr_duel.cli._logs_sources import OUTCOMES, format_option, opened, skip_option, sources
+from ltr_duel.cli._options import OUT_FILE, ROWS, plugin_option, print_table, seed_option
+
+if TYPE_CHECKING:
+    from ltr_duel.logs import Beside, ClickLog, Evidence, Guardrail, LogComparison
+
+
+@click.command()
+@sources
+@format_option
+@skip_option
+@click.option("--cluster", default="", help="user, query, both or impression.  [default: user, or query without users]")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@click.option("--stop-at", type=float, help="Say whether to stop, with this confidence however often one looks.")
+@click.option("--margin", type=float, default=0.0, help="With --stop-at: a mean outcome that would not matter.")
+@click.option("--any-time", is_flag=True, help="With --stop-at: decide within a week, too, after two weeks of data.")
+@click.option("--ranker", "rankers", multiple=True, help="A ranker of the experiment, others are bad; repeatable.")
+@click.option("--bootstrap", type=ROWS, default=1000, show_default=True, help="Draws of clusters; 0 for none.")
+@click.option(
+    "--outcome", "outcomes", multiple=True, default=("click",), show_default=True, help=f"{OUTCOMES}; repeatable."
+)
+@click.option("--primary", default="", help="The outcome that decides.  [default: the first; others are secondary]")
+@click.option("--adjust", is_flag=True, help="Take out what the coin of place 1 decided: narrower intervals.")
+@click.option("--history", type=click.Path(path_type=Path), help="With it users before: a column user, and numbers.")
+@click.option("--guardrail", "guards", multiple=True, help="Another outcome that must not get worse; repeatable.")
+@click.option("--guardrail-margin", type=float, default=0.01, show_default=True, help="By how much it may be worse.")
+@click.option(
+    "--checks/--no-checks", default=True, show_default=True, help="Name the checks of 'logs check' that fail."
+)
+@click.option("--by", "ways", multiple=True, help="Also in parts: day, week, new, heavy or a column; repeatable.")
+@click.option("--rows", type=ROWS, default=10, show_default=True, help="Pairs to list.")
+@click.option("--out", type=OUT_FILE, help="Preference matrix to write (.parquet, .csv).")
+@click.option("--report", type=OUT_FILE, help="One-page report to write (.html).")
+@click.option("--plot", type=OUT_FILE, help="Picture over time to write (.png, .svg, .pdf).")
+@plugin_option
+@seed_option
+def compare(
+    kind: str,
+    skip_bad: int,
+    cluster: str,
+    confidence: float,
+    stop_at: float | None,
+    margin: float,
+    any_time: bool,
+    rankers: tuple[str, ...],
+    bootstrap: int,
+    outcomes: tuple[str, ...],
+    primary: str,
+    adjust: bool,
+    history: Path | None,
+    guards: tuple[str, ...],
+    guardrail_margin: float,
+    checks: bool,
+    ways: tuple[str, ...],
+    rows: int,
+    out: Path | None,
+    report: Path | None,
+    plot: Path | None,
+    seed: int,
+    **given: Any,
+) -> None:
+    """Say of each pair of rankers in LOG who won, how sure that is, and, with --stop-at, whether to stop."""
+    from ltr_duel.analysis import save_figure
+    from ltr_duel.core import errors
+    from ltr_duel.logs import (
+        USUAL,
+        Evidence,
+        History,
+        check_log,
+        compare_log,
+        comparison_lines,
+        plot_comparison,
+        save_comparison,
+        stopping_decisions,
+    )
+    from ltr_duel.preferences import save_preferences
+
+    if primary:
+        errors.require_one_of("--outcome", primary, outcomes)
+    primary = primary or outcomes[0]
+    given |= {"context": [way for way in ways if way not in USUAL], "kind": kind, "skip_bad": skip_bad}
+    log, always = opened(primary, given), stop_at is not None
+    level = confidence if stop_at is None else stop_at
+    found = compare_log(
+        log,
+        cluster=cluster,
+        confidence=level,
+        rankers=rankers,
+        bootstrap=0 if always else bootstrap,  # the cross-check of intervals for one look
+        seed=seed,
+        looks=report is not None or plot is not None or always,
+        history=History(history) if adjust or history is not None else None,
+    )
+    others = {
+        name: compare_log(opened(name, given), cluster=found.cluster, rankers=found.names, bootstrap=0, looks=False)
+        for name in dict.fromkeys((*outcomes, *guards))
+        if name != primary
+    }
+    evidence = Evidence(
+        found,
+        level,
+        stopping_decisions(found, level, margin=margin) if always else None,
+        margin,
+        any_time,
+        check_log(log, rankers) if checks else None,
+        _guarded(found, others, guards, guardrail_margin, always),
+        [
+            *_secondary(found, {name: others[name] for name in outcomes if name in others}, always),
+            *_parts(log, found, ways, rankers, always, report is not None),
+        ],
+    )
+    for line in comparison_lines(found):
+        click.echo(line)
+    _print_evidence(evidence, rows)
+    if out is not None:
+        save_preferences(found.preferences, out)
+        click.echo(f"{out}")
+    if report is not None:
+        save_comparison(evidence, report)
+        click.echo(f"{report}")
+    if plot is not None:
+        save_figure(plot_comparison(found, confidence=stop_at, margin=margin), plot)
+        click.echo(f"{plot}")
+
+
+def _guarded(
+    found: LogComparison, others: dict[str, LogComparison], guards: tuple[str, ...], margin: float, any_time: bool
+) -> list[Guardrail]:
+    """Return the guardrails of all pairs; the primary outcome may be one of them."""
+    from ltr_duel.logs import guardrails
+
+    settings: dict[str, Any] = {"margin": margin, "confidence": found.confidence, "any_time": any_time}
+    return [one for name in guards for one in guardrails(found, others.get(name, found), name, **settings)]
+
+
+def _secondary(found: LogComparison, others: dict[str, LogComparison], any_time: bool) -> list[Beside]:
+    """Return the table of the secondary outcomes, if there are any."""
+    from ltr_duel.logs import secondary
+
+    return [secondary(found, others, confidence=found.confidence, any_time=any_time)] if others else []
+
+
+def _parts(
+    log: ClickLog, found: LogComparison, ways: tuple[str, ...], rankers: tuple[str, ...], any_time: bool, page: bool
+) -> list[Beside]:
+    """Return the tables of parts: those of every page, and those that are asked for."""
+    from ltr_duel.logs import sliced, usual_parts
+
+    usual = usual_parts(found.provenance["first"], found.provenance["last"]) if page else []
+    parts = []
+    for way in dict.fromkeys((*usual, *ways)):
+        part = sliced(log, found, way, rankers=rankers, confidence=found.confidence, any_time=any_time)
+        if part is not None:
+            parts.append(part)
+        elif way in ways:
+            click.echo(f"--by {way}: the log has one part only")
+    return parts
+
+
+def _print_evidence(evidence: Evidence, rows: int) -> None:
+    """Print what a decision rests on, and last the decision."""
+    from ltr_duel.logs import (
+        beside_table,
+        comparison_table,
+        decision_lines,
+        finding_lines,
+        guardrail_lines,
+        stopping_table,
+    )
+
+    found, decisions = evidence.found, evidence.decisions
+    for line in finding_lines(list(evidence.findings or ()), only_failures=True):
+        click.echo(line)
+    click.echo()
+    print_table(comparison_table(found, rows) if decisions is None else stopping_table(found, decisions, rows))
+    for line in guardrail_lines(list(evidence.guards)):
+        click.echo(line)
+    for one in evidence.beside:
+        click.echo()
+        print_table(beside_table(one, rows))
+        for note in one.notes:
+            click.echo(note)
+    click.echo()
+    for line in decision_lines(evidence):
+        click.echo(line)

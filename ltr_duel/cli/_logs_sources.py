@@ -1,0 +1,64 @@
+"""Options of commands that read a log: where it is, and what of it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ltr_duel.cli._options import ROWS
+
+if TYPE_CHECKING:
+    from ltr_duel.logs import ClickLog
+
+format_option = click.option(
+    "--format", "kind", default="", help="jsonl, csv, parquet, yandex or ubi, if the name does not say."
+)
+skip_option = click.option(
+    "--skip-bad", type=ROWS, default=0, show_default=True, help="Bad lines to pass over, and count."
+)
+_SOURCES = (
+    click.argument("file", metavar="[LOG]", required=False),
+    click.option("--exposures", help="Instead of a LOG: file, folder, glob or table of the lists that were shown."),
+    click.option("--events", help="File, folder, glob or table of what users did with their items."),
+    click.option("--source", type=click.Path(path_type=Path), help="TOML file that maps the columns of both."),
+    click.option("--connect", default="", help="URL of the engine that holds the tables, as Ibis takes it."),
+    click.option("--within", default="", help="Such as 7d: so late events count without the id of an exposure."),
+    click.option(
+        "--attribute", default="last", show_default=True, help="Late events to the last, first or all exposures."
+    ),
+)
+
+
+OUTCOMES = "click, another kind of event, value, dwell>=30"
+
+
+def sources(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say where a log is."""
+    for option in reversed(_SOURCES):
+        command = option(command)
+    return command
+
+
+def opened(outcome: str, given: dict[str, Any]) -> ClickLog:
+    """Return the log that the options mean."""
+    from ltr_duel.core import InputError
+    from ltr_duel.logs import ClickLog
+
+    file, exposures = given["file"], given["exposures"]
+    if (file is None) == (exposures is None):
+        raise InputError("give either a LOG, or --exposures with --events")
+    return ClickLog(
+        file or exposures,
+        format=given["kind"],
+        skip_bad=given["skip_bad"],
+        events=given["events"],
+        source=given["source"],
+        connect=given["connect"],
+        outcome=outcome,
+        within=given["within"],
+        which=given["attribute"],
+        context=given.get("context", ()),
+    )

@@ -1,0 +1,142 @@
+"""Less variance by what was known before: the coin of each list, and what users did before the experiment.
+
+Who owns place 1 is a fair coin c = 1 or -1, whatever the user, the query and the past. So c, and c times anything that
+was known of the user, has the mean 0, and y - b c - b' c x has the mean of y. Users who click on place 1, whatever is
+there, let the coin decide; the share of their clicks at place 1 before the experiment, as x, says who they are. The
+slopes are those of least squares. Deng, Xu, Kohavi, Walker. Improving the Sensitivity of Online Controlled Experiments
+by Utilizing Pre-Experiment Data. WSDM 2013 (there x is balanced between two groups of users by the coin of each user;
+here all users are in one group, and a covariate without the coin would have to be compared with other users).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ltr_duel.core import FloatMatrix, InputError
+from ltr_duel.logs.outcomes import UNIT
+from ltr_duel.logs.sums import PairSums
+
+_GRID = 1 << 20  # slopes are rounded to it, so that the order of sums does not matter
+
+
+class History:
+    """What was known of users before the experiment.
+
+    Parameters
+    ----------
+    path : path, optional
+        Parquet or CSV with a column ``user`` and columns of numbers, one row a user. Users who are not in it count as
+        average. Without it the coin alone is used.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or has other columns or repeated users.
+
+    Examples
+    --------
+    >>> History().names
+    ()
+    """
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        self.path = path
+        table = _read(Path(path)) if path is not None else pa.table({"user": pa.array([], pa.string())})
+        self.names = tuple(name for name in table.column_names if name != "user")
+        self.columns: dict[str, Any] = {"user": table.column("user").cast(pa.string())}
+        for name in self.names:
+            try:
+                x = table.column(name).cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float64)
+            except (pa.ArrowException, ValueError):
+                raise InputError(f"{path}: column '{name}' is not of numbers") from None
+            known = np.isfinite(x)
+            spread = x[known].std() if known.any() else 0.0
+            self.columns[name] = np.where(known, x - x[known].mean(), 0.0) / (spread or 1.0) if known.any() else 0 * x
+        if len(set(self.columns["user"].to_pylist())) < len(table):
+            raise InputError(f"{path}: a user is there twice; the history has one row for each user")
+
+
+def _read(path: Path) -> Any:
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    try:
+        table = pyarrow.csv.read_csv(path) if path.suffix == ".csv" else pyarrow.parquet.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path}: cannot be read as the history of users: {str(error).splitlines()[0]}") from None
+    if "user" not in table.column_names or table.num_columns < 2:
+        raise InputError(f"{path}: the history of users needs a column 'user' and columns of numbers")
+    return table
+
+
+def adjusted(log: Any, rows: Any, outcomes: Any, sets: list[tuple[str, str]], history: History) -> Any:
+    """Return outcomes less what the coin decided.
+
+    Parameters
+    ----------
+    log : ClickLog
+    rows, outcomes : ibis Table
+        See `Credited`.
+    sets : list of tuple of str
+        The first and the second ranker of each pair.
+    history : History
+
+    Raises
+    ------
+    InputError
+        If the owners are not known, or lists have more than two rankers.
+    """
+    import ibis
+
+    two = {"owners", "rankers"} <= set(rows.columns)
+    if not two or log.engine.value(((rows.rankers.length() != 2) | rows.owners.isnull()).fill_null(True).sum()):
+        raise InputError(f"{log.path}: who owns place 1 is known only where all rows have 'owners' of two 'rankers'")
+    first = log.engine.small({"pair": list(range(len(sets))), "name": [a for a, _ in sets]})
+    owner = ibis.ifelse(rows.owners[0] >= 0, rows.owners[0], rows.owners.filter(lambda one: one >= 0)[0])
+    t = outcomes.join(rows.select("line", leader=rows.rankers[owner.cast("int64")]), "line").join(first, "pair")
+    t = t.mutate(coin=ibis.cases((t.leader.isnull(), 0.0), (t.leader == t.name, 1.0), else_=-1.0))
+    names = ["coin"]
+    if history.names:
+        renamed = {f"x{k}": history.columns[name] for k, name in enumerate(history.names)}
+        t = t.left_join(log.engine.small({"user": history.columns["user"]} | renamed), "user").drop("user_right")
+        t = t.mutate(**{name: t.coin * t[name].coalesce(0.0) for name in renamed})
+        names += list(renamed)
+    slope = _slopes(log.engine, t, names, len(sets))
+    small = log.engine.small({"pair": list(range(len(sets)))} | {f"b{k}": slope[:, k] for k in range(len(names))})
+    t = t.join(small, "pair")
+    explained = sum(t[f"b{k}"] * t[name] for k, name in enumerate(names))
+    t = t.mutate(y=(t.y - (explained * UNIT).round().cast("int64")).cast("int64"))
+    t = t.mutate(square=((t.y.cast("float64") / UNIT) ** 2 * UNIT).round().cast("int64"))
+    return t.select(*outcomes.columns)
+
+
+def _slopes(engine: Any, t: Any, names: list[str], pairs: int) -> FloatMatrix:
+    """Return the slopes of least squares; without an intercept, as covariates have the mean 0; (pairs, covariates)."""
+    y = t.y.cast("float64") / UNIT
+    sums = {f"{a} {b}": (t[a] * t[b]).sum() for a in names for b in names} | {a: (t[a] * y).sum() for a in names}
+    slope = np.zeros((pairs, len(names)))
+    for row in engine.run(t.group_by("pair").agg(**sums)).to_pylist():
+        products = np.array([[row[f"{a} {b}"] for b in names] for a in names])
+        slope[row["pair"]] = np.linalg.lstsq(products, np.array([row[a] for a in names]), rcond=1e-9)[0]
+    return np.round(slope * _GRID) / _GRID
+
+
+def combined(plain: PairSums, less: PairSums) -> PairSums:
+    """Return sums with means and errors of adjusted outcomes; counts and sequences are those of the outcomes."""
+    return dataclasses.replace(plain, sum=less.sum, square=less.square, kinds=less.kinds)
+
+
+def saving_note(plain: PairSums, less: PairSums, history: History) -> str:
+    """Say what the adjustment saved."""
+    before, after = plain.means().error, less.means().error
+    good = np.isfinite(before) & (before > 0)
+    share = float(np.median((after[good] / before[good]) ** 2)) if good.any() else 1.0
+    what = " and ".join(["the coin of place 1", *(["what is known of users"] if history.names else [])])
+    return f"adjusted by {what}: the variance of the mean is {share:.0%} of the plain one" + (
+        f", as if there were {1 / share:.2f} times as many impressions" if share < 1 else ""
+    )

@@ -1,0 +1,120 @@
+"""The page of a comparison: decision, soundness, outcomes, days and method, in the words of the terminal."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import numpy as np
+import pytest
+
+from ltr_duel.logs import (
+    Evidence,
+    Finding,
+    check_log,
+    compare_log,
+    decision_lines,
+    guardrails,
+    method_lines,
+    save_comparison,
+    sliced,
+    stopping_decisions,
+)
+from tests.logs.test_slices import drawn, written
+
+CLEAR = np.tile([1, 1, 1, -1, 0], 120)
+
+
+def clear(path, y=CLEAR, **more):
+    """Return a log whose users come once; A wins as often as the outcomes say."""
+    return written(path, y, np.arange(len(y)), 60.0 * np.arange(len(y)), **more)
+
+
+def evidence_of(log, *, stop=True, **more):
+    found = compare_log(log)
+    return Evidence(found, 0.95, stopping_decisions(found) if stop else None, **more)
+
+
+def text_of(path):
+    """Return the words of a page, without marks and pictures."""
+    page = re.sub(r"<style>.*?</style>", "", path.read_text(), flags=re.S)
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
+
+
+def test_the_page_begins_with_the_decision_and_names_failed_checks_first(tmp_path):
+    log = clear(tmp_path / "log.jsonl")
+    findings = [Finding("robots", "sound", 0.0, "none"), Finding("pairs shown", "fails", 0.0, "half of one is lost")]
+    save_comparison(evidence_of(log, findings=findings), tmp_path / "page.html")
+    text = text_of(tmp_path / "page.html")
+    order = ["do not decide by this log: 1 check of the experiment fails (pairs shown)", "stop: A wins."]
+    order += ["Is the experiment sound?", "fails: pairs shown: half of one is lost", "sound: robots: none"]
+    order += ["Primary outcome: click", "Method and assumptions", "Provenance"]
+    places = [text.index(one) for one in order]
+    assert places == sorted(places)
+
+
+def test_a_page_has_one_family_of_intervals(tmp_path):
+    """At all looks, or at one; the other one's intervals and tests are not there."""
+    log = clear(tmp_path / "log.jsonl")
+    for stop, said, other in (
+        (True, "any decision is ever wrong, at any number of looks, with a chance of at most 0.05", "p, corrected"),
+        (False, "at one planned look, a pair is decided wrongly with a chance of at most 0.05", "always within"),
+    ):
+        save_comparison(evidence_of(log, stop=stop), tmp_path / "page.html")
+        text = text_of(tmp_path / "page.html")
+        assert said in text and other not in text and text.count("Error:") == 1
+
+
+def test_one_look_decides_by_the_corrected_test_and_says_that_it_is_one(tmp_path):
+    (line,) = decision_lines(evidence_of(clear(tmp_path / "log.jsonl"), stop=False))
+    assert line.startswith("at this look A wins (p ") and "give --stop-at" in line
+    (line,) = decision_lines(evidence_of(clear(tmp_path / "tie.jsonl", np.tile([1, -1], 50)), stop=False))
+    assert line.startswith("at this look no ranker is shown to win (p = 1)")
+
+
+def test_the_page_of_a_log_that_a_bandit_collected_names_what_is_estimated(tmp_path):
+    log = written(tmp_path / "log.jsonl", *drawn(), policy=["rucb"] * 600)
+    evidence = evidence_of(log, findings=check_log(log))
+    save_comparison(evidence, tmp_path / "page.html")
+    text = text_of(tmp_path / "page.html")
+    assert "Estimated is the mean outcome over users' first impressions of a pair" in text
+    assert "rucb chose the rankers by earlier outcomes, so that plain means are biased" in text
+    assert "mean, first impressions" in text and "over the impressions so far" not in text
+    assert "not checked: pairs over time: rucb chose the rankers" in text  # a bandit shifts its traffic by design
+    plain = method_lines(evidence_of(written(tmp_path / "plain.jsonl", *drawn())))
+    assert "the mean outcome over the impressions so far" in " ".join(plain)
+
+
+KEPT = "1 guardrail of A holds."
+BROKEN = "not decided: A is ahead, but is not shown to keep 1 guardrail (buy against B)"
+
+
+@pytest.mark.parametrize(("other", "says"), [(CLEAR, KEPT), (-CLEAR, BROKEN)])
+def test_a_winner_that_breaks_a_guardrail_is_not_decided(tmp_path, other, says):
+    log = clear(tmp_path / "log.jsonl")
+    found, against = compare_log(log), compare_log(clear(tmp_path / "other.jsonl", other))
+    guards = guardrails(found, against, "buy", margin=0.01, any_time=True)
+    lines = decision_lines(evidence_of(log, guards=guards))
+    assert any(line.startswith(says) for line in lines) and any(line.startswith("stop: A wins") for line in lines)
+
+
+def test_the_limit_of_a_guardrail_at_all_looks_is_below_that_of_one(tmp_path):
+    found = compare_log(clear(tmp_path / "log.jsonl"))
+    once, always = (guardrails(found, found, "click", margin=0.01, any_time=given)[0] for given in (False, True))
+    assert always.mean == once.mean and always.low < once.low
+
+
+def test_days_and_users_are_on_the_page_with_whether_they_differ(tmp_path):
+    log = written(tmp_path / "log.jsonl", *drawn())
+    found = compare_log(log)
+    beside = [sliced(log, found, by, any_time=True) for by in ("day", "new", "heavy")]
+    save_comparison(Evidence(found, 0.95, stopping_decisions(found), beside=beside), tmp_path / "page.html")
+    text = text_of(tmp_path / "page.html")
+    for said in ("Day by day", "New and returning users", "Users who come often", "first seen", "(one look, p = "):
+        assert said in text
+    assert (tmp_path / "page.html").read_text().count("<img") == 2
+
+
+def test_a_page_without_checks_says_so(tmp_path):
+    save_comparison(evidence_of(clear(tmp_path / "log.jsonl")), tmp_path / "page.html")
+    assert "Is the experiment sound? Not checked." in text_of(tmp_path / "page.html")

@@ -1,0 +1,176 @@
+"""Parts of a log by day, by user and by column, and secondary outcomes: beside the primary outcome."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ltr_duel.core import InputError
+from ltr_duel.logs import ClickLog, compare_log, secondary, sliced, usual_parts
+from ltr_duel.logs.interaction import interaction_p
+
+DAY = 86_400
+START = 20_000 * DAY + 6 * 3600  # 2024-10-04, six in the morning
+
+
+def written(path, y, users, times, **more):
+    """Write a log of these outcomes of A against B, in the order of time."""
+    clicks = {1: [1], -1: [2], 0: []}
+    rows = []
+    for k in np.argsort(times, kind="stable"):
+        row = {"impression": int(k), "time": START + float(times[k]), "query": "q", "user": f"u{users[k]}"}
+        row |= {"shown": ["x", "y"], "clicks": clicks[int(y[k])], "rankers": ["A", "B"], "owners": [0, 1]}
+        rows.append(json.dumps(row | {name: values[k] for name, values in more.items()}))
+    path.write_text("\n".join(rows))
+    return ClickLog(path)
+
+
+def drawn(seed=0, n=600, users=100, days=4):
+    """Return outcomes, users and times."""
+    rng = np.random.default_rng(seed)
+    return rng.choice([-1, 0, 1], n, p=[0.3, 0.2, 0.5]), rng.integers(0, users, n), rng.random(n) * days * DAY
+
+
+def test_each_day_is_the_comparison_of_its_impressions_alone(tmp_path):
+    y, users, times = drawn()
+    log = written(tmp_path / "all.jsonl", y, users, times)
+    table = sliced(log, compare_log(log), "day").frame
+    assert table["day"].tolist() == [
+        f"2024-10-{day:02d}" for day in range(4, 9)
+    ]  # four days from six o'clock touch five
+    assert table["impressions"].sum() == 600 and set(table["first"]) == {"A"}
+    assert table["mean"] @ table["impressions"] == pytest.approx(y.sum())
+    date = (6 * 3600 + times) // DAY
+    for day in range(5):
+        here = date == day
+        alone = written(tmp_path / "day.jsonl", y[here], users[here], times[here])
+        found = compare_log(alone, confidence=1 - 0.05 / 5, bootstrap=0)  # the five intervals hold together
+        row = table.iloc[day]
+        assert (row["low"], row["high"]) == pytest.approx((found.low[0], found.high[0]))
+        assert row["users"] == len(set(users[here]))
+        assert row["first seen"] == len(set(users[here]) - set(users[date < day]))
+
+
+def test_weeks_count_from_the_first_day_and_the_last_is_named_by_its_end(tmp_path):
+    y, users, times = drawn(days=16)
+    log = written(tmp_path / "log.jsonl", y, users, times)
+    table = sliced(log, compare_log(log), "week").frame
+    assert table["week"].tolist() == ["2024-10-04 to 10-10", "2024-10-11 to 10-17", "2024-10-18 to 10-20"]
+    assert usual_parts(0, 12 * DAY) == ["day", "new", "heavy"] and "week" in usual_parts(0, 14 * DAY)
+    assert "day" not in usual_parts(0, 70 * DAY)
+
+
+def test_a_user_is_new_for_a_day_and_returning_later(tmp_path):
+    times = np.array([0, 0.5, 2, 2.5, 1.2]) * DAY
+    log = written(tmp_path / "log.jsonl", [1, 1, -1, 1, 0], [1, 1, 1, 2, 1], times)
+    table = sliced(log, compare_log(log), "new").frame
+    assert table[["new", "impressions", "mean"]].to_numpy().tolist() == [["new", 3, 1.0], ["returning", 2, -0.5]]
+    assert sliced(written(tmp_path / "short.jsonl", [1, 0], [1, 2], [0, 5]), compare_log(log), "new") is None
+
+
+def test_users_who_come_most_have_half_of_the_impressions(tmp_path):
+    users = np.repeat([0, 1, 2, 3, 4, 5], [6, 4, 2, 1, 1, 1])  # 10 of 15 impressions are those of two users
+    y = np.where(users < 2, 1, -1)
+    log = written(tmp_path / "log.jsonl", y, users, np.arange(15))
+    table = sliced(log, compare_log(log), "heavy").frame
+    assert table["heavy"].tolist() == ["4 or more times (2 users)", "less often (4 users)"]
+    assert table["impressions"].tolist() == [10, 5] and table["mean"].tolist() == [1, -1]
+
+
+def test_a_column_that_is_not_there_is_refused(tmp_path):
+    log = written(tmp_path / "log.jsonl", [1, 0], [1, 2], [0, 5])
+    with pytest.raises(InputError, match="there is no column 'device' to slice by"):
+        sliced(log, compare_log(log), "device")
+
+
+def test_parts_of_an_adaptive_log_have_intervals_of_the_sequence_and_no_test_of_interaction(tmp_path):
+    y, users, times = drawn()
+    plain = written(tmp_path / "plain.jsonl", y, users, times)
+    log = written(tmp_path / "log.jsonl", y, users, times, policy=["rucb"] * 600)
+    before, found = (sliced(one, compare_log(one), "day") for one in (plain, log))
+    assert before.notes and not found.notes
+    width = [table["high"] - table["low"] for table in (before.frame, found.frame)]
+    assert (width[1] > width[0]).all()
+
+
+def test_intervals_of_all_looks_are_wider_than_those_of_one(tmp_path):
+    log = written(tmp_path / "log.jsonl", *drawn())
+    once, always = (sliced(log, compare_log(log), "new", any_time=given).frame for given in (False, True))
+    assert (always["high"] - always["low"] > once["high"] - once["low"]).all()
+
+
+def test_the_test_of_interaction_is_that_of_welch_where_parts_share_no_user():
+    rng = np.random.default_rng(1)
+    samples = [rng.normal(0.1 * k, 1 + k, 20 + 9 * k) for k in range(4)]
+    mean = np.array([one.mean() for one in samples])
+    error = np.array([one.std(ddof=1) / np.sqrt(len(one)) for one in samples])
+    freedom = np.array([len(one) - 1.0 for one in samples])
+    expected = stats.f_oneway(*samples, equal_var=False).pvalue
+    assert interaction_p(mean, error, freedom, np.eye(4), 1e12) == pytest.approx(expected)
+
+
+def test_parts_with_the_same_users_differ_by_what_they_do_not_have_in_common():
+    """Two means with correlation r: the difference has the variance 2 (1 - r)."""
+    mean, error, freedom = np.array([0.0, 0.05]), np.array([0.02, 0.02]), np.array([1e6, 1e6])
+    for r in (0.0, 0.5, 0.9):
+        z = 0.05 / (0.02 * np.sqrt(2 * (1 - r)))
+        found = interaction_p(mean, error, freedom, np.array([[1, r], [r, 1]]), 1e6)
+        assert found == pytest.approx(2 * stats.norm.sf(z), rel=1e-3)
+    assert np.isnan(interaction_p(mean, error, np.array([4.0, 1e6]), np.eye(2), 1e6))
+
+
+def noted(path, y, users, times, by="new"):
+    """Return the p-value of the note."""
+    log = written(path, y, users, times)
+    (note,) = sliced(log, compare_log(log, bootstrap=0, looks=False), by).notes
+    return float(note.rpartition("p = ")[2].rstrip(")")), note
+
+
+def test_a_novelty_that_wears_off_is_found_and_tastes_of_users_are_not_taken_for_one(tmp_path):
+    """200 users come three times on each of two days; a taste, the same on both days, decides most outcomes."""
+    rng = np.random.default_rng(3)
+    users, day = np.repeat(np.arange(200), 6), np.tile(np.repeat([0, 1.5], 3), 200)
+    taste = rng.choice([-0.6, 0.6], 200)[users]
+    times = day * DAY + rng.random(1200) * 3600
+    steady = np.where(rng.random(1200) < (1 + taste) / 2, 1, -1)
+    p, note = noted(tmp_path / "steady.jsonl", steady, users, times)
+    assert p > 0.05 and note.startswith("A > B: new and returning users are not shown to differ (one look, p = ")
+    worn = np.where(rng.random(1200) < (1 + taste + np.where(day == 0, 0.25, 0.0)) / 2, 1, -1)
+    p, note = noted(tmp_path / "worn.jsonl", worn, users, times)
+    assert p < 0.001 and note.startswith("A > B: new and returning users differ")
+
+
+def test_the_test_of_interaction_is_that_of_hotelling_where_each_user_is_in_all_parts():
+    y = np.random.default_rng(2).normal([0.0, 0.3, 0.6], size=(20, 3))
+    apart = y[:, 1:] - y[:, :1]
+    square = 20 * apart.mean(axis=0) @ np.linalg.solve(np.cov(apart.T), apart.mean(axis=0))
+    expected = stats.f.sf(square * 18 / (19 * 2), 2, 18)
+    error = y.std(axis=0, ddof=1) / np.sqrt(20)
+    assert interaction_p(y.mean(axis=0), error, np.full(3, 19.0), np.corrcoef(y.T), 19) == pytest.approx(expected)
+
+
+def test_equal_parts_of_returning_users_differ_in_one_log_of_twenty():
+    """1,000 experiments of 60 users in three parts, half of an outcome being taste; two errors are 1.4 %."""
+    rng = np.random.default_rng(4)
+    alarms = 0
+    for _ in range(1000):
+        y = rng.normal(size=(60, 1)) + rng.normal(size=(60, 3))
+        error = y.std(axis=0, ddof=1) / np.sqrt(60)
+        alarms += interaction_p(y.mean(axis=0), error, np.full(3, 59.0), np.corrcoef(y.T), 59) < 0.05
+    assert 30 <= alarms <= 70
+
+
+def test_secondary_outcomes_share_an_error_and_are_those_of_the_ranker_ahead(tmp_path):
+    rng = np.random.default_rng(5)
+    y = rng.choice([-1, 0, 1], 300, p=[0.2, 0.2, 0.6])
+    users, times = np.arange(300), np.arange(300)
+    found = compare_log(written(tmp_path / "primary.jsonl", -y, users, times))  # B is ahead
+    one, two = (written(tmp_path / f"{k}.jsonl", values, users, times) for k, values in enumerate((y, -y)))
+    table = secondary(found, {"carts": compare_log(one), "orders": compare_log(two)}).frame
+    assert table["outcome"].tolist() == ["carts", "orders"] and set(table["first"]) == {"B"}
+    assert table["mean"].tolist() == pytest.approx([-y.mean(), y.mean()])
+    half = compare_log(two, confidence=1 - 0.05 / 2)
+    assert (table["low"][1], table["high"][1]) == pytest.approx((-half.high[0], -half.low[0]))

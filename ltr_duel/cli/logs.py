@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,6 @@ from ltr_duel.cli._words import click_model_names, method_names
 if TYPE_CHECKING:
     from ltr_duel.logs import ClickLog
 
-_log = click.argument("file", metavar="LOG", type=click.Path(path_type=Path))
 _format = click.option(
     "--format", "kind", default="", help="jsonl, csv, parquet, yandex or ubi, if the name does not say."
 )
@@ -38,14 +38,14 @@ _SOURCES = (
     click.option("--events", help="File, folder, glob or table of what users did with their items."),
     click.option("--source", type=click.Path(path_type=Path), help="TOML file that maps the columns of both."),
     click.option("--connect", default="", help="URL of the engine that holds the tables, as Ibis takes it."),
-    click.option(
-        "--outcome", default="click", show_default=True, help="click, another kind of event, value, dwell>=30."
-    ),
     click.option("--within", default="", help="Such as 7d: so late events count without the id of an exposure."),
     click.option(
         "--attribute", default="last", show_default=True, help="Late events to the last, first or all exposures."
     ),
 )
+
+
+_OUTCOME = "click, another kind of event, value, dwell>=30"
 
 
 def _sources(command: Callable[..., None]) -> Callable[..., None]:
@@ -55,7 +55,12 @@ def _sources(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _opened(kind: str, skip_bad: int | None, given: dict[str, Any]) -> ClickLog:
+def _tables(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that stand for a LOG."""
+    return reduce(lambda command, option: option(command), reversed(_SOURCES[1:]), command)
+
+
+def _opened(kind: str, skip_bad: int | None, outcome: str, given: dict[str, Any]) -> ClickLog:
     """Return the log that the options mean."""
     from ltr_duel.core import InputError
     from ltr_duel.logs import ClickLog
@@ -70,7 +75,7 @@ def _opened(kind: str, skip_bad: int | None, given: dict[str, Any]) -> ClickLog:
         events=given["events"],
         source=given["source"],
         connect=given["connect"],
-        outcome=given["outcome"],
+        outcome=outcome,
         within=given["within"],
         which=given["attribute"],
     )
@@ -97,16 +102,17 @@ def columns() -> None:
 @command.command()
 @_sources
 @_format
+@click.option("--outcome", default="click", show_default=True, help=f"{_OUTCOME}.")
 @click.option("--planned", default="", help="even: all pairs were to be shown alike.  [default: not checked]")
 @plugin_option
-def check(kind: str, planned: str, **given: Any) -> None:
+def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
     """Say what is in a LOG, what is wrong, by line, and whether the experiment is sound.
 
     Exit code 1 if a line cannot be used or a check fails.
     """
     from ltr_duel.logs import check_log, describe_log, finding_lines, log_lines
 
-    log = _opened(kind, None, given)
+    log = _opened(kind, None, outcome, given)
     facts = describe_log(log)
     for line in log_lines(facts):
         click.echo(line)
@@ -130,6 +136,7 @@ def check(kind: str, planned: str, **given: Any) -> None:
 @click.option("--any-time", is_flag=True, help="With --stop-at: decide within a week, too, after two weeks of data.")
 @click.option("--ranker", "rankers", multiple=True, help="A ranker of the experiment, others are bad; repeatable.")
 @click.option("--bootstrap", type=ROWS, default=1000, show_default=True, help="Draws of clusters; 0 for none.")
+@click.option("--outcome", default="click", show_default=True, help=f"{_OUTCOME}.")
 @click.option("--guardrail", "guards", multiple=True, help="Another outcome that must not get worse; repeatable.")
 @click.option("--guardrail-margin", type=float, default=0.01, show_default=True, help="By how much it may be worse.")
 @click.option(
@@ -151,6 +158,7 @@ def compare(
     any_time: bool,
     rankers: tuple[str, ...],
     bootstrap: int,
+    outcome: str,
     guards: tuple[str, ...],
     guardrail_margin: float,
     checks: bool,
@@ -179,7 +187,7 @@ def compare(
     )
     from ltr_duel.preferences import save_preferences
 
-    log = _opened(kind, skip_bad, given)
+    log = _opened(kind, skip_bad, outcome, given)
     looks = report is not None or plot is not None or stop_at is not None
     found = compare_log(
         log, cluster=cluster, confidence=confidence, rankers=rankers, bootstrap=bootstrap, seed=seed, looks=looks
@@ -193,7 +201,7 @@ def compare(
     print_table(comparison_table(found, rows))
     for guard in guards:
         other = compare_log(
-            _opened(kind, skip_bad, given | {"outcome": guard}),
+            _opened(kind, skip_bad, guard, given),
             cluster=found.cluster,
             rankers=found.names,
             bootstrap=0,
@@ -217,7 +225,7 @@ def compare(
 
 
 @command.command()
-@click.argument("file", metavar="[LOG]", type=click.Path(path_type=Path), required=False)
+@_sources
 @_format
 @_skip
 @click.option("--cluster", default="", help="user, query, both or impression.  [default: user, or query without users]")
@@ -230,7 +238,7 @@ def compare(
 @click.option(
     "--method", default="team_draft", show_default=True, shell_complete=method_names, help="How rankers are compared."
 )
-@click.option("--outcome", default="", show_default="of the method", help="Rule by which clicks name a winner.")
+@click.option("--outcome", default="", help=f"Of a LOG: {_OUTCOME}. With --live: rule by which clicks name a winner.")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown to them.")
 @click.option("--comparisons", type=COUNT, default=20_000, show_default=True, help="Simulated, of each pair.")
 @click.option("--effect", "effects", type=float, multiple=True, help="Mean outcome to find; repeatable.")
@@ -244,7 +252,6 @@ def compare(
 @seed_option
 @jobs_option
 def power(
-    file: Path | None,
     kind: str,
     skip_bad: int,
     cluster: str,
@@ -265,6 +272,7 @@ def power(
     plot: Path | None,
     seed: int,
     jobs: int,
+    **given: Any,
 ) -> None:
     """Say how many impressions it takes to find an effect, by a fixed test and by one that may be looked at always.
 
@@ -275,7 +283,6 @@ def power(
     from ltr_duel.core import InputError
     from ltr_duel.interleaving import METHODS
     from ltr_duel.logs import (
-        ClickLog,
         compare_log,
         plan_impressions,
         plans_table,
@@ -287,15 +294,15 @@ def power(
     )
     from ltr_duel.preferences import estimate_preferences
 
-    if (file is None) == (live is None):
-        raise InputError("give either a LOG, or --live with a corpus")
+    if [given["file"], given["exposures"], live].count(None) != 2:
+        raise InputError("give either a LOG, or --exposures with --events, or --live with a corpus")
     if days is not None and per_day is None:
         raise InputError("--days goes with --per-day")
     if live is None:
-        log = ClickLog(str(file), format=kind, skip_bad=skip_bad)
+        log = _opened(kind, skip_bad, outcome or "click", given)
         found = compare_log(log, cluster=cluster, bootstrap=0, looks=False)
         spreads, rankers = spreads_in_log(found), len(found.names)
-        of = f"{found.impressions:,} impressions of {file}"
+        of = f"{found.impressions:,} impressions of {log.path}"
     else:
         rankings = rankings_of(corpus_at(live, words, reading), words, seed=seed, drop_constant=True, jobs=jobs)
         matrix = estimate_preferences(
@@ -337,21 +344,27 @@ def power(
 
 
 @command.command()
-@_log
-@click.argument("first")
-@click.argument("second")
+@click.argument("words", metavar="[LOG] FIRST SECOND", nargs=-1)
+@_tables
 @_format
 @_skip
+@click.option("--outcome", default="click", show_default=True, help=f"{_OUTCOME}.")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the interval.")
 @click.option("--doubly-robust", "model", metavar="MODEL", default="", help="With this click model, fitted to LOG.")
-def weigh(file: Path, first: str, second: str, kind: str, skip_bad: int, confidence: float, model: str) -> None:
+def weigh(
+    words: tuple[str, ...], kind: str, skip_bad: int, outcome: str, confidence: float, model: str, **given: Any
+) -> None:
     """Compare rankers FIRST and SECOND by importance weights, though LOG may never have shown them together.
 
     LOG must be of probabilistic interleaving, with rankings or page tokens. Exit code 1 if the weights say nothing.
     """
-    from ltr_duel.logs import ClickLog, weigh_outcomes, weighted_lines
+    from ltr_duel.core import InputError
+    from ltr_duel.logs import weigh_outcomes, weighted_lines
 
-    log = ClickLog(file, format=kind, skip_bad=skip_bad)
+    if not 2 <= len(words) <= 3:
+        raise InputError(f"logs weigh takes a LOG and two rankers, not {len(words)} words")
+    *files, first, second = words
+    log = _opened(kind, skip_bad, outcome, given | {"file": files[0] if files else None})
     found = weigh_outcomes(log, first, second, confidence=confidence, click_model=model)
     for line in weighted_lines(found):
         click.echo(line)

@@ -82,12 +82,6 @@ class Impressions(NamedTuple):
     table: Any
     lines: IntVector
 
-    def kept(self, good: np.ndarray[Any, np.dtype[np.bool_]]) -> Impressions:
-        """Return the rows that are marked."""
-        if good.all():
-            return self
-        return Impressions(self.table.filter(pa.array(good)), self.lines[good])
-
 
 def ragged(column: Any, missing: Any = 0) -> tuple[Any, IntVector]:
     """Return the entries of a column of lists, and where each row's begin: row r has ``[ptr[r]:ptr[r + 1]]``.

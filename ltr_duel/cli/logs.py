@@ -295,7 +295,7 @@ def power(
     from ltr_duel.preferences import estimate_preferences
 
     if [given["file"], given["exposures"], live].count(None) != 2:
-        raise InputError("give either a LOG, or --exposures with --events, or --live with a corpus")
+        raise InputError("give either a LOG, or --live with a corpus, or --exposures with --events")
     if days is not None and per_day is None:
         raise InputError("--days goes with --per-day")
     if live is None:

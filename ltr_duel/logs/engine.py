@@ -100,12 +100,10 @@ class Engine:
         """
         import ibis
 
-        hashes, n = np.empty(self.value(table.count()), np.uint64), 0
+        rows = ibis.to_sql(table.select(*columns), dialect="duckdb")
         with self.duckdb.cursor() as cursor:
-            rows = ibis.to_sql(table.select(*columns), dialect="duckdb")
-            for batch in _reader(cursor.sql(f"SELECT hash({', '.join(map(named, columns))}) FROM ({rows})"), _HASHES):
-                hashes[n : n + batch.num_rows] = batch.column(0)
-                n += batch.num_rows
+            found = _reader(cursor.sql(f"SELECT hash({', '.join(map(named, columns))}) FROM ({rows})"), _HASHES)
+            hashes = np.concatenate([np.zeros(0, np.uint64), *(batch.column(0).to_numpy() for batch in found)])
         hashes.sort()
         return not (hashes[1:] == hashes[:-1]).any()
 

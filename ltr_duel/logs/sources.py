@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 from ltr_duel.core import InputError, errors
 from ltr_duel.logs.attribution import EVENT, EXPOSURE, Late, Outcome, completed, one_table
@@ -40,11 +40,7 @@ class Loaded(NamedTuple):
     events: Any = None
 
 
-class Source(Protocol):
-    """Makes a log."""
-
-    def __call__(self, outcome: Outcome, late: Late) -> Loaded:
-        """Read it."""
+Source: TypeAlias = Callable[[Outcome, Late], Loaded]
 
 
 def own(paths: tuple[Path, ...], kind: str) -> Source:

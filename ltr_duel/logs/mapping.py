@@ -95,7 +95,7 @@ class Part:
 
     @property
     def read(self) -> str:
-        """The SQL of DuckDB for the rows, with ``ltr_file`` and, counted through all files, ``ltr_row``."""
+        """The SQL of DuckDB for the rows, with their file as ``ltr_file``."""
         path = self.file + "/**/*.parquet" if Path(self.file).is_dir() else self.file
         suffix = next((one for one in reversed(Path(path).suffixes) if one != ".gz"), "")
         kinds = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}
@@ -131,13 +131,13 @@ class Part:
 
 
 def select(columns: dict[str, Any], where: str, source: str) -> str:
-    """Return the SQL of one relation of a mapping, with the columns as they are."""
+    """Return the SQL of one relation of a mapping, with the columns as they are; without columns all that there are."""
     chosen = []
     for name, value in columns.items():
         if isinstance(value, list):
-            value = "[" + ", ".join(map(quoted, value)) + "]"
+            value = f"ARRAY[{', '.join(map(quoted, value))}]"  # in DuckDB and in Postgres
         chosen.append(f"{value} AS {named(name)}")
-    return f"SELECT {', '.join(chosen)} FROM {source}{f' WHERE {where}' * bool(where)}"
+    return f"SELECT {', '.join(chosen) or '*'} FROM {source}{f' WHERE {where}' * bool(where)}"
 
 
 def create_view(engine: Engine, part: Part) -> None:
@@ -150,8 +150,8 @@ def create_view(engine: Engine, part: Part) -> None:
     """
 
     def kinds_of(columns: dict[str, Any], where: str) -> dict[str, str]:
-        raw = select(columns, where, part.read) if columns else f"SELECT * FROM {part.read}"
-        return {column: str(kind) for column, kind, *_ in engine.duckdb.execute(f"DESCRIBE {raw}").fetchall()}
+        found = engine.rows(f"DESCRIBE {select(columns, where, part.read)}")
+        return {row["column_name"]: str(row["column_type"]) for row in found}
 
     kinds = part.tried(kinds_of)
     if not part.columns:

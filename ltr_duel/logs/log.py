@@ -89,7 +89,7 @@ class ClickLog:
             self._source = ubi(files) if self.format == "ubi" else own(files, self.format)
         self._allowed = skip_bad
         self.known: dict[Any, Any] = {}  # what was found out of it, and is asked for again
-        self.bad = BadLines(self.find, skip_bad)
+        self.bad = BadLines(str, skip_bad)  # `rows` makes those that are used
 
     def find(self, line: int) -> Found:
         """Return the file and the row in it of a line of the relation."""
@@ -134,7 +134,7 @@ class ClickLog:
             If the file cannot be read, or has more bad lines than may be skipped; the sentence names the line.
         """
         table = self.table.select([name for name in self.table.columns if name in {*columns, "line", "worth"}])
-        self.bad = BadLines(self.find, self._allowed)
+        self.bad = BadLines(self.loaded.find, self._allowed)
         repeated = self._repeated(table)
         self.bad.repeated = len(repeated)
         wrong: dict[int, Wrong] = {**self.loaded.wrong, **repeated, **self._wrong(table)}

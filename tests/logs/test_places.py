@@ -82,7 +82,7 @@ def test_files_of_two_formats_and_patterns_without_a_file_are_refused(tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_of_exposures_are_named_by_file_and_row_in_whatever_order_they_are(tmp_path, kind):
     rows = [impression(n, time=9 - n) for n in range(4)]
-    rows[1] = rows[1] | {"query": None}
+    rows[0] = rows[0] | {"query": None}
     rows = [{name: value for name, value in row.items() if name != "clicks"} for row in rows]
     events = write(tmp_path / "events.jsonl", [{"impression": "i0", "item": "a"}])
     path = write(tmp_path / f"e.{kind}", rows)
@@ -92,7 +92,7 @@ def test_rows_of_exposures_are_named_by_file_and_row_in_whatever_order_they_are(
     mapping.write_text(f"[exposures]\n{mapped}rankers = ['old', 'new']\nowners = '[0, 1]'\nshown = '''['a', 'b']'''\n")
     with pytest.raises(InputError) as error:
         compared(path, events=events, source=mapping)
-    assert str(error.value) == f"{path}:{3 if kind == 'csv' else 2}: 'query' is missing"
+    assert str(error.value) == f"{path}:{2 if kind == 'csv' else 1}: 'query' is missing"
 
 
 def test_of_repeated_exposures_the_later_is_named_by_its_file(tmp_path):
@@ -133,7 +133,7 @@ def test_an_empty_user_is_no_user(tmp_path, kind):
 
 def test_events_of_empty_users_do_not_meet(tmp_path):
     exposures = write(tmp_path / "e.jsonl", [impression(n, user="") for n in range(3)])
-    events = write(tmp_path / "v.jsonl", [{"impression": "", "user": "", "item": "a", "time": 2}])
+    events = write(tmp_path / "v.jsonl", [{"impression": None, "user": "", "item": "a", "time": 2}])
     assert compared(exposures, events=events, within="1m") == (("old", "new"), 0, 0, 3, 3)
 
 

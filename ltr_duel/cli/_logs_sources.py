@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,9 +38,12 @@ OUTCOMES = "click, another kind of event, value, dwell>=30"
 
 def sources(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that say where a log is."""
-    for option in reversed(_SOURCES):
-        command = option(command)
-    return command
+    return reduce(lambda command, option: option(command), reversed(_SOURCES), command)
+
+
+def tables(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that stand for a LOG."""
+    return reduce(lambda command, option: option(command), reversed(_SOURCES[1:]), command)
 
 
 def opened(outcome: str, given: dict[str, Any]) -> ClickLog:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from ltr_duel.core import InputError, alone, places, threads
+from ltr_duel.core import InputError, alone, errors, places, threads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -244,8 +244,8 @@ def end(code: int, *, at_once: bool = False) -> NoReturn:
 
 
 def print_table(frame: pd.DataFrame) -> None:
-    """Print a table of text: the first column to the left, the others to the right."""
-    columns = [[str(name), *map(str, frame[name])] for name in frame.columns]
+    """Print a table of text: the first column to the left, the others to the right; control characters escaped."""
+    columns = [[errors.in_one_line(str(cell)) for cell in (name, *frame[name])] for name in frame.columns]
     widths = [max(len(cell) for cell in column) for column in columns]
     for row in zip(*columns, strict=True):
         first, *rest = (

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ltr_duel.cli._logs_compare import compare
-from ltr_duel.cli._logs_sources import OUTCOMES, format_option, opened, skip_option, sources
+from ltr_duel.cli._logs_sources import OUTCOMES, format_option, opened, skip_option, sources, tables
 from ltr_duel.cli._options import (
     COUNT,
     OUT_FILE,
@@ -20,12 +20,9 @@ from ltr_duel.cli._options import (
     rankers_option,
     rankings_of,
     seed_option,
-    ties_options,
 )
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import click_model_names, method_names
-
-_log = click.argument("file", metavar="LOG", type=click.Path(path_type=Path))
 
 
 @click.group()
@@ -76,21 +73,20 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 
 
 @command.command()
-@click.argument("file", metavar="[LOG]", type=click.Path(path_type=Path), required=False)
+@sources
 @format_option
 @skip_option
 @click.option("--cluster", default="", help="user, query, both or impression.  [default: user, or query without users]")
 @click.option("--live", type=click.Path(path_type=Path), help="Instead of a LOG: simulated users of this corpus.")
 @reading_options
 @rankers_option
-@ties_options
 @click.option(
     "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Of simulated users."
 )
 @click.option(
     "--method", default="team_draft", show_default=True, shell_complete=method_names, help="How rankers are compared."
 )
-@click.option("--outcome", default="", show_default="of the method", help="Rule by which clicks name a winner.")
+@click.option("--outcome", default="", help=f"Of a LOG: {OUTCOMES}. With --live: rule by which clicks name a winner.")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown to them.")
 @click.option("--comparisons", type=COUNT, default=20_000, show_default=True, help="Simulated, of each pair.")
 @click.option("--effect", "effects", type=float, multiple=True, help="Mean outcome to find; repeatable.")
@@ -104,13 +100,11 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 @seed_option
 @jobs_option
 def power(
-    file: Path | None,
     kind: str,
     skip_bad: int,
     cluster: str,
     live: Path | None,
     words: tuple[str, ...],
-    ties: dict[str, Any],
     reading: Reading,
     clicks: str,
     method: str,
@@ -126,6 +120,7 @@ def power(
     plot: Path | None,
     seed: int,
     jobs: int,
+    **given: Any,
 ) -> None:
     """Say how many impressions it takes to find an effect, by a fixed test and by one that may be looked at always.
 
@@ -136,7 +131,6 @@ def power(
     from ltr_duel.core import InputError
     from ltr_duel.interleaving import METHODS
     from ltr_duel.logs import (
-        ClickLog,
         compare_log,
         plan_impressions,
         plans_table,
@@ -148,17 +142,17 @@ def power(
     )
     from ltr_duel.preferences import estimate_preferences
 
-    if (file is None) == (live is None):
-        raise InputError("give either a LOG, or --live with a corpus")
+    if [given["file"], given["exposures"], live].count(None) != 2:
+        raise InputError("give either a LOG, or --live with a corpus, or --exposures with --events")
     if days is not None and per_day is None:
         raise InputError("--days goes with --per-day")
     if live is None:
-        log = ClickLog(str(file), format=kind, skip_bad=skip_bad)
+        log = opened(outcome or "click", given | {"kind": kind, "skip_bad": skip_bad})
         found = compare_log(log, cluster=cluster, bootstrap=0, looks=False)
         spreads, rankers = spreads_in_log(found), len(found.names)
-        of = f"{found.impressions:,} impressions of {file}"
+        of = f"{found.impressions:,} impressions of {log.path}"
     else:
-        rankings = rankings_of(corpus_at(live, words, reading), words, **ties, drop_constant=True, jobs=jobs)
+        rankings = rankings_of(corpus_at(live, words, reading), words, seed=seed, drop_constant=True, jobs=jobs)
         matrix = estimate_preferences(
             rankings,
             clicks=clicks,
@@ -198,21 +192,25 @@ def power(
 
 
 @command.command()
-@_log
-@click.argument("first")
-@click.argument("second")
+@click.argument("words", metavar="[LOG] FIRST SECOND", nargs=-1)
+@tables
 @format_option
 @skip_option
+@click.option("--outcome", default="click", show_default=True, help=f"{OUTCOMES}.")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the interval.")
 @click.option("--doubly-robust", "model", metavar="MODEL", default="", help="With this click model, fitted to LOG.")
-def weigh(file: Path, first: str, second: str, kind: str, skip_bad: int, confidence: float, model: str) -> None:
+def weigh(words: tuple[str, ...], outcome: str, confidence: float, model: str, **given: Any) -> None:
     """Compare rankers FIRST and SECOND by importance weights, though LOG may never have shown them together.
 
     LOG must be of probabilistic interleaving, with rankings or page tokens. Exit code 1 if the weights say nothing.
     """
-    from ltr_duel.logs import ClickLog, weigh_outcomes, weighted_lines
+    from ltr_duel.core import InputError
+    from ltr_duel.logs import weigh_outcomes, weighted_lines
 
-    log = ClickLog(file, format=kind, skip_bad=skip_bad)
+    if not 2 <= len(words) <= 3:
+        raise InputError(f"logs weigh takes a LOG and two rankers, not {len(words)} words")
+    *files, first, second = words
+    log = opened(outcome, given | {"file": files[0] if files else None})
     found = weigh_outcomes(log, first, second, confidence=confidence, click_model=model)
     for line in weighted_lines(found):
         click.echo(line)

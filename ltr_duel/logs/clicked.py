@@ -67,7 +67,7 @@ def sessions_in_log(log: ClickLog, by: str = "auto") -> Sessions:
             if not known.all():
                 if by == "grade":
                     line = batch.lines[int(known.argmin())]
-                    raise InputError(f"{log.path}:{line}: no grades; without them parameters belong to documents")
+                    raise InputError(f"{log.find(line)}: no grades; without them parameters belong to documents")
                 graded = False
             else:
                 values, bounds = ragged(table.column("grades"))

@@ -18,7 +18,7 @@ from ltr_duel.logs.crediting import Clicked, credit_rows
 from ltr_duel.logs.hashing import hash_rows, hash_texts
 from ltr_duel.logs.lists import MOST_RANKERS, number_rows, ranked, wrong_rows
 from ltr_duel.logs.pages import ANOTHER_LIST, PageReader, Pages
-from ltr_duel.logs.table import Impressions, ragged, texts_of
+from ltr_duel.logs.table import Impressions, ragged
 
 Wrong = dict[int, str]
 
@@ -193,9 +193,8 @@ class Creditor:
                 owners = given
         if (owners[ptr[rows[0]] : ptr[rows[0] + 1]] < 0).all() and rule in ("sampled",):
             raise InputError(f"the rule '{rule}' credits by 'owners', which are missing")
-        lists = ranked(have["rankings"]).of(rows)
-        ids = texts_of(shown)
-        found = number_rows(lists, rankers, ids, ptr[rows], ptr[rows + 1])
+        lists = ranked(have["rankings"], shown).of(rows)
+        found = number_rows(lists, rankers, ptr[rows], ptr[rows + 1])
         unfit = wrong_rows(found, rows, lists.stop - lists.ptr, rankers, shown)
         wrong |= unfit
         query = np.flatnonzero(~np.isin(rows, list(unfit))) if unfit else np.arange(len(rows))
@@ -221,6 +220,8 @@ class Creditor:
         if name not in self.names:
             if self._closed:
                 raise InputError(f"'{name}' is no ranker of this experiment ({', '.join(self.names)})")
+            if errors.in_one_line(name) != name:
+                raise InputError(f"the name of a ranker must be a line that can be printed, not {name!r}")
             if len(self.names) >= MOST_RANKERS:
                 raise InputError(f"more than {MOST_RANKERS} rankers in one log")
             self.names.append(name)

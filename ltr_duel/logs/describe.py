@@ -39,6 +39,7 @@ class LogFacts(NamedTuple):
     other_columns: tuple[str, ...]  # those that are not read
     bad: int  # lines that cannot be used
     sentences: tuple[str, ...]  # what is wrong with the first of them
+    not_compared: int = 0  # of the bad lines, those that have to be skipped to compare rankers
 
 
 def describe_log(log: ClickLog) -> LogFacts:
@@ -72,7 +73,8 @@ def describe_log(log: ClickLog) -> LogFacts:
     """
     import ibis
 
-    _, rows, creditor, _ = credited(log, columns=LOG_COLUMNS, needed=False)
+    compared = _not_compared(log)
+    _, rows, creditor, _ = credited(log, columns=LOG_COLUMNS, needed=compared is not None)
     columns = [name for name in LOG_COLUMNS if name in rows.columns]
     left, forms = ibis.literal(True), dict[str, Any]()
     for form in ("page", "rankings", "owners"):
@@ -117,7 +119,17 @@ def describe_log(log: ClickLog) -> LogFacts:
         log.other_columns,
         log.bad.count,
         tuple(log.bad.first),
+        compared or 0,
     )
+
+
+def _not_compared(log: ClickLog) -> int | None:
+    """Return how many lines comparisons pass over; None where no line can be credited."""
+    try:
+        credited(log)
+    except InputError:
+        return None
+    return log.bad.count
 
 
 def date_words(seconds: float) -> str:

@@ -1,6 +1,7 @@
 """Rankings that rows of a log carry, as the lists that the kernels of the methods read.
 
-The documents of a row have the numbers of their places in its first ranking. No Python object is made for a row.
+The documents of a row have the numbers of their places in its first ranking. Arrow tells the texts of a batch apart, by
+their bytes; a kernel does the rest.
 """
 
 from __future__ import annotations
@@ -8,11 +9,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
-from ltr_duel.core import IntVector, kernel
+from ltr_duel.core import IntMatrix, IntVector, kernel
 from ltr_duel.interleaving import Lists
-from ltr_duel.logs.table import Texts, ragged, texts_of
-from ltr_duel.logs.texts import Table, empty_table, enter, look_up
+from ltr_duel.logs.table import ragged
 
 MOST_DOCUMENTS, MOST_RANKERS = 10_000, 200
 _NO_LIST, _TWICE, _OTHERS, _UNKNOWN = 1, 2, 3, 4  # what is wrong with a row
@@ -24,13 +25,14 @@ _WRONG = {
 
 
 class Ranked(NamedTuple):
-    """The rankings of some rows: row n has lists ``ptr[n]:stop[n]``; list m has texts ``begin[m]:end[m]``."""
+    """The rankings of some rows: row n has lists ``ptr[n]:stop[n]``; list m has documents ``begin[m]:end[m]``."""
 
     ptr: IntVector
     stop: IntVector
     begin: IntVector
     end: IntVector
-    ids: Texts
+    ids: IntVector  # the documents of the lists of all rows: the same number, the same text
+    shown: IntVector  # and those that were shown
 
     def of(self, rows: Any) -> Ranked:
         """Return some of the rows."""
@@ -46,14 +48,16 @@ class RowLists(NamedTuple):
     where: IntVector  # the shown document that is in no ranking
 
 
-def ranked(column: Any) -> Ranked:
-    """Return the column ``rankings`` as it lies in memory."""
+def ranked(column: Any, shown: Any) -> Ranked:
+    """Return the column ``rankings`` of a batch whose shown documents are these texts."""
     lists, ptr = ragged(column)
     texts, bounds = ragged(lists)
-    return Ranked(ptr[:-1], ptr[1:], bounds[:-1], bounds[1:], texts_of(texts))
+    codes = pa.concat_arrays([texts, shown]).dictionary_encode(null_encoding="encode").indices
+    ids = codes.to_numpy().astype(np.int64)
+    return Ranked(ptr[:-1], ptr[1:], bounds[:-1], bounds[1:], ids[: len(texts)], ids[len(texts) :])
 
 
-def number_rows(rows: Ranked, rankers: int, shown: Texts, first: IntVector, last: IntVector) -> RowLists:
+def number_rows(rows: Ranked, rankers: int, first: IntVector, last: IntVector) -> RowLists:
     """Number the documents of rows that interleave so many rankers.
 
     Parameters
@@ -61,10 +65,8 @@ def number_rows(rows: Ranked, rankers: int, shown: Texts, first: IntVector, last
     rows : Ranked
     rankers : int
         Of a row; the lists of one that has another number of them are checked alone.
-    shown : Texts
-        Those of the batch.
     first, last : ndarray of int64
-        Row n shows ``shown[first[n]:last[n]]``.
+        Row n shows ``rows.shown[first[n]:last[n]]``.
     """
     some = rows.stop > rows.ptr
     head = np.where(some, rows.ptr, 0)
@@ -73,11 +75,9 @@ def number_rows(rows: Ranked, rankers: int, shown: Texts, first: IntVector, last
     ptr = np.concatenate([[0], np.cumsum(sizes)])
     order, rank = (np.empty((rankers, int(ptr[-1])), np.int16) for _ in range(2))
     wrong, where = np.zeros(len(sizes), np.int64), np.zeros(len(sizes), np.int64)
-    numbers = np.zeros(len(shown.ptr) - 1, np.int64)
-    longest = int(sizes.max(initial=1))
-    seen = np.zeros(longest, np.int64)
-    found = RowLists(Lists(order, rank, ptr), numbers, wrong, where)
-    number_documents(rows, shown, first, last, empty_table(longest), seen, found)
+    found = RowLists(Lists(order, rank, ptr), np.zeros(len(rows.shown), np.int64), wrong, where)
+    texts = max(rows.ids.max(initial=0), rows.shown.max(initial=0)) + 1
+    number_documents(rows, first, last, np.zeros((2, texts), np.int64), np.zeros(sizes.max(initial=1), np.int64), found)
     return found
 
 
@@ -98,10 +98,13 @@ def wrong_rows(found: RowLists, rows: IntVector, lists: IntVector, rankers: int,
 
 @kernel
 def number_documents(
-    rows: Ranked, shown: Texts, first: IntVector, last: IntVector, table: Table, seen: IntVector, found: RowLists
+    rows: Ranked, first: IntVector, last: IntVector, known: IntMatrix, seen: IntVector, found: RowLists
 ) -> None:
-    """Fill in the lists of the rows; ``seen`` (documents,) is scratch, all zero."""
-    data, rankers, lists = rows.ids.data, found.lists.order.shape[0], 0
+    """Fill in the lists of the rows; ``known`` (2, texts) and ``seen`` (documents,) are scratch, all zero.
+
+    Text t is document ``known[1, t]`` of the row ``known[0, t] - 1``.
+    """
+    rankers, lists = found.lists.order.shape[0], 0
     for n in range(rows.ptr.shape[0]):
         start = found.lists.query_ptr[n]
         size = found.lists.query_ptr[n + 1] - start
@@ -115,26 +118,24 @@ def number_documents(
                 wrong = _OTHERS
                 break
             for r in range(size):
-                k = rows.begin[m] + r
+                text = rows.ids[rows.begin[m] + r]
                 if a == 0:
-                    d = enter(table, n + 1, data, rows.ids.ptr[k], rows.ids.ptr[k + 1], r)
-                    if d != r:
+                    if known[0, text] == n + 1:
                         wrong = _TWICE
                         break
-                else:
-                    d = look_up(table, n + 1, data, data, rows.ids.ptr[k], rows.ids.ptr[k + 1])
-                    if d < 0 or seen[d] == lists:
-                        wrong = _OTHERS
-                        break
+                    known[0, text], known[1, text] = n + 1, r
+                d = known[1, text]
+                if known[0, text] != n + 1 or seen[d] == lists:
+                    wrong = _OTHERS
+                    break
                 seen[d] = lists
                 if a < rankers:
                     found.lists.order[a, start + r] = d
                     found.lists.rank[a, start + d] = r + 1
         for k in range(first[n], last[n]):
             if wrong == 0:
-                d = look_up(table, n + 1, data, shown.data, shown.ptr[k], shown.ptr[k + 1])
-                found.numbers[k] = d
-                if d < 0:
+                found.numbers[k] = known[1, rows.shown[k]]
+                if known[0, rows.shown[k]] != n + 1:
                     wrong = _UNKNOWN
                     found.where[n] = k
         found.wrong[n] = wrong

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError
 from ltr_duel.logs.attribution import Late, outcome_of, seconds_of
-from ltr_duel.logs.bad import BadLines
-from ltr_duel.logs.files import format_of
-from ltr_duel.logs.rows import back_sentence, checks_of, going_back, kinds_of, ready
-from ltr_duel.logs.sources import Loaded, own, tables, ubi
+from ltr_duel.logs.bad import BadLines, Wrong
+from ltr_duel.logs.files import files_of, format_of
+from ltr_duel.logs.rows import back_sentence, checks_of, going_back, kinds_of, ready, sentence_of
+from ltr_duel.logs.sources import Found, Loaded, own, tables, ubi
 from ltr_duel.logs.table import LOG_COLUMNS, Impressions
 
 _ROWS = 1 << 16
@@ -25,9 +25,9 @@ class ClickLog:
     Parameters
     ----------
     path : path
-        JSON lines, CSV (both also with ``.gz``) or Parquet with the columns of `LOG_COLUMNS`; User Behavior Insights
-        records; a session log of the Yandex challenges; or, with ``events`` or ``source``, exposures in a file, folder
-        or glob of Parquet, CSV or JSON. With ``connect`` the name of a table.
+        A file, folder or glob: JSON lines, CSV (both also with ``.gz``) or Parquet with the columns of `LOG_COLUMNS`;
+        User Behavior Insights records; session logs of the Yandex challenges; or, with ``events`` or ``source``,
+        exposures as Parquet, CSV or JSON. With ``connect`` the name of a table.
     format : {"", "jsonl", "csv", "parquet", "yandex", "ubi"}
         By default told by the suffix, or by how the file begins.
     skip_bad : int or None
@@ -80,22 +80,25 @@ class ClickLog:
     ) -> None:
         self.path = Path(path)
         two = events is not None or source is not None or bool(connect)
-        if not two and not self.path.is_file():
-            raise InputError(f"{self.path}: no such file; 'ltr-duel logs --help' says what a click log is")
         if skip_bad is not None and skip_bad < 0:
             raise InputError(f"the number of bad lines that may be skipped must be at least 0, not {skip_bad}")
         self.outcome = outcome_of(outcome)
         self._late = Late(seconds_of(within) if within else 0.0, which)
-        self.format = "tables" if two else format_of(self.path, format)
         self.context = tuple(one for one in context if one not in LOG_COLUMNS)
-        self._source = own(self.path, self.format, self.context)
         if two:
-            self._source = tables(path, events, source, connect, self.context)
-        elif self.format == "ubi":
-            self._source = ubi(self.path, self.context)
+            self.format, self._source = "tables", tables(path, events, source, connect, self.context)
+        else:
+            files = files_of(path)
+            self.format = format_of(files, format)
+            kind = self.format
+            self._source = ubi(files, self.context) if kind == "ubi" else own(files, kind, self.context)
         self._allowed = skip_bad
         self.known: dict[Any, Any] = {}  # what was found out of it, and is asked for again
-        self.bad = BadLines(self.path, skip_bad)
+        self.bad = BadLines(str, skip_bad)  # `rows` makes those that are used
+
+    def find(self, line: int) -> Found:
+        """Return the file and the row in it of a line of the relation."""
+        return self.loaded.find(int(line))
 
     @property
     def other_columns(self) -> tuple[str, ...]:
@@ -136,10 +139,10 @@ class ClickLog:
             If the file cannot be read, or has more bad lines than may be skipped; the sentence names the line.
         """
         table = self.table.select([name for name in self.table.columns if name in {*columns, "line", "worth"}])
-        self.bad = BadLines(self.path, self._allowed)
+        self.bad = BadLines(self.loaded.find, self._allowed)
         repeated = self._repeated(table)
         self.bad.repeated = len(repeated)
-        wrong = self.loaded.wrong | repeated | self._wrong(table)
+        wrong: dict[int, Wrong] = {**self.loaded.wrong, **repeated, **self._wrong(table)}
         for line in sorted(wrong):
             self.bad.add(line, wrong[line])
         return self.without(table, wrong)
@@ -148,46 +151,60 @@ class ClickLog:
         """Return a relation without some of its lines."""
         return table.anti_join(self.engine.small({"line": sorted(lines)}), "line") if lines else table
 
-    def _repeated(self, table: Any) -> dict[int, str]:
+    def _repeated(self, table: Any) -> dict[int, Wrong]:
         """Return the lines whose impression has been there before, anywhere in the log."""
         if "impression" not in table.columns:
             return {}
         named = table.filter(table.impression.notnull())
+        if self.engine.all_differ(named, "impression"):
+            return {}
         often = named.group_by("impression").agg(first=named.line.min(), n=named.count())
         often = often.filter(often.n > 1)
         if self.engine.value(often.count()) == 0:
             return {}
         again = named.join(often, "impression").select("line", "impression", "first")
         found = self.engine.run(again.filter(again.line > again.first)).to_pylist()
-        return {row["line"]: f"impression '{row['impression']}' is that of line {row['first']}" for row in found}
+        return {row["line"]: partial(self._repeats, row["impression"], row["first"]) for row in found}
 
-    def _wrong(self, table: Any) -> dict[int, str]:
+    def _repeats(self, impression: str, first: int, found: Found) -> str:
+        other = self.find(first)
+        return f"impression '{impression}' is that of {f'line {other.row}' if other.file == found.file else other}"
+
+    def _wrong(self, table: Any) -> dict[int, Wrong]:
         """Return the lines that a check refuses."""
         import ibis
 
         checks = checks_of(table.columns)
         full = ready(table)
-        conditions = [check.wrong(full).fill_null(False) for check in checks]
+        conditions = [check.wrong(full) for check in checks]
         if not conditions:
             return {}
-        code = ibis.cases(*((one, k) for k, one in enumerate(conditions)), else_=-1)
-        found = full.mutate(code=code)
-        wrong = {}
-        if self._any(found):
+        wrong: dict[int, Wrong] = {}
+        if self._any(full, ibis.or_(*conditions).fill_null(False)):
+            found = full.mutate(code=ibis.cases(*((one, k) for k, one in enumerate(conditions)), else_=-1))
             bad = self.engine.run(found.filter(found.code >= 0)).to_pylist()
-            wrong = {row["line"]: checks[row["code"]].sentence(row) for row in bad}
+            wrong = {row["line"]: partial(sentence_of, checks[row["code"]], row) for row in bad}
         if "time" in table.columns and self.loaded.events is None:  # else rows are numbered by time
             back = self.engine.run(going_back(table)).to_pylist()
-            wrong = {row["line"]: back_sentence(row) for row in back} | wrong
+            wrong = {**{row["line"]: back_sentence(row) for row in back}, **wrong}
         return wrong
 
-    def _any(self, found: Any) -> bool:
-        """Return whether a row has a code; the same scan finds who was interleaved, in what the good rows are."""
-        if "owners" not in found.columns:
-            return bool(self.engine.value(found.filter(found.code >= 0).count()))
-        kinds = self.engine.run(kinds_of(found, wrong=found.code >= 0)).to_pylist()
-        self.known["kinds", found.columns[:-2]] = kinds  # without the length and the code
+    def _any(self, full: Any, wrong: Any) -> bool:
+        """Return whether a row is wrong; the same scan finds who was interleaved, in what the good rows are."""
+        if "owners" not in full.columns:
+            return bool(self.engine.value(full.filter(wrong).count()))
+        kinds = self.engine.run(kinds_of(full, wrong=wrong)).to_pylist()
+        self.known["kinds", full.columns[:-1]] = kinds  # without the length
         return any(kind["wrong"] for kind in kinds)
+
+    def facts(self, rows: Any, rankers: Collection[str] = ()) -> dict[str, Any]:
+        """Return number, users named, different queries, first and last time of the rows credited to these rankers."""
+        if ("facts", *rankers) not in self.known:
+            named = rows.user.count() if "user" in rows.columns else rows.count() - rows.count()
+            times = {"first": rows.time.min(), "last": rows.time.max()}
+            about = rows.aggregate(n=rows.count(), named=named, queries=rows["query"].nunique(), **times)
+            (self.known["facts", *rankers],) = self.engine.run(about).to_pylist()
+        return self.known["facts", *rankers]
 
     def kinds(self, rows: Any) -> list[dict[str, Any]]:
         """Return the different ``rankers``, ``method`` and ``outcome`` of what `rows` returned, as they are met."""

@@ -22,6 +22,7 @@ kind = "event"
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -55,35 +56,135 @@ class Mapping:
             given = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise InputError(f"{path}: no mapping: {error}") from None
+        for part in given:
+            errors.require_one_of(f"section of {path}", part, ("exposures", "events"))
         self.exposures, self.events = given.get("exposures", {}), given.get("events", {})
         for part, legal in (("exposures", (*EXPOSURE, *context)), ("events", tuple(EVENT))):
-            for key in given.get(part, {}):
+            section = given.get(part, {})
+            if not isinstance(section, dict):
+                raise InputError(f"{path}: '{part}' must be a section, [{part}]")
+            for key, value in section.items():
                 if key not in (*legal, *_WHERE):
                     raise errors.unknown_name(f"column of [{part}] in {path}", key, (*legal, *_WHERE))
+                texts = isinstance(value, list) and all(isinstance(one, str) for one in value) and key == "rankers"
+                if not isinstance(value, str) and not texts:
+                    raise InputError(f"{path}: [{part}] {key} must be an expression, in quotes; not {value}")
         for key in ("impression", "time", "query"):
             if key not in self.exposures:
                 raise InputError(f"{path}: [exposures] must map '{key}'")
 
 
-def select(part: dict[str, Any], source: str) -> str:
-    """Return the SQL of one relation of a mapping, with the columns as they are."""
-    columns = []
-    for name, value in part.items():
-        if name in _WHERE:
-            continue
+class Part:
+    """One of the two relations: where its rows are, and how its columns are made.
+
+    Parameters
+    ----------
+    name : {"exposures", "events"}
+    mapping : Mapping or None
+    given : str
+        Where the rows are, if the mapping does not say.
+    legal : tuple of str
+        The columns that it may have.
+    """
+
+    def __init__(self, name: str, mapping: Mapping | None, given: str, legal: tuple[str, ...]) -> None:
+        section = getattr(mapping, name) if mapping else {}
+        self.name, self.legal, self._path = name, legal, mapping.path if mapping else None
+        self.columns = {key: value for key, value in section.items() if key not in _WHERE}
+        self.where = section.get("where", "")
+        self.table, self.file = section.get("table", given), section.get("file", given)
+        self._named = "file" in section
+
+    @property
+    def read(self) -> str:
+        """The SQL of DuckDB for the rows, with their file as ``ltr_file``."""
+        path = self.file + "/**/*.parquet" if Path(self.file).is_dir() else self.file
+        suffix = next((one for one in reversed(Path(path).suffixes) if one != ".gz"), "")
+        kinds = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}
+        return f"{kinds.get(suffix, 'read_json')}({quoted(path)}, filename = 'ltr_file')"
+
+    def tried(self, make: Callable[[dict[str, str], str], Any]) -> Any:
+        """Return what is made of the columns and the condition; an error names the key of the mapping that is to blame.
+
+        Raises
+        ------
+        InputError
+        """
+        try:
+            return make(self.columns, self.where)
+        except Exception as error:  # each backend has its own kinds
+            sentence = _first_line(error)
+        one = {"impression": "'1'"}
+        parts = [
+            ("", one, ""),
+            ("where", one, self.where),
+            *((key, {key: value}, "") for key, value in self.columns.items()),
+        ]
+        for key, columns, where in parts:
+            try:
+                make(columns, where)
+            except Exception as error:  # as above
+                if not key:
+                    break
+                value = self.where if key == "where" else self.columns[key]
+                raise InputError(f"{self._path}: [{self.name}] {key} = {value!r}: {_first_line(error)}") from None
+        file = f"{self._path}: [{self.name}] file = '{self.file}'" if self._named else self.file
+        raise InputError(f"{file}: cannot be read as {self.name}: {sentence}") from None
+
+
+def select(columns: dict[str, Any], where: str, source: str) -> str:
+    """Return the SQL of one relation of a mapping, with the columns as they are; without columns all that there are."""
+    chosen = []
+    for name, value in columns.items():
         if isinstance(value, list):
-            value = "[" + ", ".join(quoted(str(one)) for one in value) + "]"
-        columns.append(f"{value} AS {named(name)}")
-    where = f" WHERE {part['where']}" if "where" in part else ""
-    return f"SELECT {', '.join(columns)} FROM {source}{where}"
+            value = f"ARRAY[{', '.join(map(quoted, value))}]"  # in DuckDB and in Postgres
+        chosen.append(f"{value} AS {named(name)}")
+    return f"SELECT {', '.join(chosen) or '*'} FROM {source}{f' WHERE {where}' * bool(where)}"
 
 
-def create_view(engine: Engine, name: str, part: dict[str, Any], source: str) -> None:
-    """Make a view of a relation of a mapping, its columns of the types that a log has."""
-    raw = select(part, source)
-    kinds = {column: str(kind) for column, kind, *_ in engine.duckdb.execute(f"DESCRIBE {raw}").fetchall()}
+def create_view(engine: Engine, part: Part) -> None:
+    """Make a view of a relation of a mapping, its columns of the types that a log has.
+
+    Raises
+    ------
+    InputError
+        If that cannot be done.
+    """
+
+    def kinds_of(columns: dict[str, Any], where: str) -> dict[str, str]:
+        found = engine.rows(f"DESCRIBE {select(columns, where, part.read)}")
+        return {row["column_name"]: str(row["column_type"]) for row in found}
+
+    kinds = part.tried(kinds_of)
+    if not part.columns:
+        kinds = {column: kind for column, kind in kinds.items() if column in part.legal}
+        part.columns = {column: named(column) for column in kinds}
     columns = ", ".join(f"{_cast(column, kind, kinds)} AS {named(column)}" for column, kind in kinds.items())
-    engine.duckdb.execute(f"CREATE VIEW {name} AS SELECT {columns} FROM ({raw})")
+    engine.duckdb.execute(
+        f"CREATE VIEW {part.name} AS SELECT {columns} FROM ({select(part.columns, part.where, part.read)})"
+    )
+
+
+def find_row(engine: Engine, part: Part, impression: str | None, earlier: int) -> tuple[str, int, dict[str, Any]]:
+    """Return the file, the number in it and the columns as given of a row, before which so many of its impression are.
+
+    Rows of CSV count from the line that names the columns.
+    """
+    rows = f"(SELECT *, row_number() OVER () AS ltr_row FROM {part.read})"
+    raw = select(part.columns | {"ltr_file": "ltr_file", "ltr_row": "ltr_row"}, part.where, rows)
+    time = "ltr_row"
+    if "time" in part.columns:
+        kind = engine.duckdb.execute(f"SELECT typeof(time) FROM ({raw}) LIMIT 1").fetchone()
+        time = f"{seconds('time', kind[0])}, ltr_row" if kind else time
+    same = f"SELECT * FROM ({raw}) WHERE nullif(impression::VARCHAR, '') IS NOT DISTINCT FROM ? ORDER BY {time}"
+    (found,) = engine.rows(f"{same} LIMIT 1 OFFSET {earlier}", impression)
+    file, row = found.pop("ltr_file"), found.pop("ltr_row")
+    (first,) = engine.rows(f"SELECT min(ltr_row) AS row FROM {rows} WHERE ltr_file = ?", file)
+    return file, row - first["row"] + (2 if "read_csv" in part.read else 1), found
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]
 
 
 def _cast(column: str, kind: str, kinds: dict[str, str]) -> str:
@@ -96,9 +197,7 @@ def _cast(column: str, kind: str, kinds: dict[str, str]) -> str:
 
 
 def seconds(name: str, kind: str) -> str:
-    """Return the SQL of a time in seconds: dates and times, their texts, seconds, or milliseconds (from 1e11 on)."""
+    """Return the SQL of a time in seconds: dates and times, their texts, or numbers as they are."""
     if kind.startswith(("TIMESTAMP", "DATE")):
         return f"epoch_us({name}::TIMESTAMPTZ) / 1e6" if "TIME ZONE" in kind else f"epoch_us({name}::TIMESTAMP) / 1e6"
-    number = f"try_cast({name} AS DOUBLE)"
-    dated = f"epoch_us(try_cast({name} AS TIMESTAMPTZ)) / 1e6"
-    return f"coalesce(CASE WHEN {number} >= 1e11 THEN {number} / 1000 ELSE {number} END, {dated})"
+    return f"coalesce(try_cast({name} AS DOUBLE), epoch_us(try_cast({name} AS TIMESTAMPTZ)) / 1e6)"

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from ltr_duel.core import InputError
 from ltr_duel.logs.credit import Creditor
+from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.log import ClickLog
 
 UNIT = 1 << 30  # of an outcome: one that is won is +UNIT
@@ -60,12 +61,12 @@ def credited(
         wanted.discard("shown")  # nothing depends on what the documents are
     rows = log.rows(wanted)
     forms = [name for name in ("page", "rankings") if name in rows.columns]
-    counts = log.engine.run(rows.aggregate(n=rows.count(), **{name: rows[name].count() for name in forms})).to_pylist()[
-        0
-    ]
-    by_owners = "owners" in rows.columns and not any(counts[name] for name in forms)
+    counts = log.engine.run(rows.aggregate(**{name: rows[name].count() for name in forms})) if forms else pa.table({})
+    by_owners = "owners" in rows.columns and not any(count.as_py() for (count,) in counts.columns)
     if log.outcome.name == "value" and not by_owners:
         raise InputError(f"{log.path}: outcome 'value' is credited by owners; this log has page tokens or rankings")
+    if not by_owners and not isinstance(log.engine, Engine):
+        raise InputError(f"{log.path}: page tokens and rankings are credited from files, not by --connect")
     wrong, outcomes = (_by_owners if by_owners else _by_kernels)(log, rows, creditor)
     if needed and not creditor.pairs:
         first = f"; {log.bad.first[0]}" if log.bad.first else ""
@@ -128,13 +129,14 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
         pair, sign = good.pair, good.sign
     clicks = good.clicks
     if "worth" not in good.columns:  # else they are those of a join, each once
-        clicks = ibis.ifelse(clicks.length() > 1, clicks.unique(), clicks)
+        once = (clicks.length() < 2) | ((clicks.length() == 2) & (clicks[0] != clicks[1]))  # most often so
+        clicks = ibis.ifelse(once, clicks, clicks.unique())
     owners = clicks.map(lambda place: good.owners[place - 1])
     owned = owners.map(lambda owner: ibis.cases((owner == good.a, 1), (owner == good.b, -1), else_=0))
     if log.outcome.name == "value":
         owned = owned.map(lambda side, k: side * good.worth[k])
     lead = owned.sums()
-    y = ibis.cases((lead > 0, sign * UNIT), (lead < 0, -sign * UNIT), else_=0).cast("int64")
+    y = (lead.sign().cast("int64") * sign * UNIT).coalesce(0)  # the engine works it out once
     columns = {"line": good.line, "time": good.time, "user": _text(good, "user"), "query": good.query, "pair": pair}
     outcomes = good.select(**columns, y=y)
     return wrong, outcomes.mutate(square=outcomes.y.abs())

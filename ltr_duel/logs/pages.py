@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, IntVector, kernel
+from ltr_duel.core import InputError, IntVector
 from ltr_duel.interleaving import METHODS, Head, Listed, Lists, Page, head_ends, read_head, scan_pages
 from ltr_duel.logs.crediting import Clicked
 from ltr_duel.logs.table import ragged, texts_of
-from ltr_duel.logs.texts import Table, empty_table, enter
 
 _REMEMBERED = 1 << 14
 ANOTHER_LIST = "the page token is of another list than 'shown'"
@@ -45,16 +43,18 @@ class PageReader:
         places, click_ptr = ragged(clicks)
         texts, documents = texts_of(tokens), texts_of(ids)
         begin, stop = texts.ptr[rows], texts.ptr[rows + 1]
-        ends, head = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+        ends = np.empty(len(rows), np.int64)
         head_ends(texts.data, begin, stop, ends)
-        number_heads(texts.data, begin, ends, empty_table(len(rows)), head)
+        heads: dict[bytes, list[int]] = {}
+        for n in np.flatnonzero(ends >= 0).tolist():
+            heads.setdefault(texts.data[begin[n] : ends[n]].tobytes(), []).append(n)
         numbers, owners = np.zeros(len(documents.ptr) - 1, np.int64), np.zeros(len(documents.ptr) - 1, np.int32)
         together, fit = [], np.zeros(len(rows), np.bool_)
-        for first in np.unique(head[head >= 0]).tolist():
-            known = self._head(texts.data[begin[first] : ends[first]].tobytes())
+        for head, members in heads.items():
+            known = self._head(head)
             if known is None:
                 continue
-            same = np.flatnonzero(head == first)
+            same = np.array(members)
             part = rows[same]
             listed = Listed(*documents, ptr[part], ptr[part + 1])
             found = scan_pages(texts.data, ends[same], stop[same], len(known.rankers), listed, numbers, owners)
@@ -94,10 +94,3 @@ class PageReader:
                 self._heads.clear()
             self._heads[text] = read_head(text)
         return self._heads[text]
-
-
-@kernel
-def number_heads(data: NDArray[np.uint8], begin: IntVector, ends: IntVector, table: Table, head: IntVector) -> None:
-    """Write the first row that has the same head as each row, or -1 where there is none."""
-    for n in range(head.shape[0]):
-        head[n] = enter(table, 1, data, begin[n], ends[n], n) if ends[n] >= 0 else -1

@@ -9,10 +9,13 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ltr_duel.logs.engine import NO_RANKER
 from ltr_duel.logs.table import LOG_COLUMNS
+from ltr_duel.logs.text import LEGAL, short
 
 Row = dict[str, Any]
 _GRADES = 1000  # the largest
+_LATEST = 1e11  # where times in milliseconds have been made seconds, what is still so large is neither
 
 
 class Check(NamedTuple):
@@ -53,6 +56,14 @@ def back_sentence(row: Row) -> str:
     return f"the time goes back, from {row['before']:.3f} to {row['time']:.3f}; rows must be sorted by time"
 
 
+def sentence_of(check: Check, row: Row, found: Any) -> str:
+    """Say what a check refuses in a row, by its values as the file gives them where a log could not read them."""
+    name, given = check.columns[0], found.given
+    if given.get(name) is not None and (row[name] is None or row[name] != row[name]):
+        return f"'{name}' must be {LEGAL[name]}, not {short(given[name])}"
+    return check.sentence(row | {"given": given})
+
+
 def checks_of(columns: tuple[str, ...]) -> list[Check]:
     """Return the checks of a relation with these columns, in the order in which they are said."""
     needed = [_needed(name) for name, column in LOG_COLUMNS.items() if column.needed]
@@ -85,6 +96,9 @@ def _last_repeat(shown: list[str]) -> str:
 def _owner(row: Row) -> str:
     high = len(row["rankers"]) - 1
     value = _first(row["owners"], -1, high, -1)
+    if value == NO_RANKER:
+        names = [one for one in row["given"].get("owners") or () if isinstance(one, str) and one not in row["rankers"]]
+        return f"owner {short(names[0]) if names else 'of an item'} is not a ranker ({', '.join(row['rankers'])})"
     return f"owner {value} is not a ranker: -1 for nobody, 0 to {high} for the rankers"
 
 
@@ -93,6 +107,13 @@ _CHECKS = (
         ("time",),
         lambda t: t.time.isnan() | t.time.isinf(),
         lambda row: f"'time' must be a finite number, not {row['time']}",
+    ),
+    Check(
+        ("time",),
+        lambda t: t.time >= _LATEST,
+        lambda row: (
+            f"'time' must be in seconds or milliseconds since 1970, not {row['given'].get('time', row['time'] * 1000)}"
+        ),
     ),
     Check(("shown",), lambda t: t.shown.length() == 0, lambda row: "'shown' is empty"),
     Check(

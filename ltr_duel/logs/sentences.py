@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ltr_duel.core import errors
 from ltr_duel.logs.describe import LogFacts, date_words
 
 _RESTS = {
@@ -58,4 +59,8 @@ def log_lines(facts: LogFacts) -> list[str]:
         lines += [f"  {sentence}" for sentence in facts.sentences]
         if facts.bad > len(facts.sentences):
             lines.append(f"  ... and {facts.bad - len(facts.sentences):,} more")
-    return lines
+        if facts.rankers and facts.not_compared < facts.bad:
+            lines.append(
+                f"  'logs compare' counts {facts.not_compared:,} of them: it does not read what is wrong in the others"
+            )
+    return [errors.in_one_line(line) for line in lines]

@@ -83,17 +83,14 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
     """
     rows = credited(log, rankers).rows
     engine = log.engine
-    first, last, n = engine.run(
-        rows.aggregate(first=rows.time.min(), last=rows.time.max(), n=rows.count())
-    ).to_pylist()[0].values()  # fmt: skip
+    first, last, n = (log.facts(rows, rankers)[name] for name in ("first", "last", "n"))
     found = [repeated_ids(log, n)]
     if "user" in rows.columns:
-        found += [_same_moment(engine, rows, n), *_users(engine, rows, n)]
+        found += [_same_moment(engine, rows, n), *_users(engine, rows, n, log.known.get(("users", *rankers)))]
     whole = log.loaded.events is None or "owners" in log.loaded.exposures.columns  # not of clicked items only
     if {"owners", "rankers"} <= set(rows.columns) and whole:
         owned = rows.filter(rows.owners.notnull() & rows.rankers.notnull())
-        if engine.value(owned.count()):  # else page tokens or rankings say how to credit
-            found += _owners(engine, owned, first, last, planned, policies_of(engine, rows)[1])
+        found += _owners(engine, owned, first, last, planned, policies_of(engine, rows)[1])
     found.append(_gaps(engine, rows, first, last, n))
     if log.loaded.events is not None:
         found += _events(engine, log.loaded.exposures, log.loaded.events)
@@ -147,21 +144,25 @@ def repeated_ids(log: ClickLog, impressions: int) -> Finding:
 def _same_moment(engine: Any, rows: Any, n: int) -> Finding:
     named = rows.filter(rows.user.notnull())
     often = named.group_by("user", "query", "time").agg(n=named.count())
-    number = engine.value(often.aggregate(n=(often.n - 1).sum().coalesce(0)))
+    number = 0
+    if not engine.all_differ(named, "user", "time"):
+        number = engine.value(often.aggregate(n=(often.n - 1).sum().coalesce(0)))
     sentence = f"{number:,} rows have user, query and time of another row"
     return limited("repeated rows", number / n, _RATE / 10, sentence)
 
 
-def _users(engine: Any, rows: Any, n: int) -> list[Finding]:
+def _users(engine: Any, rows: Any, n: int, known: tuple[int, int] | None) -> list[Finding]:
     named = rows.filter(rows.user.notnull())
     each = named.group_by("user").agg(n=named.count(), clicked=(named.clicks.length() > 0).sum())
     robot = (each.n >= _PAGES) & (each.clicked >= _ROBOT * each.n)
-    found = engine.run(
-        each.aggregate(
-            users=each.count(), most=each.n.max().coalesce(0), robots=robot.sum().coalesce(0),
-            pages=robot.ifelse(each.n, 0).sum().coalesce(0),
-        )
-    ).to_pylist()[0]  # fmt: skip
+    about = each.aggregate(
+        users=each.count(), most=each.n.max().coalesce(0), robots=robot.sum().coalesce(0),
+        pages=robot.ifelse(each.n, 0).sum().coalesce(0),
+    )  # fmt: skip
+    if known and known[1] < _PAGES:  # the comparison has counted users, and there is no robot among them
+        found = {"users": known[0], "most": known[1], "robots": 0, "pages": 0}
+    else:
+        (found,) = engine.run(about).to_pylist()
     most, limit = found["most"] / n, min(max(_HEAVY, 20 / max(found["users"], 1)), 1.0)
     robots = (
         f"{found['robots']:,} users with {_PAGES} pages or more click on nearly all; they have {found['pages']:,} pages"
@@ -182,11 +183,16 @@ def _owners(engine: Any, rows: Any, first: float, last: float, planned: str, pol
     two = rows.mutate(
         block=((rows.time - first) / span * _BLOCKS).floor().cast("int64"),
         owned=ibis.ifelse(rows.owners[0] >= 0, rows.owners[0], rows.owners.filter(lambda owner: owner >= 0)[0]),
-        size=rows.rankers.length(),
         lower=ibis.ifelse(rows.rankers[0] < rows.rankers[1], 0, 1),
     )
     two = two.mutate(first=ibis.cases((two.owned.isnull(), -1), (two.owned == two.lower, 1), else_=0))
-    table = engine.run(two.group_by("rankers", "block", "first").agg(n=two.count())).to_pylist()
+    places = range(1, _PLACES)
+    two = two.mutate(**{f"p{k}": ibis.ifelse(two.owners.length() > k, two.owners[k], -1) for k in places})
+    sums = {f"h{k}": (two[f"p{k}"] == two.lower).sum() for k in places}
+    sums |= {f"n{k}": (two[f"p{k}"] >= 0).sum() for k in places}
+    table = engine.run(two.group_by("rankers", "block", "first").agg(n=two.count(), **sums)).to_pylist()
+    if not table:  # page tokens or rankings say how to credit
+        return []
     names = sorted({tuple(sorted(row["rankers"])) for row in table})
     shown = np.zeros((len(names), _BLOCKS), np.int64)
     heads, tosses, idle = np.zeros((3, len(names), _BLOCKS), np.int64)
@@ -219,14 +225,8 @@ def _owners(engine: Any, rows: Any, first: float, last: float, planned: str, pol
     found.append(tested("owners of place 1", first_places, sentence))
     coins = np.stack([heads.sum(axis=0), (tosses - heads).sum(axis=0)])
     found.append(tested("owners over time", unchanged(coins), "who owns the first owned place, in tenths of the time"))
-    pairs = two.filter(two.size == 2)
-    sums = {}
-    for place in range(1, _PLACES):
-        owner = ibis.ifelse(pairs.owners.length() > place, pairs.owners[place], -1)
-        sums[f"h{place}"] = (owner == pairs.lower).ifelse(1, 0).sum().coalesce(0)
-        sums[f"n{place}"] = (owner >= 0).ifelse(1, 0).sum().coalesce(0)
-    counts = engine.run(pairs.aggregate(**sums)).to_pylist()[0]
-    by_place = np.array([[counts[f"{kind}{place}"] for place in range(1, _PLACES)] for kind in "hn"])
+    pairs = [row for row in table if len(row["rankers"]) == 2]
+    by_place = np.array([[sum(row[f"{kind}{k}"] for row in pairs) for k in range(1, _PLACES)] for kind in "hn"])
     found.append(tested("owners by place", fair(*by_place), f"who owns places 2 to {_PLACES}"))
     return found
 

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 from ltr_duel.core import InputError, errors
 from ltr_duel.logs.attribution import EVENT, EXPOSURE, Late, Outcome, completed, one_table
-from ltr_duel.logs.engine import Engine, Warehouse, named, quoted
-from ltr_duel.logs.files import load_file
-from ltr_duel.logs.mapping import Mapping, create_view, select
-from ltr_duel.logs.ubi import create_views
+from ltr_duel.logs.engine import Engine, Warehouse, quoted
+from ltr_duel.logs.files import Files, load_files
+from ltr_duel.logs.mapping import Mapping, Part, create_view, find_row, select
+from ltr_duel.logs.ubi import create_views, find_query
+
+_MILLISECONDS = 1e11  # from here on a time is in milliseconds; seconds reach it in the year 5138
+
+
+class Found(NamedTuple):
+    """Where a row of a log stands, and its columns as they are written there, where that is known."""
+
+    file: str
+    row: int | str
+    given: dict[str, Any] = {}  # noqa: RUF012  # never written to
+
+    def __str__(self) -> str:
+        """Return the place as sentences begin with it."""
+        return f"{self.file}:{self.row}" if isinstance(self.row, int) else f"{self.file}, {self.row}"
 
 
 class Loaded(NamedTuple):
@@ -19,45 +33,54 @@ class Loaded(NamedTuple):
 
     engine: Any
     table: Any  # Ibis table: columns of `LOG_COLUMNS` that there are, and ``line``
+    find: Callable[[int], Found]  # where a line of it stands
     strange: tuple[str, ...] = ()  # columns that are not read
     wrong: dict[int, str] = {}  # noqa: RUF012  # never written to: lines that are no rows, with what is wrong
     exposures: Any = None  # Ibis tables, where the log comes in two
     events: Any = None
 
 
-class Source(Protocol):
-    """Makes a log."""
-
-    def __call__(self, outcome: Outcome, late: Late) -> Loaded:
-        """Read it."""
+Source: TypeAlias = Callable[[Outcome, Late], Loaded]
 
 
-def own(path: Path, kind: str, context: tuple[str, ...] = ()) -> Source:
-    """Return the source of a file of the one-table form, or of sessions of the Yandex challenges."""
+def own(paths: tuple[Path, ...], kind: str, context: tuple[str, ...] = ()) -> Source:
+    """Return the source of files of the one-table form, or of sessions of the Yandex challenges."""
 
     def load(outcome: Outcome, late: Late) -> Loaded:
-        engine = Engine(damaged(path, "no Parquet file, or not all of one"))
-        strange, wrong = load_file(path, kind, engine, context)
-        table = engine.table("log")
+        engine = Engine(damaged(paths[0], "no Parquet file, or not all of one"))
+        files = load_files(paths, kind, engine, context)
+        table = cleaned(engine.table("log"))
         if outcome.dwell:
             if "dwell" not in table.columns:
-                raise InputError(f"{path}: outcome '{outcome.name}' needs the column 'dwell'")
+                raise InputError(f"{paths[0]}: outcome '{outcome.name}' needs the column 'dwell'")
             dwell, least = table.dwell, outcome.dwell
             table = table.mutate(clicks=table.clicks.filter(lambda _, k: dwell[k] >= least)).drop("dwell")
         elif outcome.kind != "click":
-            raise InputError(f"{path}: outcome '{outcome.name}' needs events beside the exposures; this log has clicks")
-        return Loaded(engine, table, strange, wrong)
+            raise InputError(
+                f"{paths[0]}: outcome '{outcome.name}' needs events beside the exposures; this log has clicks"
+            )
+        return Loaded(engine, table, lambda line: _found(engine, files, kind, line), files.strange, files.wrong)
 
     return load
 
 
-def ubi(path: Path, context: tuple[str, ...] = ()) -> Source:
+def _found(engine: Engine, files: Files, kind: str, line: int) -> Found:
+    file, row = files.place(line)
+    if kind != "parquet":
+        return Found(file, row)
+    read = f"read_parquet({quoted(file)}, file_row_number = true)"
+    (given,) = engine.rows(f"SELECT * FROM {read} WHERE file_row_number = ?", row - 1)
+    return Found(file, row, given)
+
+
+def ubi(paths: tuple[Path, ...], context: tuple[str, ...] = ()) -> Source:
     """Return the source of User Behavior Insights records."""
 
     def load(outcome: Outcome, late: Late) -> Loaded:
-        engine = Engine(damaged(path))
-        create_views(engine, path, context)
-        return _joined(engine, engine.table("exposures"), engine.table("events"), outcome, late)
+        engine = Engine(damaged(paths[0]))
+        create_views(engine, paths, context)
+        views = engine.table("exposures"), engine.table("events")
+        return _joined(engine, views, outcome, late, lambda impression, _: Found(*find_query(engine, impression)))
 
     return load
 
@@ -74,57 +97,60 @@ def tables(
     def load(outcome: Outcome, late: Late) -> Loaded:
         mapping = Mapping(Path(source), context) if source is not None else None
         engine: Any = Warehouse(connect) if connect else Engine(damaged(Path(path)))
-        make = _table_of if connect else _view_of
-        parts = [make(engine, "exposures", mapping.exposures if mapping else {}, str(path), (*EXPOSURE, *context))]
-        if events is not None or (mapping and mapping.events):
-            where = str(events if events is not None else path)
-            parts.append(make(engine, "events", mapping.events if mapping else {}, where, tuple(EVENT)))
-        else:
+        if events is None and not (mapping and mapping.events):
             raise InputError("exposures need events: give --events, or a mapping with [events]")
-        return _joined(engine, parts[0], parts[1], outcome, late)
+        shown = Part("exposures", mapping, str(path), (*EXPOSURE, *context))
+        seen = Part("events", mapping, str(events if events is not None else path), tuple(EVENT))
+        if connect:
+            parts = _table_of(engine, shown), _table_of(engine, seen)
+            return _joined(engine, parts, outcome, late, lambda name, _: Found(shown.table, f"impression '{name}'"))
+        for part in (shown, seen):
+            create_view(engine, part)
+        views = engine.table("exposures"), engine.table("events")
+        return _joined(engine, views, outcome, late, lambda *row: Found(*find_row(engine, shown, *row)))
 
     return load
 
 
-def _joined(engine: Any, exposures: Any, events: Any, outcome: Outcome, late: Late) -> Loaded:
-    events = completed(events)
+def cleaned(table: Any) -> Any:
+    """Return a table whose times are seconds, and whose ids are null where they are empty."""
+    import ibis
+
+    names = {name: table[name].nullif("") for name in ("impression", "user") if name in table.columns}
+    if "time" in table.columns:
+        time = table.time.cast("float64")
+        names["time"] = ibis.ifelse(time >= _MILLISECONDS, time / 1000, time)
+    return table.mutate(**names)
+
+
+def _joined(
+    engine: Any, parts: tuple[Any, Any], outcome: Outcome, late: Late, find: Callable[[str | None, int], Found]
+) -> Loaded:
+    """Join exposures and events; ``find`` takes an impression, and how many rows of it are earlier."""
+    exposures, events = cleaned(parts[0]), completed(cleaned(parts[1]))
     kinds = engine.run(events.group_by("kind").agg(n=events.count())).column("kind").to_pylist()
     if kinds and outcome.kind and outcome.kind not in kinds:
         raise errors.unknown_name("kind of event", outcome.kind, sorted(kind for kind in kinds if kind is not None))
     table = one_table(exposures, events, outcome, late)
     if isinstance(engine, Engine):
         table = engine.keep("log", table)  # a join is not done again for each question
-    return Loaded(engine, table, exposures=exposures, events=events)
+
+    def find_line(line: int) -> Found:
+        impression = engine.run(table.filter(table.line == line).select("impression")).column(0)[0].as_py()
+        same = table.impression.isnull() if impression is None else table.impression == impression
+        return find(impression, engine.value(table.filter(same & (table.line < line)).count()))
+
+    return Loaded(engine, table, find_line, exposures=exposures, events=events)
 
 
-def _view_of(engine: Engine, name: str, part: dict[str, Any], where: str, legal: tuple[str, ...]) -> Any:
-    import duckdb
-
-    path = str(part.get("file", where))
-    kinds = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}
-    if Path(path).is_dir():
-        path += "/**/*.parquet"
-    suffixes = [suffix for suffix in Path(path).suffixes if suffix != ".gz"]
-    read = f"{kinds.get(suffixes[-1] if suffixes else '', 'read_json')}({quoted(path)})"
-    try:
-        if not {*part} - {"file", "table", "where"}:
-            have = [column for column, *_ in engine.duckdb.execute(f"DESCRIBE SELECT * FROM {read}").fetchall()]
-            part = part | {column: named(column) for column in have if column in legal}
-        create_view(engine, name, part, read)
-    except duckdb.Error as error:
-        raise InputError(f"{path}: cannot be read as {name}: {str(error).splitlines()[0]}") from None
-    return engine.table(name)
-
-
-def _table_of(engine: Warehouse, name: str, part: dict[str, Any], where: str, legal: tuple[str, ...]) -> Any:
-    where = str(part.get("table", where))
-    if not {*part} - {"file", "table", "where"}:
-        table = engine.table(where)
-        table = table.select([column for column in table.columns if column in legal])
+def _table_of(engine: Warehouse, part: Part) -> Any:
+    if part.columns:
+        table = part.tried(lambda columns, where: engine.sql(select(columns, where, part.table)))
     else:
-        table = engine.sql(select(part, where))
+        table = engine.table(part.table)
+        table = table.select([column for column in table.columns if column in part.legal])
     if "time" in table.columns and table.time.type().is_timestamp():
-        table = table.mutate(time=table.time.epoch_seconds().cast("float64"))
+        table = table.mutate(time=table.time.epoch_seconds())
     return table
 
 

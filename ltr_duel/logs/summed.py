@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, errors
 from ltr_duel.logs.adaptive import Choices, choices_of
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.credit import Creditor
@@ -70,17 +70,14 @@ def summed(
         As `credited`; and if outcomes cannot be adjusted.
     """
     outcomes, rows, creditor, whole = credited(log, rankers)
-    who = rows.user.count() if "user" in rows.columns else rows.count() - rows.count()
-    about = log.engine.run(
-        rows.aggregate(
-            n=rows.count(), named=who, queries=rows["query"].nunique(), first=rows.time.min(), last=rows.time.max()
-        )
-    ).to_pylist()[0]
+    about = log.facts(rows, rankers)
     cluster = cluster or ("user" if about["named"] else "query")
     named = about["named"] == about["n"]
     sums = pair_sums(log.engine, outcomes, len(creditor.pairs), cluster, whole=whole, named=named)
     if len(creditor.pairs) == 1 and named and cluster in ("user", "both"):  # then impressions are outcomes
-        users = largest_of(log.engine, rows, int(sums.kinds[0].number.sum()), int(sums.kinds[0].n.max()), about["n"])
+        number, most = int(sums.kinds[0].number.sum()), int(sums.kinds[0].n.max())
+        log.known["users", *rankers] = number, most
+        users = largest_of(log.engine, rows, number, most, about["n"])
     else:
         users = users_of(log.engine, rows, about["n"])
     choices, notes = choices_of(log.engine, rows, outcomes, len(creditor.pairs)), []
@@ -121,9 +118,8 @@ def warnings_of(found: Summed, means: Means) -> list[str]:
     warnings = list(found.notes)
     _, name, most = found.users
     if most:
-        warnings.append(
-            f"user '{name}' has {most:,} of {found.impressions:,} impressions ({most / found.impressions:.0%})"
-        )
+        share = f"{most:,} of {found.impressions:,} impressions ({most / found.impressions:.0%})"
+        warnings.append(errors.in_one_line(f"user '{name}' has {share}"))
     fewest = means.freedom.min()
     if found.sums.cluster != "impression" and fewest < 20:
         warnings.append(

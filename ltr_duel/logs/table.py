@@ -35,7 +35,9 @@ _WHOLE, _REAL = pa.list_(pa.int32()), pa.list_(pa.float64())
 LOG_COLUMNS: Final[dict[str, LogColumn]] = {
     "impression": LogColumn(_TEXT, True, "name of the impression"),
     "time": LogColumn(
-        pa.float64(), True, "when it was shown: seconds since 1970, or ISO 8601 (UTC if it does not say)"
+        pa.float64(),
+        True,
+        "when it was shown: seconds or milliseconds since 1970, or ISO 8601 (UTC by default)",
     ),
     "query": LogColumn(_TEXT, True, "the query"),
     "user": LogColumn(_TEXT, False, "who asked; without it every impression is a user of its own"),
@@ -81,12 +83,6 @@ class Impressions(NamedTuple):
 
     table: Any
     lines: IntVector
-
-    def kept(self, good: np.ndarray[Any, np.dtype[np.bool_]]) -> Impressions:
-        """Return the rows that are marked."""
-        if good.all():
-            return self
-        return Impressions(self.table.filter(pa.array(good)), self.lines[good])
 
 
 def ragged(column: Any, missing: Any = 0) -> tuple[Any, IntVector]:

@@ -19,7 +19,7 @@ from ltr_duel.logs.crediting import Clicked
 from ltr_duel.logs.hashing import HashVector, hash_rows, hash_texts
 from ltr_duel.logs.lists import number_rows, ranked, wrong_rows
 from ltr_duel.logs.pages import PageReader, Pages
-from ltr_duel.logs.table import ragged, texts_of
+from ltr_duel.logs.table import ragged
 
 
 class Weighable(NamedTuple):
@@ -156,8 +156,8 @@ class RankedTargets(Orders):
         if not known.any():
             return
         texts, ptr = ragged(table.column("shown"))
-        shown, rankings = texts_of(texts), table.column("rankings")
-        all_lists = ranked(rankings)
+        rankings = table.column("rankings")
+        all_lists = ranked(rankings, texts)
         hashes = _list_hashes(*ragged(ragged(rankings)[0]))
         rankers, ranker_ptr = ragged(table.column("rankers"))
         groups = hash_rows(hash_texts(rankers), ranker_ptr)
@@ -168,7 +168,7 @@ class RankedTargets(Orders):
             rows = np.flatnonzero(known & (groups == group))
             names = tuple(rankers[int(ranker_ptr[rows[0]]) : int(ranker_ptr[rows[0] + 1])].to_pylist())
             lists = all_lists.of(rows)
-            own = number_rows(lists, len(names), shown, ptr[rows], ptr[rows + 1])
+            own = number_rows(lists, len(names), ptr[rows], ptr[rows + 1])
             unfit = wrong_rows(own, rows, lists.stop - lists.ptr, len(names), texts)
             wrong |= unfit
             learnt = [self._first[query].get(names[0], 0) for query in queries[rows].tolist()]

@@ -125,12 +125,12 @@ def typed_row(given: dict[str, Any]) -> Row | str:
             continue
         made = _MAKE[name](value)
         if made is None:
-            return f"'{name}' must be {_LEGAL[name]}, not {_short(value)}"
+            return f"'{name}' must be {LEGAL[name]}, not {short(value)}"
         row[name] = made
     if row["owners"] is not None:
         row["owners"] = _positions(row["owners"], row["rankers"])
         if row["owners"] is None:
-            return f"'owners' must hold names of 'rankers' or their positions, not {_short(given['owners'])}"
+            return f"'owners' must hold names of 'rankers' or their positions, not {short(given['owners'])}"
     return row
 
 
@@ -149,7 +149,8 @@ def _positions(owners: list[Any], rankers: list[str] | None) -> list[int] | None
     return found
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """Return a value as a sentence shows it."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -229,7 +230,7 @@ _MAKE: dict[str, Callable[[Any], Any]] = {
     "dwell": _listed(_real),
     "grades": _NUMBERS,
 }
-_LEGAL = {
+LEGAL = {
     **dict.fromkeys(("impression", "query", "user"), "a text or a number"),
     **dict.fromkeys(("shown", "rankers"), "a list of texts"),
     **dict.fromkeys(("clicks", "grades"), "a list of whole numbers"),

@@ -8,17 +8,20 @@ order of their positions, which count from 0 or from 1, whichever the applicatio
 
 from __future__ import annotations
 
+from json import loads
 from pathlib import Path
+from typing import Any
 
 from ltr_duel.logs.engine import Engine, named, owner_numbers, quoted
 from ltr_duel.logs.mapping import seconds
 
 
-def create_views(engine: Engine, path: Path, context: tuple[str, ...] = ()) -> None:
-    """Make the views ``exposures`` and ``events`` of a file; further columns of exposures are attributes of queries."""
-    read = f"read_ndjson_objects({quoted(str(path))}, ignore_errors = true, maximum_object_size = 16777216)"
+def create_views(engine: Engine, paths: tuple[Path, ...], context: tuple[str, ...] = ()) -> None:
+    """Make the views ``exposures`` and ``events`` of some files; further columns are attributes of queries."""
+    names = ", ".join(quoted(str(path)) for path in paths)
+    read = f"read_ndjson_objects([{names}], ignore_errors = true, maximum_object_size = 16777216, filename = 'file')"
     run = engine.duckdb.execute
-    run(f"CREATE TABLE records AS SELECT json, row_number() OVER () AS line FROM {read}")
+    run(f"CREATE TABLE records AS SELECT json, file, row_number() OVER () AS line FROM {read}")
 
     def text(*names: str) -> str:
         found = ", ".join(f"nullif((json ->> {quoted('$.' + name)}), '')" for name in names)
@@ -57,3 +60,17 @@ def create_views(engine: Engine, path: Path, context: tuple[str, ...] = ()) -> N
          FROM records WHERE (json ->> '$.query_id') IS NOT NULL AND (json ->> '$.action_name') IS NULL
          GROUP BY impression) q
         LEFT JOIN ({listed}) l USING (impression)""")
+
+
+def find_query(engine: Engine, impression: str | None) -> tuple[str, int, dict[str, Any]]:
+    """Return the file and the line of the first record of a query, and what it says in our words."""
+    (found, *_) = engine.rows(
+        """SELECT file, json, line - (SELECT min(line) FROM records r WHERE r.file = q.file) + 1 AS row FROM records q
+        WHERE nullif((json ->> '$.query_id'), '') IS NOT DISTINCT FROM ? AND (json ->> '$.action_name') IS NULL
+        ORDER BY line""",
+        impression,
+    )
+    record = loads(found["json"])
+    attributes = record.get("query_attributes")
+    owners = attributes.get("owners") if isinstance(attributes, dict) else None
+    return found["file"], found["row"], {"time": record.get("timestamp"), "owners": owners}

@@ -151,3 +151,39 @@ def test_several_outcomes_have_one_primary(ltr_duel, tmp_path):
     assert any(line.split()[:6] == ["click", "old", ">", "new", "60", "-0.5000"] for line in lines)
     answer = ltr_duel(*words, "--primary", "cart")
     assert answer.code == 2 and "'cart'" in answer.err
+
+
+def test_power_and_weigh_read_exposures_and_events(ltr_duel, tmp_path):
+    exposures, events = [], []
+    for k in range(400):
+        rankings = [["a", "b"], ["b", "a"]]
+        shown = ["a", "b"] if k % 2 else ["b", "a"]
+        about = {"impression": f"i{k}", "time": k, "user": f"u{k}", "query": "q", "shown": shown}
+        exposures.append(about | {"rankers": ["new", "old"], "rankings": rankings, "method": "probabilistic:tau=1"})
+        events.append({"impression": f"i{k}", "item": "b" if k % 4 else "a", "kind": "buy", "time": k})
+    for name, rows in (("exposures", exposures), ("events", events)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = ["--exposures", tmp_path / "exposures.jsonl", "--events", tmp_path / "events.jsonl", "--outcome", "buy"]
+    answer = ltr_duel("logs", "power", *words, "--effect", 0.1)
+    assert answer.code == 0 and "from 400 impressions of " in answer.out, answer.err
+    answer = ltr_duel("logs", "weigh", "new", "old", *words)
+    assert "new" in answer.out and "400" in answer.out, answer.err
+    answer = ltr_duel("logs", "weigh", "old", *words)
+    assert answer.code == 2 and "logs weigh takes a LOG and two rankers, not 1 words" in answer.err
+    answer = ltr_duel("logs", "power", tmp_path / "exposures.jsonl", *words)
+    assert answer.code == 2 and "give either a LOG, or --live with a corpus, or --exposures" in answer.err
+
+
+def test_line_breaks_in_names_do_not_reach_the_terminal(ltr_duel, tmp_path):
+    row = {"query": "q", "shown": ["a", "b"], "clicks": [1], "rankers": ["new", "old"], "owners": [0, 1], "\x1b[1m": 1}
+    rows = [row | {"impression": f"i{k}", "time": k, "user": "x\r\ny\x1b[31m"} for k in range(30)]
+    rows.append(rows[0] | {"impression": "\x1b[2m", "shown": ["\x1b[3m"] * 2, "time": 99})
+    rows.append(rows[0] | {"rankers": ["\x1b[4m", "old"], "time": 100, "impression": "last"})
+    path = tmp_path / "clicks.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    for words in (["check"], ["compare", "--bootstrap", 0, "--skip-bad", 2]):
+        answer = ltr_duel("logs", words[0], path, *words[1:])
+        assert answer.out and not {"\x1b", "\r"} & {*answer.out}, answer.err
+        assert "user 'x\\r\\ny\\x1b[31m' has 3" in answer.out
+    answer = ltr_duel("logs", "compare", path, "--skip-bad", 1)
+    assert answer.code == 2 and "clicks.jsonl:32: the name of a ranker must be a line that can be printed" in answer.err

@@ -233,7 +233,8 @@ def test_check_says_what_is_in_a_log(tmp_path):
     assert "1 lines cannot be used:" in text and ":61: the time goes back" in text
     row = {"rankers": ["a", "b"], "owners": [0, 1]}
     facts = describe_log(ClickLog(json_log(tmp_path, row, row | {"method": "balanced"}, {}), skip_bad=None))
-    assert (facts.rankers, facts.method, facts.impressions) == (("a", "b"), "team_draft (credit)", 2)
+    assert (facts.rankers, facts.method, facts.impressions) == (("a", "b"), "team_draft (credit)", 1)
     assert ":2: owners are no credit by 'balanced'" in facts.sentences[0]
+    assert ":3: nothing says how to credit its clicks" in facts.sentences[1]
     with pytest.raises(InputError, match=r"no impression that can be used; .*:1: no JSON"):
         describe_log(ClickLog(json_log(tmp_path, "{"), skip_bad=None))

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
-from ltr_duel.core import InputError, interpreted, uncached_kernel
+from ltr_duel.core import InputError
 from ltr_duel.interleaving import interleave
-from ltr_duel.logs import ClickLog, compare_log, texts, weigh_outcomes
+from ltr_duel.logs import ClickLog, compare_log, weigh_outcomes
 from ltr_duel.logs.pages import PageReader
-from ltr_duel.logs.table import texts_of
 from tests.logs.test_compare import outcomes_of
 
 RANKERS = ("a", "b", "c")
@@ -152,24 +150,6 @@ def test_tokens_whose_rankings_changed_are_not_weighed(tmp_path):
     assert after.impressions == before.impressions - 1
     with pytest.raises(InputError, match="no row ranks documents by 'z'"):
         weigh_outcomes(ClickLog(tmp_path / "after.jsonl"), "a", "z")
-
-
-@pytest.mark.parametrize("poor", [False, True])
-def test_texts_are_told_apart_by_their_bytes(monkeypatch, poor):
-    """Also where all hashes are the same."""
-    if poor:
-        monkeypatch.setattr(texts, "mix", lambda h: np.uint64(0))
-        monkeypatch.setattr(texts, "place_of", interpreted(texts.place_of))
-    enter, look_up = (f if poor else uncached_kernel(f) for f in (texts.enter, texts.look_up))
-    words = ["", "a", "b", "ab", "a\0", "12345678", "123456789", "12345678x", "12345678" * 3, "12345678" * 3 + "\0"]
-    all_texts = texts_of(pa.array(words))
-    table, ptr = texts.empty_table(len(words)), all_texts.ptr
-    for now in (1, 2):
-        for k in range(len(words)):
-            assert look_up(table, now, all_texts.data, all_texts.data, ptr[k], ptr[k + 1]) == -1
-            assert enter(table, now, all_texts.data, ptr[k], ptr[k + 1], k) == k
-        for k in range(len(words)):
-            assert enter(table, now, all_texts.data, ptr[k], ptr[k + 1], 99) == k
 
 
 def test_a_document_that_is_shown_twice_is_told_by_all_its_bytes(tmp_path):

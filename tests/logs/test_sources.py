@@ -173,7 +173,7 @@ def test_ubi_positions_count_from_where_their_application_begins(tmp_path):
         ("[exposures]\ncolour = 'x'", "no column of .exposures. in .*'colour'"),
         ("[exposures]\ntime = 't'", "must map 'impression'"),
         ("[exposures", "no mapping: "),
-        ("[exposures]\nimpression = 'a'\ntime = 'b'\nquery = 'c'", "cannot be read as exposures: .*"),
+        ("[exposures]\nimpression = 'a'\ntime = 'b'\nquery = 'c'", "m.toml: .exposures. impression = 'a': Binder"),
     ],
 )
 def test_a_mapping_that_does_not_fit_is_said(tmp_path, text, says):

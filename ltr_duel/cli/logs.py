@@ -25,7 +25,7 @@ from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import click_model_names, method_names
 
 if TYPE_CHECKING:
-    from ltr_duel.logs import ClickLog
+    from ltr_duel.logs import ClickLog, LogComparison
 
 _log = click.argument("file", metavar="LOG", type=click.Path(path_type=Path))
 _format = click.option(
@@ -128,6 +128,7 @@ def check(kind: str, planned: str, **given: Any) -> None:
 @click.option("--stop-at", type=float, help="Say whether to stop, with this confidence however often one looks.")
 @click.option("--margin", type=float, default=0.0, help="With --stop-at: a mean outcome that would not matter.")
 @click.option("--any-time", is_flag=True, help="With --stop-at: decide within a week, too, after two weeks of data.")
+@click.option("--looks", "named", help="With --stop-at: days of the only looks, named beforehand, such as 7,14,28.")
 @click.option("--ranker", "rankers", multiple=True, help="A ranker of the experiment, others are bad; repeatable.")
 @click.option("--bootstrap", type=ROWS, default=1000, show_default=True, help="Draws of clusters; 0 for none.")
 @click.option("--guardrail", "guards", multiple=True, help="Another outcome that must not get worse; repeatable.")
@@ -149,6 +150,7 @@ def compare(
     stop_at: float | None,
     margin: float,
     any_time: bool,
+    named: str | None,
     rankers: tuple[str, ...],
     bootstrap: int,
     guards: tuple[str, ...],
@@ -171,6 +173,9 @@ def compare(
         finding_lines,
         guardrail_lines,
         guardrails,
+        look_at_days,
+        named_looks_sentence,
+        named_looks_table,
         plot_comparison,
         save_comparison,
         stopping_decisions,
@@ -201,7 +206,13 @@ def compare(
         )
         for line in guardrail_lines(guardrails(found, other, guard, margin=guardrail_margin, confidence=confidence)):
             click.echo(line)
-    if stop_at is not None:
+    if named is not None:
+        days = _days(named, stop_at, found)
+        planned = look_at_days(log, days, always, cluster=found.cluster, rankers=rankers)
+        click.echo()
+        print_table(named_looks_table(planned))
+        click.echo(named_looks_sentence(planned, days, found.names))
+    elif stop_at is not None:
         click.echo()
         print_table(stopping_table(decisions, rows))
         click.echo(stopping_sentence(found, decisions, margin, any_time=any_time))
@@ -214,6 +225,20 @@ def compare(
     if plot is not None:
         save_figure(plot_comparison(found, confidence=always, margin=margin), plot)
         click.echo(f"{plot}")
+
+
+def _days(words: str, stop_at: float | None, found: LogComparison) -> list[float]:
+    """Return the days of the looks that a team named."""
+    from ltr_duel.core import InputError
+
+    if stop_at is None:
+        raise InputError("--looks goes with --stop-at")
+    if "policies" in found.provenance:
+        raise InputError("--looks is for rankers that outcomes did not choose; --stop-at alone holds for this log")
+    try:
+        return [float(word) for word in words.split(",")]
+    except ValueError:
+        raise InputError(f"--looks takes days such as 7,14,28, not '{words}'") from None
 
 
 @command.command()

@@ -15,6 +15,7 @@ from ltr_duel.logs.clusters import Means, interval_ends
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.looks import Look
 from ltr_duel.logs.sequential import Observed
+from ltr_duel.logs.stopping import outcomes_go_together
 from ltr_duel.logs.sums import Sequences
 
 _MOST = 4  # pairs in a picture
@@ -93,8 +94,7 @@ def plot_comparison(
 
 def _always(found: LogComparison, looks: list[Look], pair: int) -> Clustered | Observed:
     """Return what `stopping_decisions` would have seen of a pair at each look."""
-    once = bool((found.counts == found.sequences.n).all())  # each user came once
-    if found.cluster not in ("user", "both") or once or "policies" in found.provenance:
+    if not outcomes_go_together(found):
         return Observed(Sequences(*np.array([[part[pair] for part in look.sequences] for look in looks]).T))
     means = Means(*np.array([[part[pair] for part in look.cautious] for look in looks]).T)
     return Clustered(means, statistics.student_p(*means), np.array([look.outcomes[pair] for look in looks]))

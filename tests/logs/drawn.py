@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
 from ltr_duel.core import statistics, stream
 from ltr_duel.logs import Spread, plan_impressions
@@ -123,7 +124,7 @@ def differences_from_the_best(items, experiments):
 
 def plan_kept(rankers, effect, experiments):
     """Return how often the fixed and the sequential test find the effect with the impressions that were planned."""
-    pairs, ties, every = rankers * (rankers - 1) // 2, 0.5, 20.0
+    pairs, ties, every = rankers * (rankers - 1) // 2, min(0.5, 1 - effect), 20.0
     spread = Spread("a", "b", effect, 1 - ties, each=float(pairs))
     (plan,) = plan_impressions(spread, tests=pairs, every=every)
     limits = boundary(int(plan.sequential_power) + 1, LEVEL / pairs)
@@ -131,21 +132,49 @@ def plan_kept(rankers, effect, experiments):
     for k in range(experiments):
         rng = stream(k, "power", f"{rankers} {effect}")
         count, total, square = drawn_log(pairs, int(plan.fixed), ties, "independent", rng, effect).sums(pairs)
-        p = statistics.student_p(*cautious_means(count, total, square))
+        met = count.any(axis=1)
+        p = statistics.student_p(*cautious_means(count[met], total[met], square[met]))
         p[0] = max(p[0], statistics.sign_flip_p(total[0]))
         log = drawn_log(pairs, int(plan.sequential_power), ties, "independent", rng, effect)
         ahead = np.cumsum(np.where(log.pair == 0, log.y, 0.0))
         decided = np.cumsum(np.where(log.pair == 0, log.y**2, 0.0)).astype(np.int64)
         looks = np.arange(every, len(log.y) + 1, every).astype(np.int64) - 1
-        found += statistics.holm(p)[0] < LEVEL, (ahead[looks] >= limits[decided[looks]]).any()
+        found += met[0] and statistics.holm(p)[0] < LEVEL, (ahead[looks] >= limits[decided[looks]]).any()
     return found
 
 
-def looked_at(count, total, square):
-    """Return what the sequential test sees of sums by pair and user."""
+class CellSums(NamedTuple):
+    """Numbers and sums of outcomes by pair and user, of pairs that are met by few of the users each."""
+
+    row: np.ndarray  # of each impression
+    column: np.ndarray
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, log, pairs):
+        """Number the users of each pair, so that hardly any of the table is empty."""
+        cells, cell = np.unique(log.pair * (int(log.user.max()) + 1) + log.user, return_inverse=True)
+        pair = cells // (int(log.user.max()) + 1)
+        start = np.searchsorted(pair, np.arange(pairs))
+        column = np.arange(len(cells)) - start[pair]
+        return cls(pair[cell], column[cell], (pairs, int(column.max()) + 1))
+
+    def until(self, y, end):
+        """Return what `DrawnLog.sums` does, of the first impressions."""
+        at, size = self.row[:end] * self.shape[1] + self.column[:end], self.shape[0] * self.shape[1]
+        count = np.bincount(at, minlength=size).reshape(self.shape).astype(np.float64)
+        return (
+            count,
+            np.bincount(at, y[:end], size).reshape(self.shape),
+            np.bincount(self.row[:end], y[:end] ** 2, self.shape[0]),
+        )
+
+
+def looked_at(count, total, square, alpha=LEVEL):
+    """Return what the sequential test sees of sums by pair and user; only what may be decided is tested exactly."""
     cautious = cautious_means(count, total, square)
     p = statistics.student_p(*cautious)
-    for k in np.flatnonzero(p < LEVEL):
+    for k in np.flatnonzero(p < 2 * special.ndtr(-np.sqrt(-2 * np.log(alpha)))):
         p[k] = max(p[k], statistics.sign_flip_p(total[k]))
     return Clustered(cautious, p, count.sum(axis=1))
 
@@ -155,10 +184,11 @@ def false_stops(rankers, n, ties, kind, experiments):
     pairs, found = rankers * (rankers - 1) // 2, 0
     for k in range(experiments):
         log = drawn_log(pairs, n, ties, kind, stream(k, "looks", f"{rankers} {n} {ties} {kind}"))
+        cells = CellSums.of(log, pairs)
         for end in np.linspace(0, n, _LOOKS + 1)[1:].astype(int):
-            count, total, square = DrawnLog(log.pair[:end], log.user[:end], log.y[:end]).sums(pairs)
+            count, total, square = cells.until(log.y, end)
             met = count.any(axis=1)
-            if looked_at(count[met], total[met], square[met]).ahead(1 - LEVEL, pairs).any():
+            if looked_at(count[met], total[met], square[met], LEVEL / pairs).ahead(1 - LEVEL, pairs).any():
                 found += 1
                 break
     return found
@@ -191,7 +221,7 @@ def users_needed(effect, experiments, visits=20, correlation=0.1, square=0.5):
 def plan_of_returning_users_kept(effect, experiments, visits=20, correlation=0.1, square=0.5):
     """Return how often the fixed and the sequential test find the effect with the impressions that were planned."""
     design = 1 + (visits - 1) * correlation
-    spread = Spread("a", "b", effect, square, design, 1 / visits, returning=True)
+    spread = Spread("a", "b", effect, square, design, 1 / visits)
     (plan,) = plan_impressions(spread)
     found = np.zeros(2)
     for k in range(experiments):

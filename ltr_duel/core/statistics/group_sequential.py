@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 
 from ltr_duel.core.arrays import FloatMatrix, FloatVector
 
-_POINTS = 14  # so many doublings: points of the integration
+_POINTS = 13  # so many doublings: points of the integration
 _WIDER = 1.4  # standard deviations of what is drawn: paths near a boundary are rare, and matter
-_FARTHEST = 38.0  # standard deviations, beyond which a normal variable has no chance that a float can hold
+_LEAST = 1e-300  # error that is worth a boundary
 _SURE = 1e-10  # share of a look's variance that is taken to be new, so that a look without news is no error
 
 
@@ -86,8 +86,10 @@ def look_boundaries(covariance: ArrayLike, spent: ArrayLike) -> FloatVector:
     for look, step in enumerate(steps):
         mean, spread = drawn @ factor[look], float(factor[look, look])
         known = mean, spread, weight, float(step)
-        possible = step > 0 and _excess(_FARTHEST, *known) < 0
-        bound = float(scipy.optimize.brentq(_excess, 0.0, _FARTHEST, known)) if possible else np.inf
+        bound = np.inf
+        if step > _LEAST:  # a single look that spends as much has no nearer boundary
+            farthest = 0.01 - float(scipy.special.ndtri(step / 2))
+            bound = float(scipy.optimize.brentq(_excess, 0.0, farthest, known, xtol=1e-6))
         low, high = (scipy.special.ndtr((end - mean) / spread / _WIDER) for end in (-bound, bound))
         x = _WIDER * scipy.special.ndtri(np.clip(low + uniform[:, look] * (high - low), 1e-300, 1 - 1e-16))
         weight = weight * (high - low) * _WIDER * np.exp(-(x**2) * (1 - _WIDER**-2) / 2)

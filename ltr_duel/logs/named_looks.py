@@ -114,7 +114,7 @@ def look_at_days(
     looks = []
     for pair, (i, j) in enumerate(found.creditor.pairs):
         own = {name: values[classes["pair"] == pair] for name, values in classes.items()}
-        looks += _looks(own, (names[i], names[j]), been, spent)
+        looks += looks_at_pair(own, (names[i], names[j]), been, spent)
     return looks
 
 
@@ -136,7 +136,7 @@ def _classes(outcomes: Any, ends: list[float], key: str) -> Any:
     return each.group_by("pair", *same).agg(clusters=each.count(), **squares)
 
 
-def _looks(classes: dict[str, Any], names: tuple[str, str], days: list[float], spent: Any) -> list[NamedLook]:
+def looks_at_pair(classes: dict[str, Any], names: tuple[str, str], days: list[float], spent: Any) -> list[NamedLook]:
     """Return the looks at one pair."""
     number, looks = classes["clusters"], range(len(days))
     count, total = (np.stack([np.repeat(classes[f"{name}{k}"], number) for k in looks]) for name in ("n", "total"))

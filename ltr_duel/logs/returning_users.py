@@ -1,12 +1,12 @@
 """What the tests of all impressions see of users who return, simulated for a plan.
 
-Users come equally often, and the sum of a user's outcomes is normal. Of many users at once only two numbers are drawn:
-the sum of their sums, and that of its squares. From these follow mean, error, and nearly the exact test by signs.
+Users come equally often, and the sum of a user's outcomes is normal. Of many users at once only their sum is drawn, and
+that of their squares. From these follow mean, error, and nearly the exact test by signs.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,20 @@ from ltr_duel.logs.stopping_times import looks_until
 
 _NORMAL = 1500.0  # users
 _DRAWS = 20_000
+_FEW = 64  # users that are drawn one by one
 _CLEAREST = 5.0  # an effect has at most so many standard deviations
+
+
+class Drawn(NamedTuple):
+    """Sums of users; one entry a simulated experiment."""
+
+    total: FloatVector
+    squares: FloatVector
+    against: FloatVector  # users with a sum below 0
+
+    def of(self, chosen: NDArray[Any]) -> Drawn:
+        """Return those of some experiments."""
+        return Drawn(*(part[chosen] for part in self))
 
 
 class Returning(NamedTuple):
@@ -36,17 +49,24 @@ class Returning(NamedTuple):
         single = max(self.square - self.effect**2, self.effect**2 / _CLEAREST**2)
         return self.visits * single * self.design
 
-    def drawn(self, users: int, draws: int, rng: np.random.Generator) -> tuple[FloatVector, FloatVector]:
-        """Draw the sum of so many users' sums, and the sum of their squares."""
-        mean, beyond = self.visits * self.effect, np.sqrt(users * self.variance) * rng.standard_normal(draws)
-        rest = self.variance * rng.chisquare(users - 1, draws) if users > 1 else 0.0
-        return users * mean + beyond, rest + beyond**2 / users + 2 * mean * beyond + users * mean**2
+    def drawn(self, users: int, draws: int, rng: np.random.Generator) -> Drawn:
+        """Draw the sums of so many users."""
+        mean, deviation = self.visits * self.effect, self.variance**0.5
+        if users <= _FEW:
+            each = mean + deviation * rng.standard_normal((users, draws))
+            return Drawn(each.sum(axis=0), (each**2).sum(axis=0), (each < 0).sum(axis=0))
+        beyond = deviation * users**0.5 * rng.standard_normal(draws)
+        rest = self.variance * rng.chisquare(users - 1, draws)
+        squares = rest + beyond**2 / users + 2 * mean * beyond + users * mean**2
+        return Drawn(users * mean + beyond, squares, np.ones(draws))  # hardly ever are so many alike
 
-    def seen(self, users: int, total: FloatVector, squares: FloatVector) -> Clustered:
-        """Return what a look sees of such sums; p by signs is normal, and never below that of equal signs."""
-        n = np.full_like(total, users * self.visits)
-        means = cautious_of_moments(n, total, n * self.square, n * self.visits, total * self.visits, squares)
-        signs = np.maximum(2 * special.ndtr(-np.abs(total) / np.sqrt(squares)), 2.0 ** (1 - min(users, 1000)))
+    def seen(self, users: int, sums: Drawn) -> Clustered:
+        """Return what a look sees; p by signs is exact where users agree, else normal."""
+        n = np.full_like(sums.total, users * self.visits)
+        moments = n, sums.total, n * self.square, n * self.visits, sums.total * self.visits, sums.squares
+        means, exact = cautious_of_moments(*moments), 2.0 ** (1 - min(users, 1000))
+        signs = 2 * special.ndtr(-np.abs(sums.total) / np.sqrt(sums.squares))
+        signs = np.where(sums.against % users == 0, exact, np.maximum(signs, exact))
         return Clustered(means, np.maximum(statistics.student_p(*means), signs), n)
 
 
@@ -59,8 +79,8 @@ def users_needed(users: Returning, power: float, alpha: float, rng: np.random.Ge
     low, high = 1.0, np.ceil(about + 2)
 
     def found(number: float) -> float:
-        total, squares = users.drawn(int(number), _DRAWS, rng)
-        return float(((users.seen(int(number), total, squares).p < alpha) & (total > 0)).mean())
+        sums = users.drawn(int(number), _DRAWS, rng)
+        return float(((users.seen(int(number), sums).p < alpha) & (sums.total > 0)).mean())
 
     while found(high) < power:
         low, high = high, np.ceil(1.2 * high)
@@ -84,20 +104,19 @@ def clustered_times(
     Times are impressions of the pair, as are ``every`` and ``most``; ``alpha`` is the error of both sides together.
     """
     times, right = np.full(draws, np.inf), np.zeros(draws, np.bool_)
-    total, squares, known, open_ones = np.zeros(draws), np.zeros(draws), 0, np.arange(draws)
+    sums, known, open_ones = Drawn(*np.zeros((3, draws))), 0, np.arange(draws)
     least = -2 * np.log(alpha)  # no boundary is nearer
     for look in looks_until(every / users.visits, most / users.visits):
         more = users.drawn(int(look) - known, len(open_ones), rng)
-        total, squares, known = total + more[0], squares + more[1], int(look)
-        far = np.flatnonzero(total**2 >= least * squares)
+        sums, known = Drawn(*(a + b for a, b in zip(sums, more, strict=True))), int(look)
+        far = np.flatnonzero((sums.total**2 >= least * sums.squares) | (sums.against % known == 0))
         if known < 2 or not len(far):
             continue
-        ahead = users.seen(known, total[far], squares[far]).ahead(1 - alpha, 1, tuned_at)
-        hit = np.zeros(len(total), np.bool_)
-        hit[far] = ahead != 0
+        hit = far[users.seen(known, sums.of(far)).ahead(1 - alpha, 1, tuned_at) != 0]
         times[open_ones[hit]] = known * users.visits
-        right[open_ones[hit]] = total[hit] > 0
-        open_ones, total, squares = open_ones[~hit], total[~hit], squares[~hit]
+        right[open_ones[hit]] = sums.total[hit] > 0
+        rest = np.delete(np.arange(len(open_ones)), hit)
+        open_ones, sums = open_ones[rest], sums.of(rest)
         if len(open_ones) == 0:
             break
     return times, right

@@ -85,8 +85,8 @@ def spreads_in_log(found: LogComparison) -> list[Spread]:
     if "policies" in found.provenance:
         names = " and ".join(found.provenance["policies"])
         raise InputError(
-            f"{names} chose the rankers of this log by earlier outcomes, so it does not tell how outcomes vary where all"
-            " pairs are shown alike: plan by another log, or by simulated users"
+            f"{names} chose the rankers of this log by earlier outcomes, so it is no sample of an experiment that shows"
+            " all pairs alike: plan by another log, or by simulated users"
         )
     together = outcomes_go_together(found)
     n = found.counts.astype(np.float64)

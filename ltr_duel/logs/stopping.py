@@ -217,7 +217,8 @@ def stopping_sentence(
     sentence = _sentence(found, decisions, margin)
     missing = found.days_to_a_whole_week if isinstance(found, LogComparison) and not any_time else 0.0
     if missing and not sentence.startswith("go on"):
-        return f"wait {np.ceil(missing):.0f} days for the week to be whole, or decide at any time. By now: {sentence}"
+        wait = f"{missing:.0f} day{'s' if missing >= 1.5 else ''}"
+        return f"wait {wait} for the week to be whole, or decide at any time. By now: {sentence}"
     return sentence
 
 

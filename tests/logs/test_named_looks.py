@@ -8,7 +8,7 @@ from scipy import special
 
 from ltr_duel.core import InputError, statistics, stream
 from ltr_duel.logs import ClickLog, look_at_days, named_looks_sentence
-from ltr_duel.logs.named_looks import _looks
+from ltr_duel.logs.named_looks import looks_at_pair
 from ltr_duel.logs.outcomes import UNIT
 from tests.logs.written import DAY, drawn, log_of
 
@@ -65,7 +65,7 @@ def test_identical_rankers_differ_at_one_of_four_looks_in_one_experiment_of_twen
         columns = {f"n{j}": n[: j + 1].sum(axis=0) for j in range(4)}
         columns |= {f"total{j}": y[: j + 1].sum(axis=0) * UNIT for j in range(4)}
         columns |= {f"square{j}": columns[f"n{j}"] * UNIT for j in range(4)}
-        looks = _looks(columns | {"clusters": np.ones(users, np.int64)}, ("a", "b"), [1, 2, 3, 4], spent)
+        looks = looks_at_pair(columns | {"clusters": np.ones(users, np.int64)}, ("a", "b"), [1, 2, 3, 4], spent)
         alarms += any(look.winner for look in looks)
     assert 0.01 < alarms / experiments < 0.05 + 3 * np.sqrt(0.05 * 0.95 / experiments)
 

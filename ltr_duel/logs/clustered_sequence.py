@@ -33,6 +33,7 @@ from ltr_duel.logs.sequential import TUNED_AT, Sequence
 
 _LONGEST = 1e6  # times the log, after which a pair is given up
 _EVEN = 4.0 ** np.arange(11)  # of half of the mixture
+_LOG_WEIGHT = np.log(np.append(np.full(len(_EVEN), 0.5 / len(_EVEN)), 0.5))
 _STEPS = 50
 
 
@@ -67,9 +68,7 @@ class Clustered(NamedTuple):
 
         def decided(times: FloatVector) -> NDArray[np.bool_]:
             found = self._log_e(times, alpha, tuned_at) >= -np.log(alpha)
-            if margin > 0:
-                found |= np.abs(self.means.mean) + self._reach(times, alpha, tuned_at) < margin
-            return np.asarray(found)
+            return np.asarray(found | self._within(times, alpha, tuned_at, margin) if margin > 0 else found)
 
         low, high = np.zeros(len(self.n)), np.full(len(self.n), np.log(_LONGEST))
         never = np.logical_not(decided(np.exp(high)))
@@ -89,9 +88,17 @@ class Clustered(NamedTuple):
     def _log_e(self, times: FloatVector, alpha: float, tuned_at: float) -> FloatVector:
         """Return the logarithm of the e-value of "the mean is 0" after so many times as many impressions."""
         square = special.ndtri(self.p / 2) ** 2 * times
-        constant, slope = _components(self._variance() * times, alpha, tuned_at)
-        found = special.logsumexp(constant + slope * square[:, None], axis=1)
+        found = _log_sum(*_components(self._variance() * times, alpha, tuned_at), square)
         return np.where(self.means.freedom > 0, found, 0.0)
+
+    def _within(self, times: FloatVector, alpha: float, tuned_at: float, margin: float) -> NDArray[np.bool_]:
+        """Return whether the interval is within the margin: the e-values of both ends of the margin are enough."""
+        room = np.maximum(margin - np.abs(self.means.mean), 0.0)
+        known = self.means.freedom > 0
+        error = np.where(known, self.means.error, np.inf) / np.sqrt(times)
+        p = statistics.student_p(room, error, np.where(known, self.means.freedom * times, 1.0))
+        square = special.ndtri(p / 2) ** 2
+        return _log_sum(*_components(self._variance() * times, alpha, tuned_at), square) > -np.log(alpha)
 
     def _reach(self, times: FloatVector, alpha: float, tuned_at: float) -> FloatVector:
         variance = self._variance() * times
@@ -110,20 +117,25 @@ def normal_boundary(variance: ArrayLike, alpha: float, tuned_at: float) -> Float
     constant, slope = _components(variance, alpha, tuned_at)
     square = np.asarray(((-np.log(alpha) - constant) / slope).min(axis=-1))
     for _ in range(_STEPS):
-        logs = constant + slope * square[..., None]
-        above = special.logsumexp(logs, axis=-1) + np.log(alpha)
-        square -= above / (special.softmax(logs, axis=-1) * slope).sum(axis=-1)
-        if (above <= 1e-12).all():
+        above = _log_sum(constant, slope, square) + np.log(alpha)
+        parts = np.exp(constant + slope * square[..., None] - (above - np.log(alpha))[..., None])
+        square -= above / (parts * slope).sum(axis=-1)
+        if (above <= 1e-9).all():
             break
     return np.asarray(np.sqrt(square), np.float64)
 
 
+def _log_sum(constant: FloatMatrix, slope: FloatMatrix, square: FloatVector) -> FloatVector:
+    """Return the logarithm of the mixture at a squared deviation."""
+    logs = constant + slope * square[..., None]
+    most = logs.max(axis=-1)
+    return np.asarray(most + np.log(np.exp(logs - most[..., None]).sum(axis=-1)), np.float64)
+
+
 def _components(variance: ArrayLike, alpha: float, tuned_at: float) -> tuple[FloatMatrix, FloatMatrix]:
     """Return the logarithm of each part of the mixture as a constant, and its slope in the squared deviation."""
-    rho = np.concatenate([[_rho(alpha, tuned_at)], _EVEN])
-    weight = np.concatenate([[0.5], np.full(len(_EVEN), 0.5 / len(_EVEN))])
-    ratio = np.asarray(variance, np.float64)[..., None] / rho
-    return np.log(weight) - np.log1p(ratio) / 2, ratio / (1 + ratio) / 2
+    ratio = np.asarray(variance, np.float64)[..., None] / np.append(_EVEN, _rho(alpha, tuned_at))
+    return _LOG_WEIGHT - np.log1p(ratio) / 2, ratio / (1 + ratio) / 2
 
 
 def _rho(alpha: float, tuned_at: float) -> float:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 from scipy.integrate import quad
 
-from ltr_duel.logs.clustered_sequence import _EVEN, _components, _rho, normal_boundary
+from ltr_duel.core import statistics
+from ltr_duel.logs.clustered_sequence import _EVEN, Clustered, _components, _rho, normal_boundary
+from ltr_duel.logs.clusters import Means
 from tests.logs.drawn import users_needed
 
 
@@ -20,7 +22,7 @@ def test_the_tuned_part_has_the_values_of_the_authors_library():
     """confseq tests its normal mixture against R: at S = 10, V = 100, tuned at V = 100 and alpha = .05."""
     assert _rho(0.05, 100.0) == pytest.approx(12.60056, abs=1e-5)
     constant, slope = _components(100.0, 0.05, 100.0)
-    alone = constant[0] - np.log(0.5), slope[0]  # half of the weight
+    alone = constant[-1] - np.log(0.5), slope[-1]  # half of the weight
     assert alone[0] + alone[1] * 10**2 / 100 == pytest.approx(-0.6510052, abs=1e-6)
     assert np.sqrt(100 * (np.log(20) - alone[0]) / alone[1]) == pytest.approx(30.35209, abs=1e-5)
 
@@ -61,3 +63,20 @@ def test_at_no_variance_does_the_boundary_cost_half_as_much_again_as_the_best_on
 def test_clear_results_of_users_who_come_twice_do_not_take_longer_than_by_their_first_impressions():
     first, every = users_needed(0.5, 40, visits=2, correlation=0.2, square=0.7).mean(axis=0)
     assert every < first
+
+
+def after(times, mean, error, freedom):
+    """Return the sequence when a pair has so many times as many impressions, mean and variance staying."""
+    means = Means(np.array([mean]), np.array([error]) / np.sqrt(times), np.array([freedom * times]))
+    n, deviations = np.array([1000.0 * times]), special.ndtri(statistics.student_p(mean, error, freedom) / 2)
+    return Clustered(means, 2 * special.ndtr(np.array([deviations * np.sqrt(times)])), n).sequence(0.95, 3)
+
+
+@pytest.mark.parametrize(("mean", "margin"), [(0.03, 0.0), (-0.002, 0.03)])
+def test_the_further_impressions_are_those_at_which_the_sequence_decides(mean, margin):
+    means = Means(np.array([mean]), np.array([0.02]), np.array([200.0]))
+    (times,) = Clustered(means, statistics.student_p(*means), np.array([1000.0])).further(0.95, 3, margin)
+    for part, decided in ((0.99, False), (1.01, True)):
+        found = after(part * times, mean, 0.02, 200.0)
+        won = found.low[0] > 0 or found.high[0] < 0
+        assert bool(won or (margin > found.high[0] and found.low[0] > -margin)) == decided

@@ -177,11 +177,16 @@ def false_stops(rankers, n, ties, kind, experiments):
     ends = np.linspace(0, n, _LOOKS + 1)[1:].astype(int)
     for k in range(experiments):
         log = drawn_log(pairs, n, ties, kind, stream(k, "looks", f"{rankers} {n} {ties} {kind}"))
-        count, total, square = sums_at_looks(log, pairs, ends)
-        met = count.any(axis=1)
-        seen = looked_at(count[met], total[met], square[met], LEVEL / pairs)
-        found += bool(seen.ahead(1 - LEVEL, pairs).any())
+        sums = sums_at_looks(log, pairs, ends)
+        far = may_be_decided(*sums[:2], LEVEL / pairs)
+        found += bool(looked_at(*(part[far] for part in sums), LEVEL / pairs).ahead(1 - LEVEL, pairs).any())
     return found
+
+
+def may_be_decided(count, total, alpha):
+    """Return the rows of sums whose squared deviation may be large enough, whatever clusters are added."""
+    tt, nt, nn = (np.einsum("pg,pg->p", *two) for two in ((total, total), (count, total), (count, count)))
+    return np.flatnonzero((nn > 0) & (total.sum(axis=1) ** 2 >= -2 * np.log(alpha) * (tt - nt**2 / np.maximum(nn, 1))))
 
 
 def false_named_looks(n, ties, kind, experiments):

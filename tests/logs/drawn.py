@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from ltr_duel.core import statistics, stream
+from ltr_duel.core import kernel, statistics, stream
 from ltr_duel.logs import Spread, plan_impressions
-from ltr_duel.logs.clustered_sequence import Clustered
+from ltr_duel.logs.clustered_sequence import Clustered, normal_boundary
 from ltr_duel.logs.clusters import cautious_means, clustered_means, interval_ends, reach
 from ltr_duel.logs.named_looks import looks_at_pair
 from ltr_duel.logs.outcomes import UNIT
@@ -175,18 +175,42 @@ def false_stops(rankers, n, ties, kind, experiments):
     """Return how often the test of all impressions, at thirty looks, stops for one of identical rankers."""
     pairs, found = rankers * (rankers - 1) // 2, 0
     ends = np.linspace(0, n, _LOOKS + 1)[1:].astype(int)
+    nearest = normal_boundary(np.geomspace(1, 1e7, 200), LEVEL / pairs, 1000.0).min() - 0.01
+    tail = special.ndtr(-nearest)
+    least = statistics.student_quantile(tail, np.arange(n + 1) + 2.0) ** 2  # for each number of users
+    least[: int(-np.log2(tail))] = np.inf  # the signs of fewer users are not so rare
     for k in range(experiments):
         log = drawn_log(pairs, n, ties, kind, stream(k, "looks", f"{rankers} {n} {ties} {kind}"))
-        sums = sums_at_looks(log, pairs, ends)
-        far = may_be_decided(*sums[:2], LEVEL / pairs)
-        found += bool(looked_at(*(part[far] for part in sums), LEVEL / pairs).ahead(1 - LEVEL, pairs).any())
+        cell = np.unique(log.pair * n + log.user, return_inverse=True)[1] if kind == "returning" else log.user
+        if may_be_decided(log.pair, cell, log.y, ends, np.zeros((2, n)), np.zeros((5, pairs)), least):
+            count, total, square = sums_at_looks(log, pairs, ends)
+            met = count.any(axis=1)
+            seen = looked_at(count[met], total[met], square[met], LEVEL / pairs)
+            found += bool(seen.ahead(1 - LEVEL, pairs).any())
     return found
 
 
-def may_be_decided(count, total, alpha):
-    """Return the rows of sums whose squared deviation may be large enough, whatever clusters are added."""
-    tt, nt, nn = (np.einsum("pg,pg->p", *two) for two in ((total, total), (count, total), (count, count)))
-    return np.flatnonzero((nn > 0) & (total.sum(axis=1) ** 2 >= -2 * np.log(alpha) * (tt - nt**2 / np.maximum(nn, 1))))
+@kernel
+def may_be_decided(pair, cell, y, ends, cells, sums, least):
+    """Whether a pair's squared deviation and number of users may be enough at a look, whatever clusters are added."""
+    look = 0
+    for t in range(len(y)):
+        p, c = pair[t], cell[t]
+        n, total = cells[0, c], cells[1, c]
+        sums[0, p] += y[t]
+        sums[1, p] += 2 * total * y[t] + y[t] * y[t]
+        sums[2, p] += n * y[t] + total + y[t]
+        sums[3, p] += 2 * n + 1
+        sums[4, p] += n == 0
+        cells[0, c] += 1
+        cells[1, c] += y[t]
+        if t + 1 == ends[look]:
+            look += 1
+            for k in range(sums.shape[1]):
+                rest = sums[1, k] - sums[2, k] ** 2 / max(sums[3, k], 1.0)
+                if sums[0, k] ** 2 >= least[int(sums[4, k])] * rest - 1e-9:
+                    return True
+    return False
 
 
 def false_named_looks(n, ties, kind, experiments):

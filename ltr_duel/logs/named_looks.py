@@ -121,7 +121,7 @@ def look_at_days(
 def _classes(outcomes: Any, ends: list[float], key: str) -> Any:
     """Return the expression that counts a pair's clusters with the same numbers and sums of outcomes at all looks."""
     t = outcomes.filter(outcomes.time < ends[-1])
-    sums = {}
+    sums: dict[str, Any] = {}
     for k, end in enumerate(ends):
         until = t.time < end
         sums |= {

@@ -9,14 +9,18 @@ import argparse
 import itertools
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from benchmarks.studies.timing import table
 from tests.logs.drawn import (
     LEVEL,
     coverage,
     differences_from_the_best,
     false_alarms,
+    false_named_looks,
     false_stops,
     plan_kept,
+    plan_of_returning_users_kept,
     users_needed,
 )
 
@@ -48,15 +52,24 @@ def best(experiments: int) -> Rows:
 
 def power(experiments: int) -> Rows:
     """Plans for power .8 that are kept."""
-    for rankers, effect in itertools.product((2, 3, 5, 10), (0.1, 0.3)):
+    for rankers, effect in itertools.product((2, 3, 5, 10), (0.1, 0.3, 0.6, 0.9)):
         yield f"{rankers} rankers, effect {effect}", plan_kept(rankers, effect, experiments)
+    for effect, square in ((0.1, 0.5), (0.3, 0.5), (0.6, 0.8), (0.9, 1.0)):
+        found = plan_of_returning_users_kept(effect, experiments, square=square)
+        yield f"2 rankers, returning users, effect {effect}", found
 
 
 def looks(experiments: int) -> Rows:
     """Identical rankers for one of which the test of all impressions stops."""
-    for rankers, n, ties, kind in itertools.product((2, 5, 10), (100, 1000, 10_000), TIES, USERS):
+    for rankers, n, ties, kind in itertools.product(RANKERS, (100, 1000, 10_000), TIES, USERS):
         found = false_stops(rankers, n, ties, kind, experiments)
         yield f"{rankers} rankers, {n:,} impressions, {ties:.0%} ties, {kind}", [found]
+
+
+def named(experiments: int) -> Rows:
+    """Identical rankers that differ at one of four looks that were named beforehand."""
+    for n, ties, kind in itertools.product((100, 1000, 10_000), TIES, USERS):
+        yield f"{n:,} impressions, {ties:.0%} ties, {kind}", false_named_looks(n, ties, kind, experiments)
 
 
 PARTS = {
@@ -64,17 +77,24 @@ PARTS = {
     "intervals": (intervals, "95 % intervals that hold the truth", ["logs compare", "errors alone"]),
     "best": (best, "Family-wise error against the best", ["summary, ranks", "summary, means", "rankers evaluate"]),
     "looks": (looks, "Sequential test of all impressions: family-wise error", ["thirty looks"]),
+    "named": (named, "Four looks that were named: error", ["all that is spent", "the first look alone"]),
     "power": (power, "Effects found, where .8 was planned", ["fixed", "sequential"]),
 }
 
 
 def users(experiments: int) -> None:
-    """Print the users until a sequential test stops: twenty impressions each, correlation .1."""
+    """Print the users until a sequential test stops."""
     rows = []
-    for effect in (0.05, 0.1, 0.2):
-        first, every = users_needed(effect, experiments)
-        rows.append([f"{effect}", f"{first:,.0f}", f"{every:,.0f}", f"{first / every:.1f}"])
-    table(f"Users until it stops, mean of {experiments}", ["effect", "first impressions", "all", "times"], rows)
+    for effect, visits, correlation in ((0.05, 20, 0.1), (0.1, 20, 0.1), (0.2, 20, 0.1), (0.5, 2, 0.2)):
+        found = users_needed(effect, experiments, visits, correlation, max(0.5, 1.4 * effect))
+        (first, every), error = found.mean(axis=0), found.std(axis=0, ddof=1) / experiments**0.5
+        share = every / first
+        rest = share * float(np.hypot(*(error / found.mean(axis=0))))
+        words = [f"{first:,.0f} ± {error[0]:,.0f}", f"{every:,.0f} ± {error[1]:,.0f}", f"{share:.3f} ± {rest:.3f}"]
+        rows.append([f"{effect}; {visits}; {correlation}", *words])
+        print(*rows[-1], flush=True)
+    head = ["effect; impressions a user; correlation", "first impressions", "all", "all / first"]
+    table(f"Users until it stops, mean of {experiments}", head, rows)
 
 
 def main() -> None:
@@ -97,7 +117,9 @@ def main() -> None:
 
 def _share(hits: float, n: int) -> str:
     """Return a share with its standard error."""
-    return f"{hits / n:.1%} ± {(max(hits, 1) / n * (1 - hits / n) / n) ** 0.5:.1%}"
+    if hits == 0:
+        return f"0 of {n:,}"
+    return f"{hits / n:.2%} ± {(hits / n * (1 - hits / n) / n) ** 0.5:.2%}"
 
 
 if __name__ == "__main__":

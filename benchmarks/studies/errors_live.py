@@ -1,6 +1,6 @@
 """Live experiments: intervals of logs that a policy collected, users with several open pages, the winner's probability.
 
-    python -m benchmarks.studies.errors_live [--experiments 300]
+    python -m benchmarks.studies.errors_live [--experiments 2000] [POLICY ...]
 
 Outcomes are 1, -1 and 0 (30 % ties); identical rankers have a mean of 0, separated ones utilities that are .1 apart.
 Users do not return. Each interval is for one pair alone, and every pair that was shown is counted.
@@ -21,13 +21,15 @@ POLICIES = ("rucb", "double_thompson", "winner_stays_strong", "versatile_db", "e
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--experiments", type=int, default=300)
-    number = parser.parse_args().experiments
+    parser.add_argument("policies", nargs="*", metavar="POLICY", default=POLICIES, help=", ".join(POLICIES))
+    parser.add_argument("--experiments", type=int, default=2000)
+    given = parser.parse_args()
+    number = given.experiments
     rows = []
-    for policy in POLICIES:
+    for policy in given.policies:
         for rankers, steps in ((5, 500), (10, 1000)):
             for separated in (False, True):
-                held = coverage(Case(policy, rankers, steps, separated), number)
+                held = coverage(Case(policy, rankers, steps, separated), number, compiled=True)
                 shares = [held.plain / held.pairs, held.valid / held.pairs, held.alarms / number]
                 errors = [np.sqrt(p * (1 - p) / n) for p, n in zip(shares, [held.pairs] * 2 + [number], strict=True)]
                 label = f"{policy}, {rankers} rankers, {steps} steps, {'separated' if separated else 'identical'}"

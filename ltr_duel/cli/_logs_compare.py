@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.option("--stop-at", type=float, help="Say whether to stop, with this confidence however often one looks.")
 @click.option("--margin", type=float, default=0.0, help="With --stop-at: a mean outcome that would not matter.")
 @click.option("--any-time", is_flag=True, help="With --stop-at: decide within a week, too, after two weeks of data.")
+@click.option("--looks", "named", help="With --stop-at: days of the only looks, named beforehand, such as 7,14,28.")
 @click.option("--ranker", "rankers", multiple=True, help="A ranker of the experiment, others are bad; repeatable.")
 @click.option("--bootstrap", type=ROWS, default=1000, show_default=True, help="Draws of clusters; 0 for none.")
 @click.option(
@@ -51,6 +52,7 @@ def compare(
     stop_at: float | None,
     margin: float,
     any_time: bool,
+    named: str | None,
     rankers: tuple[str, ...],
     bootstrap: int,
     outcomes: tuple[str, ...],
@@ -70,7 +72,7 @@ def compare(
 ) -> None:
     """Say of each pair of rankers in LOG who won, how sure that is, and, with --stop-at, whether to stop."""
     from ltr_duel.analysis import save_figure
-    from ltr_duel.core import errors
+    from ltr_duel.core import InputError, errors
     from ltr_duel.logs import (
         USUAL,
         Evidence,
@@ -84,6 +86,11 @@ def compare(
     )
     from ltr_duel.preferences import save_preferences
 
+    if named is not None and (report or guards or ways or adjust or history or len(outcomes) > 1 or stop_at is None):
+        raise InputError(
+            "--looks decides one outcome at the confidence of --stop-at, and goes without --report, --guardrail, --by,"
+            " --adjust, --history and further outcomes"
+        )
     if primary:
         errors.require_one_of("--outcome", primary, outcomes)
     primary = primary or outcomes[0]
@@ -120,7 +127,10 @@ def compare(
     )
     for line in comparison_lines(found):
         click.echo(line)
-    _print_evidence(evidence, rows)
+    if named is not None:
+        _print_named_looks(log, evidence, named)
+    else:
+        _print_evidence(evidence, rows)
     if out is not None:
         save_preferences(found.preferences, out)
         click.echo(f"{out}")
@@ -192,3 +202,23 @@ def _print_evidence(evidence: Evidence, rows: int) -> None:
     click.echo()
     for line in decision_lines(evidence):
         click.echo(line)
+
+
+def _print_named_looks(log: ClickLog, evidence: Evidence, words: str) -> None:
+    """Print what the looks say that a team named beforehand."""
+    from ltr_duel.core import InputError
+    from ltr_duel.logs import finding_lines, look_at_days, named_looks_sentence, named_looks_table
+
+    found = evidence.found
+    if "policies" in found.provenance:
+        raise InputError("--looks is for rankers that outcomes did not choose; --stop-at alone holds for this log")
+    try:
+        days = [float(word) for word in words.split(",")]
+    except ValueError:
+        raise InputError(f"--looks takes days such as 7,14,28, not '{words}'") from None
+    planned = look_at_days(log, days, found.confidence, cluster=found.cluster, rankers=found.names)
+    for line in finding_lines(list(evidence.findings or ()), only_failures=True):
+        click.echo(line)
+    click.echo()
+    print_table(named_looks_table(planned))
+    click.echo(named_looks_sentence(planned, days, found.names))

@@ -11,6 +11,10 @@ from .guardrails import guardrails as guardrails
 from .history import History as History
 from .log import ClickLog as ClickLog
 from .looks import Look as Look
+from .named_look_words import named_looks_sentence as named_looks_sentence
+from .named_look_words import named_looks_table as named_looks_table
+from .named_looks import NamedLook as NamedLook
+from .named_looks import look_at_days as look_at_days
 from .off_policy import WeightedOutcome as WeightedOutcome
 from .off_policy import weigh_outcomes as weigh_outcomes
 from .off_policy import weighted_lines as weighted_lines

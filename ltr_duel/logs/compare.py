@@ -111,7 +111,7 @@ class LogComparison:
         """Days until a log of two weeks or more ends with a week, within a day; else 0: days of a week may differ."""
         days = (self.provenance["last"] - self.provenance["first"]) / 86_400
         over = days % 7
-        return 7 - over if days >= 13 and 1 < over < 6 else 0.0
+        return 7 - over if days >= 14 and 1 < over < 6 else 0.0
 
     @property
     def preferences(self) -> PreferenceMatrix:

@@ -16,6 +16,7 @@ from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.looks import Look
 from ltr_duel.logs.sequential import Observed
 from ltr_duel.logs.slices import Beside
+from ltr_duel.logs.stopping import outcomes_go_together
 from ltr_duel.logs.sums import Sequences
 
 _MOST = 4  # pairs in a picture
@@ -98,15 +99,15 @@ def _course(
     found: LogComparison, looks: list[Look], pair: int, confidence: float | None
 ) -> tuple[FloatVector, FloatVector, FloatVector]:
     """Return means and intervals of a pair at each look: those of `stopping_decisions`, or of a single look."""
-    once = bool((found.counts == found.sequences.n).all()) and not found.adjusted  # each user came once
     means = Means(*np.array([[part[pair] for part in look.cautious] for look in looks]).T)
     mean = np.array([look.mean[pair] for look in looks])
     if confidence is None and not found.adaptive:
         return mean, *interval_ends(means, found.confidence)
-    seen: Clustered | Observed = Clustered(
-        means, statistics.student_p(*means), np.array([look.outcomes[pair] for look in looks])
-    )
-    if found.cluster not in ("user", "both") or once or found.adaptive:
+    seen: Clustered | Observed
+    if outcomes_go_together(found):
+        outcomes = np.array([look.outcomes[pair] for look in looks])
+        seen = Clustered(means, statistics.student_p(*means), outcomes)
+    else:
         sequences = Sequences(*np.array([[part[pair] for part in look.sequences] for look in looks]).T)
         seen, mean = Observed(sequences), sequences.mean
     now = seen.sequence(confidence or found.confidence, found.tests if confidence else 1)

@@ -15,9 +15,10 @@ from scipy import special, stats
 
 from ltr_duel.core import FloatVector, InputError, errors, statistics, stream
 from ltr_duel.logs.clusters import naive_means
+from ltr_duel.logs.returning_users import Returning, clustered_times, users_needed
 from ltr_duel.logs.sequential import TUNED_AT, Bets
 from ltr_duel.logs.spread import Spread
-from ltr_duel.logs.stopping_times import clustered_times, stopping_times
+from ltr_duel.logs.stopping_times import stopping_times
 
 _NORMAL = 1500.0  # impressions from which on the tests are that of a normal mean
 _CLEAREST = 5.0  # an effect has at most so many standard deviations
@@ -53,8 +54,8 @@ def plan_impressions(
 ) -> list[ImpressionPlan]:
     """Say how many impressions it takes to find effects of a given size.
 
-    The fixed test is that of `compare_log`, Student's with the degrees of freedom of the clusters; the sequential one
-    that of `stopping_decisions`, simulated. Users are taken to come as often as in the log so far.
+    The fixed test is that of `compare_log`, the sequential one that of `stopping_decisions`, simulated. Impressions are
+    of the pair by chance. Users are taken to come as often as in the log so far.
 
     Parameters
     ----------
@@ -99,19 +100,20 @@ def plan_impressions(
         square = max(spread.square, effect)  # an effect needs impressions that somebody wins
         if square > 1:
             raise InputError(f"outcomes of mean square {square:.3g} are none from -1 to 1")
-        alpha = (1 - confidence) / tests
-        fixed = spread.each * fixed_test(effect, square, power, alpha, spread.design, spread.clusters)
-        single = fixed_test(effect, square, power, alpha)
-        rng, gap = stream(seed, "logs", "power", str(effect)), every / spread.each
+        alpha, rng = (1 - confidence) / tests, stream(seed, "logs", "power", str(effect))
         if spread.returning:
-            variance = max(square - effect**2, effect**2 / _CLEAREST**2) * spread.design
-            most = _LONGEST * single * spread.design + gap
-            times, right = clustered_times(effect, variance, spread.clusters, alpha, tuned_at, gap, draws, rng, most)
+            users = Returning(effect, square, spread.visits, spread.design)
+            fixed = spread.each * spread.visits * users_needed(users, power, alpha, rng)
+            most = (_LONGEST * fixed + every) / spread.each
+            times, right = clustered_times(users, alpha, tuned_at, every / spread.each, draws, rng, most)
+            times *= spread.each
         else:
-            bets, most = Bets.tuned(tuned_at, alpha / 2), _LONGEST * single + gap
-            times, right = stopping_times(effect, square, bets, alpha / 2, gap, draws, rng, most)
+            fixed = fixed_test(effect, square, power, alpha, 1 / spread.each)
+            bets, most = Bets.tuned(tuned_at, alpha / 2), _LONGEST * fixed + every
+            settings = (every, draws, rng, most, 1 / spread.each)
+            times, right = stopping_times(effect, square, bets, alpha / 2, *settings)
         late = float(np.sort(np.where(right, times, np.inf))[int(np.ceil(power * draws)) - 1])
-        plans.append(ImpressionPlan(effect, fixed, float(times.mean()) * spread.each, late * spread.each))
+        plans.append(ImpressionPlan(effect, fixed, float(times.mean()), late))
     return plans
 
 
@@ -149,8 +151,12 @@ def smallest_effects(
     settings = {"power": power, "confidence": confidence, "tests": tests, "every": every, "seed": seed, "draws": 1000}
 
     def fixed(effect: float) -> float:
-        square = max(spread.square, effect)
-        return spread.each * fixed_test(effect, square, power, (1 - confidence) / tests, spread.design, spread.clusters)
+        square, alpha = max(spread.square, effect), (1 - confidence) / tests
+        if not spread.returning:
+            return fixed_test(effect, square, power, alpha, 1 / spread.each)
+        users = Returning(effect, square, spread.visits, spread.design)
+        rng = stream(seed, "logs", "power", str(effect))
+        return spread.each * spread.visits * users_needed(users, power, alpha, rng)
 
     def sequential(effect: float) -> float:
         return plan_impressions(spread, [effect], **settings)[0].sequential_power  # type: ignore[arg-type]  # values of their own types
@@ -169,41 +175,39 @@ def _smallest(needed: Callable[[float], float], impressions: float) -> float:
     return float(np.exp(high))
 
 
-def fixed_test(
-    effect: float, square: float, power: float, alpha: float, design: float = 1.0, clusters: float = 1.0
-) -> float:
-    """Return the impressions of a pair with which the test of `compare_log` finds a mean outcome of that mean square.
+def fixed_test(effect: float, square: float, power: float, alpha: float, share: float = 1.0) -> float:
+    """Return the impressions with which the test of `compare_log` finds a mean outcome of that mean square.
 
-    The variance of the mean is ``design`` times that of independent impressions, and an impression brings ``clusters``
-    degrees of freedom.
+    They are independent, and each is one of the pair by a chance of ``share``.
     """
     ratio = effect / max(square - effect**2, effect**2 / _CLEAREST**2) ** 0.5
     about = ((special.ndtri(1 - alpha / 2) + special.ndtri(power)) / ratio) ** 2
-    if about * min(1.0, design * clusters) > _NORMAL:  # there both tests are that of a normal mean
-        return float(about * design)
-    low, high = 1.0, np.ceil(about)
-    while found_by(effect, square, high, alpha, design * clusters) < power:
+    if about > _NORMAL:  # there both tests are that of a normal mean
+        return float(about / share)
+    low, high = 1.0, np.ceil(about / share)
+    while found_by(effect, square, high, alpha, share) < power:
         low, high = high, np.ceil(1.2 * high)
     while high - low > max(1.0, high / 300):
         middle = float(np.round((low + high) / 2))
-        enough = found_by(effect, square, middle, alpha, design * clusters) >= power
+        enough = found_by(effect, square, middle, alpha, share) >= power
         low, high = (low, middle) if enough else (middle, high)
-    return float(high * design)
+    return float(high)
 
 
-def found_by(effect: float, square: float, n: float, alpha: float, clusters: float = 1.0) -> float:
-    """Return the chance that the test finds an effect with n independent impressions that are won, lost or tied.
+def found_by(effect: float, square: float, n: float, alpha: float, share: float = 1.0) -> float:
+    """Return the chance that the test finds an effect with n impressions, of which a share are of the pair.
 
-    All likely numbers of wins and losses are tried.
+    All likely numbers of wins and losses are tried; ties are as many as are expected beside them.
     """
-    decided = _within(n, square)
+    decided = _within(n, square * share)
     wins = np.arange(decided[0] // 2, _within(decided[-1], (1 + effect / square) / 2)[-1] + 1)
     d, w = (one.ravel() for one in np.meshgrid(decided, wins, indexing="ij"))
     d, w = d[w <= d], w[w <= d]
-    chance = stats.binom.pmf(d, n, square) * stats.binom.pmf(w, d, (1 + effect / square) / 2)
+    chance = stats.binom.pmf(d, n, square * share) * stats.binom.pmf(w, d, (1 + effect / square) / 2)
     p = statistics.sign_p(w, d - w, 2 * w - d, d)
-    means = naive_means(np.full(len(d), n + 2.0), (2 * w - d), d + 2.0)
-    p = np.maximum(p, statistics.student_p(means.mean, means.error, np.maximum(n * clusters - 1, 1e-9)))
+    ties = (n - d) * share * (1 - square) / max(1 - square * share, 1e-9)
+    means = naive_means(d + ties + 2, (2 * w - d), d + 2.0)
+    p = np.maximum(p, statistics.student_p(means.mean, means.error, np.maximum(d + ties - 1, 1e-9)))
     return float(chance[(p < alpha) & (2 * w > d)].sum())
 
 

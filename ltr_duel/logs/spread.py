@@ -15,6 +15,7 @@ import numpy as np
 
 from ltr_duel.core import FloatVector, InputError
 from ltr_duel.logs.compare import LogComparison
+from ltr_duel.logs.stopping import outcomes_go_together
 from ltr_duel.preferences import PreferenceMatrix
 
 
@@ -34,14 +35,26 @@ class Spread(NamedTuple):
     design: float = 1.0  # variance of the mean, as a multiple of what independent impressions would have
     clusters: float = 1.0  # effective clusters for one impression of the pair
     each: float = 1.0  # impressions of the whole log for one of the pair
-    returning: bool = False  # whether users return, so that sequential tests are those of all their impressions
+
+    @property
+    def visits(self) -> float:
+        """Impressions of the pair for one effective cluster."""
+        return max(1 / self.clusters, self.design)
+
+    @property
+    def returning(self) -> bool:
+        """Whether clusters have several impressions, so that the tests are those of clusters."""
+        return self.visits > 1
 
 
 def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
     """Return the expected effects of pairs, given their means."""
     known = np.isfinite(error)
-    varies = max(0.0, float(np.mean(mean[known] ** 2 - error[known] ** 2))) if known.any() else 0.0
-    return np.where(known, mean * varies / (varies + np.where(known, error, 1.0) ** 2), 0.0)
+    if not known.any():
+        return np.zeros_like(mean)
+    varies = max(0.0, float(np.mean(mean[known] ** 2 - error[known] ** 2)))
+    total = varies + np.where(known, error, 1.0) ** 2
+    return np.where(known & (total > 0), mean, 0.0) * varies / np.where(total > 0, total, 1.0)
 
 
 def spreads_in_log(found: LogComparison) -> list[Spread]:
@@ -59,7 +72,8 @@ def spreads_in_log(found: LogComparison) -> list[Spread]:
     Raises
     ------
     InputError
-        If there is none.
+        If there is none, and for a log whose rankers were chosen by earlier outcomes: there neither the share of a pair
+        nor its errors are those of an experiment that could be planned.
 
     Examples
     --------
@@ -68,6 +82,13 @@ def spreads_in_log(found: LogComparison) -> list[Spread]:
     >>> callable(spreads_in_log)
     True
     """
+    if "policies" in found.provenance:
+        names = " and ".join(found.provenance["policies"])
+        raise InputError(
+            f"{names} chose the rankers of this log by earlier outcomes, so it is no sample of an experiment that shows"
+            " all pairs alike: plan by another log, or by simulated users"
+        )
+    together = outcomes_go_together(found)
     n = found.counts.astype(np.float64)
     effects = shrunk(found.cautious.mean, found.cautious.error)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -76,7 +97,7 @@ def spreads_in_log(found: LogComparison) -> list[Spread]:
     spreads = []
     for k, (i, j) in enumerate(found.pairs):
         if square[k] > 0 and found.means.freedom[k] > 0:
-            varied = np.isfinite(design[k]) and design[k] > 0  # else all outcomes are alike
+            varied = together and np.isfinite(design[k]) and design[k] > 0  # else all outcomes are alike
             spreads.append(
                 Spread(
                     found.names[i],
@@ -84,9 +105,8 @@ def spreads_in_log(found: LogComparison) -> list[Spread]:
                     float(effects[k]),
                     float(min(square[k], 1.0)),
                     float(design[k]) if varied else 1.0,
-                    float((found.means.freedom[k] + 1) / n[k]),
+                    float((found.means.freedom[k] + 1) / n[k]) if together else 1.0,
                     found.impressions / float(n[k]),
-                    found.cluster in ("user", "both"),
                 )
             )
     return _largest_first(spreads)

@@ -63,9 +63,10 @@ def stopping_decisions(
     Parameters
     ----------
     found : LogComparison or RunningComparison
-        Of a log that is clustered by users (or by both), every impression counts (see `Clustered`), and the mean of
-        users' first impressions is stated beside. Of a log clustered by queries or impressions, every impression
-        counts as independent. Of a running comparison, the observations of its sequences count.
+        Of a log that is clustered by users or queries (or by both), every impression counts, with the error of the
+        clusters (see `Clustered`); by users, the mean of their first impressions is stated beside. Of a log that is
+        clustered by impressions, or whose clusters have one outcome each, every impression counts as independent.
+        Of a running comparison, the observations of its sequences count.
     confidence : float
         Above 0 and below 1: the chance that none of the decisions on any pair, at any time, is wrong. A winner against
         all others is named by the same error, divided by K rankers instead of all K (K - 1) pairs and sides: for each
@@ -121,24 +122,29 @@ def stopping_decisions(
     e_value = np.exp(np.minimum(now.log_e, 700.0))
     means = mean, now.low, now.high
     columns = [first, second, verdict, winner, n.astype(np.int64), *means, e_value, more, leads, to_win]
-    if isinstance(seen, Clustered):
+    if isinstance(seen, Clustered) and isinstance(found, LogComparison) and found.cluster != "query":
         users = Observed(found.sequences).sequence(confidence, found.tests, tuned_at)
         columns += [found.sequences.mean, users.low, users.high]
     return list(map(StoppingDecision, *(column.tolist() for column in columns)))
 
 
 def _seen(found: LogComparison | RunningComparison) -> tuple[Clustered | Observed, FloatVector, FloatVector]:
-    """Return what a look sees, with means and numbers of observations.
-
-    All impressions of users, but of logs whose rankers were chosen by earlier outcomes only the first ones: of these a
-    sequence holds whatever chose the pairs.
-    """
-    if isinstance(found, LogComparison) and found.cluster in ("user", "both") and "policies" not in found.provenance:
+    """Return what a look sees, with means and numbers of observations."""
+    if isinstance(found, LogComparison) and outcomes_go_together(found):
         counts = found.counts.astype(np.float64)
-        if (counts == found.sequences.n).all() and not found.adjusted:  # each user came once
-            return Observed(found.sequences), found.sequences.mean, found.sequences.n
         return Clustered(found.cautious, found.p, counts), found.means.mean, counts
     return Observed(found.sequences), found.sequences.mean, found.sequences.n
+
+
+def outcomes_go_together(found: LogComparison) -> bool:
+    """Whether the test is that of all impressions: if some user (or query) has several outcomes of a pair.
+
+    Of logs whose rankers were chosen by earlier outcomes, users' first impressions count only: of these a sequence
+    holds whatever chose the pairs.
+    """
+    if found.cluster == "impression" or "policies" in found.provenance:
+        return False
+    return found.adjusted or not np.allclose(found.means.freedom + 1, found.counts)
 
 
 def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
@@ -211,7 +217,8 @@ def stopping_sentence(
     sentence = _sentence(found, decisions, margin)
     missing = found.days_to_a_whole_week if isinstance(found, LogComparison) and not any_time else 0.0
     if missing and not sentence.startswith("go on"):
-        return f"wait {missing:.0f} days for the week to be whole, or decide at any time. By now: {sentence}"
+        wait = f"{missing:.0f} day{'s' if missing >= 1.5 else ''}"
+        return f"wait {wait} for the week to be whole, or decide at any time. By now: {sentence}"
     return sentence
 
 

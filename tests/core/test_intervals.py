@@ -87,3 +87,19 @@ def test_student_s_interval_and_test_are_scipy_s():
 def test_a_family_that_was_looked_at_counts_tests_that_were_not_made():
     p = np.array([0.01, 0.02])
     assert statistics.holm(p, family=3).tolist() == [0.03, 0.04]  # three pairs of three items: 3 x .01, 2 x .02
+
+
+def test_shares_and_corrected_p_values_are_those_of_statsmodels():
+    proportion = pytest.importorskip("statsmodels.stats.proportion")
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    for hits, n in ((0, 7), (3, 40), (40, 40)):
+        expected = proportion.proportion_confint(hits, n, alpha=0.1, method="beta")
+        assert statistics.clopper_pearson(hits, n, 0.9) == pytest.approx(expected, nan_ok=True)
+    p = np.random.default_rng(0).uniform(0, 0.1, 12)
+    assert statistics.holm(p) == pytest.approx(multitest.multipletests(p, method="holm")[1])
+
+
+def test_flipped_signs_are_the_permutations_of_scipy():
+    x = np.array([3.0, -1.0, 2.0, 5.0, 1.0, 1.0, -2.0, 4.0])
+    expected = stats.permutation_test((x,), np.sum, permutation_type="samples", n_resamples=2**8).pvalue
+    assert statistics.sign_flip_p(x) == pytest.approx(expected)

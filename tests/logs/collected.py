@@ -6,8 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits import LivePolicy
-from ltr_duel.core import FloatMatrix, stream
+from ltr_duel.bandits import POLICIES, LivePolicy
+from ltr_duel.bandits.loop import Run
+from ltr_duel.bandits.oracle import duel
+from ltr_duel.bandits.recorder import new_recorder
+from ltr_duel.core import FloatMatrix, Streams, implement, stream, uniform
 from ltr_duel.live.state import beats_all
 from ltr_duel.logs import Sequences
 from ltr_duel.logs.adaptive import adaptive_means
@@ -44,14 +47,54 @@ class Held(NamedTuple):
         return Held(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))  # type: ignore[operator]
 
 
-def experiment(case: Case, seed: int) -> Held:
-    """Let the policy collect outcomes, and ask all intervals."""
+class Outcomes(NamedTuple):
+    """Of the pairs i < j: how often each was tied (0), won (1) and lost (-1); weighted sums, if chances are known."""
+
+    score: np.ndarray  # (4, K, K)
+    sums: tuple[np.ndarray, np.ndarray, np.ndarray] | None
+
+
+class TiedCoins(NamedTuple):
+    """Outcomes that may tie; the policy gets a coin's sign then."""
+
+    means: FloatMatrix
+    score: np.ndarray  # (4, K, K), counted here
+
+
+def _duel(oracle, first, second, streams):
+    a, b = min(first, second), max(first, second)
+    u = uniform(streams.feedback)
+    won = (1 - TIES + oracle.means[a, b]) / 2
+    y = 1 if u < won else -1 if u < 1 - TIES else 0
+    oracle.score[y, a, b] += 1
+    if y == 0:
+        y = 1 if uniform(streams.feedback) < 0.5 else -1
+    return y if a == first else -y
+
+
+implement(duel, TiedCoins, _duel)
+
+
+def collected(case: Case, seed: int, compiled: bool) -> Outcomes:
+    """Let a policy collect outcomes."""
+    given = POLICIES.configure(case.policy)
+    if given.component.chance is not None:
+        return collected_with_chances(case, seed)
+    k, rng = case.rankers, stream(seed, "adaptive", case.policy)
+    oracle = TiedCoins(case.means, np.zeros((4, k, k)))
+    streams = Streams(stream(seed, "policy", case.policy), rng, rng, rng, rng)
+    run = Run(given.component, given.params, k, oracle, streams, new_recorder(k), horizon=case.steps, compiled=compiled)
+    run.advance(case.steps)
+    return Outcomes(oracle.score, None)
+
+
+def collected_with_chances(case: Case, seed: int) -> Outcomes:
+    """Let a policy collect outcomes that tells by what chance it chose."""
     k, means, rng = case.rankers, case.means, stream(seed, "adaptive", case.policy)
     policy = LivePolicy(case.policy, k, horizon=case.steps, rng=rng)
-    score = np.zeros((4, k, k))  # ties, wins, losses of the smaller number; number of pages
+    score = np.zeros((4, k, k))
     count, total = np.zeros((2, k, k, _GROUPS))
     square = np.zeros((k, k))
-    known = True
     for step in range(case.steps):
         a, b = policy.ask()
         if a == b:
@@ -62,34 +105,37 @@ def experiment(case: Case, seed: int) -> Held:
         won = (1 - TIES + means[first, second]) / 2
         y = 1 if u < won else -1 if u < 1 - TIES else 0
         score[y, first, second] += 1
-        chance = policy.chance()
-        known = chance is not None
-        if chance is not None:
-            count[first, second, step % _GROUPS] += chance**-0.5
-            total[first, second, step % _GROUPS] += chance**-0.5 * y
-            square[first, second] += chance**-0.5 * y**2
+        weight = policy.chance() ** -0.5
+        count[first, second, step % _GROUPS] += weight
+        total[first, second, step % _GROUPS] += weight * y
+        square[first, second] += weight * y**2
         sign = y or (1 if rng.random() < 0.5 else -1)
         policy.tell(sign if a == first else -sign)
-    upper = np.triu_indices(k, 1)
-    ties, wins, losses = (score[y][upper] for y in (0, 1, -1))
+    return Outcomes(score, (count, total, square))
+
+
+def experiment(case: Case, seed: int, *, compiled: bool = False) -> Held:
+    """Let the policy collect outcomes, and ask all intervals."""
+    found, upper = collected(case, seed, compiled), np.triu_indices(case.rankers, 1)
+    ties, wins, losses = (found.score[y][upper] for y in (0, 1, -1))
     n = ties + wins + losses
     shown = n > 0
-    truth, none = means[upper][shown], np.zeros(shown.sum())
+    truth, none = case.means[upper][shown], np.zeros(shown.sum())
     plain = naive_means(n[shown], (wins - losses)[shown], (wins + losses)[shown])
     half = reach(plain, 0.95)
-    sums = (count[upper][shown], total[upper][shown], square[upper][shown]) if known else None
+    sums = None if found.sums is None else tuple(part[upper][shown] for part in found.sums)
     sequences = Sequences(wins[shown], losses[shown], ties[shown], none, none, none)
-    found = adaptive_means(sequences, sums, 0.95)
-    inside = (found.low <= truth) & (truth <= found.high)
-    alarm = bool((found.p[truth == 0] < 0.05 / len(n)).any())
+    given = adaptive_means(sequences, sums, 0.95)
+    inside = (given.low <= truth) & (truth <= given.high)
+    alarm = bool((given.p[truth == 0] < 0.05 / len(n)).any())
     return Held(len(truth), int((np.abs(plain.mean - truth) <= half + 1e-12).sum()), int(inside.sum()), int(alarm))
 
 
-def coverage(case: Case, experiments: int) -> Held:
+def coverage(case: Case, experiments: int, *, compiled: bool = False) -> Held:
     """Add up experiments."""
     found = Held(0, 0, 0, 0)
     for seed in range(experiments):
-        found += experiment(case, seed)
+        found += experiment(case, seed, compiled=compiled)
     return found
 
 

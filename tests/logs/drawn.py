@@ -10,11 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
-from ltr_duel.core import statistics, stream
+from ltr_duel.core import kernel, statistics, stream
 from ltr_duel.logs import Spread, plan_impressions
-from ltr_duel.logs.clustered_sequence import Clustered
+from ltr_duel.logs.clustered_sequence import Clustered, normal_boundary
 from ltr_duel.logs.clusters import cautious_means, clustered_means, interval_ends, reach
+from ltr_duel.logs.named_looks import looks_at_pair
+from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.rankers import evaluate_rankers
 from ltr_duel.simulation import summarise
 from tests.conftest import random_rankings
@@ -123,7 +126,8 @@ def differences_from_the_best(items, experiments):
 
 def plan_kept(rankers, effect, experiments):
     """Return how often the fixed and the sequential test find the effect with the impressions that were planned."""
-    pairs, ties, every = rankers * (rankers - 1) // 2, 0.5, 20.0
+    pairs, ties = rankers * (rankers - 1) // 2, min(0.5, 1 - effect)
+    every = 20.0 if effect < 0.5 else float(pairs)
     spread = Spread("a", "b", effect, 1 - ties, each=float(pairs))
     (plan,) = plan_impressions(spread, tests=pairs, every=every)
     limits = boundary(int(plan.sequential_power) + 1, LEVEL / pairs)
@@ -131,21 +135,38 @@ def plan_kept(rankers, effect, experiments):
     for k in range(experiments):
         rng = stream(k, "power", f"{rankers} {effect}")
         count, total, square = drawn_log(pairs, int(plan.fixed), ties, "independent", rng, effect).sums(pairs)
-        p = statistics.student_p(*cautious_means(count, total, square))
+        met = count.any(axis=1)
+        p = statistics.student_p(*cautious_means(count[met], total[met], square[met]))
         p[0] = max(p[0], statistics.sign_flip_p(total[0]))
         log = drawn_log(pairs, int(plan.sequential_power), ties, "independent", rng, effect)
         ahead = np.cumsum(np.where(log.pair == 0, log.y, 0.0))
         decided = np.cumsum(np.where(log.pair == 0, log.y**2, 0.0)).astype(np.int64)
         looks = np.arange(every, len(log.y) + 1, every).astype(np.int64) - 1
-        found += statistics.holm(p)[0] < LEVEL, (ahead[looks] >= limits[decided[looks]]).any()
+        found += met[0] and statistics.holm(p)[0] < LEVEL, (ahead[looks] >= limits[decided[looks]]).any()
     return found
 
 
-def looked_at(count, total, square):
-    """Return what the sequential test sees of sums by pair and user."""
+def sums_at_looks(log, pairs, ends):
+    """Return what `DrawnLog.sums` does of the impressions until each look; shape (looks * pairs, users of a pair)."""
+    own, users = np.unique(log.pair * (int(log.user.max()) + 1) + log.user, return_inverse=True)
+    pair = own // (int(log.user.max()) + 1)
+    column = np.arange(len(own)) - np.searchsorted(pair, np.arange(pairs))[pair]
+    look = np.searchsorted(ends, np.arange(len(log.y)), side="right")
+    shape = (len(ends), pairs, int(column.max()) + 1)
+    cell = (look * pairs + log.pair) * shape[2] + column[users]
+    count, total = (
+        np.bincount(cell, weight, minlength=int(np.prod(shape))).reshape(shape).cumsum(axis=0).reshape(-1, shape[2])
+        for weight in (np.ones(len(cell)), log.y)
+    )
+    square = np.bincount(look * pairs + log.pair, log.y**2, len(ends) * pairs).reshape(-1, pairs).cumsum(axis=0).ravel()
+    return count, total, square
+
+
+def looked_at(count, total, square, alpha=1.0):
+    """Return what a test sees of sums by pair and user; signs are counted where they could matter at that error."""
     cautious = cautious_means(count, total, square)
     p = statistics.student_p(*cautious)
-    for k in np.flatnonzero(p < LEVEL):
+    for k in np.flatnonzero(p < 2 * special.ndtr(-np.sqrt(-2 * np.log(alpha)))):
         p[k] = max(p[k], statistics.sign_flip_p(total[k]))
     return Clustered(cautious, p, count.sum(axis=1))
 
@@ -153,21 +174,72 @@ def looked_at(count, total, square):
 def false_stops(rankers, n, ties, kind, experiments):
     """Return how often the test of all impressions, at thirty looks, stops for one of identical rankers."""
     pairs, found = rankers * (rankers - 1) // 2, 0
+    ends = np.linspace(0, n, _LOOKS + 1)[1:].astype(int)
+    nearest = normal_boundary(np.geomspace(1, 1e7, 200), LEVEL / pairs, 1000.0).min() - 0.01
+    tail = special.ndtr(-nearest)
+    least = statistics.student_quantile(tail, np.arange(n + 1) + 2.0) ** 2  # for each number of users
+    least[: int(-np.log2(tail))] = np.inf  # the signs of fewer users are not so rare
     for k in range(experiments):
         log = drawn_log(pairs, n, ties, kind, stream(k, "looks", f"{rankers} {n} {ties} {kind}"))
-        for end in np.linspace(0, n, _LOOKS + 1)[1:].astype(int):
-            count, total, square = DrawnLog(log.pair[:end], log.user[:end], log.y[:end]).sums(pairs)
+        cell = np.unique(log.pair * n + log.user, return_inverse=True)[1] if kind == "returning" else log.user
+        if may_be_decided(log.pair, cell, log.y, ends, np.zeros((2, n)), np.zeros((5, pairs)), least):
+            count, total, square = sums_at_looks(log, pairs, ends)
             met = count.any(axis=1)
-            if looked_at(count[met], total[met], square[met]).ahead(1 - LEVEL, pairs).any():
-                found += 1
-                break
+            seen = looked_at(count[met], total[met], square[met], LEVEL / pairs)
+            found += bool(seen.ahead(1 - LEVEL, pairs).any())
+    return found
+
+
+@kernel
+def may_be_decided(pair, cell, y, ends, cells, sums, least):
+    """Whether a pair's squared deviation and number of users may be enough at a look, whatever clusters are added."""
+    look = 0
+    for t in range(len(y)):
+        p, c = pair[t], cell[t]
+        n, total = cells[0, c], cells[1, c]
+        sums[0, p] += y[t]
+        sums[1, p] += 2 * total * y[t] + y[t] * y[t]
+        sums[2, p] += n * y[t] + total + y[t]
+        sums[3, p] += 2 * n + 1
+        sums[4, p] += n == 0
+        cells[0, c] += 1
+        cells[1, c] += y[t]
+        if t + 1 == ends[look]:
+            look += 1
+            for k in range(sums.shape[1]):
+                rest = sums[1, k] - sums[2, k] ** 2 / max(sums[3, k], 1.0)
+                if sums[0, k] ** 2 >= least[int(sums[4, k])] * rest - 1e-9:
+                    return True
+    return False
+
+
+def false_named_looks(n, ties, kind, experiments):
+    """Return how often two identical rankers differ at one of four even looks, and at the first of them."""
+    spent = statistics.spent_error(np.arange(1, 5) / 4, LEVEL, shape="pocock")
+    found = np.zeros(2)
+    for k in range(experiments):
+        log = drawn_log(1, n, ties, kind, stream(k, "named", f"{n} {ties} {kind}"))
+        parts = [DrawnLog(log.pair[:end], log.user[:end], log.y[:end]) for end in (n // 4, n // 2, n - n // 4)]
+        sums = [one.sums(1) for one in (*parts, log)]
+        users = sums[-1][0].shape[1]
+        columns = {"clusters": np.ones(users, np.int64)}
+        for look, (count, total, square) in enumerate(sums):
+            wide = np.zeros((2, users))
+            wide[:, : count.shape[1]] = count[0], total[0]
+            columns |= {
+                f"n{look}": wide[0].astype(np.int64),
+                f"total{look}": wide[1] * UNIT,
+                f"square{look}": square * UNIT,
+            }
+        looks = looks_at_pair(columns, ("a", "b"), [1.0, 2.0, 3.0, 4.0], spent)
+        found += any(look.winner for look in looks), bool(looks[0].winner)
     return found
 
 
 def users_needed(effect, experiments, visits=20, correlation=0.1, square=0.5):
-    """Return mean numbers of users until the test of first impressions stops, and that of all; half of them tie."""
+    """Return the users until the test of first impressions stops, and until that of all does; (experiments, 2)."""
     limits = boundary(int(60 / effect**2), LEVEL)
-    stops = np.zeros(2)
+    stops = np.zeros((experiments, 2))
     for k in range(experiments):
         rng = stream(k, "users", str(effect))
         users = int(60 / effect**2)
@@ -177,21 +249,21 @@ def users_needed(effect, experiments, visits=20, correlation=0.1, square=0.5):
         y = (u < wins) * 1.0 - ((u >= wins) & (u < square))
         ahead = np.abs(np.cumsum(y[:, 0])) >= limits[np.cumsum(np.abs(y[:, 0])).astype(int)]
         assert ahead.any()
-        stops[0] += 1 + ahead.argmax()
-        n = 10
+        stops[k, 0] = 1 + ahead.argmax()
+        n = 3
         while True:
             sums = np.full((1, n), float(visits)), y[:n].sum(axis=1)[None], np.array([np.abs(y[:n]).sum()])
             if looked_at(*sums).ahead(1 - LEVEL, 1).any():
                 break
-            n = int(np.ceil(1.03 * n))
-        stops[1] += n
-    return stops / experiments
+            n = int(np.ceil(1.02 * n))
+        stops[k, 1] = n
+    return stops
 
 
 def plan_of_returning_users_kept(effect, experiments, visits=20, correlation=0.1, square=0.5):
     """Return how often the fixed and the sequential test find the effect with the impressions that were planned."""
     design = 1 + (visits - 1) * correlation
-    spread = Spread("a", "b", effect, square, design, 1 / visits, returning=True)
+    spread = Spread("a", "b", effect, square, design, 1 / visits)
     (plan,) = plan_impressions(spread)
     found = np.zeros(2)
     for k in range(experiments):

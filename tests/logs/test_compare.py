@@ -378,10 +378,10 @@ def test_users_who_come_often_decide_the_mean_over_impressions_and_the_answer_na
 
 
 def test_a_decision_waits_for_the_week_to_be_whole(tmp_path):
-    for days, missing in ((10, 0), (14, 0), (17, 4), (20.5, 0), (23, 5)):
+    for days, missing in ((10, 0), (12.5, 0), (14, 0), (17, "4 days"), (19.7, "1 day"), (20.5, 0), (23, "5 days")):
         found = visited(tmp_path, np.full(600, 0.3), np.ones(600, int), days)
         sentence = stopping_sentence(found, stopping_decisions(found))
-        assert sentence.startswith(f"wait {missing} days" if missing else "stop: A wins")
+        assert sentence.startswith(f"wait {missing} for the week" if missing else "stop: A wins")
         assert stopping_sentence(found, stopping_decisions(found), any_time=True).startswith("stop: A wins")
 
 
@@ -483,3 +483,30 @@ def test_the_order_in_which_rankers_are_named_turns_no_result(tmp_path, names):
     assert sentence.startswith(
         "stop: old wins" if len(names) == 2 else "go on"
     )  # of a pair never shown nothing is known
+
+
+def test_a_log_that_is_clustered_by_queries_is_looked_at_so_too(tmp_path):
+    """Queries that return are like users who do: the same numbers, whichever column names the cluster."""
+    rng = np.random.default_rng(0)
+    rows = [ROW | {"clicks": [1 + int(won)]} for won in rng.random(600) < 0.4]
+    ids = [f"c{k}" for k in rng.integers(0, 60, 600)]
+    by_query = compare_log(ClickLog(write(tmp_path, [row | {"query": c} for row, c in zip(rows, ids, strict=True)])))
+    by_user = compare_log(ClickLog(write(tmp_path, [row | {"user": c} for row, c in zip(rows, ids, strict=True)])))
+    alone = compare_log(ClickLog(write(tmp_path, rows)), cluster="impression")
+    (query,), (user,), (impression,) = (stopping_decisions(one) for one in (by_query, by_user, alone))
+    assert by_query.cluster == "query" and query[:12] == user[:12] and query.observations == 600
+    assert np.isnan(query.per_user) and not np.isnan(user.per_user)
+    assert (query.low, query.high) != (impression.low, impression.high)
+
+
+def test_impressions_of_queries_that_never_return_are_independent(tmp_path):
+    rows = [ROW | {"query": k} for k in range(30)]
+    (query,) = stopping_decisions(compare_log(ClickLog(write(tmp_path, rows))))
+    (impression,) = stopping_decisions(compare_log(ClickLog(write(tmp_path, rows)), cluster="impression"))
+    assert query[:12] == impression[:12]
+
+
+def test_no_plan_is_made_from_a_log_that_a_bandit_collected(tmp_path):
+    rows = [ROW | {"user": k, "policy": "rucb"} for k in range(60)]
+    with pytest.raises(InputError, match="rucb chose the rankers of this log by earlier outcomes"):
+        spreads_in_log(compare_log(ClickLog(write(tmp_path, rows))))

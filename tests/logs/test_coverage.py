@@ -7,7 +7,7 @@ import pytest
 
 from ltr_duel.core import stream
 from ltr_duel.logs import confidence_sequence
-from ltr_duel.logs.clusters import bootstrap_means, clustered_means, naive_means, reach
+from ltr_duel.logs.clusters import bootstrap_means, clustered_means, naive_means, reach, two_way
 
 SQUARE = 0.5  # mean squared outcome: half of the impressions are ties
 
@@ -45,14 +45,41 @@ def test_intervals_of_two_thousand_logs_cover_the_truth(users, correlation):
         assert naive < clustered - 0.03
 
 
+def regressed(y, groups):
+    """Return the mean and its cluster-robust error by statsmodels."""
+    linear = pytest.importorskip("statsmodels.api")
+    fitted = linear.OLS(y, np.ones(len(y))).fit(cov_type="cluster", cov_kwds={"groups": groups})
+    return fitted.params[0], fitted.bse[0]
+
+
 def test_the_error_of_clusters_is_that_of_statsmodels():
     """For clusters of one size the corrections are the same: G / (G - 1)."""
-    linear = pytest.importorskip("statsmodels.api")
     y = np.random.default_rng(0).choice([-1.0, 0.0, 1.0], (40, 5))
-    groups = np.repeat(np.arange(40), 5)
-    fitted = linear.OLS(y.ravel(), np.ones(200)).fit(cov_type="cluster", cov_kwds={"groups": groups})
     found = clustered_means(np.full((1, 40), 5.0), y.sum(axis=1)[None])
-    assert (found.mean[0], found.error[0]) == pytest.approx((fitted.params[0], fitted.bse[0]))
+    assert (found.mean[0], found.error[0]) == pytest.approx(regressed(y.ravel(), np.repeat(np.arange(40), 5)))
+
+
+def test_the_error_of_unequal_clusters_is_that_of_statsmodels_but_for_the_correction():
+    """Clusters of one to nine: CR2 divides each square by one less its share, statsmodels all by (G - 1) / G."""
+    sizes = np.tile(np.arange(1, 10), 60)
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    y = np.random.default_rng(1).choice([-1.0, 0.0, 1.0], len(groups))
+    found = clustered_means(sizes[None].astype(float), np.bincount(groups, y)[None])
+    mean, error = regressed(y, groups)
+    assert found.mean[0] == pytest.approx(mean) and found.error[0] == pytest.approx(error, rel=1 / len(sizes))
+
+
+def test_the_error_by_users_and_queries_is_that_of_statsmodels():
+    """Each of 30 users asks each of 20 queries once, so that no correction differs."""
+    rng = np.random.default_rng(2)
+    y = np.sign(rng.normal(size=(30, 20)) + rng.normal(size=(30, 1)) + rng.normal(size=(1, 20)))
+    kinds = [
+        clustered_means(np.full((1, n), float(y.size / n)), sums[None])
+        for n, sums in ((30, y.sum(axis=1)), (20, y.sum(axis=0)), (600, y.ravel()))
+    ]
+    user, query = (axis.ravel() for axis in np.indices(y.shape))
+    found = two_way(*kinds)
+    assert (found.mean[0], found.error[0]) == pytest.approx(regressed(y.ravel(), np.stack([user, query], axis=1)))
 
 
 def test_the_bootstrap_gives_the_same_interval():

@@ -8,6 +8,7 @@ from tests.logs.drawn import (
     coverage,
     differences_from_the_best,
     false_alarms,
+    false_named_looks,
     false_stops,
     plan_kept,
     plan_of_returning_users_kept,
@@ -36,9 +37,9 @@ def test_equal_ones_differ_from_the_best_of_them_in_one_study_of_twenty_at_most(
     assert (found <= 50 * 0.05 + 2.5 * (50 * 0.05) ** 0.5).all()
 
 
-@pytest.mark.parametrize("rankers", [2, 10])
-def test_what_is_planned_is_found(rankers):
-    found = plan_kept(rankers, 0.3, 150)
+@pytest.mark.parametrize(("rankers", "effect"), [(2, 0.3), (10, 0.3), (3, 0.6), (5, 0.9)])
+def test_what_is_planned_is_found(rankers, effect):
+    found = plan_kept(rankers, effect, 150)
     assert (found >= 150 * 0.8 - 2.5 * (150 * 0.16) ** 0.5).all()
 
 
@@ -49,11 +50,24 @@ def test_all_impressions_may_be_looked_at_every_day(rankers, n, ties, kind):
     assert false_stops(rankers, 1000, ties, kind, 40) <= 40 * 0.05 + 2.5 * (40 * 0.05) ** 0.5
 
 
-def test_all_impressions_of_returning_users_need_a_third_of_the_users():
-    first, every = users_needed(0.1, 8)
+@pytest.mark.parametrize(("effect", "experiments"), [(0.05, 3), (0.1, 8), (0.2, 24)])
+def test_all_impressions_of_returning_users_need_a_third_of_the_users(effect, experiments):
+    first, every = users_needed(effect, experiments).mean(axis=0)
     assert every < first / 3
 
 
 def test_what_is_planned_for_returning_users_is_found():
     found = plan_of_returning_users_kept(0.1, 60)
     assert (abs(found - 60 * 0.8) < 3 * (60 * 0.16) ** 0.5).all()
+
+
+@pytest.mark.parametrize(("effect", "square"), [(0.6, 0.8), (0.9, 1.0)])
+def test_of_few_returning_users_at_least_what_is_planned_is_found(effect, square):
+    """Six or seven users: one more adds much."""
+    found = plan_of_returning_users_kept(effect, 60, square=square)
+    assert (found >= 60 * 0.8 - 3 * (60 * 0.16) ** 0.5).all()
+
+
+@pytest.mark.parametrize("kind", ["independent", "returning"])
+def test_looks_that_were_named_are_wrong_in_one_log_of_twenty_at_most(kind):
+    assert false_named_looks(1000, 0.3, kind, 60)[0] <= 60 * 0.05 + 2.5 * (60 * 0.05) ** 0.5

@@ -6,9 +6,13 @@
     Exact tests of "the mean is 0" by flipping signs, of clusters or of paired differences.
 `families`
     p-values corrected for the number of tests, also where the best of the same data is the reference.
+`group_sequential`
+    Boundaries for a few looks that are named before the experiment.
 """
 
 from ltr_duel.core.statistics.families import holm as holm
+from ltr_duel.core.statistics.group_sequential import look_boundaries as look_boundaries
+from ltr_duel.core.statistics.group_sequential import spent_error as spent_error
 from ltr_duel.core.statistics.intervals import bootstrap_interval as bootstrap_interval
 from ltr_duel.core.statistics.intervals import clopper_pearson as clopper_pearson
 from ltr_duel.core.statistics.intervals import normal_reach as normal_reach

@@ -1,0 +1,182 @@
+"""Looks that a team named before the experiment: fewer than any time, so each needs less evidence.
+
+At a look after so many days, S is the sum of a pair's outcomes until then. The boundaries follow from the covariance of
+S between the looks that have been, by clusters: sums over clusters of products of their residuals. Error is spent by
+the part of the planned days that is over, so a look that has been keeps its boundary whatever comes later. Intervals at
+the boundaries hold at all looks together (Jennison, Turnbull. Interim analyses: the repeated confidence interval
+approach. JRSS B 1989).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from ltr_duel.core import FloatMatrix, InputError, errors, statistics
+from ltr_duel.logs.clusters import cautious_means
+from ltr_duel.logs.log import ClickLog
+from ltr_duel.logs.outcomes import UNIT, credited
+from ltr_duel.logs.sums import sorted_columns
+
+_KEYS = {"user": "user", "query": "query", "impression": "line"}
+_EARLY = 0.25  # days by which a log may end before a look
+
+
+class NamedLook(NamedTuple):
+    """What a look says of a pair.
+
+    Examples
+    --------
+    >>> "boundary" in NamedLook._fields
+    True
+    """
+
+    first: str
+    second: str
+    day: float
+    impressions: int  # of the pair
+    mean: float  # mean outcome of the impressions until then
+    low: float  # interval that holds at all looks
+    high: float
+    deviations: float  # of the mean from 0, by p of the look
+    boundary: float  # from which on there is a winner
+    winner: str  # by this look or an earlier one; empty for none so far
+
+
+def look_at_days(
+    log: ClickLog,
+    days: Sequence[float],
+    confidence: float = 0.95,
+    *,
+    cluster: str = "user",
+    rankers: Collection[str] = (),
+) -> list[NamedLook]:
+    r"""Say of each pair what was known at looks that were named beforehand, as far as the log reaches.
+
+    Parameters
+    ----------
+    log : ClickLog
+        Of rankers that were not chosen by outcomes.
+    days : sequence of float
+        Days from the first impression to each look, increasing; the last one ends the experiment. They were chosen
+        before the data were seen.
+    confidence : float
+        Above 0 and below 1: the chance that none of the decisions on any pair, at any look, is wrong.
+    cluster : {"user", "query", "impression"}
+        What outcomes may go together by.
+    rankers : collection of str
+        The only legal ones, or none for any. All their pairs share the error.
+
+    Returns
+    -------
+    list of NamedLook
+        By pair, and by look.
+
+    Raises
+    ------
+    InputError
+        For days that do not increase, another cluster, numbers out of range, and as `compare_log`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> row = '{"impression": %d, "time": %d, "query": "q", "user": %d, "shown": ["a", "b"], "clicks": [2],'
+    >>> row += ' "rankers": ["old", "new"], "owners": ["old", "new"]}'
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "clicks.jsonl"
+    ...     _ = path.write_text("\n".join(row % (k, k * 8640, k) for k in range(150)))
+    ...     looks = look_at_days(ClickLog(path), [7, 14, 21])
+    >>> [(look.day, look.winner, round(look.boundary, 2)) for look in looks]
+    [(7, 'new', 3.71), (14, 'new', 2.51)]
+    """
+    errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
+    if cluster not in _KEYS:
+        raise InputError(f"named looks are clustered by user, query or impression, not '{cluster}'")
+    if not days or days[0] <= 0 or np.any(np.diff(days) <= 0):
+        raise InputError(f"days of looks are above 0 and increase, which {', '.join(f'{d:g}' for d in days)} do not")
+    found = credited(log, rankers)
+    first, last = (
+        log.engine.run(found.rows.aggregate(a=found.rows.time.min(), b=found.rows.time.max())).to_pylist()[0].values()
+    )
+    been = [day for day in days if last - first >= (day - _EARLY) * 86_400]
+    if not been:
+        return []
+    classes = sorted_columns(
+        log.engine.run(_classes(found.outcomes, [first + d * 86_400 for d in been], _KEYS[cluster]))
+    )
+    names = found.creditor.names
+    tests = len(names) * (len(names) - 1) // 2
+    spent = statistics.spent_error(np.array(been) / days[-1], (1 - confidence) / tests)
+    looks = []
+    for pair, (i, j) in enumerate(found.creditor.pairs):
+        own = {name: values[classes["pair"] == pair] for name, values in classes.items()}
+        looks += looks_at_pair(own, (names[i], names[j]), been, spent)
+    return looks
+
+
+def _classes(outcomes: Any, ends: list[float], key: str) -> Any:
+    """Return the expression that counts a pair's clusters with the same numbers and sums of outcomes at all looks."""
+    t = outcomes.filter(outcomes.time < ends[-1])
+    sums: dict[str, Any] = {}
+    for k, end in enumerate(ends):
+        until = t.time < end
+        sums |= {
+            f"n{k}": t.count(where=until),
+            f"total{k}": t.y.sum(where=until),
+            f"square{k}": t.square.sum(where=until),
+        }
+    own = {"own": t.user.isnull().ifelse(t.line, -1)} if key == "user" else {}
+    each = t.group_by("pair", key, **own).agg(**{name: sum_.coalesce(0).cast("int64") for name, sum_ in sums.items()})
+    same = [name for name in sums if not name.startswith("square")]
+    squares = {name: each[name].sum().cast("int64") for name in sums if name.startswith("square")}
+    return each.group_by("pair", *same).agg(clusters=each.count(), **squares)
+
+
+def looks_at_pair(classes: dict[str, Any], names: tuple[str, str], days: list[float], spent: Any) -> list[NamedLook]:
+    """Return the looks at one pair."""
+    number, looks = classes["clusters"], range(len(days))
+    count, total = (np.stack([np.repeat(classes[f"{name}{k}"], number) for k in looks]) for name in ("n", "total"))
+    square = np.array([classes[f"square{k}"].sum() / UNIT for k in looks])
+    means = cautious_means(count.astype(np.float64), total / UNIT, square)
+    n, sums = count.sum(axis=1), total.sum(axis=1) / UNIT
+    signs = np.array([statistics.sign_flip_p(row) for row in total])
+    deviations = -special.ndtri(np.maximum(statistics.student_p(*means), signs) / 2)
+    bounds = statistics.look_boundaries(_covariance(count, total / UNIT), spent)
+    freedom = np.where(means.freedom > 0, means.freedom, 1.0)
+    reach = -statistics.student_quantile(special.ndtr(-bounds), freedom) * means.error
+    ends = np.where(np.isfinite(reach), means.mean - reach, -1), np.where(np.isfinite(reach), means.mean + reach, 1)
+    winner, out = "", []
+    for k, day in enumerate(days):
+        if not winner and deviations[k] >= bounds[k]:
+            winner = names[0] if sums[k] > 0 else names[1]
+        mean = float(sums[k] / n[k]) if n[k] else 0.0
+        out.append(
+            NamedLook(
+                *names,
+                day,
+                int(n[k]),
+                mean,
+                max(float(ends[0][k]), -1.0),
+                min(float(ends[1][k]), 1.0),
+                float(deviations[k]),
+                float(bounds[k]),
+                winner,
+            )
+        )
+    return out
+
+
+def _covariance(count: Any, total: FloatMatrix) -> FloatMatrix:
+    """Return the covariance of sums between looks, shape (looks, looks), by clusters.
+
+    Where all outcomes are alike at a look, so that they say nothing of it, sums are taken to have independent
+    increments: what returning users make more alike is then not used.
+    """
+    n = count.sum(axis=1, keepdims=True)
+    residual = total - count * (total.sum(axis=1, keepdims=True) / np.maximum(n, 1))
+    covariance = residual @ residual.T
+    return covariance if np.diag(covariance).min() > 0 else np.minimum(n, n.T) + 1.0

@@ -1,0 +1,26 @@
+"""`logs compare --looks`."""
+
+from __future__ import annotations
+
+from tests.logs.written import drawn, log_of
+
+
+def test_the_command_tells_what_the_looks_decide(ltr_duel, tmp_path):
+    log_of(tmp_path / "log.jsonl", *drawn(3000, 8, -0.2))
+    answer = ltr_duel("logs", "compare", tmp_path / "log.jsonl", "--stop-at", ".95", "--looks", "7,14")
+    assert "stop: new wins, by the look at day 7 of looks at days 7, 14." in answer.out
+    for given, says in (
+        (["--looks", "7"], "--looks goes with --stop-at"),
+        (["--stop-at", ".95", "--looks", "x"], "not 'x'"),
+    ):
+        answer = ltr_duel("logs", "compare", tmp_path / "log.jsonl", *given)
+        assert answer.code == 2 and says in answer.err
+
+
+def test_a_log_that_a_bandit_collected_has_no_named_looks(ltr_duel, tmp_path):
+    y, time, user = drawn(300, 8)
+    log_of(tmp_path / "log.jsonl", y, time, user)
+    path = tmp_path / "adaptive.jsonl"
+    path.write_text((tmp_path / "log.jsonl").read_text().replace('"query"', '"policy": "rucb", "query"'))
+    answer = ltr_duel("logs", "compare", path, "--stop-at", ".95", "--looks", "7")
+    assert answer.code == 2 and "outcomes did not choose" in answer.err

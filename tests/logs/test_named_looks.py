@@ -1,0 +1,93 @@
+"""Looks that were named beforehand: what they say of a log, and how often they are wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import special
+
+from ltr_duel.core import InputError, statistics, stream
+from ltr_duel.logs import ClickLog, look_at_days, named_looks_sentence
+from ltr_duel.logs.named_looks import looks_at_pair
+from ltr_duel.logs.outcomes import UNIT
+from tests.logs.written import DAY, drawn, log_of
+
+
+def test_a_look_that_has_been_stays_as_it_was_when_the_log_grows(tmp_path):
+    y, time, user = drawn(3000, 21, 0.03)
+    whole = look_at_days(log_of(tmp_path / "whole.jsonl", y, time, user), [7, 14, 21])
+    n = int(np.searchsorted(time, 14 * DAY))
+    part = look_at_days(log_of(tmp_path / "part.jsonl", y[:n], time[:n], user[:n]), [7, 14, 21])
+    assert part == whole[:2] and len(whole) == 3
+    assert [look.impressions for look in whole] == [np.searchsorted(time, d * DAY) for d in (7, 14, 21)]
+    assert whole[1].mean == pytest.approx(np.mean(y[:n]))
+
+
+def test_nothing_after_the_last_look_counts(tmp_path):
+    y, time, user = drawn(2000, 20)
+    late = look_at_days(log_of(tmp_path / "late.jsonl", y, time, user), [5, 10])
+    n = int(np.searchsorted(time, 10 * DAY))
+    assert late == look_at_days(log_of(tmp_path / "log.jsonl", y[:n], time[:n], user[:n]), [5, 10])
+
+
+def test_the_interval_at_a_look_leaves_out_0_just_where_the_boundary_is_crossed(tmp_path):
+    found = [
+        look
+        for seed in range(6)
+        for look in look_at_days(log_of(tmp_path / "log.jsonl", *drawn(1500, 14, 0.09, seed=seed)), [7, 14])
+    ]
+    crossed = [look.deviations >= look.boundary for look in found]
+    assert crossed == [look.low > 0 or look.high < 0 for look in found] and 0 < sum(crossed) < len(found)
+
+
+def test_the_pairs_of_three_rankers_share_the_error(tmp_path):
+    path = tmp_path / "log.jsonl"
+    log_of(path, *drawn(400, 7))
+    rows = path.read_text().splitlines()
+    path.write_text("\n".join([*rows[:-1], rows[-1].replace('"new"', '"other"')]))
+    found = look_at_days(ClickLog(path), [7, 14])
+    spent = statistics.spent_error(0.5, 0.05 / 3)  # by the first look
+    assert [look.boundary for look in found] == pytest.approx([-special.ndtri(spent / 2)] * 2, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["independent", "returning"])
+def test_identical_rankers_differ_at_one_of_four_looks_in_one_experiment_of_twenty(kind):
+    """Users who return have a taste; as each look spends what it may, not much less than one in twenty."""
+    experiments, users, alarms = 150, 300, 0
+    spent = statistics.spent_error(np.arange(1, 5) / 4, 0.05, shape="pocock")
+    for k in range(experiments):
+        rng = stream(k, "looks", kind)
+        taste = 0.4 * rng.choice([-1, 1], users) if kind == "returning" else np.zeros(users)
+        y = np.array([rng.binomial(3, (1 + taste) / 2) * 2 - 3 for _ in range(4)])  # three impressions until each look
+        if kind == "independent":
+            y = np.where(np.arange(users) // 75 == np.arange(4)[:, None], y, 0)
+        n = np.where(y != 0, 3, 0)
+        columns = {f"n{j}": n[: j + 1].sum(axis=0) for j in range(4)}
+        columns |= {f"total{j}": y[: j + 1].sum(axis=0) * UNIT for j in range(4)}
+        columns |= {f"square{j}": columns[f"n{j}"] * UNIT for j in range(4)}
+        looks = looks_at_pair(columns | {"clusters": np.ones(users, np.int64)}, ("a", "b"), [1, 2, 3, 4], spent)
+        alarms += any(look.winner for look in looks)
+    assert 0.01 < alarms / experiments < 0.05 + 3 * np.sqrt(0.05 * 0.95 / experiments)
+
+
+@pytest.mark.parametrize(
+    ("days", "settings", "says"),
+    [
+        ([], {}, "days of looks are above 0 and increase"),
+        ([7, 7], {}, "days of looks are above 0 and increase, which 7, 7 do not"),
+        ([0, 7], {}, "days of looks are above 0"),
+        ([7], {"cluster": "both"}, "clustered by user, query or impression, not 'both'"),
+        ([7], {"confidence": 1.0}, "the confidence"),
+    ],
+)
+def test_looks_that_cannot_be_are_refused(tmp_path, days, settings, says):
+    with pytest.raises(InputError, match=says):
+        look_at_days(log_of(tmp_path / "log.jsonl", [1, -1], [0, 1], [1, 2]), days, **settings)
+
+
+def test_looks_that_are_over_without_a_winner_are_named(tmp_path):
+    found = look_at_days(log_of(tmp_path / "log.jsonl", *drawn(300, 15)), [7, 14])
+    assert (
+        named_looks_sentence(found, [7, 14], ["old", "new"]) == "the looks at days 7, 14 are over, and no ranker wins."
+    )
+    assert named_looks_sentence([], [7, 14], ["old", "new"]) == "go on until the look at day 7."

@@ -20,6 +20,9 @@ __all__ = [
     "Settings",
     "State",
     "StoreError",
+    "Switch",
+    "Switched",
+    "Switches",
     "TokenError",
     "UsedError",
     "backup_store",
@@ -28,5 +31,7 @@ __all__ = [
     "live_policy",
     "read_keys",
     "read_settings",
+    "read_switches",
+    "switch_store",
     "write_settings",
 ]

@@ -8,16 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tomli_w
 
 from ltr_duel.bandits import POLICIES, LivePolicy, Policy
-from ltr_duel.core import InputError, Streams, arguments, errors, files
-from ltr_duel.experiment import axis, number, one_of, read_table, read_toml, text, value, whole
+from ltr_duel.core import InputError, Streams, arguments, errors, files, interpreted, shuffle, stream
+from ltr_duel.experiment import axis, flag, number, one_of, read_table, read_toml, text, value, whole
 from ltr_duel.interleaving import METHODS
 from ltr_duel.simulation import RunKey, run_order, run_streams
 
 ORDERS = ("arrival", "shown")
-_MAY_CHANGE = ("margin", "deadline", "max_open")  # while an experiment goes on; a level chosen after looking is none
+_MAY_CHANGE = ("margin", "deadline", "max_open", "incumbent")  # a level that is chosen after looking is none
 _MOST_RANKERS = 200
 _NO_LIMIT = 10**15
 
@@ -64,6 +65,12 @@ class Settings:
         Seconds after which a page counts as seen without clicks.
     max_open : int
         Pages that may wait for their clicks at once; one more closes the page whose deadline is the earliest.
+    incumbent : str
+        The ranker whose list is served outside of the experiment: while it is paused, or to users who take no part. The
+        first one if empty.
+    aa : bool
+        Whether every ranker has the incumbent's list, so that none can win: a trial of all that is around the
+        experiment.
     order : {"arrival", "shown"}
         Whether outcomes of the same rankers reach the policy in the order in which they arrive, or in that in which
         their pages were shown. The first waits for nobody; the second has the policy's law even if the delay has to do
@@ -95,6 +102,8 @@ class Settings:
     seed: int = value(whole(-_NO_LIMIT, _NO_LIMIT), default=0)
     deadline: float = value(number(0.001, 1e9), default=1800.0)
     max_open: int = value(whole(1, 10**6), default=100_000)
+    incumbent: str = value(_text_or_nothing, default="")
+    aa: bool = value(flag, default=False)
     order: str = value(one_of("order of outcomes", ORDERS), default="arrival")
     serve: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
@@ -105,6 +114,9 @@ class Settings:
             object.__setattr__(self, one.name, read)
         if not 2 <= len(self.rankers) <= _MOST_RANKERS:
             raise InputError(f"rankers: there must be 2 to {_MOST_RANKERS}, not {len(self.rankers)}")
+        object.__setattr__(self, "incumbent", self.incumbent or self.rankers[0])
+        if self.incumbent not in self.rankers:
+            raise InputError(f"incumbent: {errors.unknown_name('ranker', self.incumbent, self.rankers)}")
         if self.policy_component.needs_horizon and not self.horizon:
             raise InputError(f"horizon: policy '{self.policy}' needs to know how many comparisons there will be")
         self._check_method()
@@ -209,10 +221,10 @@ def write_settings(settings: Settings, path: str | Path) -> None:
 def settings_text(settings: Settings) -> str:
     """Return settings as TOML."""
     default = METHODS.configure(settings.method).component.outcomes[0]
-    table = {}
+    table, first = {}, ("incumbent", settings.rankers[0])
     for one in _fields():
         given = getattr(settings, one.name)
-        if given != one.default and (one.name, given) != ("outcome", default):
+        if given != one.default and (one.name, given) not in (("outcome", default), first):
             table[one.name] = list(given) if isinstance(given, tuple) else given
     content: dict[str, Any] = {"experiment": table}
     if settings.serve:
@@ -283,3 +295,17 @@ def live_policy(settings: Settings, *, labels: str = "random") -> LivePolicy:
     key, n_arms = _key(settings, labels), len(settings.rankers)
     rng, order = run_streams(key).policy, run_order(key, n_arms)
     return LivePolicy(settings.policy, n_arms, horizon=settings.horizon, rng=rng, order=order)
+
+
+def policy_without(settings: Settings, left: tuple[int, ...]) -> LivePolicy:
+    """Make a policy for some of the rankers, with random numbers that no other policy of the experiment has.
+
+    Raises
+    ------
+    InputError
+        If the policy cannot do with so few.
+    """
+    rng = stream(settings.seed, "left", *left)
+    order = np.arange(len(left))
+    interpreted(shuffle)(order, rng)
+    return LivePolicy(settings.policy, len(left), horizon=settings.horizon, rng=rng, order=order)

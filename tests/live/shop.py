@@ -43,7 +43,7 @@ def settings(**other):
     return Settings(**{"name": "shop", "rankers": NAMES, "policy": "rucb", "deadline": 60.0} | other)
 
 
-def opened(folder, given=None, *, keys=KEYS, clock=None):
+def opened(folder, given=None, *, keys=KEYS, clock=None, **how):
     return Experiment.open(
-        folder / "shop.db", settings() if given is None else given, keys=keys, clock=clock or Clock()
+        folder / "shop.db", settings() if given is None else given, keys=keys, clock=clock or Clock(), **how
     )

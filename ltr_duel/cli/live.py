@@ -60,6 +60,22 @@ def export(store: Path, out: Path, without: tuple[str, ...], spreadsheet: bool) 
     click.echo(f"{out}: {rows:,} impressions")
 
 
+@command.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@click.argument("user", default="")
+@click.option("--older-than", type=float, metavar="DAYS", help="Forget all users and queries of earlier pages instead.")
+@click.option("--user-key-file", type=click.Path(path_type=Path), help="That of the service, if users are hashed.")
+@plugin_option
+def forget(store: Path, user: str, older_than: float | None, user_key_file: Path | None) -> None:
+    """Forget who USER was in STORE, and what USER asked; counts stay. The experiment may go on."""
+    from ltr_duel.live import forget as forget_pages
+    from ltr_duel.live import read_keys
+
+    key = next(iter(read_keys(user_key_file).values())) if user_key_file else b""
+    pages = forget_pages(store, user=user, older_than=older_than, user_key=key)
+    click.echo(f"{store}: {pages:,} pages forgotten")
+
+
 def _switched(store: Path, what: str, **how: Any) -> None:
     from ltr_duel.live import Switch, switch_store
 

@@ -28,6 +28,7 @@ __all__ = [
     "backup_store",
     "check_store",
     "export_log",
+    "forget",
     "live_policy",
     "read_keys",
     "read_settings",

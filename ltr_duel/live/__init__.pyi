@@ -13,6 +13,7 @@ from .complaints import UsedError as UsedError
 from .counts import Counts as Counts
 from .experiment import Experiment as Experiment
 from .export import export_log as export_log
+from .forgetting import forget as forget
 from .settings import Settings as Settings
 from .settings import live_policy as live_policy
 from .settings import read_settings as read_settings

@@ -4,13 +4,36 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from ltr_duel.core import InputError
 from ltr_duel.live.store import Store
 
 _KEY = "user key"  # in a store: the fingerprint of the key
 _GIVEN = "as given"
+
+
+def hashed_user(key: bytes, user: str) -> str:
+    """Return a user as a store keeps users with that key; as it is given for no key."""
+    return hmac.digest(key, user.encode(), "sha256").hex()[:32] if key else user
+
+
+def _mark(experiment: str, key: bytes) -> str:
+    return hashlib.sha256(bytes.fromhex(experiment) + key).hexdigest()[:32] if key else _GIVEN
+
+
+def require_own_key(about: Mapping[str, Any], key: bytes, place: Path) -> None:
+    """Refuse a key that is not the one of a store.
+
+    Raises
+    ------
+    InputError
+    """
+    if about.get(_KEY) not in (None, _mark(about["experiment"], key)):
+        how = "as they are given, without a key" if about[_KEY] == _GIVEN else "as hashes by another key"
+        raise InputError(f"{place}: users are kept {how} (user_key_file)")
 
 
 class Users:
@@ -37,7 +60,7 @@ class Users:
         self._key, self._hidden = key or b"", key is None and kept not in (None, _GIVEN)
         if key is None:
             return
-        mark = hashlib.sha256(bytes.fromhex(store.about("experiment")) + key).hexdigest()[:32] if key else _GIVEN
+        mark = _mark(store.about("experiment"), key)
         if kept not in (None, mark) and store.has_users():
             how = "are kept as they are given" if kept == _GIVEN else "are hashed by another key"
             raise InputError(
@@ -61,6 +84,6 @@ class Users:
         if self._hidden:
             raise InputError("the users in this store are hashed: open it with their key (user_key)")
         try:
-            return hmac.digest(self._key, user.encode(), "sha256").hex()[:32] if self._key else user
+            return hashed_user(self._key, user)
         except UnicodeEncodeError:
             return user  # which is refused as no text

@@ -142,7 +142,7 @@ def test_without_a_key_no_request_of_http_1_0_is_answered(tmp_path):
 
 
 def test_no_text_of_the_store_reaches_a_client(tmp_path, monkeypatch):
-    """A row is damaged after the start; the experiment is read from the store again, and its sentence quotes the row."""
+    """A row is damaged after the start, and the experiment is read from the store again."""
     monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
     secret = "tulips for ann"
 

@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route, Router
 
 from ltr_duel.core import InputError
-from ltr_duel.live import Experiment, State, StoreError
+from ltr_duel.live import Decide, Experiment, State, StoreError
 from ltr_duel.serve.bodies import read_body
 from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.gate import Gate
@@ -33,6 +33,7 @@ _NO_LOADING = (
 )
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _OPEN_PATHS = ("/health", "/ready")
+_KEPT, _LONGEST_KEY = 10_000, 100  # pages of requests with a key, and characters of a key
 _EVERY = 1.0  # seconds between looks for pages past their deadline
 
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -58,6 +59,7 @@ class _Service:
         self._described = description(experiment.settings.rankers, settings)
         self._help = help_page(self._described)
         self._warned: dict[str, float] = {}
+        self._pages: dict[tuple[str, str, str], asyncio.Future[Any]] = {}  # of requests with a key, the latest ones
         self._making, self._made = asyncio.Lock(), dict[Callable[[State], bytes], tuple[State, bytes]]()
 
     async def decide(self, request: Request) -> Response:
@@ -68,7 +70,7 @@ class _Service:
         decision: Any = experiment.outside(asked, away=away)
         if decision is None:
             try:
-                decision = await self.worker.ask(asked._replace(joined=True))
+                decision = await self._once(request.headers.get("idempotency-key", ""), asked)
             except StoreError:
                 decision = experiment.outside(asked, away=True)
         self._metrics.served[decision.served] += 1
@@ -81,6 +83,21 @@ class _Service:
                 "served": decision.served,
             }
         )
+
+    async def _once(self, key: str, asked: Decide) -> Any:
+        """Return the page of a search; a request that is repeated with its key gets the page that it made."""
+        asked = asked._replace(joined=True)
+        if not key:
+            return await self.worker.ask(asked)
+        if len(key) > _LONGEST_KEY:
+            raise InputError(f"'idempotency-key' may have at most {_LONGEST_KEY} characters")
+        place = key, asked.query, asked.user
+        future = self._pages.get(place)
+        if future is None or (future.done() and (future.cancelled() or future.exception())):
+            future = self._pages[place] = asyncio.ensure_future(self.worker.ask(asked))
+            if len(self._pages) > _KEPT:
+                del self._pages[next(iter(self._pages))]
+        return await asyncio.shield(future)
 
     async def clicks(self, request: Request) -> Response:
         record = read_record(read_object(await read_body(request, self._settings)), self._settings)

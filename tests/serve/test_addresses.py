@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import base64
 import hmac
+import io
 import json
 import os
 import re
 import sqlite3
 from contextlib import closing
 
+import numpy as np
 import pytest
 
 from ltr_duel.core import InputError
+from ltr_duel.live import StoreError
 from ltr_duel.serve import ApiKeys, ServiceSettings, make_app, service_settings
 from ltr_duel.serve.keys import read_api_keys, read_by_others, signing_keys
 from tests.serve.asgi import LISTS, Service, using
@@ -142,24 +145,31 @@ def test_without_a_key_no_request_of_http_1_0_is_answered(tmp_path):
 
 
 def test_no_text_of_the_store_reaches_a_client(tmp_path, monkeypatch):
-    """A row is damaged after the start, and the experiment is read from the store again."""
+    """The snapshot is damaged after the start, and the experiment is read from the store again."""
     monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
-    secret = "tulips for ann"
 
     async def story(service):
-        page = await service.decide(secret)
-        experiment = service.experiment
-        experiment._store._db.execute("INSERT INTO snapshot VALUES (1, ?, 0, x'00', '[]')", (secret,))
-        for _ in range(2):
+        page = await service.decide()
+        experiment, said = service.experiment, []
+        file = io.BytesIO()
+        np.savez(file, **experiment._actions.memory.snapshot().arrays | {"policy": np.array(["tulips"])})
+        row = (1, 0, 0, file.getvalue(), "[]")
+        experiment._store._db.execute("INSERT INTO snapshot VALUES (?, ?, ?, ?, ?)", row)
+        for ask in (
+            lambda: service.clicks(page["token"], []),
+            lambda: service.call("GET", "/state"),
+            lambda: service.call("POST", "/decide", {"query": "q", "rankings": LISTS}),
+        ):
             experiment._actions = None
-            said = [await service.clicks(page["token"], []), await service.call("GET", "/state")]
-            said += [await service.call("POST", "/decide", {"query": "q", "rankings": LISTS})]
-            assert [one.status for one in said] == [503, 503, 200]
-            assert not [one for one in said if b"tulips" in one.body]
+            said.append(await ask())
+        with pytest.raises(StoreError, match="tulips"):  # which is for the operator
+            experiment.expire()
+        return said
 
     service = Service(tmp_path)
-    using(service, story)
-    assert "tulips" not in service.log.getvalue()
+    said = using(service, story)
+    assert not [one for one in said if b"tulips" in one.body] and "tulips" not in service.log.getvalue()
+    assert [one.status for one in said] == [503, 503, 200]
 
 
 def test_a_store_that_is_moved_away_is_noticed_without_a_request(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ import math
 import secrets
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ltr_duel.live.switches import Switch, Switches
 from ltr_duel.live.tokens import Keys
 from ltr_duel.live.users import Users
 
+_SEEDS = 10**15
 _AT_ONCE = 500  # pages past their deadline that are closed in one transaction
 
 
@@ -97,16 +99,19 @@ class Experiment(Running):
         about = {}
         if settings is not None:
             arguments.require_type("settings", settings, Settings)
-            text = settings_text(settings)
-            about = {"settings": text, "experiment": secrets.token_hex(16), "started": clock(), "labels": "random"}
+            seeded = settings if settings.seed is not None else replace(settings, seed=secrets.randbelow(_SEEDS))
+            text, name = settings_text(seeded), secrets.token_hex(16)
+            about = {"settings": text, "experiment": name, "started": clock(), "labels": "random"}
         store = Store(path, about)
         try:
             with store.reading():
                 kept = kept_settings(store.about("settings"), path)
+                if settings is not None and settings.seed is None:
+                    settings = replace(settings, seed=kept.seed)
                 if settings is not None and settings != kept:
                     require_same_law(settings, kept, path)
                     with store.transaction():
-                        store.say("settings", text)
+                        store.say("settings", settings_text(settings))
                 accepted = go_on_with_code(store, settings or kept, path, clock(), accept=accept_new_code)
                 users = Users(store, user_key, path)
             if clock is time.time:

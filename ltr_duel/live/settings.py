@@ -31,6 +31,10 @@ def _method(given: Any) -> str:
     return METHODS.configure(text(given)).label
 
 
+def _seed(given: Any) -> int | None:
+    return None if given is None else whole(-_NO_LIMIT, _NO_LIMIT)(given)
+
+
 def _text_or_nothing(given: Any) -> str:
     return "" if given == "" else text(given)
 
@@ -59,8 +63,9 @@ class Settings:
         Of what is said about winners, however often one looks; above 0 and below 1.
     margin : float
         Mean outcome, 0 to 1, that would not matter.
-    seed : int
-        Of everything random.
+    seed : int, optional
+        Of everything random. Without one a store draws its own when it is made, which is known to those who can read
+        the store: who knows the seed and all earlier outcomes can foresee the lists.
     deadline : float
         Seconds after which a page counts as seen without clicks.
     max_open : int
@@ -99,7 +104,7 @@ class Settings:
     horizon: int = value(whole(0, _NO_LIMIT), default=0)
     confidence: float = value(number(1e-9, 1 - 1e-9), default=0.95)
     margin: float = value(number(0, 1), default=0.0)
-    seed: int = value(whole(-_NO_LIMIT, _NO_LIMIT), default=0)
+    seed: int | None = value(_seed, default=None)
     deadline: float = value(number(0.001, 1e9), default=1800.0)
     max_open: int = value(whole(1, 10**6), default=100_000)
     incumbent: str = value(_text_or_nothing, default="")
@@ -233,9 +238,10 @@ def settings_text(settings: Settings) -> str:
 
 
 def kept_settings(text: str, place: Path) -> Settings:
-    """Read settings from the store that keeps them as TOML."""
+    """Read settings from the store that keeps them as TOML; one without a seed began when the seed was 0."""
     _, given = read_toml(place, text)
-    return _settings_in(given, place)
+    settings = _settings_in(given, place)
+    return dataclasses.replace(settings, seed=settings.seed or 0)
 
 
 def require_same_law(settings: Settings, kept: Settings, place: Path) -> None:
@@ -262,7 +268,7 @@ def _words(given: Any) -> str:
 def _key(settings: Settings, labels: str = "random") -> RunKey:
     """Return what determines the first repetition of a simulation with this policy and seed."""
     _, policy, params = POLICIES.configure(settings.policy)
-    return RunKey({}, policy.name, params._asdict(), settings.horizon, 0, settings.seed, labels=labels)
+    return RunKey({}, policy.name, params._asdict(), settings.horizon, 0, settings.seed or 0, labels=labels)
 
 
 def live_streams(settings: Settings) -> Streams:
@@ -271,7 +277,7 @@ def live_streams(settings: Settings) -> Streams:
 
 
 def live_policy(settings: Settings, *, labels: str = "random") -> LivePolicy:
-    """Make the policy that settings ask for.
+    """Make the policy that settings ask for; without a seed that of seed 0.
 
     It has the random numbers and the order of the rankers of the first repetition of a simulation with the same seed:
     with the same outcomes it takes the same path.
@@ -305,7 +311,7 @@ def policy_without(settings: Settings, left: tuple[int, ...]) -> LivePolicy:
     InputError
         If the policy cannot do with so few.
     """
-    rng = stream(settings.seed, "left", *left)
+    rng = stream(settings.seed or 0, "left", *left)
     order = np.arange(len(left))
     interpreted(shuffle)(order, rng)
     return LivePolicy(settings.policy, len(left), horizon=settings.horizon, rng=rng, order=order)

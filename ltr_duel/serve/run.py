@@ -88,7 +88,7 @@ def run_service(
             forward_logging("uvicorn.error", log)
             address = listener.getsockname()
             facts = {"experiment": settings.name, "host": address[0], "port": address[1], "pages": experiment.pages}
-            log.write("start", **facts, public_seed=settings.seed == 0)
+            log.write("start", **facts)
             url = f"http://{f'[{address[0]}]' if ':' in address[0] else address[0]}:{address[1]}"
             config = _config(app, service)
             if config.http == PLAIN:

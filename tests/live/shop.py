@@ -40,7 +40,7 @@ class Watched:
 
 
 def settings(**other):
-    return Settings(**{"name": "shop", "rankers": NAMES, "policy": "rucb", "deadline": 60.0} | other)
+    return Settings(**{"name": "shop", "rankers": NAMES, "policy": "rucb", "deadline": 60.0, "seed": 0} | other)
 
 
 def opened(folder, given=None, *, keys=KEYS, clock=None, **how):

@@ -42,7 +42,7 @@ class Service:
     """An application, and what it needs; `call` asks it within a running loop."""
 
     def __init__(self, folder, *, keys=(), clock=None, limits=None, user_key=None, **settings) -> None:
-        given = {"name": "test", "rankers": RANKERS, "policy": "rucb", **settings}
+        given = {"name": "test", "rankers": RANKERS, "policy": "rucb", "seed": 0, **settings}
         self.clock = clock or Clock()
         self.experiment = Experiment.open(
             folder / "live.db", Settings(**given), keys=KEYS, clock=self.clock, user_key=user_key

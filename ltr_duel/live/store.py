@@ -62,7 +62,8 @@ class Store:
             self._lead, self._log = self.about(LEAD) or 0, self.about(LOG) or 0
             self._version: int | None = None
             self._last, self.changes = self.last(), 0  # how often other processes have used switches
-            self._path, self._files = path, _files(path)
+            self._paths = path, Path(f"{path}-wal")
+            self._files = _files(self._paths)
             self._began, self._ended = self._lead, self.about(ENDED)
             self._rows = _ROWS  # the first transaction puts into the file that it has a log
             self._held = stack.pop_all()
@@ -86,7 +87,7 @@ class Store:
             If it cannot be written.
         """
         try:
-            if _files(self._path) != self._files:
+            if _files(self._paths) != self._files:
                 raise StoreError("the file of the store was moved away, or another one is at its path")
             self._db.execute("BEGIN IMMEDIATE")
             if self._version not in (None, version := self._data_version()):
@@ -288,9 +289,9 @@ class Store:
         self._db.execute("INSERT OR REPLACE INTO snapshot VALUES (1, ?, ?, ?, ?)", row)
 
 
-def _files(path: Path) -> list[tuple[int, int]] | None:
-    """Return which files a store is; None if one of them is not there."""
+def _files(paths: tuple[Path, Path]) -> list[tuple[int, int]] | None:
+    """Return which files a store and its log are; None if one of them is not there."""
     try:
-        return [(one.st_dev, one.st_ino) for one in (path.stat(), Path(f"{path}-wal").stat())]
+        return [(one.st_dev, one.st_ino) for one in (paths[0].stat(), paths[1].stat())]
     except OSError:
         return None

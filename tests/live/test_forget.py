@@ -56,7 +56,9 @@ def test_a_user_is_forgotten_while_a_service_runs(tmp_path):
     with opened(tmp_path, settings(rankers=("a", "b"), policy="random"), clock=clock) as experiment:
         lists = {name: RANKINGS[name] for name in ("a", "b")}
         page = experiment.decide("a query", lists, user="ann of somewhere")
+        assert b"ann of" in content(tmp_path)
         assert forget(tmp_path / "shop.db", user="ann of somewhere") == 3
+        assert b"ann of" not in content(tmp_path)
         assert experiment.record(page.token, []).page == 5
     assert b"ann of" not in content(tmp_path)
 

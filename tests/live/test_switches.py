@@ -255,10 +255,11 @@ def test_a_store_with_dropped_rankers_goes_on_after_a_restart(tmp_path, order, k
 def test_the_intervals_of_the_others_stay_and_the_sentence_is_about_them(tmp_path):
     lists = {"a": ["x", "y"], "b": ["y", "x"], "c": ["y", "x"]}
     with opened(tmp_path, settings(rankers=tuple(lists), policy="random")) as experiment:
-        for k in range(300):
+        for _ in range(300):
             page = experiment.decide("q", lists)
-            experiment.record(page.token, ["x"] if k < 250 or "a" in page.rankers else [])
+            experiment.record(page.token, [] if "c" in page.rankers else ["x"])
         before = experiment.state()
+        assert before.sentence.startswith("go on") and before.impressions_to_go > 0
         switched(experiment, Switch("drop", ranker="c"))
         after = experiment.state()
     for name in ("wins", "ties", "mean", "low", "high", "exposure"):
@@ -325,11 +326,12 @@ def test_paused_it_serves_while_the_store_is_away_and_a_switch_is_refused(tmp_pa
         assert experiment.decide("q", RANKINGS).page == 1
 
 
-def test_a_damaged_use_of_a_switch_pauses(tmp_path):
+@pytest.mark.parametrize("value", ["[0.", '["much", 0]', "[3, 0]"])
+def test_a_damaged_use_of_a_switch_pauses(tmp_path, value):
     with opened(tmp_path) as experiment:
         switched(experiment, Switch("share", share=0.5), Switch("drop", ranker="b"))
     with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
-        db.execute("UPDATE switches SET value = '[0.' WHERE switch = 1")
+        db.execute("UPDATE switches SET value = ? WHERE switch = 1", (value,))
     with opened(tmp_path) as experiment:
         assert experiment.switches == Switches(mode="paused", dropped=("b",))
         assert switched(experiment, Switch("resume")).mode == "experiment"

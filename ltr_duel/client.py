@@ -16,6 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+__all__ = ["Client", "Shown"]
+
 FALLBACK = "fallback"
 
 

@@ -32,9 +32,22 @@ class Experiment(Running):
 
     Each call is durable when it returns. A call that raises has changed nothing.
 
+    Parameters
+    ----------
+    store : Store
+        Open.
+    settings : Settings
+    keys : Keys
+        That sign the tokens, and are believed.
+    users : Users
+        How users are kept.
+    clock : callable
+        Returns the time, in seconds.
+    monotonic : callable, optional
+        Returns seconds of a clock that never jumps, by which steps of the other one are noticed.
+
     Attributes
     ----------
-    settings : Settings
     accepted : dict or None
         The change of code that was accepted when the store was opened: ``at``, ``before`` and ``now``.
 
@@ -188,12 +201,20 @@ class Experiment(Running):
         """
         return self._one(Record(token, clicks, final))
 
-    def switch(self, call: Switch) -> Switches:
-        """Use a switch: pause, resume, serve a winner, set the share of the users, drop a ranker, end.
+    def switch(
+        self, what: str, *, ranker: str = "", share: float = 1.0, holdback: float = 0.0, by: str = ""
+    ) -> Switches:
+        """Use a switch.
 
         Parameters
         ----------
-        call : Switch
+        what : {"pause", "resume", "winner", "share", "drop", "end"}
+        ranker : str
+            The ranker to serve as the winner, or to drop.
+        share, holdback : float
+            Parts of the users, 0 to 1, that take part, and that always get the incumbent's list; for "share".
+        by : str
+            Who uses it, for people.
 
         Returns
         -------
@@ -207,7 +228,7 @@ class Experiment(Running):
         InputError
             For a switch that is of no use now.
         """
-        return self._one(call)
+        return self._one(Switch(what, ranker, share, holdback, by))
 
     def outside(self, call: Decide | Record, *, away: bool = False) -> Decision | Recorded | None:
         """Answer a search that takes no part in the experiment, or the clicks of its page; from memory, without a wait.

@@ -29,7 +29,7 @@ TOP = 10
 
 def switched(experiment, *switches):
     for one in switches:
-        experiment.switch(one)
+        experiment.switch(**one._asdict())
     return experiment.switches
 
 
@@ -96,7 +96,7 @@ def test_a_switch_of_no_use_is_refused_and_changes_nothing(tmp_path, before, swi
         switched(experiment, *before)
         then = experiment.switches
         with pytest.raises(InputError, match=sentence):
-            experiment.switch(switch)
+            switched(experiment, switch)
         with pytest.raises(InputError, match=sentence):
             switch_store(tmp_path / "shop.db", switch)
         assert experiment.switches == then
@@ -168,7 +168,7 @@ def test_users_outside_leave_the_path_of_the_policy_as_it_is(tmp_path):
     for name in ("some", "alone"):
         (tmp_path / name).mkdir()
     with opened(tmp_path / "some") as experiment:
-        experiment.switch(Switch("share", share=0.5))
+        experiment.switch("share", share=0.5)
         inside = [user for user in users if experiment.outside(Decide("q", RANKINGS, user)) is None]
         path = path_of(experiment, users)
     assert 30 < len(inside) < 90
@@ -301,8 +301,8 @@ def test_two_services_on_one_store_agree(tmp_path, monkeypatch):
         for lock in tmp_path.glob("*-lock*"):
             lock.unlink()
         with opened(tmp_path) as other:
-            one.switch(Switch("drop", ranker="d"))
-            other.switch(Switch("share", share=0.25))
+            one.switch("drop", ranker="d")
+            other.switch("share", share=0.25)
             one.expire()
             assert one.switches == other.switches == Switches(share=0.25, dropped=("d",))
             assert one.asked == other.asked
@@ -319,7 +319,7 @@ def test_paused_it_serves_while_the_store_is_away_and_a_switch_is_refused(tmp_pa
         experiment._looked = -math.inf
         assert [experiment.decide("q", RANKINGS).served for _ in range(3)] == ["paused"] * 3
         with pytest.raises(StoreError):
-            experiment.switch(Switch("resume"))
+            experiment.switch("resume")
         assert experiment.decide("q", RANKINGS).served == "paused"
         (tmp_path / "elsewhere").rename(tmp_path / "shop.db")
         switched(experiment, Switch("resume"))

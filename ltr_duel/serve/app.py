@@ -58,7 +58,7 @@ class _Service:
         self.worker = Worker(experiment, settings.waiting, metrics)
         self._described = description(experiment.settings.rankers, settings)
         self._help = help_page(self._described)
-        self._warned: dict[str, float] = {}
+        self._warned: dict[str, float] = {"clock": experiment.delay}  # time without a service is nothing to look at
         self._pages: dict[tuple[str, str, str], asyncio.Future[Any]] = {}  # of requests with a key, the latest ones
         self._making, self._made = asyncio.Lock(), dict[Callable[[State], bytes], tuple[State, bytes]]()
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from contextlib import suppress
+from getpass import getuser
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -54,3 +58,102 @@ def export(store: Path, out: Path, without: tuple[str, ...], spreadsheet: bool) 
 
     rows = export_log(store, out, without=without, spreadsheet=spreadsheet)
     click.echo(f"{out}: {rows:,} impressions")
+
+
+@command.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@click.argument("user", default="")
+@click.option("--older-than", type=float, metavar="DAYS", help="Forget all users and queries of earlier pages instead.")
+@click.option("--user-key-file", type=click.Path(path_type=Path), help="That of the service, if users are hashed.")
+@plugin_option
+def forget(store: Path, user: str, older_than: float | None, user_key_file: Path | None) -> None:
+    """Forget who USER was in STORE, and what USER asked; counts stay. The experiment may go on."""
+    from ltr_duel.live import forget as forget_pages
+    from ltr_duel.live import read_keys
+
+    key = next(iter(read_keys(user_key_file).values())) if user_key_file else b""
+    pages = forget_pages(store, user=user, older_than=older_than, user_key=key)
+    click.echo(f"{store}: {pages:,} pages forgotten")
+
+
+def _switched(store: Path, what: str, **how: Any) -> None:
+    from ltr_duel.live import Switch, switch_store
+
+    by = ""
+    with suppress(OSError, KeyError, ImportError):  # a user without a name
+        by = getuser()
+    now = switch_store(store, Switch(what, by=by, **how))
+    click.echo(f"{store}: {now.words}")
+
+
+@command.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@plugin_option
+def pause(store: Path) -> None:
+    """Pause the experiment of STORE: every search gets the incumbent's list. A service does so within a second."""
+    _switched(store, "pause")
+
+
+@command.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@plugin_option
+def resume(store: Path) -> None:
+    """Resume the experiment of STORE, after 'pause' or 'winner'."""
+    _switched(store, "resume")
+
+
+@command.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@click.argument("ranker")
+@plugin_option
+def winner(store: Path, ranker: str) -> None:
+    """Serve the list of RANKER to all users of STORE who are not held back, in place of the experiment."""
+    _switched(store, "winner", ranker=ranker)
+
+
+@command.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@click.argument("share", type=float)
+@click.option("--holdback", type=float, default=0.0, help="Part of the users that always gets the incumbent's list.")
+@plugin_option
+def share(store: Path, share: float, holdback: float) -> None:
+    """Let the part SHARE (0 to 1) of the users of STORE take part; the others get the incumbent's list."""
+    _switched(store, "share", share=share, holdback=holdback)
+
+
+@command.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@click.argument("ranker")
+@plugin_option
+def drop(store: Path, ranker: str) -> None:
+    """Take RANKER out of the experiment of STORE for good; a new policy is told the outcomes of the others."""
+    _switched(store, "drop", ranker=ranker)
+
+
+@command.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@plugin_option
+def end(store: Path) -> None:
+    """End the experiment of STORE for good: users get the list of the winner that is served, or the incumbent's."""
+    _switched(store, "end")
+
+
+@command.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="JSON lines to write, one for each use of a switch.")
+@plugin_option
+def switches(store: Path, out: Path | None) -> None:
+    """Print what the switches of STORE say, and each use of one; a log's impressions have the same page numbers."""
+    from ltr_duel.core import files
+    from ltr_duel.live import read_switches
+
+    now, used = read_switches(store)
+    click.echo(f"{store}: {now.words}")
+    lines = [json.dumps({"time": one.at, "page": one.page, **one.switch._asdict()}) for one in used]
+    if out is None:
+        for line in lines:
+            click.echo(line)
+        return
+    with files.replacing(out) as temporary:
+        temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    click.echo(f"{out}: {len(lines):,} uses of switches")

@@ -45,7 +45,8 @@ def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
         with nullcontext() if lock else suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
             try:
-                held.enter_context(FileLock(file, timeout=0, thread_local=False))  # another thread may release it
+                # another thread may release it
+                held.enter_context(FileLock(file, timeout=0, mode=0o600, thread_local=False))
             except Timeout:
                 who = ""
                 with suppress(OSError):
@@ -55,7 +56,7 @@ def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
                 ) from None
             held.callback(_remove, holder, file)
             holder.unlink(missing_ok=True)  # a link that somebody put there would be followed
-            with holder.open("x", encoding="ascii") as text:
+            with os.fdopen(os.open(holder, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as text:
                 text.write(str(os.getpid()))
         yield
 

@@ -13,10 +13,16 @@ from .complaints import UsedError as UsedError
 from .counts import Counts as Counts
 from .experiment import Experiment as Experiment
 from .export import export_log as export_log
+from .forgetting import forget as forget
 from .settings import Settings as Settings
 from .settings import live_policy as live_policy
 from .settings import read_settings as read_settings
 from .settings import write_settings as write_settings
 from .state import State as State
+from .switches import Switch as Switch
+from .switches import Switched as Switched
+from .switches import Switches as Switches
+from .switching import read_switches as read_switches
+from .switching import switch_store as switch_store
 from .tokens import Keys as Keys
 from .tokens import read_keys as read_keys

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-import struct
 from array import array
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from ltr_duel.core import InputError, coin, errors, interpreted, stream
+from ltr_duel.core import InputError, coin, errors, interpreted
 from ltr_duel.interleaving import interleave
 from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
 from ltr_duel.live.complaints import ExpiredError, StoreError, TokenError, UsedError
+from ltr_duel.live.lists import places_of, plain_list, require_ids, require_one_text, require_text
 from ltr_duel.live.marks import Marks
 from ltr_duel.live.memory import Memory
+from ltr_duel.live.outside import NO_PAGE
+from ltr_duel.live.rows import Event
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.sheets import in_bytes, pack_page, read_ids, unpack_page, write_ids
-from ltr_duel.live.store import Event, Store
+from ltr_duel.live.sheets import DAMAGED, in_bytes, pack_page, read_ids, unpack_page, write_ids
+from ltr_duel.live.steps import Steps
+from ltr_duel.live.store import Store
+from ltr_duel.live.switches import Switch, Switches, switched
 from ltr_duel.live.tally import ALONE, CLICKED, EXPIRED, UNCLICKED
 from ltr_duel.live.tokens import Claim, Keys
 from ltr_duel.live.turns import Key
 
 _SNAPSHOT_EVERY = 2000  # events; so many are read again when a store is opened
 _PASSING = 20  # pages past their deadline that are closed before another one is shown
-_LONGEST_TEXT = 10_000  # characters of a query, or of a user
-_DAMAGED = (
-    struct.error,
-    LookupError,
-    TypeError,
-    ValueError,
-    EOFError,
-    OverflowError,
-    RecursionError,
-)  # what a row can lead to
 _toss: Any = interpreted(coin)
 
 
@@ -48,47 +39,63 @@ class Actions:
     keys : Keys
     mark : str
         Of this opening of the store, see `ltr_duel.live.marks`.
+    steps : Steps
+        Of the clock.
     """
 
-    def __init__(self, settings: Settings, store: Store, keys: Keys, mark: str) -> None:
-        self.memory = Memory(settings, store)
+    def __init__(self, settings: Settings, store: Store, keys: Keys, mark: str, steps: Steps) -> None:
+        self.memory, self._steps = Memory(settings, store, steps), steps
         self._settings, self._store, self._keys = settings, store, keys
         self._marks = Marks(store, mark)
-        self.delay = 0.0  # seconds by which deadlines count as later, see `ltr_duel.live.steps`
         self._chance = self.memory.chance()
-        self._undrawn = stream(0, "plain")  # lists that agree leave nothing to draw
+        self._changes = store.changes
 
-    def answer(self, call: Decide | Record | Drop, now: float) -> Decision | Recorded | InputError:
+    def look(self, now: float) -> None:
+        """See whether the clock has stepped, and whether other processes have used switches."""
+        memory = self.memory
+        if self._steps.look(now, memory.pages, lambda: min(memory.waiting, default=memory.pages + 1)):
+            memory.reorder()
+        if self._changes != self._store.changes:
+            self._changes = self._store.changes
+            memory.switch()
+
+    def answer(self, call: Decide | Record | Drop | Switch, now: float) -> Decision | Recorded | Switches | InputError:
         """Return the answer to a call, or what is wrong with it."""
         try:
             if isinstance(call, Drop):
                 return self.drop(call.page, now)
-            return self.decide(*call, now) if isinstance(call, Decide) else self.record(*call, now)
+            if isinstance(call, Switch):
+                return self.switch(call, now)
+            if isinstance(call, Decide):
+                return self.decide(call.query, call.rankings, call.user, now)
+            return self.record(*call, now)
         except InputError as error:
             return error
 
     def decide(self, query: str, rankings: Mapping[str, Sequence[Hashable]], user: str, now: float) -> Decision:
         """Make a page of the rankers that the policy asks for."""
         memory, settings = self.memory, self._settings
-        _require_text("the query", query)
-        _require_text("the user", user)
+        require_text("the query", query)
+        require_text("the user", user)
         if not isinstance(rankings, Mapping):
             raise InputError(f"rankings are a mapping of names to lists, not {errors.shown(rankings)}")
         for name in rankings:
             if name not in settings.rankers:
                 raise errors.unknown_name("ranker", name, settings.rankers)
+        if settings.aa:
+            rankings = dict.fromkeys(settings.rankers, rankings.get(settings.incumbent, ()))
         self.expire(now, _PASSING)
         key = memory.turns.asked
         names = [settings.rankers[arm] for arm in dict.fromkeys(key)]
         for name in names:
             if name not in rankings:
                 raise InputError(f"the policy asks for ranker '{name}', whose list is not given")
-            _require_ids(name, rankings[name])
-        _require_one_text([rankings[name] for name in names])
-        alone = memory.turns.is_alone(key)
-        if alone:  # two rankers of one opinion: the checks are those of every list
-            given = {names[0]: rankings[names[0]], "": rankings[names[0]]}
-            ids, sheet = interleave(given, top=settings.top, rng=self._undrawn).shown, b""
+            require_ids(name, rankings[name])
+        require_one_text([rankings[name] for name in names])
+        alone, before = memory.turns.is_alone(key), self._seen(user)
+        ids: Sequence[Any]
+        if alone:
+            ids, sheet = plain_list(names[0], rankings[names[0]], settings.top), b""
         else:
             given = {
                 place: rankings[settings.rankers[arm]] for place, arm in zip(self._places_of(key), key, strict=True)
@@ -99,10 +106,9 @@ class Actions:
             self._close_first(now)
             memory.early += 1
         number, expires = memory.pages + 1, int((now + settings.deadline) * 1000)
-        text, seen = write_ids(ids), None
+        text, seen = write_ids(tuple(ids)), None
         self._marks.begin(number)
         if user and sheet and _counts(key):  # when clicks come depends on the clicks; when a page is shown does not
-            before = self._store.seen(user)
             seen = in_bytes(before) if before else None
             self._store.see(user, before | memory.tally.bits(key))
         chance = memory.turns.policy.chance()
@@ -118,13 +124,17 @@ class Actions:
     def record(self, token: str, clicks: Iterable[Hashable], final: bool, now: float) -> Recorded:
         """Close a page with its clicks, or keep them until it is closed."""
         claim = self._keys.verify(token)
+        if claim.page == NO_PAGE:
+            if claim.experiment != self._marks.of(NO_PAGE):
+                raise TokenError("the token is of another experiment")
+            return Recorded(NO_PAGE, (), {})
         if claim.experiment != self._marks.of(claim.page):
             raise TokenError("the token is of another experiment, or of a page that a restored store does not hold")
         if claim.page > self.memory.pages:
             raise TokenError("the token is of a page that this experiment does not know")
         if clicks is None:
             raise InputError("clicks are a list of document ids, not None")
-        if (now - self.delay) * 1000 >= claim.expires:
+        if now * 1000 >= claim.expires + self._steps.moved(claim.page):
             raise ExpiredError("the deadline of the page has passed: it counts as seen without clicks")
         if claim.page not in self.memory.waiting:
             raise UsedError("the clicks of the page were counted already, or it was closed to make room")
@@ -134,13 +144,13 @@ class Actions:
             return self._close(claim.page, clicks, now) if final else self._gather(claim.page, clicks)
         except InputError:
             raise
-        except _DAMAGED:
+        except DAMAGED:
             raise StoreError("the page cannot be read from the store, so its clicks are not counted") from None
 
     def expire(self, now: float, most: int) -> int:
         """Close pages whose deadline has passed, at most so many; return how many."""
         closed = 0
-        while closed < most and (first := self.memory.first_due()) and first[0] <= (now - self.delay) * 1000:
+        while closed < most and (first := self.memory.first_due()) and first[0] <= now * 1000:
             self._close_first(now)
             closed += 1
         return closed
@@ -154,20 +164,35 @@ class Actions:
         self._happen(Event(self.memory.events + 1, page, now, EXPIRED), key)
         return Recorded(page, self._rankers(key), {})
 
+    def switch(self, call: Switch, now: float) -> Switches:
+        """Use a switch."""
+        memory = self.memory
+        switched(memory.switches, call, self._settings)
+        self._store.add_switch(memory.pages, now, call)
+        memory.switch()
+        return memory.switches
+
+    def _seen(self, user: str) -> int:
+        """Return the pairs of which a user was shown a page, a bit each."""
+        try:
+            return self._store.seen(user) if user else 0
+        except DAMAGED:
+            raise StoreError("the row of the user cannot be read from the store") from None
+
     def _close_first(self, now: float) -> None:
         """Close the page whose deadline is the earliest, as seen without clicks."""
         _, page = self.memory.first_due() or (0, 0)
         try:
             self._close(page, None, now)
-        except _DAMAGED:
-            self.memory.damaged += 1
+        except DAMAGED:
+            self.memory.damaged += bool(self.memory.waiting[page][1])  # without rankers the end of the page counts
             self.drop(page, now)
 
     def _gather(self, number: int, clicks: Iterable[Hashable]) -> Recorded:
         """Keep the clicks of a page that stays open."""
         _, key = self.memory.waiting[number]
         text, sheet, _ = self._store.page(number)
-        places = array("H", sorted(self._gathered(number) | set(_places(read_ids(text), clicks)))).tobytes()
+        places = array("H", sorted(self._gathered(number) | set(places_of(read_ids(text), clicks)))).tobytes()
         self.memory.gathered[number] = places
         self._store.gather(number, places)
         return Recorded(number, self._rankers(key) if sheet else (self._settings.rankers[key[0]],), {})
@@ -185,7 +210,7 @@ class Actions:
         text, sheet, seen = self._store.page(number)
         names = self._rankers(key) if sheet else (self._settings.rankers[key[0]],)
         ids = read_ids(text)
-        places = [] if clicks is None else _places(ids, clicks)
+        places = [] if clicks is None else places_of(ids, clicks)
         if number in self.memory.gathered:
             places = sorted(self._gathered(number).union(places))
         kind = CLICKED if places else EXPIRED if clicks is None else UNCLICKED
@@ -201,6 +226,8 @@ class Actions:
                 signs=array("b", [sign or _toss(self.memory.coins) for sign in signs]).tobytes(),
                 seen=seen,
             )
+        if not event.is_of(key):
+            raise ValueError("the row of the page is damaged")
         del self.memory.waiting[number]
         self._forget_gathered(number)
         self._happen(event, key)
@@ -224,6 +251,8 @@ class Actions:
         if chance != self._chance:
             self._store.say("chance", chance)
             self._chance = chance
+        if self._steps.unsaved:
+            self._store.say("steps", self._steps.text())
         if self.memory.events - self.memory.saved >= _SNAPSHOT_EVERY:
             self._store.save(self.memory.snapshot())
             self.memory.saved = self.memory.events
@@ -232,60 +261,3 @@ class Actions:
 def _counts(key: Key) -> bool:
     """Whether a page counts for its pairs; one of a set with a ranker twice is for the policy alone."""
     return len(set(key)) == len(key)
-
-
-def _require_text(what: str, text: str) -> None:
-    if not isinstance(text, str):
-        raise InputError(f"{what} must be a text, not {errors.shown(text)}")
-    if len(text) > _LONGEST_TEXT:
-        raise InputError(f"{what} must have at most {_LONGEST_TEXT:,} characters, not {len(text):,}")
-    _require_unicode(what, text)
-
-
-def _require_unicode(what: str, text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InputError(f"{what} is no text of Unicode: it holds half a character") from None
-
-
-def _require_ids(name: str, ids: Any) -> None:
-    """Refuse ids that a log could not hold; whether they make a list is looked at when it is interleaved."""
-    if not isinstance(ids, list | tuple | np.ndarray):
-        raise InputError(f"the list of ranker '{name}' is not a list but {errors.shown(ids)}")
-    kinds = set(map(type, ids))
-    if str in kinds:
-        texts = ids if len(kinds) == 1 else [one for one in ids if isinstance(one, str)]
-        _require_unicode(f"an id of ranker '{name}'", "".join(texts))
-    for kind in kinds - {str, int}:
-        for one in ids:
-            if type(one) is kind and (kind is bool or not _is_finite(one)):
-                raise InputError(f"a document id is a text or a finite number, not {errors.shown(one)}")
-
-
-def _require_one_text(lists: Sequence[Sequence[Any]]) -> None:
-    """Refuse ids that are the same in a log, which holds texts, as 1 and "1"."""
-    if len(set().union(*(map(type, ids) for ids in lists))) > 1:
-        ids = set().union(*lists)
-        texts = Counter(map(str, ids))
-        if len(texts) < len(ids):
-            text = texts.most_common(1)[0][0]
-            raise InputError(f"the lists hold document {errors.shown(text)} as a text and as a number")
-
-
-def _is_finite(one: Any) -> bool:
-    return isinstance(one, str) or (isinstance(one, int | float | np.number) and bool(np.isfinite(one)))
-
-
-def _places(ids: Sequence[Any], clicks: Iterable[Hashable]) -> list[int]:
-    """Return the clicked places from 0, ascending."""
-    if isinstance(clicks, str | bytes | Mapping) or not isinstance(clicks, Iterable):
-        raise InputError(f"clicks are a list of document ids, not {errors.shown(clicks)}")
-    place = {one: k for k, one in enumerate(ids)}
-    found = set()
-    for one in clicks:
-        try:
-            found.add(place[one])
-        except (KeyError, TypeError):
-            raise InputError(f"the clicked document {errors.shown(one)} is not on the page") from None
-    return sorted(found)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 
 from ltr_duel.core import InputError, arguments, files
-from ltr_duel.live.schema import LEAD, LOG, connected
+from ltr_duel.live.schema import ENDED, LEAD, LOG, connected
 
 
 def backup_store(store: str | Path, out: str | Path, *, without_log: bool = False) -> int:
@@ -60,6 +61,7 @@ def backup_store(store: str | Path, out: str | Path, *, without_log: bool = Fals
             with closing(sqlite3.connect(temporary, isolation_level=None)) as copy:
                 source.backup(copy)
                 copy.execute("INSERT OR REPLACE INTO about SELECT ?, value FROM about WHERE key = ?", (LOG, LEAD))
+                copy.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (ENDED, time.time()))
                 (wrong,) = copy.execute("PRAGMA quick_check(1)").fetchone()
                 if wrong != "ok":
                     raise InputError(f"{path}: is damaged: {wrong}")

@@ -18,6 +18,7 @@ class Decide(NamedTuple):
     query: str
     rankings: Mapping[str, Sequence[Hashable]]  # ranker -> document ids, best first
     user: str = ""  # who asked; empty if nobody knows
+    joined: bool = False  # whether `Experiment.outside` has let it in, so the switches are not looked at again
 
 
 class Record(NamedTuple):
@@ -57,11 +58,12 @@ class Decision(NamedTuple):
     ('a', 'b')
     """
 
-    page: int  # number of the page, from 1
+    page: int  # number of the page, from 1; 0 outside of the experiment
     shown: tuple[Any, ...]  # document ids, from the top
     rankers: tuple[str, ...]  # whose lists are on it, in the policy's order; one alone is not compared
     token: str  # for `Record`
     expires: float  # when it counts as seen without clicks: seconds of the experiment's clock
+    served: str = "experiment"  # or why the search takes no part: paused, winner, ended, share, holdback, away
 
 
 class Recorded(NamedTuple):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-import struct
 from contextlib import closing
 from pathlib import Path
 
 from ltr_duel.core import InputError, arguments
-from ltr_duel.live.schema import connected
+from ltr_duel.live.rows import Event, key_of, switches_in
+from ltr_duel.live.schema import ENDED, connected, has_log
 from ltr_duel.live.settings import Settings, kept_settings
-from ltr_duel.live.sheets import read_ids, read_key, unpack_page
+from ltr_duel.live.sheets import DAMAGED, read_ids, read_key, unpack_page
 
 _WRONG = (  # what there must not be, and how often it is there
     ("pages are missing", "SELECT coalesce(max(page), 0) - count(*) FROM pages"),
@@ -22,13 +22,19 @@ _WRONG = (  # what there must not be, and how often it is there
         "pages are open and closed",
         "SELECT count(*) FROM waiting WHERE page IN (SELECT page FROM events WHERE kind > 0)",
     ),
+    ("open pages have no deadline", "SELECT count(*) FROM waiting WHERE typeof(expires) <> 'integer'"),
 )
-_DAMAGED = (struct.error, ValueError, LookupError, TypeError, OverflowError)  # what a row can lead to
+_NOT_CLOSED = (
+    "the store was not closed, and it has no log: if it is a copy of a store in use, it lacks the latest pages"
+)
 _MOST = 20  # complaints about single pages
 
 
 def check_store(store: str | Path) -> list[str]:
     """Look through a store; a service may go on writing to it.
+
+    A copy without its log is a whole store of an earlier moment. It is noticed by its mark: a store in use has one, and
+    loses it when it is closed. A copy of a store that was closed long ago cannot be told from the store.
 
     Parameters
     ----------
@@ -56,6 +62,7 @@ def check_store(store: str | Path) -> list[str]:
     []
     """
     path = arguments.as_path("a store", store)
+    alone = not has_log(path) and not path.with_name(f"{path.name}-lock").exists()
     try:
         with closing(connected(path, writes=False)) as db:
             db.execute("BEGIN")  # one moment
@@ -64,8 +71,10 @@ def check_store(store: str | Path) -> list[str]:
             for what, words in _WRONG:
                 (count,) = db.execute(words).fetchone()
                 found += [f"{count:,} {what}"] if count else []
+            found += [_NOT_CLOSED] if alone and (ENDED, 0) in db.execute("SELECT key, value FROM about") else []
             (text,) = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
-            return found + _wrong_pages(db, kept_settings(text, path))
+            settings = kept_settings(text, path)
+            return found + _wrong_pages(db, settings) + _wrong_events(db, len(settings.rankers))
     except (sqlite3.Error, TypeError) as error:
         raise InputError(f"{path}: the store cannot be read: {error}") from None
 
@@ -75,12 +84,23 @@ def _wrong_pages(db: sqlite3.Connection, settings: Settings) -> list[str]:
     found = []
     for page, arms, text, sheet in db.execute("SELECT page, arms, shown, sheet FROM pages"):
         try:
-            names = tuple([f"{settings.rankers[arm]}\0{k}" for k, arm in enumerate(read_key(arms))])
+            names = tuple(
+                [f"{settings.rankers[arm]}\0{k}" for k, arm in enumerate(read_key(arms, len(settings.rankers)))]
+            )
             ids = read_ids(text)
             if sheet:
                 unpack_page(settings, names, ids, sheet)
-        except _DAMAGED:
+        except DAMAGED:
             found.append(f"page {page} is damaged")
             if len(found) == _MOST:
                 break
     return found
+
+
+def _wrong_events(db: sqlite3.Connection, n_arms: int) -> list[str]:
+    """Say which events could not be counted again, and which uses of switches are damaged."""
+    rows = db.execute("SELECT events.*, arms FROM events JOIN pages USING (page) ORDER BY event")
+    keys = ((row, key_of(arms, n_arms)) for *row, arms in rows)
+    found = [f"event {row[0]} is damaged" for row, key in keys if key and not Event(*row).is_of(key)]
+    found += [f"use {k} of a switch is damaged" for k, one in enumerate(switches_in(db), 1) if one is None]
+    return found[:_MOST]

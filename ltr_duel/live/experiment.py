@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import math
 import secrets
-import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, arguments
-from ltr_duel.live.actions import Actions
 from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
 from ltr_duel.live.code import go_on_with_code
 from ltr_duel.live.complaints import StoreError
-from ltr_duel.live.counts import Counts, counts_of
-from ltr_duel.live.marks import Marks
+from ltr_duel.live.counts import Counts
+from ltr_duel.live.running import Running
 from ltr_duel.live.settings import Settings, kept_settings, require_same_law, settings_text
 from ltr_duel.live.state import State, known_of, state_of
-from ltr_duel.live.steps import Steps
 from ltr_duel.live.store import Store
+from ltr_duel.live.switches import Switch, Switches
 from ltr_duel.live.tokens import Keys
+from ltr_duel.live.users import Users
 
+_SEEDS = 10**15
 _AT_ONCE = 500  # pages past their deadline that are closed in one transaction
-_PAUSE = 1.0  # seconds after a failure before the store is tried again
 
 
-class Experiment:
+class Experiment(Running):
     """A live experiment in one file; made by `Experiment.open`. Threads may share it.
 
     Each call is durable when it returns. A call that raises has changed nothing.
@@ -40,6 +39,8 @@ class Experiment:
     settings : Settings
     keys : Keys
         That sign the tokens, and are believed.
+    users : Users
+        How users are kept.
     clock : callable
         Returns the time, in seconds.
     monotonic : callable, optional
@@ -63,21 +64,7 @@ class Experiment:
     (4, ['new', 'old'], 1)
     """
 
-    def __init__(
-        self,
-        store: Store,
-        settings: Settings,
-        keys: Keys,
-        clock: Callable[[], float],
-        monotonic: Callable[[], float] | None = None,
-    ) -> None:
-        self.settings, self._store, self._keys, self._clock = settings, store, keys, clock
-        self._mark = Marks.new()
-        self._steps = Steps(settings.deadline, monotonic) if monotonic else None
-        self._lock, self._closed, self._retry = threading.RLock(), False, -math.inf
-        self._actions: Actions | None = None
-        self.accepted: dict[str, Any] | None = None
-        self._counts = counts_of(self._ready().memory)
+    accepted: dict[str, Any] | None = None
 
     @classmethod
     def open(
@@ -89,6 +76,7 @@ class Experiment:
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] | None = None,
         accept_new_code: bool = False,
+        user_key: bytes | None = None,
     ) -> Experiment:
         """Open the store of an experiment, or make one.
 
@@ -105,36 +93,43 @@ class Experiment:
             Returns the time, in seconds.
         monotonic : callable, optional
             Returns seconds of a clock that never jumps; `time.monotonic` for `time.time`. After a step of ``clock``
-            (a suspended machine, a clock that is set) open pages keep the time that they had left. Without it each step
-            is time that has passed.
+            (a suspended machine, a clock that is set) open pages keep the time that they had left, and so they do
+            while the store is closed. Without it each step is time that has passed.
         accept_new_code : bool
             Continue although the policy's numbers version or plug-in file differs from the store's record; the store
             records the change as an event.
+        user_key : bytes, optional
+            By which users are hashed (HMAC-SHA256) before anything of them is kept; empty to keep them as they are
+            given. If it is not given, a store with hashes is for looking alone.
 
         Raises
         ------
         InputError
             If the file is no store, another process writes to it, the settings are those of another experiment, or the
-            policy is another one.
+            policy or the key of the users is another one.
         """
         path = arguments.as_path("a store", path)
         about = {}
         if settings is not None:
             arguments.require_type("settings", settings, Settings)
-            text = settings_text(settings)
-            about = {"settings": text, "experiment": secrets.token_hex(16), "started": clock(), "labels": "random"}
+            seeded = settings if settings.seed is not None else replace(settings, seed=secrets.randbelow(_SEEDS))
+            text, name = settings_text(seeded), secrets.token_hex(16)
+            about = {"settings": text, "experiment": name, "started": clock(), "labels": "random"}
         store = Store(path, about)
         try:
             with store.reading():
                 kept = kept_settings(store.about("settings"), path)
+                if settings is not None and settings.seed is None:
+                    settings = replace(settings, seed=kept.seed)
                 if settings is not None and settings != kept:
                     require_same_law(settings, kept, path)
                     with store.transaction():
-                        store.say("settings", text)
+                        store.say("settings", settings_text(settings))
                 accepted = go_on_with_code(store, settings or kept, path, clock(), accept=accept_new_code)
+                users = Users(store, user_key, path)
             if clock is time.time:
                 monotonic = monotonic or time.monotonic
-            experiment = cls(store, settings or kept, keys or Keys.random(), clock, monotonic)
+            experiment = cls(store, settings or kept, keys or Keys.random(), users, clock, monotonic)
             experiment.accepted = accepted
             return experiment
         except BaseException as error:
@@ -148,13 +143,6 @@ class Experiment:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-    def close(self) -> None:
-        """Let go of the file. What waits for clicks goes on waiting in the store."""
-        with self._lock:
-            if not self._closed:
-                self._closed = True
-                self._store.close()
 
     def decide(self, query: str, rankings: Mapping[str, Sequence[Hashable]], *, user: str = "") -> Decision:
         """Choose rankers and make the page to show.
@@ -213,12 +201,81 @@ class Experiment:
         """
         return self._one(Record(token, clicks, final))
 
-    def answer(self, calls: Sequence[Decide | Record | Drop]) -> list[Decision | Recorded | InputError]:
+    def switch(
+        self, what: str, *, ranker: str = "", share: float = 1.0, holdback: float = 0.0, by: str = ""
+    ) -> Switches:
+        """Use a switch.
+
+        Parameters
+        ----------
+        what : {"pause", "resume", "winner", "share", "drop", "end"}
+        ranker : str
+            The ranker to serve as the winner, or to drop.
+        share, holdback : float
+            Parts of the users, 0 to 1, that take part, and that always get the incumbent's list; for "share".
+        by : str
+            Who uses it, for people.
+
+        Returns
+        -------
+        Switches
+            What holds now.
+
+        Raises
+        ------
+        StoreError
+            If the store cannot be written.
+        InputError
+            For a switch that is of no use now.
+        """
+        return self._one(Switch(what, ranker, share, holdback, by))
+
+    def outside(self, call: Decide | Record, *, away: bool = False) -> Decision | Recorded | None:
+        """Answer a search that takes no part in the experiment, or the clicks of its page; from memory, without a wait.
+
+        Parameters
+        ----------
+        call : Decide or Record
+        away : bool
+            Whether the store is away, so no search can take part: it gets the incumbent's list.
+
+        Returns
+        -------
+        Decision, Recorded or None
+            None for a search that takes part, and for the clicks of its page.
+
+        Raises
+        ------
+        TokenError
+            If a token is none of this experiment's.
+        InputError
+            For a list that cannot be shown.
+        """
+        if isinstance(call, Record):
+            return self._outside.record(call)
+        if self._outside.switches.idle and not away:
+            return None
+        return self._outside.decide(call._replace(user=self._users.kept(call.user)), away=away)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The rankers whose lists a search may need, by the switches."""
+        return self._outside.needed
+
+    @property
+    def switches(self) -> Switches:
+        """What the switches say, as of the last transaction."""
+        return self._outside.switches
+
+    def answer(
+        self, calls: Sequence[Decide | Record | Drop | Switch]
+    ) -> list[Decision | Recorded | Switches | InputError]:
         """Answer several calls, one after the other, with one wait for the disk.
 
         Parameters
         ----------
-        calls : sequence of Decide, Record or Drop
+        calls : sequence of Decide, Record, Drop or Switch
+            A search that takes no part in the experiment needs no disk.
 
         Returns
         -------
@@ -230,9 +287,7 @@ class Experiment:
         StoreError
             If the store cannot be written: then none of the calls has happened.
         """
-        with self._changing() as actions:
-            now = self._now(actions)
-            return [actions.answer(call, now) for call in calls]
+        return self._answers(calls)
 
     def expire(self, most: int | None = None) -> int:
         """Close the pages whose deadline has passed; `decide` does that as well, some at a time.
@@ -263,14 +318,8 @@ class Experiment:
 
     @property
     def delay(self) -> float:
-        """Seconds by which deadlines count as later, as the clock has jumped."""
-        return self._steps.delay if self._steps else 0.0
-
-    def _now(self, actions: Actions) -> float:
-        """Return the time, and see whether the clock has jumped."""
-        now = self._clock()
-        actions.delay = self._steps.look(now) if self._steps else 0.0
-        return now
+        """Seconds that the clock has stepped, with those while the store was closed: deadlines moved by as much."""
+        return self._steps.delay
 
     def try_store(self) -> None:
         """Write something to the store.
@@ -280,8 +329,8 @@ class Experiment:
         StoreError
             If it cannot be written.
         """
-        with self._changing():
-            self._store.say("tried", self._clock())
+        with self._changing() as actions:
+            self._store.say("tried", self._now(actions))
 
     @property
     def now(self) -> float:
@@ -324,33 +373,8 @@ class Experiment:
         with self._lock:
             return self._ready().memory.pages
 
-    def _one(self, call: Decide | Record) -> Any:
+    def _one(self, call: Decide | Record | Switch) -> Any:
         [answer] = self.answer([call])
         if isinstance(answer, InputError):
             raise answer
         return answer
-
-    @contextmanager
-    def _changing(self) -> Iterator[Actions]:
-        """Let things happen that are durable at the end, or have not happened."""
-        with self._lock:
-            actions = self._ready()
-            try:
-                with self._store.transaction():
-                    yield actions
-                    actions.finish()
-                self._counts = counts_of(actions.memory)
-            except BaseException:
-                self._actions, self._retry = None, time.monotonic() + _PAUSE
-                raise
-
-    def _ready(self) -> Actions:
-        """Return what is known; after a failure it is read from the store again, though not all the time."""
-        if self._closed:
-            raise InputError("the experiment is closed")
-        if self._actions is None:
-            if time.monotonic() < self._retry:
-                raise StoreError("the store could not be written a moment ago; try again")
-            with self._store.reading():
-                self._actions = Actions(self.settings, self._store, self._keys, self._mark)
-        return self._actions

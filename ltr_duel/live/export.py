@@ -13,7 +13,7 @@ from typing import Any
 from ltr_duel.core import InputError, arguments, errors
 from ltr_duel.live.schema import connected
 from ltr_duel.live.settings import Settings, kept_settings
-from ltr_duel.live.sheets import read_ids, read_key, unpack_page
+from ltr_duel.live.sheets import DAMAGED, read_ids, read_key, unpack_page
 from ltr_duel.live.turns import Key
 from ltr_duel.logs import write_log
 
@@ -72,18 +72,20 @@ def export_log(store: str | Path, out: str | Path, *, without: Sequence[str] = (
         if name not in _PRIVATE:
             raise errors.unknown_name("column to leave out", name, _PRIVATE)
     columns = tuple([name for name in _COLUMNS if name not in without])
+    page = 0
     with closing(connected(path, writes=False)) as db, write_log(out, columns, spreadsheet=spreadsheet) as log:
         try:
             (text,) = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
             settings = kept_settings(text, path)
             waiting: dict[str, list[tuple[int, set[int]]]] = {}
+            n_arms = len(settings.rankers)
             for page, user, arms in db.execute(_OPEN):
-                waiting.setdefault(user, []).append((page, set(read_key(arms))))
+                waiting.setdefault(user, []).append((page, set(read_key(arms, n_arms))))
             rows, time = db.execute(_ROWS), -math.inf
             while batch := rows.fetchmany(_BATCH):
                 lines = []
                 for page, at, user, arms, *rest in batch:
-                    key = read_key(arms)
+                    key = read_key(arms, n_arms)
                     if any(page > first and len(early & set(key)) > 1 for first, early in waiting.get(user, ())):
                         continue
                     time = max(time, at)  # a clock may have been set back
@@ -92,6 +94,11 @@ def export_log(store: str | Path, out: str | Path, *, without: Sequence[str] = (
                     log.write(dict(zip(_COLUMNS, zip(*lines, strict=True), strict=True)))
         except sqlite3.Error as error:
             raise InputError(f"{path}: the store cannot be read: {error}") from None
+        except DAMAGED as error:
+            if isinstance(error, InputError):
+                raise
+            what = f"page {page} is damaged" if page else "the row of the settings is damaged"
+            raise InputError(f"{path}: {what}, so there is no log; see 'ltr-duel live check'") from None
     return log.rows
 
 
@@ -106,7 +113,9 @@ def _line(
     chance: float | None,
 ) -> tuple[Any, ...]:
     """Return the cells of a row after its time."""
+    for one in (query, user or ""):
+        one.encode()  # a damaged text is none of Unicode
     ids = read_ids(text)
     page = unpack_page(settings, tuple([settings.rankers[arm] for arm in key]), ids, sheet)
     places = [place + 1 for place in array("H", clicks)]
-    return query, user, [str(one) for one in ids], places, page.to_json(), settings.policy, chance
+    return query, user, [str(one) for one in ids], places, page.to_json(), settings.policy, chance and float(chance)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import heapq
 import json
+import math
 from typing import Any
 
+import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.bandits import LivePolicy
-from ltr_duel.live.settings import Settings, live_policy, live_streams
-from ltr_duel.live.store import Event, Snapshot, Store
+from ltr_duel.core import InputError
+from ltr_duel.live.rows import Event, Snapshot
+from ltr_duel.live.settings import Settings, live_policy, live_streams, policy_without
+from ltr_duel.live.steps import Steps
+from ltr_duel.live.store import Store
+from ltr_duel.live.switches import Switches, left_of, switches_of
 from ltr_duel.live.tally import ALONE, Tally
-from ltr_duel.live.turns import Key, Turns
+from ltr_duel.live.turns import MOST_HELD, Key, Turns
 from ltr_duel.simulation import AS_GIVEN
 
 _FEW = 1000  # deadlines of closed pages that may be kept
@@ -25,9 +31,12 @@ class Memory:
     ----------
     settings : Settings
     store : Store
+    steps : Steps
+        Of the clock, by which deadlines have moved.
     """
 
-    def __init__(self, settings: Settings, store: Store) -> None:
+    def __init__(self, settings: Settings, store: Store, steps: Steps) -> None:
+        self._settings, self._store, self._steps = settings, store, steps
         n_arms = len(settings.rankers)
         streams = live_streams(settings)
         self.lists, self.coins = streams.lists, streams.feedback
@@ -39,30 +48,66 @@ class Memory:
             policy = LivePolicy.restore(settings.policy, found.arrays, accept_new_code=True)  # `code` checked it
         else:  # a store that does not say which labels it has began when arms kept their numbers
             policy = live_policy(settings, labels=store.about("labels") or AS_GIVEN)
-        slates = settings.policy_component.feedback == "slate"
-        self.turns = Turns(policy, n_arms, slates=slates, in_order=settings.order == "shown")
+        left = tuple(found.arrays["left"].tolist()) if "left" in found.arrays else tuple(range(n_arms))
+        self.turns = self._turns(policy, left)
         self.tally = Tally(n_arms)
         self.turns.wait_again(found.lines)
         if found.arrays:
-            if found.arrays["pulls"].shape != (n_arms,) or int(found.arrays["n_arms"][0]) != n_arms:
-                raise ValueError("the snapshot is that of another number of rankers")
+            if found.arrays["pulls"].shape != (n_arms,) or int(found.arrays["n_arms"][0]) != len(left):
+                raise InputError("the snapshot is that of another number of rankers")
+            if not set(left) <= set(range(n_arms)):
+                raise InputError("the snapshot has rankers that there are not")
             self.turns.pulls[...] = found.arrays["pulls"]
             self.tally.take(found.arrays)
-        self.pages, self.events, self.saved = found.pages, found.events, found.events
-        for page, key in store.pages_since(found.pages):
+        self.early = self.damaged = 0  # pages closed to make room, and pages and events that could not be read
+        self.pages, self.events, self.saved = found.pages, found.events, float(found.events)
+        for page, key in store.pages_since(found.pages, n_arms):
             self.show(page, key)
-        for event, key in store.events_since(found.events):
+        for event, key in store.events_since(found.events, n_arms):
             self.happen(event, key)
-        self.waiting: dict[int, tuple[int, Key]] = {page: (expires, key) for page, expires, key in store.waiting()}
+        self.waiting: dict[int, tuple[int, Key]] = {
+            page: (expires, key) for page, expires, key in store.waiting(n_arms)
+        }
+        self.pages = max(self.pages, *self.waiting, 0)  # the row of a page may be missing
         self.gathered = store.gathered()  # clicked places of open pages, two bytes each
-        self.early = self.damaged = 0  # pages closed to make room, and pages closed as they could not be read
-        self._due = [(expires, page) for page, (expires, _) in self.waiting.items()]  # a heap: they are in order
+        self.reorder()
+        self.switch()
+
+    def _turns(self, policy: LivePolicy, left: tuple[int, ...]) -> Turns:
+        settings = self._settings
+        slates = settings.policy_component.feedback == "slate"
+        return Turns(policy, len(settings.rankers), slates=slates, in_order=settings.order == "shown", left=left)
+
+    def switch(self) -> None:
+        """Read the switches from the store; a policy that has a ranker which is dropped makes room for another one."""
+        settings = self._settings
+        self.switched = self._store.switches()
+        self.switches: Switches = switches_of(self.switched, settings)
+        left = left_of(self.switches, settings)
+        if set(left) < set(self.turns.left):
+            self.turns = self._turns(policy_without(settings, left), left)
+            told, in_order = 0, settings.order == "shown"
+            for page, key, signs in self._store.outcomes(len(settings.rankers), by_page=in_order):
+                if told == MOST_HELD:
+                    break
+                if key and set(key) <= set(left):
+                    told += 1
+                    if signs is None:
+                        self.turns.opened(page, key)
+                    else:
+                        self.turns.closed(page, key, signs)
+            self.saved = -math.inf  # `Actions.finish` writes a snapshot, so this is done once
+
+    def reorder(self) -> None:
+        """Order the open pages by their deadlines, which have moved."""
+        self._due = [(expires + self._steps.moved(page), page) for page, (expires, _) in self.waiting.items()]
+        heapq.heapify(self._due)
 
     def wait(self, page: int, expires: int, key: Key) -> None:
         """Let a page wait for its clicks."""
         self.waiting[page] = (expires, key)
         if len(self._due) > 2 * len(self.waiting) + _FEW:  # most of them are closed already
-            self._due = sorted((expires, page) for page, (expires, _) in self.waiting.items())
+            self.reorder()
         else:
             heapq.heappush(self._due, (expires, page))
 
@@ -73,15 +118,21 @@ class Memory:
         return self._due[0] if self._due else None
 
     def show(self, page: int, key: Key) -> None:
-        """Take note of a page."""
+        """Take note of a page; one without rankers is damaged."""
         self.pages = page
+        if not key:
+            return
         self.tally.show(key)
         if not self.turns.is_alone(key):
             self.turns.opened(page, key)
 
     def happen(self, event: Event, key: Key) -> None:
-        """Take note of an event."""
+        """Take note of an event; one without rankers is damaged."""
         self.events = event.event
+        if not key:
+            self.damaged += 1
+            self.turns.forget(event.page)
+            return
         self.tally.happen(event.kind, key, event.credit, int.from_bytes(event.seen or b"", "little"))
         if event.kind == ALONE:
             self.turns.alone(key)
@@ -97,6 +148,7 @@ class Memory:
     def snapshot(self) -> Snapshot:
         """Return all that cannot be counted anew in a moment."""
         arrays = {**self.turns.policy.snapshot(), **self.tally.arrays(), "pulls": self.turns.pulls}
+        arrays["left"] = np.array(self.turns.left)
         return Snapshot(self.events, self.pages, arrays, self.turns.waiting())
 
 

@@ -31,11 +31,12 @@ def count_users_when_shown(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE waiting ADD COLUMN seen BLOB")
     (place,) = (row[2] for row in db.execute("PRAGMA database_list") if row[1] == "main")
     (text,) = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
-    tally = Tally(len(kept_settings(text, Path(place)).rankers))
+    n_arms = len(kept_settings(text, Path(place)).rankers)
+    tally = Tally(n_arms)
     users: dict[str, int] = defaultdict(int)
     db.execute("CREATE TEMP TABLE firsts (page INTEGER PRIMARY KEY, seen BLOB)")
     for page, user, arms in db.execute(_PAGES).fetchall():
-        key = read_key(arms)
+        key = read_key(arms, n_arms)
         if len(set(key)) == len(key):
             db.execute("INSERT INTO firsts VALUES (?, ?)", (page, in_bytes(users[user]) or None))
             users[user] |= tally.bits(key)
@@ -44,10 +45,10 @@ def count_users_when_shown(db: sqlite3.Connection) -> None:
     db.execute("DROP TABLE firsts")
     db.execute("DELETE FROM users")
     db.executemany("INSERT INTO users VALUES (?, ?)", ((user, in_bytes(seen)) for user, seen in users.items()))
-    _count_snapshot_again(db, tally)
+    _count_snapshot_again(db, tally, n_arms)
 
 
-def _count_snapshot_again(db: sqlite3.Connection, tally: Tally) -> None:
+def _count_snapshot_again(db: sqlite3.Connection, tally: Tally, n_arms: int) -> None:
     row = db.execute("SELECT arrays FROM snapshot").fetchone()
     if row is None:
         return
@@ -56,7 +57,7 @@ def _count_snapshot_again(db: sqlite3.Connection, tally: Tally) -> None:
     if not arrays:
         return
     for kind, arms, credit, seen in db.execute(_EVENTS):
-        tally.happen(kind, read_key(arms), credit, int.from_bytes(seen or b"", "little"))
+        tally.happen(kind, read_key(arms, n_arms), credit, int.from_bytes(seen or b"", "little"))
     again = io.BytesIO()
     np.savez(again, allow_pickle=False, **(arrays | {"fresh": tally.fresh}))
     db.execute("UPDATE snapshot SET arrays = ?", (again.getvalue(),))

@@ -3,12 +3,14 @@
 While it is written, new rows are in the log beside it (``<store>-wal``) first. So that a copy of the file alone cannot
 pass for the store, the file says so: what ``lead`` is in the file, ``log`` is as soon as the log is read too.
 
-``pages`` are only added to, and so are ``events``: a plain page was shown, or a page was closed. ``waiting`` are the
-pages that are open. ``snapshot`` is what the experiment knew after so many events, so that few are read again.
+``pages`` are only added to, and so are ``events``: a plain page was shown, or a page was closed; and ``switches``, see
+`ltr_duel.live.switches`. ``waiting`` are the pages that are open, ``gathered`` the clicks of those whose reports were
+not final. ``snapshot`` is what the experiment knew after so many events, so that few are read again.
 """
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,11 +19,13 @@ from typing import Any
 
 from ltr_duel.core import InputError, files, places
 from ltr_duel.live.recount import count_users_when_shown
+from ltr_duel.live.sheets import DAMAGED
 
-SCHEMA_VERSION = 2
-MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {1: count_users_when_shown}  # from a version to the next
+SCHEMA_VERSION = 3
 _APPLICATION = 0x4C54524C  # marks the file as one of ours
 LEAD, LOG = "lead", "log"  # keys of ``about``
+ENDED = "ended"  # another one: when the store was closed, 0 while it is in use
+SIDES = "sides"  # another one: the key by which users fall on sides
 _TABLES = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE pages (
@@ -34,10 +38,20 @@ CREATE TABLE events (
 CREATE TABLE users (user TEXT PRIMARY KEY, seen BLOB) WITHOUT ROWID;
 CREATE TABLE snapshot (one INTEGER PRIMARY KEY CHECK (one = 1), events INTEGER, pages INTEGER, arrays BLOB, lines TEXT);
 """
-
-
-# Clicks of open pages, of reports that are not final. Earlier versions do not know the table, and leave it alone.
 _GATHERED = "CREATE TABLE IF NOT EXISTS gathered (page INTEGER PRIMARY KEY, clicks BLOB)"
+_SWITCHES = "CREATE TABLE switches (switch INTEGER PRIMARY KEY, page INTEGER, at REAL, what TEXT, value TEXT, who TEXT)"
+
+
+def _add_switches(db: sqlite3.Connection) -> None:
+    db.execute(_GATHERED)
+    db.execute(_SWITCHES)
+    db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (SIDES, secrets.token_hex(16)))
+
+
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {  # from a version to the next
+    1: count_users_when_shown,
+    2: _add_switches,
+}
 
 
 def make_store(path: Path, about: dict[str, Any]) -> None:
@@ -56,6 +70,7 @@ def make_store(path: Path, about: dict[str, Any]) -> None:
                 f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {SCHEMA_VERSION};"
                 f" BEGIN; {_TABLES} COMMIT;"
             )
+            _add_switches(connection)
             connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.Error as error:
@@ -72,6 +87,12 @@ def _opened(path: Path) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         said = "is no store of a live experiment" if "not a database" in str(error) else f"cannot be used: {error}"
         raise InputError(f"{path}: {said}") from None
+
+
+def has_log(path: Path) -> bool:
+    """Whether there are rows in the log beside a store; SQLite makes an empty one when it reads."""
+    log = Path(f"{path.resolve()}-wal")
+    return log.exists() and log.stat().st_size > 0
 
 
 def connected(path: Path, *, writes: bool, without_log: bool = False) -> sqlite3.Connection:
@@ -92,8 +113,7 @@ def connected(path: Path, *, writes: bool, without_log: bool = False) -> sqlite3
     if not places.is_file(path):
         raise InputError(f"{path}: there is no store of a live experiment")
     mode = "rw" if writes else "ro"
-    log = Path(f"{path.resolve()}-wal")
-    alone = not log.exists() or log.stat().st_size == 0  # SQLite makes an empty one when it reads
+    alone = not has_log(path)
     with _opened(path):
         uri = f"{path.absolute().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
@@ -118,9 +138,7 @@ def connected(path: Path, *, writes: bool, without_log: bool = False) -> sqlite3
             if version < SCHEMA_VERSION:
                 if not writes:
                     raise InputError(f"{path}: is of an earlier version; open it once with 'ltr-duel serve'")
-                _migrate(connection, version)
-            if writes:
-                connection.execute(_GATHERED)
+                _migrate(connection, version, path)
             for pragma in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
                 connection.execute(f"PRAGMA {pragma}")  # the last two matter on macOS, whose fsync leaves disks' caches
             connection.execute("PRAGMA cache_size = -16000")
@@ -135,7 +153,7 @@ def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def _migrate(connection: sqlite3.Connection, version: int) -> None:
+def _migrate(connection: sqlite3.Connection, version: int, path: Path) -> None:
     """Bring a store to the version of this program, all steps or none."""
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -143,6 +161,10 @@ def _migrate(connection: sqlite3.Connection, version: int) -> None:
             MIGRATIONS[number](connection)
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.execute("COMMIT")
-    except BaseException:
+    except BaseException as error:
         connection.execute("ROLLBACK")
+        if isinstance(error, DAMAGED) and not isinstance(error, InputError):
+            raise InputError(
+                f"{path}: a row is damaged, so the store cannot be brought up to date by this version"
+            ) from None
         raise

@@ -8,16 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tomli_w
 
 from ltr_duel.bandits import POLICIES, LivePolicy, Policy
-from ltr_duel.core import InputError, Streams, arguments, errors, files
-from ltr_duel.experiment import axis, number, one_of, read_table, read_toml, text, value, whole
+from ltr_duel.core import InputError, Streams, arguments, errors, files, interpreted, shuffle, stream
+from ltr_duel.experiment import axis, flag, number, one_of, read_table, read_toml, text, value, whole
 from ltr_duel.interleaving import METHODS
 from ltr_duel.simulation import RunKey, run_order, run_streams
 
 ORDERS = ("arrival", "shown")
-_MAY_CHANGE = ("margin", "deadline", "max_open")  # while an experiment goes on; a level chosen after looking is none
+_MAY_CHANGE = ("margin", "deadline", "max_open", "incumbent")  # a level that is chosen after looking is none
 _MOST_RANKERS = 200
 _NO_LIMIT = 10**15
 
@@ -28,6 +29,10 @@ def _policy(given: Any) -> str:
 
 def _method(given: Any) -> str:
     return METHODS.configure(text(given)).label
+
+
+def _seed(given: Any) -> int | None:
+    return None if given is None else whole(-_NO_LIMIT, _NO_LIMIT)(given)
 
 
 def _text_or_nothing(given: Any) -> str:
@@ -58,12 +63,19 @@ class Settings:
         Of what is said about winners, however often one looks; above 0 and below 1.
     margin : float
         Mean outcome, 0 to 1, that would not matter.
-    seed : int
-        Of everything random.
+    seed : int, optional
+        Of everything random. Without one a store draws its own when it is made, which is known to those who can read
+        the store: who knows the seed and all earlier outcomes can foresee the lists.
     deadline : float
         Seconds after which a page counts as seen without clicks.
     max_open : int
         Pages that may wait for their clicks at once; one more closes the page whose deadline is the earliest.
+    incumbent : str
+        The ranker whose list is served outside of the experiment: while it is paused, or to users who take no part. The
+        first one if empty.
+    aa : bool
+        Whether every ranker has the incumbent's list, so that none can win: a trial of all that is around the
+        experiment.
     order : {"arrival", "shown"}
         Whether outcomes of the same rankers reach the policy in the order in which they arrive, or in that in which
         their pages were shown. The first waits for nobody; the second has the policy's law even if the delay has to do
@@ -92,9 +104,11 @@ class Settings:
     horizon: int = value(whole(0, _NO_LIMIT), default=0)
     confidence: float = value(number(1e-9, 1 - 1e-9), default=0.95)
     margin: float = value(number(0, 1), default=0.0)
-    seed: int = value(whole(-_NO_LIMIT, _NO_LIMIT), default=0)
+    seed: int | None = value(_seed, default=None)
     deadline: float = value(number(0.001, 1e9), default=1800.0)
     max_open: int = value(whole(1, 10**6), default=100_000)
+    incumbent: str = value(_text_or_nothing, default="")
+    aa: bool = value(flag, default=False)
     order: str = value(one_of("order of outcomes", ORDERS), default="arrival")
     serve: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
@@ -105,6 +119,9 @@ class Settings:
             object.__setattr__(self, one.name, read)
         if not 2 <= len(self.rankers) <= _MOST_RANKERS:
             raise InputError(f"rankers: there must be 2 to {_MOST_RANKERS}, not {len(self.rankers)}")
+        object.__setattr__(self, "incumbent", self.incumbent or self.rankers[0])
+        if self.incumbent not in self.rankers:
+            raise InputError(f"incumbent: {errors.unknown_name('ranker', self.incumbent, self.rankers)}")
         if self.policy_component.needs_horizon and not self.horizon:
             raise InputError(f"horizon: policy '{self.policy}' needs to know how many comparisons there will be")
         self._check_method()
@@ -209,10 +226,10 @@ def write_settings(settings: Settings, path: str | Path) -> None:
 def settings_text(settings: Settings) -> str:
     """Return settings as TOML."""
     default = METHODS.configure(settings.method).component.outcomes[0]
-    table = {}
+    table, first = {}, ("incumbent", settings.rankers[0])
     for one in _fields():
         given = getattr(settings, one.name)
-        if given != one.default and (one.name, given) != ("outcome", default):
+        if given != one.default and (one.name, given) not in (("outcome", default), first):
             table[one.name] = list(given) if isinstance(given, tuple) else given
     content: dict[str, Any] = {"experiment": table}
     if settings.serve:
@@ -221,9 +238,10 @@ def settings_text(settings: Settings) -> str:
 
 
 def kept_settings(text: str, place: Path) -> Settings:
-    """Read settings from the store that keeps them as TOML."""
+    """Read settings from the store that keeps them as TOML; one without a seed began when the seed was 0."""
     _, given = read_toml(place, text)
-    return _settings_in(given, place)
+    settings = _settings_in(given, place)
+    return dataclasses.replace(settings, seed=settings.seed or 0)
 
 
 def require_same_law(settings: Settings, kept: Settings, place: Path) -> None:
@@ -250,7 +268,7 @@ def _words(given: Any) -> str:
 def _key(settings: Settings, labels: str = "random") -> RunKey:
     """Return what determines the first repetition of a simulation with this policy and seed."""
     _, policy, params = POLICIES.configure(settings.policy)
-    return RunKey({}, policy.name, params._asdict(), settings.horizon, 0, settings.seed, labels=labels)
+    return RunKey({}, policy.name, params._asdict(), settings.horizon, 0, settings.seed or 0, labels=labels)
 
 
 def live_streams(settings: Settings) -> Streams:
@@ -259,7 +277,7 @@ def live_streams(settings: Settings) -> Streams:
 
 
 def live_policy(settings: Settings, *, labels: str = "random") -> LivePolicy:
-    """Make the policy that settings ask for.
+    """Make the policy that settings ask for; without a seed that of seed 0.
 
     It has the random numbers and the order of the rankers of the first repetition of a simulation with the same seed:
     with the same outcomes it takes the same path.
@@ -283,3 +301,17 @@ def live_policy(settings: Settings, *, labels: str = "random") -> LivePolicy:
     key, n_arms = _key(settings, labels), len(settings.rankers)
     rng, order = run_streams(key).policy, run_order(key, n_arms)
     return LivePolicy(settings.policy, n_arms, horizon=settings.horizon, rng=rng, order=order)
+
+
+def policy_without(settings: Settings, left: tuple[int, ...]) -> LivePolicy:
+    """Make a policy for some of the rankers, with random numbers that no other policy of the experiment has.
+
+    Raises
+    ------
+    InputError
+        If the policy cannot do with so few.
+    """
+    rng = stream(settings.seed or 0, "left", *left)
+    order = np.arange(len(left))
+    interpreted(shuffle)(order, rng)
+    return LivePolicy(settings.policy, len(left), horizon=settings.horizon, rng=rng, order=order)

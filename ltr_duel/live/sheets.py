@@ -6,12 +6,16 @@ import json
 import struct
 from array import array
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
 from ltr_duel.interleaving import Page
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.turns import Key
+
+DAMAGED = (struct.error, LookupError, TypeError, ValueError, EOFError, OverflowError, RecursionError, BadZipFile)
+"""What reading a damaged row raises."""
 
 _SIZES = struct.Struct("<HHHH")  # rankers, documents, shown, numbers that the method noted
 
@@ -74,9 +78,18 @@ def read_ids(text: str) -> tuple[Any, ...]:
     return tuple(json.loads(text))
 
 
-def read_key(arms: bytes) -> Key:
-    """Return the arms that a row holds."""
-    return tuple(array("H", arms))
+def read_key(arms: bytes, n_arms: int) -> Key:
+    """Return the arms of a row.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If they are damaged.
+    """
+    key = tuple(array("H", arms))
+    if not key or max(key) >= n_arms:
+        raise ValueError("the arms of a page are damaged")
+    return key
 
 
 def in_bytes(bits: int) -> bytes:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector
 from ltr_duel.live.memory import Memory
 from ltr_duel.live.settings import Settings
+from ltr_duel.live.switches import Switched, Switches, left_of
 from ltr_duel.live.tally import COMPARED, Tally
 from ltr_duel.live.turns import Key
 from ltr_duel.logs import (
@@ -57,6 +58,8 @@ class State(NamedTuple):
     expired: int  # closed by their deadline
     compared: int  # closed, and of several rankers
     held: int  # outcomes that wait until the policy asks for their rankers again
+    switches: Switches  # what holds now
+    switched: tuple[Switched, ...]  # the switches that were used
     asked: tuple[str, ...]  # whom the policy wants to compare now
     pulls: IntVector  # (K,) by the steps; an arm against itself counts twice
     exposure: FloatVector  # (K,) impressions: of a page of s rankers each has 1/s
@@ -67,15 +70,20 @@ class State(NamedTuple):
     high: FloatMatrix  # (K, K)
     recommended: str  # by the policy
     winner: str  # who most probably beats all others
-    probability: FloatVector  # (K,) that the ranker beats all others, see `beats_all`
+    probability: FloatVector  # (K,) that the ranker beats all others, see `beats_all`; of those that are not dropped
     decisions: list[StoppingDecision]  # of each pair
-    sentence: str  # whether to stop
+    sentence: str  # whether to stop, by the rankers that are not dropped
     regret_bound: float  # what the pages shown have cost at most, see `regret_bound`
     impressions_to_go: float  # until a winner or all pairs are decided, if means stay as they are; inf: never; 0: stop
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as JSON has it; a number that is not finite is null."""
-        plain: dict[str, Any] = _plain({**self._asdict(), "decisions": [one._asdict() for one in self.decisions]})
+        inner = {
+            "decisions": [one._asdict() for one in self.decisions],
+            "switches": self.switches._asdict(),
+            "switched": [{**one._asdict(), "switch": one.switch._asdict()} for one in self.switched],
+        }
+        plain: dict[str, Any] = _plain({**self._asdict(), **inner})
         return plain
 
 
@@ -90,6 +98,8 @@ class Known(NamedTuple):
     open: int
     held: int
     pulls: IntVector
+    switches: Switches
+    switched: tuple[Switched, ...]
 
 
 def known_of(memory: Memory) -> Known:
@@ -98,12 +108,14 @@ def known_of(memory: Memory) -> Known:
     return Known(
         copy.deepcopy(memory.tally),
         turns.asked,
-        turns.policy.recommend(),
+        turns.recommended,
         turns.policy.steps,
         memory.pages,
         len(memory.waiting),
         turns.held,
         turns.pulls.copy(),
+        memory.switches,
+        tuple([one for one in memory.switched if one]),
     )
 
 
@@ -112,13 +124,17 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
     tally, names = known.tally, settings.rankers
     pairs = RunningComparison(names, tally.pairs, tally.sequences(), int(tally.events[COMPARED]), len(tally.pairs))
     decisions = stopping_decisions(pairs, settings.confidence, margin=settings.margin)
-    sentence = stopping_sentence(pairs, decisions, settings.margin)
+    rows = list(left_of(known.switches, settings))
+    left = [names[k] for k in rows]
+    among = [one for one in decisions if one.first in left and one.second in left]  # by the error of all pairs
+    sentence = stopping_sentence(pairs._replace(names=tuple(left)), among, settings.margin)
     mean, low, high = (np.array([getattr(one, word) for one in decisions]) for word in ("mean", "low", "high"))
     ties, won, lost = tally.score
     wins, tied = _matrix(tally.pairs, won, lost), _matrix(tally.pairs, ties, ties)
     highest = _matrix(tally.pairs, high, -low)
     _, first_won, first_lost = tally.fresh
-    probability = beats_all(_matrix(tally.pairs, first_won, first_lost))
+    probability = np.zeros(len(names))
+    probability[rows] = beats_all(_matrix(tally.pairs, first_won, first_lost)[np.ix_(rows, rows)])
     plain, clicked, unclicked, expired, compared = tally.events.tolist()
     return State(
         name=settings.name,
@@ -138,6 +154,8 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
         expired=expired,
         compared=compared,
         held=known.held,
+        switches=known.switches,
+        switched=known.switched,
         asked=tuple(names[arm] for arm in dict.fromkeys(known.asked)),
         pulls=known.pulls,
         exposure=tally.exposure,
@@ -152,7 +170,7 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
         decisions=decisions,
         sentence=sentence,
         regret_bound=regret_bound(tally.exposure, highest),
-        impressions_to_go=impressions_to_go(names, decisions)[0],
+        impressions_to_go=impressions_to_go(left, among)[0],
     )
 
 

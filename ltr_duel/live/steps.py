@@ -1,7 +1,13 @@
-"""Steps of the clock: pages that were open before one keep the time that they were promised."""
+"""Steps of the clock: after one, an open page keeps the time that it had left.
+
+Deadlines are times of the clock. The clock steps if a machine is suspended, if it is set, and, for the pages of a
+store, while no service runs. After a step of s seconds the deadlines of all earlier pages move by s. The store keeps
+the steps for the next process.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 _SLACK = 5.0  # seconds between two looks by which clocks may differ
@@ -10,31 +16,60 @@ _SLACK = 5.0  # seconds between two looks by which clocks may differ
 class Steps:
     """Compares the clock with one that never jumps.
 
-    After a step forward (a machine that was suspended, a wrong clock that is set) open pages look past their deadline.
-    So deadlines count as that much later until a deadline has passed since; a step back takes the delay away again.
-
     Parameters
     ----------
-    lasts : float
-        Seconds for which deadlines count as later: those of a page.
-    monotonic : callable
-        Returns seconds, of a clock that never jumps.
+    kept : str
+        The earlier steps, from `text`.
+    latest : float or None
+        The time of the clock when the store was used last.
+    monotonic : callable, optional
+        Returns seconds, of a clock that never jumps. Without it a step of the clock is time that has passed.
+
+    Attributes
+    ----------
+    delay : float
+        Seconds by which the clock has stepped since the start, and between the last use of the store and the start.
+    unsaved : bool
+        Whether the store lacks a step.
     """
 
-    def __init__(self, lasts: float, monotonic: Callable[[], float]) -> None:
-        self._lasts, self._monotonic = lasts, monotonic
+    def __init__(self, kept: str, latest: float | None, monotonic: Callable[[], float] | None) -> None:
+        self._monotonic, self._latest = monotonic, latest
+        self._steps: list[tuple[int, int]] = [(page, step) for page, step in json.loads(kept)]
         self._apart: float | None = None  # how far the clocks are from each other
-        self._ends = 0.0
-        self.delay = 0.0  # seconds
+        self.delay, self.unsaved = 0.0, False
 
-    def look(self, now: float) -> float:
-        """Take the time of the clock; return by how much deadlines count as later."""
-        steady = self._monotonic()
-        apart = now - steady
-        step = 0.0 if self._apart is None else apart - self._apart
-        if abs(step) > _SLACK:
-            self.delay, self._ends = max(0.0, self.delay + step), steady + self._lasts
-        elif steady >= self._ends:
-            self.delay = 0.0
+    def look(self, now: float, pages: int, first_open: Callable[[], int]) -> bool:
+        """Take the time of the clock; return whether it has stepped.
+
+        Parameters
+        ----------
+        now : float
+        pages : int
+            Number of the last page.
+        first_open : callable
+            Returns the number of the earliest open page; steps before it are forgotten.
+        """
+        if self._monotonic is None:
+            return False
+        apart = now - self._monotonic()
+        if self._apart is not None:
+            step = apart - self._apart
+        else:
+            step = 0.0 if self._latest is None else now - self._latest
         self._apart = apart
-        return self.delay
+        if abs(step) <= _SLACK:
+            return False
+        first = first_open()
+        self._steps = [*(one for one in self._steps if one[0] >= first), (pages, round(step * 1000))]
+        self.delay += step
+        self.unsaved = True
+        return True
+
+    def moved(self, page: int) -> int:
+        """Return by how many milliseconds the deadline of a page is later."""
+        return sum(step for last, step in self._steps if page <= last)
+
+    def text(self) -> str:
+        """Return the steps as JSON."""
+        return json.dumps(self._steps)

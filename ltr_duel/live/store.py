@@ -1,53 +1,31 @@
 """What is written to a store and read from it. A transaction is on the disk when it ends, or nothing of it is there.
 
-One process writes, and holds ``<store>-lock`` while it does; others may read meanwhile. What a link leads to is locked,
-and what a second writer without the lock has written is noticed before anything is added to it.
+One process writes, and holds ``<store>-lock`` while it does; others may read meanwhile, and use switches. What a link
+leads to is locked, and what a second writer without the lock has written is noticed before anything is added to it; so
+is a file that was moved away.
 """
 
 from __future__ import annotations
 
 import io
 import sqlite3
-import struct
-import zipfile
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, alone, places
 from ltr_duel.live.complaints import StoreError
-from ltr_duel.live.schema import LEAD, LOG, connected, make_store
-from ltr_duel.live.sheets import in_bytes, read_key
+from ltr_duel.live.rows import Event, Snapshot, key_of, switches_in
+from ltr_duel.live.schema import ENDED, LEAD, LOG, connected, make_store
+from ltr_duel.live.sheets import DAMAGED, in_bytes
+from ltr_duel.live.switches import Switch, Switched, pack_switch
 from ltr_duel.live.turns import Key
 
 _ROWS = 1000  # pages and events between two times when the log is put into the file
-
-
-class Event(NamedTuple):
-    """Something that happened to a page: a row of ``events``."""
-
-    event: int
-    page: int
-    at: float
-    kind: int  # see `ltr_duel.live.tally`
-    clicks: bytes | None = None  # clicked places from 0, two bytes each
-    credit: bytes | None = None  # of each pair on the page, a byte each: +1, 0, -1
-    signs: bytes | None = None  # what the policy is told: the same, ties broken
-    seen: bytes | None = None  # the pairs of which the user had been shown an earlier page, a bit each; None for none
-
-
-class Snapshot(NamedTuple):
-    """What an experiment knew."""
-
-    events: int
-    pages: int
-    arrays: Mapping[str, NDArray[Any]]
-    lines: str
 
 
 class Store:
@@ -83,15 +61,20 @@ class Store:
             self._db.execute("PRAGMA wal_autocheckpoint = 0")
             self._lead, self._log = self.about(LEAD) or 0, self.about(LOG) or 0
             self._version: int | None = None
+            self._last, self.changes = self.last(), 0  # how often other processes have used switches
+            self._paths = path, Path(f"{path}-wal")
+            self._files = _files(self._paths)
+            self._began, self._ended = self._lead, self.about(ENDED)
             self._rows = _ROWS  # the first transaction puts into the file that it has a log
             self._held = stack.pop_all()
 
-    def close(self) -> None:
-        """Let go of the file, which needs no log any more."""
+    def close(self, now: float | None = None) -> None:
+        """Let go of the file, which needs no log any more; ``now`` is the time, of a store that was used."""
         with suppress(StoreError, sqlite3.Error):
-            if self._log != self._lead:
+            if self._log != self._lead or self._lead != self._began:
                 with self.transaction():
                     self._rows = 0
+                    self.say(ENDED, self._ended if now is None else now)
         self._held.close()
 
     @contextmanager
@@ -104,15 +87,21 @@ class Store:
             If it cannot be written.
         """
         try:
+            if _files(self._paths) != self._files:
+                raise StoreError("the file of the store was moved away, or another one is at its path")
             self._db.execute("BEGIN IMMEDIATE")
-            if self._version not in (None, self._data_version()):
-                raise StoreError("another program has written to the store; it is read again")
+            if self._version not in (None, version := self._data_version()):
+                if self.last() != self._last:
+                    raise StoreError("another program has written to the store; it is read again")
+                self._version, self.changes = version, self.changes + 1
             if behind := self._log != self._lead:
                 self.say(LOG, self._lead)
             yield
             full = self._rows >= _ROWS
             if full:
                 self.say(LEAD, self._lead + 1)
+                if self._lead == self._began:
+                    self.say(ENDED, 0)
             self._db.execute("COMMIT")
             if behind:
                 self._log = self._lead
@@ -136,12 +125,14 @@ class Store:
         StoreError
         """
         try:
-            self._version = self._data_version()
+            self._version, self._last = self._data_version(), self.last()
             yield
         except InputError:
             raise
-        except (sqlite3.Error, zipfile.BadZipFile, struct.error, LookupError, TypeError, ValueError, EOFError) as error:
+        except sqlite3.Error as error:
             raise StoreError(f"the store cannot be read: {error}") from None
+        except DAMAGED:  # their sentences quote rows
+            raise StoreError("the store cannot be read: a row is damaged") from None
 
     def _data_version(self) -> int:
         """Return a number that changes when another connection has written."""
@@ -181,7 +172,7 @@ class Store:
         row = (page, at, query, user or None, array("H", key).tobytes(), shown, sheet, chance)
         self._db.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
         self._db.execute("INSERT INTO waiting VALUES (?, ?, ?)", (page, expires, seen))
-        self._rows += 1
+        self._last, self._rows = (page, self._last[1]), self._rows + 1
 
     def page(self, page: int) -> tuple[str, bytes, bytes | None]:
         """Return shown ids and sheet of an open page, and the pairs of which its user had been shown another one."""
@@ -193,7 +184,7 @@ class Store:
     def add_event(self, event: Event, *, closes: bool) -> None:
         """Write an event; if it closes its page, that waits no longer."""
         self._db.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", event)
-        self._rows += 1
+        self._last, self._rows = (self._last[0], event.event), self._rows + 1
         if closes:
             self._db.execute("DELETE FROM waiting WHERE page = ?", (event.page,))
 
@@ -214,28 +205,72 @@ class Store:
         row = self._db.execute("SELECT seen FROM users WHERE user = ?", (user,)).fetchone()
         return int.from_bytes(row[0], "little") if row else 0
 
+    def has_users(self) -> bool:
+        """Whether a page of a user was shown."""
+        return self._db.execute("SELECT 1 FROM users LIMIT 1").fetchone() is not None
+
     def see(self, user: str, seen: int) -> None:
         """Write the pairs of which a user was shown a page."""
         self._db.execute("INSERT OR REPLACE INTO users VALUES (?, ?)", (user, in_bytes(seen)))
 
-    def waiting(self) -> Iterator[tuple[int, int, Key]]:
-        """Yield the open pages with their deadlines and arms, those of the earliest deadline first."""
-        rows = self._db.execute(
-            "SELECT page, expires, arms FROM waiting JOIN pages USING (page) ORDER BY expires, page"
-        )
-        return ((page, expires, read_key(arms)) for page, expires, arms in rows)
+    def waiting(self, n_arms: int) -> Iterator[tuple[int, int, Key]]:
+        """Yield the open pages with their deadlines and arms; without arms where a row is damaged."""
+        for page, expires, arms in self._db.execute(
+            "SELECT page, expires, arms FROM waiting LEFT JOIN pages USING (page) ORDER BY page"
+        ):
+            whole = isinstance(expires, int)
+            yield page, expires if whole else 0, key_of(arms, n_arms) if whole else ()
 
-    def pages_since(self, page: int) -> Iterator[tuple[int, Key]]:
-        """Yield the pages after one, with their arms."""
+    def pages_since(self, page: int, n_arms: int) -> Iterator[tuple[int, Key]]:
+        """Yield the pages after one, with their arms; without where they are damaged."""
         rows = self._db.execute("SELECT page, arms FROM pages WHERE page > ? ORDER BY page", (page,))
-        return ((page, read_key(arms)) for page, arms in rows)
+        return ((page, key_of(arms, n_arms)) for page, arms in rows)
 
-    def events_since(self, event: int) -> Iterator[tuple[Event, Key]]:
-        """Yield the events after one, with the arms of their pages."""
-        rows = self._db.execute(
-            "SELECT events.*, arms FROM events JOIN pages USING (page) WHERE event > ? ORDER BY event", (event,)
+    def events_since(self, event: int, n_arms: int) -> Iterator[tuple[Event, Key]]:
+        """Yield the events after one, with the arms of their pages; without where a row is damaged."""
+        for *row, arms in self._db.execute(
+            "SELECT events.*, arms FROM events LEFT JOIN pages USING (page) WHERE event > ? ORDER BY event", (event,)
+        ):
+            happened, key = Event(*row), key_of(arms, n_arms)
+            yield happened, key if happened.is_of(key) else ()
+
+    def outcomes(self, n_arms: int, *, by_page: bool) -> Iterator[tuple[int, Key, bytes | None]]:
+        """Yield the outcomes that a policy was told or will be, in the order in which they came, or of their pages.
+
+        In the order of the pages those that are open are there too, without an outcome.
+        """
+        order = "page" if by_page else "event"
+        for page, arms, is_open, *row in self._db.execute(
+            "SELECT page, arms, waiting.page IS NOT NULL, events.* FROM pages LEFT JOIN events USING (page)"
+            f" LEFT JOIN waiting USING (page) WHERE length(sheet) > 0 ORDER BY {order}, page"
+        ):
+            happened, key = Event(*row), key_of(arms, n_arms)
+            if is_open and by_page:
+                yield page, key, None
+            elif key and happened.is_of(key) and happened.signs is not None:
+                yield page, key, happened.signs
+
+    def latest(self) -> float | None:
+        """Return the time at which the store was used last, None for a store without a page."""
+        ended = self.about(ENDED)
+        if ended:
+            return float(ended)
+        times = [
+            self._db.execute(f"SELECT at FROM {one}s ORDER BY {one} DESC LIMIT 1").fetchone()
+            for one in ("page", "event")
+        ]
+        return max((row[0] for row in times if row and isinstance(row[0], float)), default=None)
+
+    def add_switch(self, page: int, at: float, switch: Switch) -> None:
+        """Write that a switch was used."""
+        self._db.execute(
+            "INSERT INTO switches (page, at, what, value, who) VALUES (?, ?, ?, ?, ?)",
+            (page, at, *pack_switch(switch)),
         )
-        return ((Event(*row[:-1]), read_key(row[-1])) for row in rows)
+
+    def switches(self) -> list[Switched | None]:
+        """Return the switches that were used; None where a row is damaged."""
+        return list(switches_in(self._db))
 
     def snapshot(self) -> Snapshot | None:
         """Return the snapshot, if one was ever made."""
@@ -252,3 +287,11 @@ class Store:
         np.savez(file, allow_pickle=False, **snapshot.arrays)
         row = (snapshot.events, snapshot.pages, file.getvalue(), snapshot.lines)
         self._db.execute("INSERT OR REPLACE INTO snapshot VALUES (1, ?, ?, ?, ?)", row)
+
+
+def _files(paths: tuple[Path, Path]) -> list[tuple[int, int]] | None:
+    """Return which files a store and its log are; None if one of them is not there."""
+    try:
+        return [(one.st_dev, one.st_ino) for one in (paths[0].stat(), paths[1].stat())]
+    except OSError:
+        return None

@@ -8,6 +8,9 @@ path has the law of a path without delay: Joulani, György, Szepesvári. Online 
 2013, algorithm QPM-D. One page at a time it is the path without delay.
 
 An arm alone, or against itself, tells nothing that could be waited for: the policy steps when the page is shown.
+
+An arm is dropped by a new policy for the others, which is told the outcomes of their pages from the first one on, by
+the same rule. So its path has the law of a policy that never had that arm.
 """
 
 from __future__ import annotations
@@ -29,16 +32,23 @@ class Turns:
     Parameters
     ----------
     policy : LivePolicy
+        Of the arms that are left.
     n_arms : int
+        All arms.
     slates : bool
         Whether the policy compares sets of arms.
     in_order : bool
         Whether outcomes of the same rankers are told in the order in which their pages were shown: an early page whose
         clicks are late keeps the later ones waiting.
+    left : tuple of int, optional
+        Which arms the policy has: its arm k is arm ``left[k]``. By default it has all.
     """
 
-    def __init__(self, policy: LivePolicy, n_arms: int, *, slates: bool, in_order: bool) -> None:
+    def __init__(
+        self, policy: LivePolicy, n_arms: int, *, slates: bool, in_order: bool, left: tuple[int, ...] = ()
+    ) -> None:
         self.policy, self.held = policy, 0
+        self.left = left or tuple(range(n_arms))
         self.pulls: IntVector = np.zeros(n_arms, np.int64)
         self._slates, self._in_order = slates, in_order
         self._lines: dict[Key, dict[int, bytes | None]] = {}  # page -> who won, None while it is open
@@ -46,7 +56,12 @@ class Turns:
     @property
     def asked(self) -> Key:
         """Arms to show now."""
-        return self.policy.ask()
+        return tuple([self.left[arm] for arm in self.policy.ask()])
+
+    @property
+    def recommended(self) -> int:
+        """The policy's own answer."""
+        return self.left[self.policy.recommend()]
 
     def is_alone(self, key: Key) -> bool:
         """Whether there is nothing to compare; in a set, an arm that is there twice is compared with itself."""
@@ -59,12 +74,14 @@ class Turns:
 
     def alone(self, key: Key) -> None:
         """Step on, as the arm that the policy asks for was shown alone; other code may ask for another one."""
-        if self.policy.ask() == key:
+        if self.asked == key:
             self._tell(b"")
             self._advance()
 
     def closed(self, page: int, key: Key, signs: bytes) -> None:
         """Take the outcome of a page: for each pair of its arms, in order, a byte of +1 or -1."""
+        if not set(key) <= set(self.left):
+            return
         line = self._lines.setdefault(key, {})
         line[page] = signs
         self.held += 1
@@ -79,9 +96,14 @@ class Turns:
             self._remove(key, page)
             self._advance()
 
+    def forget(self, page: int) -> None:
+        """Wait no longer for a page whose rankers are not known any more."""
+        for key in [key for key, line in self._lines.items() if line.get(page, b"") is None]:
+            self.dropped(page, key)
+
     def _advance(self) -> None:
         """Tell the policy what waits for it."""
-        while line := self._lines.get(key := self.policy.ask()):
+        while line := self._lines.get(key := self.asked):
             page, signs = next(iter(line.items()))
             if signs is None:
                 return
@@ -96,7 +118,7 @@ class Turns:
             del self._lines[key]
 
     def _tell(self, signs: bytes) -> None:
-        key = self.policy.ask()
+        key = self.asked
         for arm in key:
             self.pulls[arm] += 1
         if not signs:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 import json
 import traceback
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -15,12 +14,12 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route, Router
 
 from ltr_duel.core import InputError
-from ltr_duel.live import Decision, Experiment, State, StoreError
+from ltr_duel.live import Decide, Experiment, State, StoreError
 from ltr_duel.serve.bodies import read_body
 from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.gate import Gate
 from ltr_duel.serve.keys import VARIABLE, ApiKeys
-from ltr_duel.serve.messages import read_decide, read_object, read_record
+from ltr_duel.serve.messages import read_decide, read_object, read_record, read_switch
 from ltr_duel.serve.metrics import Metrics
 from ltr_duel.serve.openapi import description, help_page
 from ltr_duel.serve.page import experiment_page
@@ -34,6 +33,7 @@ _NO_LOADING = (
 )
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _OPEN_PATHS = ("/health", "/ready")
+_KEPT, _LONGEST_KEY = 10_000, 100  # pages of requests with a key, and characters of a key
 _EVERY = 1.0  # seconds between looks for pages past their deadline
 
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -51,31 +51,66 @@ class _Service:
     """Answers requests; everything that touches the experiment goes through one worker."""
 
     def __init__(
-        self, experiment: Experiment, settings: ServiceSettings, metrics: Metrics, log: EventLog, user_key: bytes
+        self, experiment: Experiment, settings: ServiceSettings, keys: ApiKeys, metrics: Metrics, log: EventLog
     ) -> None:
         self._experiment, self._settings, self._metrics, self._log = experiment, settings, metrics, log
-        self._user_key = user_key
+        self._keys, self._switches = keys, experiment.switches
         self.worker = Worker(experiment, settings.waiting, metrics)
         self._described = description(experiment.settings.rankers, settings)
         self._help = help_page(self._described)
-        self._warned: dict[str, float] = {}
+        self._warned: dict[str, float] = {"clock": experiment.delay}  # time without a service is nothing to look at
+        self._pages: dict[tuple[str, str, str], asyncio.Future[Any]] = {}  # of requests with a key, the latest ones
         self._making, self._made = asyncio.Lock(), dict[Callable[[State], bytes], tuple[State, bytes]]()
 
     async def decide(self, request: Request) -> Response:
         given = read_object(await read_body(request, self._settings))
-        asked = read_decide(given, self._experiment.settings.rankers, self._settings)
+        experiment, away = self._experiment, bool(self.worker.broken)
+        asked = read_decide(given, experiment.settings.rankers, self._settings, experiment.needed)
         request.scope.setdefault("state", {})["query"] = asked.query
-        if self._user_key and asked.user:
-            asked = asked._replace(user=hmac.digest(self._user_key, asked.user.encode(), "sha256").hex()[:32])
-        decision: Decision = await self.worker.ask(asked)
+        decision: Any = experiment.outside(asked, away=away)
+        if decision is None:
+            try:
+                decision = await self._once(request.headers.get("idempotency-key", ""), asked)
+            except StoreError:
+                decision = experiment.outside(asked, away=True)
+        self._metrics.served[decision.served] += 1
         return JSONResponse(
-            {"page": decision.shown, "token": decision.token, "expires": decision.expires, "rankers": decision.rankers}
+            {
+                "page": decision.shown,
+                "token": decision.token,
+                "expires": decision.expires,
+                "rankers": decision.rankers,
+                "served": decision.served,
+            }
         )
 
+    async def _once(self, key: str, asked: Decide) -> Any:
+        """Return the page of a search; a request that is repeated with its key gets the page that it made."""
+        asked = asked._replace(joined=True)
+        if not key:
+            return await self.worker.ask(asked)
+        if len(key) > _LONGEST_KEY:
+            raise InputError(f"'idempotency-key' may have at most {_LONGEST_KEY} characters")
+        place = key, asked.query, asked.user
+        future = self._pages.get(place)
+        if future is None or (future.done() and (future.cancelled() or future.exception())):
+            future = self._pages[place] = asyncio.ensure_future(self.worker.ask(asked))
+            if len(self._pages) > _KEPT:
+                del self._pages[next(iter(self._pages))]
+        return await asyncio.shield(future)
+
     async def clicks(self, request: Request) -> Response:
-        given = read_object(await read_body(request, self._settings))
-        await self.worker.ask(read_record(given, self._settings))
+        record = read_record(read_object(await read_body(request, self._settings)), self._settings)
+        outside = bool(self.worker.broken or not self._experiment.switches.idle)
+        if not outside or self._experiment.outside(record) is None:
+            await self.worker.ask(record)
         return JSONResponse({"recorded": True})
+
+    async def switch(self, request: Request) -> Response:
+        given = read_object(await read_body(request, self._settings))
+        by = self._keys.name(request.headers.get("authorization", "").encode("latin-1"))
+        now = await self.worker.ask(read_switch(given, by))
+        return JSONResponse(now._asdict())
 
     async def state(self, request: Request) -> Response:
         return Response(await self._from_state(_as_json), media_type="application/json")
@@ -92,7 +127,7 @@ class _Service:
 
     async def metrics(self, request: Request) -> Response:
         experiment, self._metrics.dropped = self._experiment, self._log.dropped
-        text = self._metrics.text(experiment.settings, experiment.counts, experiment.now)
+        text = self._metrics.text(experiment.settings, experiment.switches, experiment.counts, experiment.now)
         return PlainTextResponse(text, media_type=_PROMETHEUS)
 
     async def page(self, request: Request) -> Response:
@@ -137,7 +172,10 @@ class _Service:
 
     def _warn(self) -> None:
         """Log what an operator should look at, once for each change."""
-        counts, delay = self._experiment.counts, self._experiment.delay
+        counts, delay, switches = self._experiment.counts, self._experiment.delay, self._experiment.switches
+        if switches != self._switches:
+            self._switches = switches
+            self._log.write("switches", **switches._asdict())
         for what, value, message in (
             (
                 "damaged pages",
@@ -145,7 +183,7 @@ class _Service:
                 "pages that could not be read were closed without an outcome",
             ),
             ("early pages", counts.early, "pages were closed before their deadline, as 'max_open' are open"),
-            ("clock", delay, "seconds that the clock jumped: deadlines count as later"),
+            ("clock", delay, "seconds that the clock jumped, or no service ran: deadlines moved by as much"),
         ):
             if value != self._warned.get(what, 0):
                 self._warned[what] = value
@@ -157,6 +195,7 @@ class _Service:
             "/": ("GET", self.page),
             "/decide": ("POST", self.decide),
             "/clicks": ("POST", self.clicks),
+            "/switch": ("POST", self.switch),
             "/state": ("GET", self.state),
             "/health": ("GET", self.health),
             "/ready": ("GET", self.ready),
@@ -171,8 +210,6 @@ def make_app(
     settings: ServiceSettings,
     keys: ApiKeys | None = None,
     log: EventLog | None = None,
-    *,
-    user_key: bytes = b"",
 ) -> Gate:
     """Return the service of an experiment, for a server that speaks ASGI.
 
@@ -186,8 +223,6 @@ def make_app(
         Who may ask. Without any, only this machine.
     log : EventLog, optional
         Where events go; stderr if not given.
-    user_key : bytes
-        By which users are hashed before they are kept; without it they are kept as they are given.
 
     Returns
     -------
@@ -214,7 +249,7 @@ def make_app(
             f"on {settings.host} other machines could ask: give API keys, in 'api_key_file' or in {VARIABLE}"
         )
     metrics, log = Metrics(), log or EventLog()
-    service = _Service(experiment, settings, metrics, log, user_key)
+    service = _Service(experiment, settings, keys, metrics, log)
     routes = service.routes()
     router = Router(
         [Route(path, endpoint, methods=[method]) for path, (method, endpoint) in routes.items()],

@@ -22,7 +22,7 @@ _HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"x-frame-options", b"DENY"),
 ]
-_ASKING = ("/decide", "/clicks")  # the other addresses are for those who look
+_ROLES = {"/decide": "ask", "/clicks": "ask", "/switch": "operate"}  # the other addresses are for those who look
 _OF_PROXIES = frozenset((b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"cf-connecting-ip", b"true-client-ip"))
 _ASK = {"www-authenticate": 'Bearer, Basic realm="ltr-duel", charset="UTF-8"'}
 
@@ -100,17 +100,21 @@ class Gate:
 
     def _admit(self, scope: Scope) -> None:
         """Refuse who may not ask."""
-        headers = dict(scope["headers"])
+        headers, role = dict(scope["headers"]), _ROLES.get(scope["path"], "read")
         if not self._keys:
+            if role == "operate":
+                raise Refusal(403, "an API key with the role 'operate' is needed; 'ltr-duel live' needs none")
             if not _is_local(headers.get(b"host", b"")):  # a page elsewhere whose name was made to lead here
                 raise Refusal(403, "without an API key the service is asked as localhost only")
             if any(name in _OF_PROXIES or name.startswith(b"x-forwarded-") for name in headers):
                 raise Refusal(403, "without an API key the service answers no request that a proxy passes on")
+            if scope["http_version"] == "1.0":  # proxies that add no header ask so; programs do not
+                raise Refusal(403, "without an API key the service answers no request of HTTP/1.0, as proxies send it")
         elif scope["path"] not in self._open:
             roles = self._keys.roles(headers.get(b"authorization", b""))
             if not roles:
                 raise Refusal(401, "an API key is needed: 'authorization: Bearer KEY'", _ASK)
-            if (role := "ask" if scope["path"] in _ASKING else "read") not in roles:
+            if role not in roles:
                 raise Refusal(403, f"the API key does not have the role '{role}', which this address needs")
 
 

@@ -15,7 +15,8 @@ from ltr_duel.core import InputError, files, places
 from ltr_duel.live import Keys, read_keys
 
 VARIABLE = "LTR_DUEL_API_KEY"
-ROLES = ("ask", "read")
+ROLES = ("ask", "read", "operate")
+_WITHOUT_ROLE = ("ask", "read")  # what a key may do that has no role
 _SHORTEST, _LONGEST_FILE = 16, 100_000
 
 
@@ -29,7 +30,8 @@ class ApiKeys:
     ----------
     keys : sequence of str
         Each a key, or a key, a role and a name for people, with spaces between them. The role ``ask`` is for a search
-        page, ``read`` for those who look; a key without a role may do both.
+        page, ``read`` for those who look, ``operate`` for those who use switches; a key without a role may do the
+        first two.
 
     Examples
     --------
@@ -41,7 +43,8 @@ class ApiKeys:
     def __init__(self, keys: Sequence[str] = ()) -> None:
         lines = [key.split() for key in keys]
         self._digests = [hashlib.sha256(words[0].encode()).digest() for words in lines]
-        self._roles = [(words[1],) if len(words) > 1 else ROLES for words in lines]
+        self._roles = [(words[1],) if len(words) > 1 else _WITHOUT_ROLE for words in lines]
+        self._names = [" ".join(words[2:]) for words in lines]
 
     def __bool__(self) -> bool:
         return bool(self._digests)
@@ -49,20 +52,29 @@ class ApiKeys:
     def roles(self, header: bytes) -> tuple[str, ...]:
         """Return what a header ``Authorization`` allows: the roles of its key; nothing for no key."""
         if not self._digests:
-            return ROLES
+            return _WITHOUT_ROLE
+        found = self._place(header)
+        return () if found is None else self._roles[found]
+
+    def name(self, header: bytes) -> str:
+        """Return the name of the key that a header ``Authorization`` holds; empty if it has none."""
+        found = self._place(header)
+        return "" if found is None else self._names[found]
+
+    def _place(self, header: bytes) -> int | None:
         scheme, _, given = header.partition(b" ")
         given = given.strip()
         if scheme.lower() == b"basic":
             try:
                 given = base64.b64decode(given, validate=True).partition(b":")[2]
             except (binascii.Error, ValueError):
-                return ()
+                return None
         elif scheme.lower() != b"bearer":
-            return ()
+            return None
         digest = hashlib.sha256(given).digest()
-        found: tuple[str, ...] = ()
-        for one, roles in zip(self._digests, self._roles, strict=True):  # all of them, so that time does not tell which
-            found = roles if hmac.compare_digest(one, digest) else found
+        found = None
+        for place, one in enumerate(self._digests):  # all of them, so that time does not tell which
+            found = place if hmac.compare_digest(one, digest) else found
         return found
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.live import Decide, Record
+from ltr_duel.live import Decide, Record, Switch
 from ltr_duel.serve.settings import ServiceSettings
 
 _LARGEST_ID = 2**63 - 1
@@ -35,8 +35,10 @@ def read_object(body: bytes) -> dict[str, Any]:
     return given
 
 
-def read_decide(given: dict[str, Any], rankers: Sequence[str], limits: ServiceSettings) -> Decide:
-    """Check a request for a page.
+def read_decide(
+    given: dict[str, Any], rankers: Sequence[str], limits: ServiceSettings, needed: Collection[str] | None = None
+) -> Decide:
+    """Check a request for a page; without the lists of those that are ``needed`` there is none, by default of all.
 
     Raises
     ------
@@ -49,11 +51,12 @@ def read_decide(given: dict[str, Any], rankers: Sequence[str], limits: ServiceSe
     if not isinstance(rankings, dict):
         raise InputError(f"'rankings' must be an object with a list for each ranker, not {_named(rankings)}")
     if rankings.keys() != set(rankers):
-        missing = [name for name in rankers if name not in rankings]
+        missing = [name for name in (rankers if needed is None else needed) if name not in rankings]
         strange = [name for name in rankings if name not in rankers]
-        what = f"lacks {errors.shown(missing[0])}" if missing else f"has {errors.shown(strange[0])}"
-        raise InputError(f"'rankings' must hold a list for each ranker of the experiment and no other; it {what}")
-    for name in rankers:
+        if missing or strange:
+            what = f"lacks {errors.shown(missing[0])}" if missing else f"has {errors.shown(strange[0])}"
+            raise InputError(f"'rankings' must hold a list for each ranker of the experiment and no other; it {what}")
+    for name in rankings:
         _require_ids(f"the list of ranker '{name}'", rankings[name], limits)
     return Decide(query, rankings, user)
 
@@ -71,6 +74,23 @@ def read_record(given: dict[str, Any], limits: ServiceSettings) -> Record:
     _require_text("'token'", given["token"], _LONGEST_TOKEN)
     _require_ids("'clicks'", given["clicks"], limits)
     return Record(given["token"], given["clicks"], given.get("final", True))
+
+
+def read_switch(given: dict[str, Any], by: str) -> Switch:
+    """Check the use of a switch; ``by`` is the name of the key.
+
+    Raises
+    ------
+    InputError
+    """
+    more = {"winner": ("ranker",), "drop": ("ranker",), "share": ("share",)}.get(str(given.get("switch")), ())
+    _require_keys(given, ("switch", *more), ("holdback",) if more == ("share",) else ())
+    for name in ("switch", "ranker"):
+        _require_text(f"'{name}'", given.get(name, ""), _LONGEST_TOKEN, least=0)
+    for name in ("share", "holdback"):
+        if isinstance(given.get(name, 0), bool) or not isinstance(given.get(name, 0), int | float):
+            raise InputError(f"'{name}' must be a number, not {_named(given[name])}")
+    return Switch(given["switch"], given.get("ranker", ""), given.get("share", 1.0), given.get("holdback", 0.0), by)
 
 
 def _require_keys(given: dict[str, Any], needed: tuple[str, ...], more: tuple[str, ...]) -> None:

@@ -6,9 +6,10 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from ltr_duel.live import Counts, Settings
+from ltr_duel.live import Counts, Settings, Switches
 
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+_MODES = ("experiment", "paused", "winner", "ended")
 _SIZES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 
 
@@ -38,6 +39,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, int]] = Counter()
+        self.served: Counter[str] = Counter()  # pages, by what `Decision.served` says
         self._seconds: dict[str, Histogram] = {}
         self._batches, self._commits = Histogram(_SIZES), Histogram(_SECONDS)
         self.connections = self.waiting = self.failed = self.dropped = 0
@@ -58,9 +60,9 @@ class Metrics:
         self._batches.add(size)
         self._commits.add(seconds)
 
-    def text(self, settings: Settings, counts: Counts, now: float) -> str:
+    def text(self, settings: Settings, switches: Switches, counts: Counts, now: float) -> str:
         """Return everything, with the counters of the experiment; ``now`` is the time of its clock."""
-        lines = list(self._of_requests())
+        lines = [*self._of_requests(), *self._of_switches(settings, switches)]
         for name, kind, meaning, value in (
             ("pages_total", "counter", "Pages decided.", counts.pages),
             ("clicked_total", "counter", "Pages with clicks.", counts.clicked),
@@ -84,6 +86,20 @@ class Metrics:
         for ranker, pulls in zip(settings.rankers, counts.pulls, strict=True):
             lines.append(_line("ltr_duel_pulls_total", {"ranker": ranker}, pulls))
         return "\n".join(lines) + "\n"
+
+    def _of_switches(self, settings: Settings, switches: Switches) -> Iterator[str]:
+        yield from _head("mode", "gauge", "1 for what the switches say.")
+        for mode in _MODES:
+            yield _line("ltr_duel_mode", {"mode": mode}, mode == switches.mode)
+        yield from _head("share", "gauge", "Users that take part, and that are held back.")
+        yield _line("ltr_duel_share", {"of": "experiment"}, switches.share)
+        yield _line("ltr_duel_share", {"of": "holdback"}, switches.holdback)
+        yield from _head("dropped", "gauge", "1 for a ranker that is dropped.")
+        for ranker in settings.rankers:
+            yield _line("ltr_duel_dropped", {"ranker": ranker}, ranker in switches.dropped)
+        yield from _head("served_total", "counter", "Pages in the experiment, and outside of it by the reason.")
+        for why, count in sorted(self.served.items()):
+            yield _line("ltr_duel_served_total", {"as": why}, count)
 
     def _of_requests(self) -> Iterator[str]:
         yield from _head("requests_total", "counter", "Requests answered.")

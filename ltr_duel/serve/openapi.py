@@ -27,6 +27,7 @@ _REFUSED = {
     503: "Too much is asked at once, too many pages are open, or the disk is full. Nothing is kept; ask again.",
 }
 _TEXT = {"type": "string"}
+_SERVED = ("experiment", "paused", "winner", "ended", "share", "holdback", "away")
 
 
 def description(rankers: Sequence[str], settings: ServiceSettings) -> dict[str, Any]:
@@ -44,10 +45,25 @@ def description(rankers: Sequence[str], settings: ServiceSettings) -> dict[str, 
         "token": _TEXT,
         "expires": {"type": "number", "description": "seconds since 1970"},
         "rankers": {"type": "array", "items": _TEXT},
+        "served": {**_TEXT, "enum": list(_SERVED)},
     }
     final = {"type": "boolean", "default": True, "description": "false: later reports of the page add to these clicks"}
     clicked = {"token": _TEXT, "clicks": ids, "final": final}
     done = {"recorded": {"type": "boolean"}}
+    share = {"type": "number", "minimum": 0, "maximum": 1}
+    switch = {
+        "switch": {**_TEXT, "enum": ["pause", "resume", "winner", "share", "drop", "end"]},
+        "ranker": {**_TEXT, "description": "for winner and drop"},
+        "share": {**share, "description": "of the users, that take part"},
+        "holdback": {**share, "description": "of the users, that always get the incumbent's list"},
+    }
+    now = {
+        "mode": _TEXT,
+        "winner": _TEXT,
+        "share": share,
+        "holdback": share,
+        "dropped": {"type": "array", "items": _TEXT},
+    }
     paths = {
         "/decide": {"post": _asking("Which page is to be shown?", _object(asked, "query", "rankings"), _object(page))},
         "/clicks": {
@@ -56,6 +72,9 @@ def description(rankers: Sequence[str], settings: ServiceSettings) -> dict[str, 
                 _object(clicked, "token", "clicks"),
                 _object(done),
             )
+        },
+        "/switch": {
+            "post": _asking("Pause, resume, winner, share, drop, end.", _object(switch, "switch"), _object(now))
         },
         "/state": {"get": _reading("Where the experiment stands.", "application/json")},
         "/ready": {

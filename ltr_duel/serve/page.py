@@ -7,10 +7,11 @@ import time
 from pathlib import Path
 
 from ltr_duel.analysis import render_page
-from ltr_duel.live import State
+from ltr_duel.live import State, Switched
 
 _TEMPLATE = Path(__file__).parent / "templates" / "experiment.html"
 _MOST = 12  # rankers of the matrix; the others are in /state
+_LATEST = 10  # uses of switches
 
 
 def experiment_page(state: State) -> str:
@@ -24,6 +25,7 @@ def experiment_page(state: State) -> str:
         sentence=state.sentence,
         lines=_lines(state),
         facts=_facts(state),
+        switched=[_use(one) for one in state.switched[-_LATEST:]][::-1],
         rankers=[_ranker(state, k) for k in order],
         heads=[state.rankers[k] for k in shown],
         rows=[(state.rankers[i], [_cell(state, i, j) for j in shown]) for i in shown],
@@ -54,10 +56,19 @@ def _facts(state: State) -> dict[str, str]:
         "steps of the policy": f"{state.steps:,}",
         "regret": "no bound yet" if math.isinf(bound) else f"at most {bound:,.1f}, {_per_page(bound, state.pages)}",
         "impressions to go": "none" if to_go == 0 else "cannot be said" if math.isinf(to_go) else f"about {to_go:,.0f}",
+        "switches": state.switches.words,
         "policy": state.policy,
         "compared by": f"{state.method} ({state.outcome})",
         "running since": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(state.started)),
     }
+
+
+def _use(one: Switched) -> tuple[str, str]:
+    """Return when a switch was used, and how."""
+    at, switch = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(one.at)), one.switch
+    value = f" {switch.share:g}, holdback {switch.holdback:g}" if switch.what == "share" else f" {switch.ranker}"
+    by = f" ({switch.by})" if switch.by else ""
+    return at, f"{switch.what}{value.rstrip()}{by}, after page {one.page:,}"
 
 
 def _ranker(state: State, k: int) -> dict[str, str | float]:

@@ -17,9 +17,9 @@ _STATUS: dict[type[InputError], int] = {
     UsedError: 409,
     ExpiredError: 410,
     BusyError: 503,
-    StoreError: 503,
     InputError: 400,  # of every other kind
 }
+_AWAY = "the store cannot be used now: nothing of the request is kept; ask again"
 _WRONG_WAY = {404: "there is nothing at this address", 405: "this address is not for that method"}
 
 
@@ -39,6 +39,8 @@ def refusal_of(error: Exception) -> Refusal:
     """Return the answer to an error; one that nobody expected says nothing about itself."""
     if isinstance(error, Refusal):
         return error
+    if isinstance(error, StoreError):  # its own sentence is for the operator, and may quote the store
+        return Refusal(503, _AWAY, _RETRY)
     for kind, status in _STATUS.items():
         if isinstance(error, kind):
             return Refusal(status, str(error), _RETRY if status == 503 else None)

@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import uvicorn
 
 from ltr_duel.core import InputError, alone, places
-from ltr_duel.live import Experiment, Keys, Settings, read_settings
+from ltr_duel.live import Experiment, Settings, read_settings
 from ltr_duel.serve.app import make_app
 from ltr_duel.serve.events import EventLog, forward_logging
 from ltr_duel.serve.gate import Gate
@@ -72,22 +73,22 @@ def run_service(
     api_keys = ApiKeys(read_api_keys(path.parent / service.api_key_file if service.api_key_file else None))
     keys = signing_keys(path.parent / service.key_file if service.key_file else None)
     users = signing_keys(path.parent / service.user_key_file) if service.user_key_file else None
-    user_key = next(iter(users.values())) if users else b""
+    user_key = next(iter(users.values())) if users else b""  # another key would let each user count again
     log = EventLog(waits=False)
     _compile(settings)
     for name in filter(None, (service.key_file, service.api_key_file, service.user_key_file)):
         if read_by_others(path.parent / name):
             log.write("keys", file=name, message="other users of this machine can read it: chmod 600")
     store = path.parent / service.store
-    with _opened(store, settings, keys, wait, accept_new_code=accept_new_code) as experiment:
+    with _opened(store, settings, wait, keys=keys, accept_new_code=accept_new_code, user_key=user_key) as experiment:
         if experiment.accepted:
             log.write("new code", **experiment.accepted)
-        app = make_app(experiment, service, api_keys, log, user_key=user_key)
+        app = make_app(experiment, service, api_keys, log)
         with _listening(service) as listener:
             forward_logging("uvicorn.error", log)
             address = listener.getsockname()
             facts = {"experiment": settings.name, "host": address[0], "port": address[1], "pages": experiment.pages}
-            log.write("start", **facts, public_seed=settings.seed == 0)
+            log.write("start", **facts)
             url = f"http://{f'[{address[0]}]' if ':' in address[0] else address[0]}:{address[1]}"
             config = _config(app, service)
             if config.http == PLAIN:
@@ -100,12 +101,12 @@ def run_service(
                 log.close()
 
 
-def _opened(path: Path, settings: Settings, keys: Keys | None, wait: float, *, accept_new_code: bool) -> Experiment:
+def _opened(path: Path, settings: Settings, wait: float, **how: Any) -> Experiment:
     """Open the store as soon as no other process writes to it."""
     ends = time.monotonic() + wait
     while True:
         try:
-            return Experiment.open(path, settings, keys=keys, accept_new_code=accept_new_code)
+            return Experiment.open(path, settings, **how)
         except alone.InUseError:
             if time.monotonic() >= ends:
                 raise

@@ -7,12 +7,14 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ltr_duel.live import BusyError, Decide, Decision, Drop, Experiment, Record, State, StoreError
+from ltr_duel.live import BusyError, Decide, Decision, Drop, Experiment, Record, State, StoreError, Switch
 from ltr_duel.serve.metrics import Metrics
 
 _MOST = 256  # requests of a batch: the next ones must not wait for long
 _STATE_LASTS = 1.0  # seconds, at least
 _PAUSE = 4  # times as long as a state took to work out it is taken as new: a fifth of a core at most goes into states
+
+_Call = Decide | Record | Drop | Switch
 
 
 class Worker:
@@ -29,14 +31,14 @@ class Worker:
     def __init__(self, experiment: Experiment, waiting: int, metrics: Metrics) -> None:
         self._experiment, self._room, self._metrics = experiment, waiting, metrics
         self._thread = ThreadPoolExecutor(1, "experiment")
-        self._waiting: deque[tuple[Decide | Record | Drop, asyncio.Future[Any]]] = deque()
+        self._waiting: deque[tuple[_Call, asyncio.Future[Any]]] = deque()
         self._runs: asyncio.Task[None] | None = None
         self._looks = ThreadPoolExecutor(1, "state")
         self._state: asyncio.Future[State] | None = None
         self.broken = ""  # why the last transaction failed, if it did
         self._state_ends = 0.0  # the loop's time from which on it is old
 
-    async def ask(self, request: Decide | Record) -> Any:
+    async def ask(self, request: _Call) -> Any:
         """Return the answer to a request; it is durable then.
 
         Raises
@@ -83,7 +85,11 @@ class Worker:
         """Close the pages past their deadline, some at a time as requests wait meanwhile; return how many."""
         loop, closed, some = asyncio.get_running_loop(), 0, _MOST
         while some == _MOST:
-            some = await loop.run_in_executor(self._thread, self._experiment.expire, _MOST)
+            try:
+                some = await loop.run_in_executor(self._thread, self._experiment.expire, _MOST)
+            except StoreError as error:
+                self.broken = str(error)
+                raise
             closed += some
         return closed
 
@@ -116,7 +122,7 @@ class Worker:
                     future.set_result(answer)
         self._runs = None
 
-    def _next_batch(self) -> list[tuple[Decide | Record | Drop, asyncio.Future[Any]]]:
+    def _next_batch(self) -> list[tuple[_Call, asyncio.Future[Any]]]:
         """Take the next requests, without those whose time has run out before they began."""
         some = [self._waiting.popleft() for _ in range(min(_MOST, len(self._waiting)))]
         self._metrics.waiting = len(self._waiting)

@@ -40,10 +40,10 @@ class Watched:
 
 
 def settings(**other):
-    return Settings(**{"name": "shop", "rankers": NAMES, "policy": "rucb", "deadline": 60.0} | other)
+    return Settings(**{"name": "shop", "rankers": NAMES, "policy": "rucb", "deadline": 60.0, "seed": 0} | other)
 
 
-def opened(folder, given=None, *, keys=KEYS, clock=None):
+def opened(folder, given=None, *, keys=KEYS, clock=None, **how):
     return Experiment.open(
-        folder / "shop.db", settings() if given is None else given, keys=keys, clock=clock or Clock()
+        folder / "shop.db", settings() if given is None else given, keys=keys, clock=clock or Clock(), **how
     )

@@ -88,6 +88,26 @@ def test_a_copy_of_a_store_that_is_closed_is_the_store(tmp_path, pages):
         assert copy.pages == 2 * pages
 
 
+def test_a_check_notices_a_copy_that_another_program_helped_to_pass_for_the_store(tmp_path):
+    """A foreign checkpoint puts the log into the file; what is acknowledged later is in the log alone again."""
+    with opened(tmp_path) as experiment:
+        use(experiment, 3)
+        with closing(sqlite3.connect(tmp_path / "shop.db")) as db:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        assert check_store(tmp_path / "shop.db") == []  # the lock says that it is in use
+        use(experiment, 2)
+        shutil.copy(tmp_path / "shop.db", tmp_path / "copy.db")
+        assert check_store(tmp_path / "shop.db") == []
+        (complaint,) = check_store(tmp_path / "copy.db")
+        assert "it lacks the latest pages" in complaint
+        backup_store(tmp_path / "shop.db", tmp_path / "backup.db")
+        assert check_store(tmp_path / "backup.db") == []
+    shutil.copy(tmp_path / "shop.db", tmp_path / "closed.db")
+    assert check_store(tmp_path / "closed.db") == check_store(tmp_path / "shop.db") == []
+    with reopened(tmp_path / "copy.db") as copy:
+        assert copy.pages == 3
+
+
 @pytest.mark.parametrize("pages", [1, 499, 500, 501])
 def test_a_killed_process_leaves_a_store_that_opens(tmp_path, pages):
     """Whether or not another program has put the log into the file since."""

@@ -10,7 +10,7 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.interleaving import interleave
-from ltr_duel.live import Drop, Experiment, StoreError, UsedError, export_log
+from ltr_duel.live import Drop, Experiment, ExpiredError, StoreError, UsedError, export_log
 from ltr_duel.live.sheets import pack_page, unpack_page
 from ltr_duel.logs import ClickLog, compare_log
 from tests.live.shop import DOCUMENTS, KEYS, RANKINGS, Clock, opened, settings
@@ -95,6 +95,56 @@ def test_after_a_jump_pages_end_a_deadline_later_and_then_as_always(tmp_path):
         assert experiment.expire() == 1
         clocks.passes(30)
         assert experiment.expire() == 1 and later.page == 2
+
+
+@pytest.mark.parametrize("step", [7200, 86_400, -7200, -86_400])
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_clock_that_jumps_while_the_store_is_closed_moves_deadlines(tmp_path, step, killed):
+    """Time without a service is no time of a page either."""
+    clocks = TwoClocks()
+    experiment = stepping(tmp_path, clocks)
+    first = experiment.decide("q", RANKINGS)
+    clocks.passes(20)
+    second = experiment.decide("q", RANKINGS)
+    if killed:
+        experiment._store._held.close()
+    else:
+        experiment.close()
+    clocks.now, clocks.steady = clocks.now + step, 3.0
+    for _ in range(2):
+        with stepping(tmp_path, clocks) as experiment:
+            assert experiment.expire() == 0
+    with stepping(tmp_path, clocks) as experiment:
+        clocks.passes(39)
+        assert experiment.expire() == 0
+        assert experiment.record(first.token, []).page == 1
+        clocks.passes(21)
+        assert experiment.expire() == 1
+        with pytest.raises(ExpiredError):
+            experiment.record(second.token, [])
+
+
+@pytest.mark.parametrize("order", ["arrival", "shown"])
+def test_a_clock_that_is_set_back_by_a_day_holds_up_nothing(tmp_path, order):
+    clocks = TwoClocks()
+    with Experiment.open(
+        tmp_path / "shop.db",
+        settings(order=order),
+        keys=KEYS,
+        clock=lambda: clocks.now,
+        monotonic=lambda: clocks.steady,
+    ) as experiment:
+        experiment.decide("q", RANKINGS)
+        later = experiment.decide("q", RANKINGS)
+        experiment.record(later.token, later.shown[:1])
+        clocks.passes(1)
+        clocks.now -= 86_400
+        assert experiment.expire() == 0 and experiment.delay == -86_400
+        new = experiment.decide("q", RANKINGS)
+        clocks.passes(59)
+        assert experiment.expire() == 1
+        assert experiment.record(new.token, []).page == 3
+        assert experiment.state().steps >= 1 and experiment.open_pages == 0
 
 
 @pytest.mark.parametrize("order", ["arrival", "shown"])

@@ -1,11 +1,15 @@
 """Settings are read, checked and written; every complaint names the key, the value and what is legal."""
 
+import sqlite3
+from contextlib import closing
+
 import numpy as np
 import pytest
 
 from ltr_duel.bandits import LivePolicy
 from ltr_duel.core import InputError, stream
-from ltr_duel.live import Settings, live_policy, read_settings, write_settings
+from ltr_duel.live import Experiment, Settings, live_policy, read_settings, write_settings
+from tests.live.shop import opened, settings
 
 GOOD = '[experiment]\nname = "x"\nrankers = ["a", "b", "c"]\npolicy = "rucb:alpha=0.51"\n'
 
@@ -88,3 +92,26 @@ def test_the_policy_takes_the_path_of_the_first_repetition():
         assert made.ask() == same.ask()
         for one in (made, same):
             one.tell(0 if len(set(one.ask())) == 1 else 1)
+
+
+def test_a_store_draws_a_seed_that_nobody_gave_and_keeps_it(tmp_path):
+    given, seeds = settings(seed=None), []
+    for name in ("one", "two"):
+        for _ in range(2):
+            with Experiment.open(tmp_path / name, given) as experiment:
+                seeds.append(experiment.settings.seed)
+        with pytest.raises(InputError, match="began with seed"):
+            Experiment.open(tmp_path / name, settings(seed=seeds[-1] + 1))
+    assert seeds[0] == seeds[1] != seeds[2] == seeds[3]
+
+
+def test_a_store_of_an_earlier_version_without_a_seed_has_seed_0(tmp_path):
+    opened(tmp_path, settings(seed=None)).close()
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
+        (text,) = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
+        lines = [line for line in text.splitlines() if not line.startswith("seed")]
+        assert len(lines) == len(text.splitlines()) - 1
+        db.execute("UPDATE about SET value = ? WHERE key = 'settings'", ("\n".join(lines),))
+    for seed in (None, 0):
+        with opened(tmp_path, settings(seed=seed)) as experiment:
+            assert experiment.settings.seed == 0

@@ -73,7 +73,7 @@ def test_a_store_with_two_names_is_refused(tmp_path):
 
 def test_a_second_writer_without_the_lock_is_noticed_and_nothing_counts_twice(tmp_path, monkeypatch):
     """The lock file was removed, as programs that tidy up do."""
-    monkeypatch.setattr("ltr_duel.live.experiment._PAUSE", 0.0)
+    monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
     with opened(tmp_path) as one:
         pages = [one.decide("q", RANKINGS) for _ in range(4)]
         for lock in tmp_path.glob("*-lock*"):
@@ -91,8 +91,34 @@ def test_a_second_writer_without_the_lock_is_noticed_and_nothing_counts_twice(tm
         assert experiment.state().unclicked == 2
 
 
+@pytest.mark.parametrize("name", ["shop.db", "shop.db-wal"])
+def test_a_store_that_is_moved_away_is_written_no_more_until_it_is_back(tmp_path, monkeypatch, name):
+    monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
+    with opened(tmp_path) as experiment:
+        page = experiment.decide("q", RANKINGS)
+        (tmp_path / name).rename(tmp_path / "elsewhere")
+        for call in (lambda: experiment.decide("q", RANKINGS), experiment.expire, experiment.try_store):
+            with pytest.raises(StoreError, match="moved away"):
+                call()
+        if name == "shop.db":
+            (tmp_path / name).write_bytes((tmp_path / "elsewhere").read_bytes())
+            with pytest.raises(StoreError, match="another one is at its path"):
+                experiment.record(page.token, [])
+        (tmp_path / "elsewhere").rename(tmp_path / name)
+        assert experiment.record(page.token, []).page == 1
+    with opened(tmp_path) as experiment:
+        assert (experiment.pages, experiment.open_pages) == (1, 0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no modes of that kind there")
+def test_the_lock_is_for_its_owner_alone(tmp_path):
+    with opened(tmp_path):
+        modes = {one.name: one.stat().st_mode & 0o777 for one in tmp_path.glob("*-lock*")}
+    assert modes == {"shop.db-lock": 0o600, "shop.db-lock.pid": 0o600}
+
+
 def test_a_full_disk_loses_nothing_and_changes_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("ltr_duel.live.experiment._PAUSE", 0.0)
+    monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
     lists = {name: [f"{one}{'x' * 2000}" for one in ids] for name, ids in RANKINGS.items()}
     with opened(tmp_path) as experiment:
         pages = [experiment.decide("q", lists) for _ in range(3)]
@@ -138,7 +164,7 @@ def test_after_a_failure_the_store_is_left_alone_for_a_moment(tmp_path):
 
 
 def test_an_error_of_the_program_takes_the_whole_batch_back(tmp_path, monkeypatch):
-    monkeypatch.setattr("ltr_duel.live.experiment._PAUSE", 0.0)
+    monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
     with opened(tmp_path) as experiment:
         pages = [experiment.decide("q", RANKINGS) for _ in range(2)]
         before = experiment.state().to_json()
@@ -276,6 +302,7 @@ def test_a_store_that_counted_users_by_the_page_closed_first_is_counted_again(tm
         db.execute("UPDATE snapshot SET arrays = ?", (before.getvalue(),))
         db.execute("UPDATE events SET seen = NULL")
         db.execute("UPDATE users SET seen = x'00'")
+        db.execute("DROP TABLE switches")
         db.execute("ALTER TABLE pages DROP COLUMN chance")
         db.execute("ALTER TABLE waiting DROP COLUMN seen")
         db.execute("PRAGMA user_version = 1")

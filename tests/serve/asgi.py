@@ -41,10 +41,12 @@ class Said(NamedTuple):
 class Service:
     """An application, and what it needs; `call` asks it within a running loop."""
 
-    def __init__(self, folder, *, keys=(), clock=None, limits=None, **settings) -> None:
-        given = {"name": "test", "rankers": RANKERS, "policy": "rucb", **settings}
+    def __init__(self, folder, *, keys=(), clock=None, limits=None, user_key=None, **settings) -> None:
+        given = {"name": "test", "rankers": RANKERS, "policy": "rucb", "seed": 0, **settings}
         self.clock = clock or Clock()
-        self.experiment = Experiment.open(folder / "live.db", Settings(**given), keys=KEYS, clock=self.clock)
+        self.experiment = Experiment.open(
+            folder / "live.db", Settings(**given), keys=KEYS, clock=self.clock, user_key=user_key
+        )
         self.log = io.StringIO()
         self.limits = ServiceSettings(**{"log": "all", "answer_seconds": 60, **(limits or {})})
         self.app = make_app(self.experiment, self.limits, ApiKeys(list(keys)), EventLog(self.log))
@@ -57,6 +59,7 @@ class Service:
         *,
         headers: dict[str, str] | None = None,
         pause: float = 0.0,
+        version: str = "1.1",
     ) -> Said:
         """Ask once; a body in parts comes with a pause before each."""
         if isinstance(body, dict):
@@ -79,7 +82,7 @@ class Service:
 
         path, _, query = path.partition("?")
         scope = {
-            "type": "http", "http_version": "1.1", "method": method, "path": path, "raw_path": path.encode(),
+            "type": "http", "http_version": version, "method": method, "path": path, "raw_path": path.encode(),
             "query_string": query.encode(), "root_path": "", "scheme": "http", "headers": raw, "state": {},
             "server": ("127.0.0.1", 8080), "client": ("127.0.0.1", 1),
         }  # fmt: skip

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import base64
 import hmac
+import io
 import json
 import os
 import re
 import sqlite3
 from contextlib import closing
 
+import numpy as np
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.serve import ApiKeys, EventLog, ServiceSettings, make_app, service_settings
+from ltr_duel.live import StoreError
+from ltr_duel.serve import ApiKeys, ServiceSettings, make_app, service_settings
 from ltr_duel.serve.keys import read_api_keys, read_by_others, signing_keys
 from tests.serve.asgi import LISTS, Service, using
 
@@ -25,7 +28,7 @@ READ = ("/", "/state", "/metrics", "/openapi.json", "/docs")
 def test_a_page_is_decided_and_its_clicks_are_counted(tmp_path):
     async def story(service):
         page = await service.decide()
-        assert set(page) == {"page", "token", "expires", "rankers"}
+        assert set(page) == {"page", "token", "expires", "rankers", "served"} and page["served"] == "experiment"
         assert len(page["rankers"]) == 2
         assert set(page["page"]) <= {one for name in page["rankers"] for one in LISTS[name]}
         assert page["expires"] == service.clock.now + 1800
@@ -127,15 +130,79 @@ def test_without_a_key_no_request_from_a_proxy_is_answered(tmp_path, name):
     assert using(Service(tmp_path, keys=[KEY]), lambda service: story(service, with_key)) == {200}
 
 
+def test_without_a_key_no_request_of_http_1_0_is_answered(tmp_path):
+    """Proxies of widespread settings ask so, and add no header by which they could be known."""
+
+    async def story(service, headers):
+        asked = {"query": "q", "rankings": LISTS}
+        said = [await service.call("POST", "/decide", asked, version="1.0", headers=headers)]
+        said += [await service.call("GET", path, version="1.0", headers=headers) for path in READ]
+        return {one.status for one in said}
+
+    assert using(Service(tmp_path), lambda service: story(service, {})) == {403}
+    with_key = {"authorization": f"Bearer {KEY}"}
+    assert using(Service(tmp_path, keys=[KEY]), lambda service: story(service, with_key)) == {200}
+
+
+def test_no_text_of_the_store_reaches_a_client(tmp_path, monkeypatch):
+    """The snapshot is damaged after the start, and the experiment is read from the store again."""
+    monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
+
+    async def story(service):
+        page = await service.decide()
+        experiment, said = service.experiment, []
+        file = io.BytesIO()
+        np.savez(file, **experiment._actions.memory.snapshot().arrays | {"policy": np.array(["tulips"])})
+        row = (1, 0, 0, file.getvalue(), "[]")
+        experiment._store._db.execute("INSERT INTO snapshot VALUES (?, ?, ?, ?, ?)", row)
+        for ask in (
+            lambda: service.clicks(page["token"], []),
+            lambda: service.call("GET", "/state"),
+            lambda: service.call("POST", "/decide", {"query": "q", "rankings": LISTS}),
+        ):
+            experiment._actions = None
+            said.append(await ask())
+        with pytest.raises(StoreError, match="tulips"):  # which is for the operator
+            experiment.expire()
+        return said
+
+    service = Service(tmp_path)
+    said = using(service, story)
+    assert not [one for one in said if b"tulips" in one.body] and "tulips" not in service.log.getvalue()
+    assert [one.status for one in said] == [503, 503, 200]
+
+
+def test_a_store_that_is_moved_away_is_noticed_without_a_request(tmp_path, monkeypatch):
+    monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
+    monkeypatch.setattr("ltr_duel.serve.app._EVERY", 0.02)
+
+    async def story(service):
+        page = await service.decide()
+        (tmp_path / "live.db").rename(tmp_path / "elsewhere")
+        await asyncio.sleep(0.2)
+        assert (await service.call("GET", "/ready")).status == 503
+        away = await service.decide()
+        assert (away["served"], away["rankers"], away["page"]) == ("away", ["bm25"], LISTS["bm25"])
+        assert (await service.clicks(away["token"], ["a"])).status == 200
+        assert (await service.clicks(page["token"], [])).status == 503
+        (tmp_path / "elsewhere").rename(tmp_path / "live.db")
+        await asyncio.sleep(0.2)
+        assert (await service.call("GET", "/ready")).status == 200
+        assert (await service.clicks(page["token"], [])).status == 200
+        assert (await service.decide())["served"] == "experiment"
+
+    using(Service(tmp_path), story)
+
+
 def test_a_service_whose_store_cannot_be_written_is_not_ready_and_says_so_until_it_can(tmp_path, monkeypatch):
-    monkeypatch.setattr("ltr_duel.live.experiment._PAUSE", 0.0)
+    monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
     monkeypatch.setattr("ltr_duel.serve.app._EVERY", 0.02)
 
     async def story(service):
         assert (await service.call("GET", "/ready")).json == {"status": "ready"}
         db = service.experiment._store._db
         db.execute("PRAGMA query_only = 1")
-        assert (await service.call("POST", "/decide", {"query": "q", "rankings": LISTS})).status == 503
+        assert (await service.decide())["served"] == "away"
         await asyncio.sleep(0.1)
         said = await service.call("GET", "/ready")
         assert (said.status, said.json) == (503, {"error": "the store cannot be written"})
@@ -175,9 +242,7 @@ def test_users_are_hashed_before_anything_is_kept(tmp_path):
             said = await service.call("POST", "/decide", {"query": "q", "rankings": LISTS, "user": user})
             assert said.status == 200
 
-    service = Service(tmp_path)
-    service.app = make_app(service.experiment, service.limits, log=EventLog(service.log), user_key=bytes(32))
-    using(service, story)
+    using(Service(tmp_path, user_key=bytes(32)), story)
     with closing(sqlite3.connect(tmp_path / "live.db")) as db:
         users = [user for (user,) in db.execute("SELECT user FROM pages ORDER BY page")]
     first = hmac.digest(bytes(32), b"ann", "sha256").hex()[:32]
@@ -257,7 +322,7 @@ def test_the_description_names_every_address_and_ranker(tmp_path):
         return described, page
 
     described, page = using(Service(tmp_path), story)
-    assert set(described["paths"]) == {"/", "/decide", "/clicks", "/state", "/health", "/ready", "/metrics"}
+    assert set(described["paths"]) == {"/", "/decide", "/clicks", "/switch", "/state", "/health", "/ready", "/metrics"}
     body = described["paths"]["/decide"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert set(body["properties"]["rankings"]["required"]) == set(LISTS)
     assert "POST /decide" in page and "<script" not in page
@@ -319,7 +384,7 @@ def test_keys_are_read_from_files_and_the_environment(tmp_path, monkeypatch):
     for content, sentence in (
         (b"", "no API key"),
         (b"short\n", "at least 16"),
-        (b"0123456789abcdef write\n", "role of key 1 must be one of ask, read"),
+        (b"0123456789abcdef write\n", "role of key 1 must be one of ask, read, operate"),
         (b"\xff" * 20, "ASCII"),
         (b"k" * 10**6, "most"),
     ):

@@ -14,8 +14,8 @@ def test_the_next_service_waits_until_the_store_is_free(tmp_path):
     page = first.decide("q", RANKINGS)
     end = threading.Timer(0.5, first.close)
     end.start()
-    with _opened(tmp_path / "shop.db", settings(deadline=1e9), KEYS, 60.0, accept_new_code=False) as second:
+    with _opened(tmp_path / "shop.db", settings(deadline=1e9), 60.0, keys=KEYS) as second:
         assert second.pages == page.page
         with pytest.raises(InputError, match="another process"):
-            _opened(tmp_path / "shop.db", settings(), KEYS, 0.2, accept_new_code=False)
+            _opened(tmp_path / "shop.db", settings(), 0.2, keys=KEYS)
     end.join()

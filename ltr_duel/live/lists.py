@@ -1,0 +1,89 @@
+"""The lists of ids that a call brings: what a log could not hold is refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ltr_duel.core import InputError, errors
+
+_LONGEST_TEXT = 10_000  # characters of a query, or of a user
+
+
+def require_text(what: str, text: str) -> None:
+    """Refuse what is no text that a store can hold."""
+    if not isinstance(text, str):
+        raise InputError(f"{what} must be a text, not {errors.shown(text)}")
+    if len(text) > _LONGEST_TEXT:
+        raise InputError(f"{what} must have at most {_LONGEST_TEXT:,} characters, not {len(text):,}")
+    _require_unicode(what, text)
+
+
+def _require_unicode(what: str, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{what} is no text of Unicode: it holds half a character") from None
+
+
+def require_ids(name: str, ids: Any) -> None:
+    """Refuse ids that a log could not hold; interleaving checks the rest."""
+    if not isinstance(ids, list | tuple | np.ndarray):
+        raise InputError(f"the list of ranker '{name}' is not a list but {errors.shown(ids)}")
+    kinds = set(map(type, ids))
+    if str in kinds:
+        texts = ids if len(kinds) == 1 else [one for one in ids if isinstance(one, str)]
+        _require_unicode(f"an id of ranker '{name}'", "".join(texts))
+    for kind in kinds - {str, int}:
+        for one in ids:
+            if type(one) is kind and (kind is bool or not _is_finite(one)):
+                raise InputError(f"a document id is a text or a finite number, not {errors.shown(one)}")
+
+
+def require_one_text(lists: Sequence[Sequence[Any]]) -> None:
+    """Refuse ids that are the same in a log, which holds texts, as 1 and "1"."""
+    if len(set().union(*(map(type, ids) for ids in lists))) > 1:
+        ids = set().union(*lists)
+        texts = Counter(map(str, ids))
+        if len(texts) < len(ids):
+            text = texts.most_common(1)[0][0]
+            raise InputError(f"the lists hold document {errors.shown(text)} as a text and as a number")
+
+
+def _is_finite(one: Any) -> bool:
+    return isinstance(one, str) or (isinstance(one, int | float | np.number) and bool(np.isfinite(one)))
+
+
+def plain_list(name: str, ids: Any, top: int) -> tuple[Any, ...]:
+    """Return the documents shown of one ranker alone.
+
+    Raises
+    ------
+    InputError
+        For what `interleave` would refuse too.
+    """
+    require_ids(name, ids)
+    given = ids.tolist() if isinstance(ids, np.ndarray) else ids
+    if not given:
+        raise InputError(f"the list of ranker '{name}' is empty")
+    if len(set(given)) < len(given):
+        twice = next(one for one, count in Counter(given).items() if count > 1)
+        raise InputError(f"document {twice!r} is twice on the list of ranker '{name}'")
+    return tuple(given[:top])
+
+
+def places_of(ids: Sequence[Any], clicks: Iterable[Hashable]) -> list[int]:
+    """Return the clicked places from 0, ascending."""
+    if isinstance(clicks, str | bytes | Mapping) or not isinstance(clicks, Iterable):
+        raise InputError(f"clicks are a list of document ids, not {errors.shown(clicks)}")
+    place = {one: k for k, one in enumerate(ids)}
+    found = set()
+    for one in clicks:
+        try:
+            found.add(place[one])
+        except (KeyError, TypeError):
+            raise InputError(f"the clicked document {errors.shown(one)} is not on the page") from None
+    return sorted(found)

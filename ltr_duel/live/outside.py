@@ -1,0 +1,92 @@
+"""Searches that take no part in the experiment: one ranker's list, from memory alone, at any state of the store."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from collections.abc import Callable, Mapping
+
+from ltr_duel.core import InputError, errors
+from ltr_duel.live.calls import Decide, Decision, Record, Recorded
+from ltr_duel.live.complaints import TokenError
+from ltr_duel.live.lists import plain_list, require_text
+from ltr_duel.live.settings import Settings
+from ltr_duel.live.switches import ENDED, PAUSED, RUNS, WINNER, Switches, side_of
+from ltr_duel.live.tokens import Claim, Keys
+
+AWAY = "away"
+NO_PAGE = 0  # the number in the tokens of such pages: their clicks are not counted
+
+
+class Outside:
+    """Answers by the switches; it neither waits nor fails with the store.
+
+    Parameters
+    ----------
+    settings : Settings
+    keys : Keys
+    experiment : bytes
+        (16,) of the store.
+    side_key : bytes
+        By which users are hashed, see `side_of`.
+    clock : callable
+        Returns the time, in seconds.
+    """
+
+    def __init__(
+        self, settings: Settings, keys: Keys, experiment: bytes, side_key: bytes, clock: Callable[[], float]
+    ) -> None:
+        self._settings, self._keys, self._clock = settings, keys, clock
+        self._experiment, self._side_key = experiment, side_key
+        self._strangers, self._mark = itertools.count(), secrets.token_hex(8)
+        self.switches = Switches()
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The rankers whose lists a search may need."""
+        now, incumbent = self.switches, self._settings.incumbent
+        if now.mode == RUNS:
+            return tuple([name for name in self._settings.rankers if name not in now.dropped])
+        return tuple(dict.fromkeys((incumbent, now.winner or incumbent)))
+
+    def decide(self, call: Decide, *, away: bool) -> Decision | None:
+        """Return the page of a search outside of the experiment, None for a search that takes part."""
+        served = self._served(call.user)
+        if not served and away:
+            served = self._settings.incumbent, AWAY
+        if not served:
+            return None
+        name, why = served
+        require_text("the query", call.query)
+        if not isinstance(call.rankings, Mapping):
+            raise InputError(f"rankings are a mapping of names to lists, not {errors.shown(call.rankings)}")
+        if name not in call.rankings:
+            raise InputError(f"ranker '{name}' is served, whose list is not given")
+        shown = plain_list(name, call.rankings[name], self._settings.top)
+        expires = int((self._clock() + self._settings.deadline) * 1000)
+        token = self._keys.sign(Claim(self._experiment, NO_PAGE, expires))
+        return Decision(NO_PAGE, shown, (name,), token, expires / 1000, why)
+
+    def record(self, call: Record) -> Recorded | None:
+        """Accept the clicks of such a page, which are not counted; None for a page of the experiment."""
+        claim = self._keys.verify(call.token)
+        if claim.page != NO_PAGE:
+            return None
+        if claim.experiment != self._experiment:
+            raise TokenError("the token is of another experiment")
+        return Recorded(NO_PAGE, (), {})
+
+    def _served(self, user: str) -> tuple[str, str] | None:
+        """Return the ranker that a user is served in place of the experiment, and why."""
+        now, incumbent = self.switches, self._settings.incumbent
+        if now.mode == PAUSED:
+            return incumbent, PAUSED
+        if now.idle:
+            return None
+        require_text("the user", user)
+        side = side_of(self._side_key, user or f"\0{self._mark}{next(self._strangers)}")
+        if side >= 1 - now.holdback:
+            return incumbent, "holdback"
+        if now.mode in (WINNER, ENDED):
+            return now.winner or incumbent, now.mode
+        return None if side < now.share else (incumbent, "share")

@@ -1,0 +1,154 @@
+"""What an experiment is while it runs: an open store, what is known of it, and transactions of calls."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ltr_duel.core import InputError
+from ltr_duel.live.actions import Actions
+from ltr_duel.live.calls import Decide, Drop, Record
+from ltr_duel.live.complaints import StoreError
+from ltr_duel.live.counts import counts_of
+from ltr_duel.live.marks import Marks
+from ltr_duel.live.outside import Outside
+from ltr_duel.live.schema import SIDES
+from ltr_duel.live.settings import Settings
+from ltr_duel.live.steps import Steps
+from ltr_duel.live.store import Store
+from ltr_duel.live.switches import Switch
+from ltr_duel.live.tokens import Keys
+from ltr_duel.live.users import Users
+
+_PAUSE = 1.0  # seconds after a failure before the store is tried again
+_LOOK = 1.0  # seconds between two looks for switches that other processes used
+
+
+class Running:
+    """An experiment that runs. Threads may share it.
+
+    Parameters
+    ----------
+    store : Store
+        Open.
+    settings : Settings
+    keys : Keys
+        That sign the tokens, and are believed.
+    users : Users
+        How users are kept.
+    clock : callable
+        Returns the time, in seconds.
+    monotonic : callable, optional
+        Returns seconds of a clock that never jumps, by which steps of the other one are noticed.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        keys: Keys,
+        users: Users,
+        clock: Callable[[], float],
+        monotonic: Callable[[], float] | None = None,
+    ) -> None:
+        self.settings, self._store, self._keys, self._clock = settings, store, keys, clock
+        self._mark, self._users = Marks.new(), users
+        self._lock, self._closed, self._retry, self._looked = threading.RLock(), False, -math.inf, -math.inf
+        self._actions: Actions | None = None
+        with store.reading():
+            self._steps = Steps(store.about("steps") or "[]", store.latest(), monotonic)
+            ours, sides = (bytes.fromhex(store.about(key)) for key in ("experiment", SIDES))
+        self._outside = Outside(settings, keys, ours, sides, clock)
+        actions = self._ready()
+        self._now(actions)  # from here on time passes for the pages
+        self._publish(actions)
+
+    def close(self) -> None:
+        """Let go of the file. What waits for clicks goes on waiting in the store."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._store.close(self._clock())
+
+    def _answers(self, calls: Sequence[Decide | Record | Drop | Switch]) -> list[Any]:
+        """Answer calls in one transaction; searches that take no part are answered without the store too."""
+        calls = [self._kept(call) if isinstance(call, Decide) else call for call in calls]
+        plain = [self._plain(call) for call in calls]
+        if None not in plain and time.monotonic() < self._looked + _LOOK:
+            return plain
+        try:
+            with self._changing() as actions:
+                now = self._now(actions)
+                return [
+                    actions.answer(call, now) if known is None else known
+                    for call, known in zip(calls, plain, strict=True)
+                ]
+        except StoreError:
+            if None in plain:
+                raise
+            self._looked = time.monotonic()
+            return plain
+
+    def _kept(self, call: Decide) -> Any:
+        """Return a search with the user as the store keeps users."""
+        try:
+            return call._replace(user=self._users.kept(call.user))
+        except InputError as error:
+            return error
+
+    def _plain(self, call: Any) -> Any:
+        """Return the answer to a search that takes no part, and to what was wrong before."""
+        if isinstance(call, InputError):
+            return call
+        if self._outside.switches.idle or not isinstance(call, Decide) or call.joined:
+            return None
+        try:
+            return self._outside.decide(call, away=False)
+        except InputError as error:
+            return error
+
+    def _now(self, actions: Actions) -> float:
+        """Return the time, and see what has changed around the experiment."""
+        now = self._clock()
+        actions.look(now)
+        return now
+
+    @contextmanager
+    def _changing(self) -> Iterator[Actions]:
+        """Let things happen that are durable at the end, or have not happened."""
+        with self._lock:
+            actions = self._ready()
+            try:
+                with self._store.transaction():
+                    yield actions
+                    actions.finish()
+                self._steps.unsaved = False
+                self._publish(actions)
+            except BaseException:
+                self._actions, self._retry = None, time.monotonic() + _PAUSE
+                raise
+
+    def _publish(self, actions: Actions) -> None:
+        """Let what can be read without the lock be as after the last transaction."""
+        self._counts, self._outside.switches = counts_of(actions.memory), actions.memory.switches
+        self._looked = time.monotonic()
+
+    def _ready(self) -> Actions:
+        """Return what is known; after a failure it is read from the store again, though not all the time."""
+        if self._closed:
+            raise InputError("the experiment is closed")
+        if self._actions is None:
+            if time.monotonic() < self._retry:
+                raise StoreError("the store could not be written a moment ago; try again")
+            try:
+                with self._store.reading():
+                    self._actions = Actions(self.settings, self._store, self._keys, self._mark, self._steps)
+            except StoreError:
+                raise
+            except InputError as error:  # of the snapshot: no fault of a caller
+                raise StoreError(f"the store cannot be read: {error}") from None
+        return self._actions

@@ -1,0 +1,180 @@
+"""The switches of an experiment: pause, resume, serve a winner, share of the traffic, drop a ranker, end.
+
+Each use of a switch is a row of the store that is never changed, so what holds now is the rows in order. A user falls
+on one side for as long as the store lives: the keyed hash of the user is a number from 0 to 1. Users below the share
+take part in the experiment, users above 1 - holdback always get the incumbent's list. So a share that grows keeps the
+users that it had.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from ltr_duel.core import InputError, errors
+from ltr_duel.live.settings import Settings, policy_without
+
+WHAT = ("pause", "resume", "winner", "share", "drop", "end")
+RUNS, PAUSED, WINNER, ENDED = "experiment", "paused", "winner", "ended"
+
+
+class Switch(NamedTuple):
+    """A switch is used.
+
+    Examples
+    --------
+    >>> Switch("drop", ranker="dense").what
+    'drop'
+    """
+
+    what: str  # "pause", "resume", "winner", "share", "drop" or "end"
+    ranker: str = ""  # the ranker to serve or to drop
+    share: float = 1.0  # of the users, that take part; for "share"
+    holdback: float = 0.0  # of the users, that always get the incumbent's list; for "share"
+    by: str = ""  # who uses it, for people
+
+
+class Switched(NamedTuple):
+    """A switch that was used: a row of the store.
+
+    Examples
+    --------
+    >>> Switched(0.0, 120, Switch("pause")).page
+    120
+    """
+
+    at: float  # seconds of the clock
+    page: int  # the last page before it
+    switch: Switch
+
+
+class Switches(NamedTuple):
+    """What holds now.
+
+    Examples
+    --------
+    >>> Switches().words
+    'all users take part'
+    """
+
+    mode: str = RUNS  # "experiment", "paused", "winner" or "ended"
+    winner: str = ""  # the ranker that is served in place of the experiment
+    share: float = 1.0
+    holdback: float = 0.0
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What holds, for people."""
+        mode = {
+            RUNS: "all users take part" if self.share == 1 else f"{self.share:.3g} of the users take part",
+            PAUSED: "paused",
+            WINNER: f"{self.winner} is served",
+            ENDED: f"ended; {self.winner} is served" if self.winner else "ended",
+        }[self.mode]
+        held = f"; {self.holdback:.3g} held back" if self.holdback else ""
+        return mode + held + (f"; dropped: {', '.join(self.dropped)}" if self.dropped else "")
+
+    @property
+    def idle(self) -> bool:
+        """Whether every search takes part in the experiment."""
+        return self.mode == RUNS and self.share == 1
+
+
+def switched(before: Switches, switch: Switch, settings: Settings) -> Switches:
+    """Return what holds after a switch was used.
+
+    Raises
+    ------
+    InputError
+        For a switch that there is not, or that is of no use now.
+    """
+    what, ranker = switch.what, switch.ranker
+    if what not in WHAT:
+        raise errors.unknown_name("switch", what, WHAT)
+    if before.mode == ENDED:
+        raise InputError("the experiment has ended, so no switch is of use; begin another one with another store")
+    if what in ("winner", "drop"):
+        if ranker not in settings.rankers:
+            raise errors.unknown_name("ranker", ranker, settings.rankers)
+        if ranker in before.dropped:
+            raise InputError(f"ranker '{ranker}' is dropped already")
+    if what == "pause":
+        return before._replace(mode=PAUSED, winner="")
+    if what == "resume":
+        return before._replace(mode=RUNS, winner="")
+    if what == "winner":
+        return before._replace(mode=WINNER, winner=ranker)
+    if what == "end":
+        return before._replace(mode=ENDED)
+    if what == "drop":
+        return _without(before, ranker, settings)
+    errors.require_between("the share of the users that take part", switch.share, 0, 1)
+    errors.require_between("the share of the users that are held back", switch.holdback, 0, 1)
+    if switch.share + switch.holdback > 1:
+        raise InputError(
+            f"a share of {switch.share:g} and a holdback of {switch.holdback:g} are more than 1 together:"
+            f" the share is at most {1 - switch.holdback:g}"
+        )
+    return before._replace(share=float(switch.share), holdback=float(switch.holdback))
+
+
+def _without(before: Switches, ranker: str, settings: Settings) -> Switches:
+    if ranker == settings.incumbent:
+        raise InputError(f"ranker '{ranker}' is the incumbent, which is served outside of the experiment: name another")
+    after = before._replace(dropped=(*before.dropped, ranker))
+    if len(settings.rankers) - len(after.dropped) < 2:
+        raise InputError("two rankers at least must remain; to serve one of them, use 'winner'")
+    if before.winner == ranker:
+        raise InputError(f"ranker '{ranker}' is served as the winner; resume first")
+    policy_without(settings, left_of(after, settings))
+    return after
+
+
+def left_of(now: Switches, settings: Settings) -> tuple[int, ...]:
+    """Return the numbers of the rankers that are not dropped."""
+    return tuple([k for k, name in enumerate(settings.rankers) if name not in now.dropped])
+
+
+def switches_of(rows: Iterable[Switched | None], settings: Settings) -> Switches:
+    """Return what holds after all rows; one that is damaged, or of no use, pauses."""
+    now = Switches()
+    for row in rows:
+        try:
+            now = switched(now, row.switch if row else Switch("pause"), settings)
+        except InputError:
+            now = now if now.mode == ENDED else now._replace(mode=PAUSED, winner="")
+    return now
+
+
+def pack_switch(switch: Switch) -> tuple[str, str, str]:
+    """Return the cells of a row: what, its value as JSON, and who."""
+    value = {"winner": [switch.ranker], "drop": [switch.ranker], "share": [switch.share, switch.holdback]}
+    return switch.what, json.dumps(value.get(switch.what, [])), switch.by
+
+
+def unpack_switch(what: Any, value: Any, by: Any) -> Switch:
+    """Return what `pack_switch` was given.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the cells are damaged.
+    """
+    given = json.loads(value)
+    if what in ("winner", "drop"):
+        (ranker,) = given
+        return Switch(what, str(ranker), by=str(by))
+    if what == "share":
+        share, holdback = map(float, given)
+        return Switch(what, share=share, holdback=holdback, by=str(by))
+    if what not in WHAT:
+        raise ValueError("the switch is damaged")
+    return Switch(what, by=str(by))
+
+
+def side_of(key: bytes, user: str) -> float:
+    """Return the number of a user, from 0 to 1 and even over users; who does not have the key cannot foresee it."""
+    return int.from_bytes(hashlib.blake2b(user.encode(), key=key, digest_size=7).digest()) / 2**56

@@ -1,0 +1,109 @@
+"""Switches used from beside a service: it sees them within a second."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from ltr_duel.core import InputError, arguments
+from ltr_duel.live.rows import switches_in
+from ltr_duel.live.schema import connected
+from ltr_duel.live.settings import Settings, kept_settings
+from ltr_duel.live.switches import Switch, Switched, Switches, pack_switch, switched, switches_of
+
+_PATIENCE = 10.0  # seconds for a service to end its transaction
+
+
+def switch_store(store: str | Path, switch: Switch) -> Switches:
+    """Use a switch of an experiment, whether or not a service runs; one that does sees it within a second.
+
+    Parameters
+    ----------
+    store : path
+    switch : Switch
+
+    Returns
+    -------
+    Switches
+        What holds now.
+
+    Raises
+    ------
+    InputError
+        If the file is no store or cannot be written, or the switch is of no use now.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ltr_duel.live import Experiment
+    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="rucb")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Experiment.open(Path(folder) / "shoes.db", settings) as experiment:
+    ...         _ = switch_store(Path(folder) / "shoes.db", Switch("pause"))
+    ...         _ = experiment.expire()
+    ...         experiment.decide("red shoes", {"old": ["a", "b"], "new": ["b", "a"]}).served
+    'paused'
+    """
+    path = arguments.as_path("a store", store)
+    with closing(connected(path, writes=True)) as db:
+        try:
+            db.execute(f"PRAGMA busy_timeout = {int(1000 * _PATIENCE)}")
+            db.execute("BEGIN IMMEDIATE")
+            settings = _settings(db, path)
+            now = switched(switches_of(switches_in(db), settings), switch, settings)
+            (page,) = db.execute("SELECT coalesce(max(page), 0) FROM pages").fetchone()
+            db.execute(
+                "INSERT INTO switches (page, at, what, value, who) VALUES (?, ?, ?, ?, ?)",
+                (page, time.time(), *pack_switch(switch)),
+            )
+            db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise InputError(f"{path}: cannot be written: {error}") from None
+    return now
+
+
+def read_switches(store: str | Path) -> tuple[Switches, list[Switched]]:
+    """Return what the switches of an experiment say, and each use of one; an experiment may go on meanwhile.
+
+    Parameters
+    ----------
+    store : path
+
+    Returns
+    -------
+    now : Switches
+    used : list of Switched
+        In order. The pages after number ``page`` were shown after it.
+
+    Raises
+    ------
+    InputError
+        If the file is no store, or cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ltr_duel.live import Experiment
+    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="rucb")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Experiment.open(Path(folder) / "shoes.db", settings).close()
+    ...     read_switches(Path(folder) / "shoes.db")[0].words
+    'all users take part'
+    """
+    path = arguments.as_path("a store", store)
+    with closing(connected(path, writes=False)) as db:
+        try:
+            rows = list(switches_in(db))
+            return switches_of(rows, _settings(db, path)), [one for one in rows if one]
+        except sqlite3.Error as error:
+            raise InputError(f"{path}: the store cannot be read: {error}") from None
+
+
+def _settings(db: sqlite3.Connection, path: Path) -> Settings:
+    row: Any = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
+    if row is None:
+        raise InputError(f"{path}: the settings are missing")
+    return kept_settings(row[0], path)

@@ -1,0 +1,360 @@
+"""Switches: what they say holds at once, after a restart and in a second process, and the law of the policy stays."""
+
+import math
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from ltr_duel.core import InputError
+from ltr_duel.live import (
+    Decide,
+    Record,
+    StoreError,
+    Switch,
+    Switches,
+    TokenError,
+    export_log,
+    read_switches,
+    switch_store,
+)
+from ltr_duel.live.settings import policy_without
+from ltr_duel.live.switches import side_of
+from ltr_duel.logs import ClickLog, compare_log
+from tests.live.shop import DOCUMENTS, NAMES, RANKINGS, Clock, opened, settings
+from tests.live.test_experiment import use
+
+TOP = 10
+
+
+def switched(experiment, *switches):
+    for one in switches:
+        experiment.switch(**one._asdict())
+    return experiment.switches
+
+
+def served(experiment, users):
+    """Return how each user is served, by the name of the user."""
+    return {user: experiment.decide("q", RANKINGS, user=user).served for user in users}
+
+
+def test_paused_every_search_gets_the_incumbents_list_and_nothing_is_kept(tmp_path):
+    with opened(tmp_path, settings(incumbent="c")) as experiment:
+        waits = experiment.decide("q", RANKINGS)
+        assert switched(experiment, Switch("pause")).mode == "paused"
+        page = experiment.decide("q", RANKINGS, user="ann")
+        assert (page.page, page.served, page.rankers) == (0, "paused", ("c",))
+        assert page.shown == tuple(RANKINGS["c"][:TOP])
+        assert experiment.decide("q", {"c": ["x"]}).shown == ("x",)
+        assert experiment.record(page.token, page.shown[:1]).credit == {}
+        assert experiment.record(waits.token, []).page == 1  # clicks of pages before the pause count
+        assert experiment.pages == 1
+        assert switched(experiment, Switch("resume")) == Switches()
+        assert experiment.decide("q", RANKINGS).page == 2
+        other = experiment.outside(Decide("q", RANKINGS), away=True)
+        assert (other.served, other.rankers) == ("away", ("c",))
+
+
+def test_tokens_of_pages_outside_are_signed_and_of_this_experiment(tmp_path):
+    (tmp_path / "other").mkdir()
+    with opened(tmp_path) as experiment, opened(tmp_path / "other") as other:
+        for one in (experiment, other):
+            switched(one, Switch("pause"))
+        token = other.decide("q", RANKINGS).token
+        for wrong in (token, token[:-2], "x"):
+            for record in (experiment.record, lambda token, clicks: experiment.outside(Record(token, clicks))):
+                with pytest.raises(TokenError):
+                    record(wrong, [])
+
+
+@pytest.mark.parametrize("lists, sentence", [({"a": []}, "is empty"), ({"a": ["x", "x"]}, "twice"), ({}, "not given")])
+def test_a_list_that_cannot_be_shown_is_refused_outside_too(tmp_path, lists, sentence):
+    with opened(tmp_path) as experiment:
+        switched(experiment, Switch("pause"))
+        with pytest.raises(InputError, match=sentence):
+            experiment.decide("q", lists)
+
+
+@pytest.mark.parametrize(
+    "before, switch, sentence",
+    [
+        ([], Switch("stop"), "no switch 'stop'"),
+        ([], Switch("winner", ranker="z"), "no ranker 'z'"),
+        ([], Switch("drop", ranker="a"), "is the incumbent"),
+        ([Switch("drop", ranker="b")], Switch("drop", ranker="b"), "dropped already"),
+        ([Switch("drop", ranker="b")], Switch("winner", ranker="b"), "dropped already"),
+        ([Switch("winner", ranker="b")], Switch("drop", ranker="b"), "resume first"),
+        ([Switch("drop", ranker=one) for one in "bcd"], Switch("drop", ranker="e"), "two rankers at least"),
+        ([], Switch("share", share=1.5), "between 0 and 1"),
+        ([], Switch("share", share=math.nan), "between 0 and 1"),
+        ([], Switch("share", share=0.9, holdback=0.2), "at most 0.8"),
+        ([Switch("end")], Switch("resume"), "has ended"),
+    ],
+)
+def test_a_switch_of_no_use_is_refused_and_changes_nothing(tmp_path, before, switch, sentence):
+    with opened(tmp_path) as experiment:
+        switched(experiment, *before)
+        then = experiment.switches
+        with pytest.raises(InputError, match=sentence):
+            switched(experiment, switch)
+        with pytest.raises(InputError, match=sentence):
+            switch_store(tmp_path / "shop.db", switch)
+        assert experiment.switches == then
+        assert len(experiment.state().switched) == len(before)
+
+
+def test_the_winner_and_the_end_serve_one_list(tmp_path):
+    with opened(tmp_path) as experiment:
+        switched(experiment, Switch("winner", ranker="b"))
+        page = experiment.decide("q", RANKINGS)
+        assert (page.served, page.rankers, page.shown) == ("winner", ("b",), tuple(RANKINGS["b"][:TOP]))
+        switched(experiment, Switch("end"))
+        assert experiment.decide("q", RANKINGS).rankers == ("b",) and experiment.pages == 0
+
+
+def test_the_share_is_what_was_asked_and_a_user_stays_on_one_side(tmp_path):
+    users = [f"user {k}" for k in range(4000)]
+    with opened(tmp_path, settings(policy="random", max_open=10)) as experiment:
+        key = bytes.fromhex(experiment._store.about("sides"))
+        sides = {}
+        for share, holdback in ((0.1, 0.05), (0.3, 0.05), (0.95, 0.05)):
+            switched(experiment, Switch("share", share=share, holdback=holdback))
+            ways = {user: experiment.outside(Decide("q", RANKINGS, user)) for user in users}
+            sides[share] = {user: way.served if way else "experiment" for user, way in ways.items()}
+            for name, part in (("experiment", share), ("holdback", holdback)):
+                count = sum(one == name for one in sides[share].values())
+                assert abs(count - part * len(users)) < 4 * math.sqrt(part * (1 - part) * len(users))
+        for small, large in ((0.1, 0.3), (0.3, 0.95)):  # who was in stays in, and who is held back stays so
+            assert all(sides[large][u] == "experiment" for u in users if sides[small][u] == "experiment")
+        held = [{user for user in users if one[user] == "holdback"} for one in sides.values()]
+        assert held[0] == held[1] == held[2] == {user for user in users if side_of(key, user) >= 0.95}
+        switched(experiment, Switch("winner", ranker="b"))
+        ways = {user: experiment.outside(Decide("q", RANKINGS, user)).served for user in users}
+        assert {user for user, way in ways.items() if way == "holdback"} == held[0]
+    with opened(tmp_path, settings(policy="random", max_open=10)) as experiment:
+        switched(experiment, Switch("resume"), Switch("share", share=0.3))
+        assert served(experiment, users[:50]) == {
+            user: "experiment" if sides[0.3][user] == "experiment" else "share" for user in users[:50]
+        }
+
+
+def test_sides_are_even_and_another_store_has_others():
+    some, other = ([side_of(bytes([key]) * 16, f"u{k}") for k in range(10_000)] for key in (1, 2))
+    for low in range(10):
+        assert abs(sum(low / 10 <= one < (low + 1) / 10 for one in some) - 1000) < 4 * 30
+    both = sum(a < 0.5 and b < 0.5 for a, b in zip(some, other, strict=True))
+    assert abs(both - 2500) < 4 * math.sqrt(10_000 * 0.25 * 0.75)
+
+
+def test_searches_without_a_user_are_shared_out_too(tmp_path):
+    with opened(tmp_path, settings(policy="random", max_open=10)) as experiment:
+        switched(experiment, Switch("share", share=0.3))
+        inside = sum(experiment.decide("q", RANKINGS).page > 0 for _ in range(1000))
+        assert abs(inside - 300) < 4 * math.sqrt(1000 * 0.3 * 0.7) and experiment.pages == inside
+
+
+def path_of(experiment, users):
+    """Return rankers and lists of the pages of the experiment, each clicked on its first document."""
+    path = []
+    for user in users:
+        page = experiment.decide("q", RANKINGS, user=user)
+        experiment.record(page.token, page.shown[:1])
+        path += [(page.rankers, page.shown)] if page.page else []
+    return path
+
+
+def test_users_outside_leave_the_path_of_the_policy_as_it_is(tmp_path):
+    users = [f"u{k}" for k in range(120)]
+    for name in ("some", "alone"):
+        (tmp_path / name).mkdir()
+    with opened(tmp_path / "some") as experiment:
+        experiment.switch("share", share=0.5)
+        inside = [user for user in users if experiment.outside(Decide("q", RANKINGS, user)) is None]
+        path = path_of(experiment, users)
+    assert 30 < len(inside) < 90
+    with opened(tmp_path / "alone") as experiment:
+        assert path_of(experiment, inside) == path
+
+
+def outcomes(folder):
+    """Return for each pair of arms, in their order, the outcomes in the order in which they came."""
+    found = {}
+    with closing(sqlite3.connect(folder / "shop.db")) as db:
+        for arms, signs in db.execute("SELECT arms, signs FROM events JOIN pages USING (page) ORDER BY event"):
+            if signs is not None:
+                found.setdefault((arms[0], arms[2]), []).append(1 if signs == b"\1" else -1)
+    return found
+
+
+@pytest.mark.parametrize("policy", ["rucb", "double_thompson", "interleaved_filter"])
+def test_a_dropped_ranker_is_never_shown_and_the_others_have_the_path_of_a_policy_without_it(tmp_path, policy):
+    """The reference: a policy of four arms that takes each pair's outcomes from their stack, the first one first."""
+    given, clock = settings(policy=policy, horizon=2000), Clock()
+    with opened(tmp_path, given, clock=clock) as experiment:
+        use(experiment, 80)
+        clock.now += 61
+        experiment.expire()
+        switched(experiment, Switch("drop", ranker="c"))
+        stacks = outcomes(tmp_path)
+        reference, path = policy_without(given, (0, 1, 3, 4)), []
+        for _ in range(60):
+            turns = experiment._actions.memory.turns
+            while True:
+                key = tuple((0, 1, 3, 4)[arm] for arm in reference.ask())
+                if key[0] == key[1]:
+                    break
+                if not stacks.get(key):
+                    break
+                reference.tell(stacks[key].pop(0))
+            assert turns.asked == key
+            page = experiment.decide("q", RANKINGS)
+            path.append(page.rankers)
+            recorded = experiment.record(page.token, page.shown[2:3])
+            if key[0] == key[1]:
+                reference.tell()
+            else:
+                stacks.setdefault(key, []).append(outcomes(tmp_path)[key][-1])
+            assert recorded.page == page.page
+        assert "c" not in {name for pair in path for name in pair} and len({*path}) > 1
+        state = experiment.state()
+        assert state.probability[2] == 0 and "c" not in state.asked and state.recommended != "c"
+
+
+def test_a_page_of_a_dropped_ranker_counts_for_its_pair_and_teaches_nothing(tmp_path):
+    lists = {"a": ["x", "y"], "b": ["y", "x"], "c": ["y", "x"]}
+    with opened(tmp_path, settings(rankers=tuple(lists), policy="random")) as experiment:
+        while "c" not in (page := experiment.decide("q", lists)).rankers:
+            pass
+        switched(experiment, Switch("drop", ranker="c"))
+        before = experiment.state()
+        experiment.record(page.token, page.shown[:1])
+        after = experiment.state()
+        assert (after.compared, after.steps, after.held) == (before.compared + 1, before.steps, 0)
+
+
+@pytest.mark.parametrize("order", ["arrival", "shown"])
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_store_with_dropped_rankers_goes_on_after_a_restart(tmp_path, order, killed):
+    given, clock = settings(order=order), Clock()
+    experiment = opened(tmp_path, given, clock=clock)
+    use(experiment, 40)
+    switched(experiment, Switch("drop", ranker="c", by="ops"), Switch("share", share=0.5), Switch("drop", ranker="b"))
+    use(experiment, 40)
+    before, waiting = experiment.state().to_json(), experiment._actions.memory.turns.waiting()
+    if killed:
+        experiment._store._held.close()
+    else:
+        experiment.close()
+    with opened(tmp_path, given, clock=clock) as experiment:
+        assert experiment.state().to_json() == before
+        assert experiment._actions.memory.turns.waiting() == waiting
+        assert experiment.switches == Switches("experiment", "", 0.5, 0.0, ("c", "b"))
+        assert before["switched"][0]["switch"]["by"] == "ops"
+
+
+def test_the_intervals_of_the_others_stay_and_the_sentence_is_about_them(tmp_path):
+    lists = {"a": ["x", "y"], "b": ["y", "x"], "c": ["y", "x"]}
+    with opened(tmp_path, settings(rankers=tuple(lists), policy="random")) as experiment:
+        for _ in range(300):
+            page = experiment.decide("q", lists)
+            experiment.record(page.token, [] if "c" in page.rankers else ["x"])
+        before = experiment.state()
+        assert before.sentence.startswith("go on") and before.impressions_to_go > 0
+        switched(experiment, Switch("drop", ranker="c"))
+        after = experiment.state()
+    for name in ("wins", "ties", "mean", "low", "high", "exposure"):
+        assert (getattr(after, name) == getattr(before, name)).all()
+    assert after.decisions == before.decisions
+    assert after.sentence.startswith("stop: a wins.") and after.impressions_to_go == 0
+    assert export_log(tmp_path / "shop.db", tmp_path / "log.jsonl") == 300
+    assert compare_log(ClickLog(tmp_path / "log.jsonl"), bootstrap=0).impressions == 300
+
+
+def test_a_switch_from_beside_is_seen_by_the_next_call(tmp_path):
+    with opened(tmp_path) as experiment:
+        experiment.decide("q", RANKINGS)
+        assert switch_store(tmp_path / "shop.db", Switch("pause", by="ann")).mode == "paused"
+        experiment.expire()
+        assert experiment.decide("q", RANKINGS).served == "paused"
+        switch_store(tmp_path / "shop.db", Switch("resume"))
+        experiment._looked = -math.inf  # a second later
+        experiment.decide("q", RANKINGS)
+        assert experiment.decide("q", RANKINGS).page == 2
+        switch_store(tmp_path / "shop.db", Switch("drop", ranker="b"))
+        experiment.expire()
+        assert experiment.switches.dropped == ("b",) and "b" not in experiment.asked
+        before = experiment.state().to_json()
+    with opened(tmp_path) as experiment:
+        assert experiment.state().to_json() == before
+    now, used = read_switches(tmp_path / "shop.db")
+    assert now == Switches(dropped=("b",))
+    assert [(one.page, one.switch.what, one.switch.by) for one in used] == [
+        (1, "pause", "ann"), (1, "resume", ""), (2, "drop", ""),
+    ]  # fmt: skip
+
+
+def test_two_services_on_one_store_agree(tmp_path, monkeypatch):
+    """The lock file was removed, as programs that tidy up do."""
+    monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
+    with opened(tmp_path) as one:
+        use(one, 20)
+        for lock in tmp_path.glob("*-lock*"):
+            lock.unlink()
+        with opened(tmp_path) as other:
+            one.switch("drop", ranker="d")
+            other.switch("share", share=0.25)
+            one.expire()
+            assert one.switches == other.switches == Switches(share=0.25, dropped=("d",))
+            assert one.asked == other.asked
+            users = [f"u{k}" for k in range(200)]
+            sides = [[e.outside(Decide("q", RANKINGS, user)) is None for user in users] for e in (one, other)]
+            assert sides[0] == sides[1] and 20 < sum(sides[0]) < 90
+
+
+def test_paused_it_serves_while_the_store_is_away_and_a_switch_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
+    with opened(tmp_path) as experiment:
+        switched(experiment, Switch("pause"))
+        (tmp_path / "shop.db").rename(tmp_path / "elsewhere")
+        experiment._looked = -math.inf
+        assert [experiment.decide("q", RANKINGS).served for _ in range(3)] == ["paused"] * 3
+        with pytest.raises(StoreError):
+            experiment.switch("resume")
+        assert experiment.decide("q", RANKINGS).served == "paused"
+        (tmp_path / "elsewhere").rename(tmp_path / "shop.db")
+        switched(experiment, Switch("resume"))
+        assert experiment.decide("q", RANKINGS).page == 1
+
+
+@pytest.mark.parametrize("value", ["[0.", '["much", 0]', "[3, 0]"])
+def test_a_damaged_use_of_a_switch_pauses(tmp_path, value):
+    with opened(tmp_path) as experiment:
+        switched(experiment, Switch("share", share=0.5), Switch("drop", ranker="b"))
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
+        db.execute("UPDATE switches SET value = ? WHERE switch = 1", (value,))
+    with opened(tmp_path) as experiment:
+        assert experiment.switches == Switches(mode="paused", dropped=("b",))
+        assert switched(experiment, Switch("resume")).mode == "experiment"
+
+
+def test_a_store_of_the_version_before_gets_its_switches(tmp_path):
+    with opened(tmp_path) as experiment:
+        use(experiment, 10)
+        before = experiment.state().to_json()
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
+        db.execute("DROP TABLE switches")
+        db.execute("DELETE FROM about WHERE key IN ('sides', 'ended', 'user key')")
+        db.execute("PRAGMA user_version = 2")
+    with opened(tmp_path) as experiment:
+        assert experiment.state().to_json() == before
+        assert switched(experiment, Switch("pause")).mode == "paused"
+
+
+def test_in_a_trial_of_equals_all_have_the_incumbents_list(tmp_path):
+    with opened(tmp_path, settings(aa=True, incumbent="b")) as experiment:
+        for _ in range(20):
+            page = experiment.decide("q", RANKINGS)
+            assert page.shown == tuple(RANKINGS["b"][:TOP]) and len(page.rankers) == 2
+            experiment.record(page.token, page.shown[:1])
+        with pytest.raises(InputError, match="empty"):
+            experiment.decide("q", {name: DOCUMENTS for name in NAMES if name != "b"})

@@ -1,0 +1,112 @@
+"""The client keeps its deadline whatever the service does, and a repeated request makes one page."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from ltr_duel.client import Client, Shown
+from tests.serve.asgi import LISTS, Service, using
+
+ANSWER = b'{"page": ["d"], "token": "t", "rankers": ["bm25", "dense"], "served": "experiment", "recorded": true}'
+FALLBACK = Shown(("a", "b"), "", ("bm25",), "fallback")
+
+
+class Fake(BaseHTTPRequestHandler):
+    """Answers as its server says, or keeps the client waiting, or closes."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        self.server.keys.append(self.headers["idempotency-key"])
+        way = self.server.ways.pop(0) if self.server.ways else 200
+        if way == "close":
+            self.close_connection = True
+            return
+        if way == "slow":
+            time.sleep(0.5)
+        status, body = (way, ANSWER) if isinstance(way, int) else (200, b"no JSON" if way == "strange" else ANSWER)
+        self.send_response(status)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        for k in range(len(body)):
+            self.wfile.write(body[k : k + 1])
+            time.sleep(0.05 if way == "drip" else 0)
+
+    def log_message(self, *given):
+        pass
+
+
+@pytest.fixture
+def server():
+    with ThreadingHTTPServer(("127.0.0.1", 0), Fake) as fake:
+        fake.keys, fake.ways, fake.daemon_threads = [], [], True
+        fake.url = f"http://127.0.0.1:{fake.server_port}"
+        threading.Thread(target=fake.serve_forever, args=(0.01,), daemon=True).start()
+        yield fake
+        fake.shutdown()
+
+
+def test_a_page_and_its_clicks(server):
+    with Client(server.url, "bm25", deadline=5) as client:
+        page = client.decide("q", LISTS)
+        assert page == Shown(("d",), "t", ("bm25", "dense"), "experiment")
+        assert client.clicks(page.token, ["d"])
+        server.ways = [409, 403]
+        assert [client.clicks(page.token, ["d"]) for _ in range(2)] == [True, False]
+        assert not client.clicks("", ["d"])
+
+
+@pytest.mark.parametrize("way", ["slow", "drip", "close", "strange", 503, 500, 401])
+def test_where_the_service_does_not_answer_the_incumbents_list_is_shown_in_time(server, way):
+    with Client(server.url, "bm25", deadline=0.2, top=2, pause=60) as client:
+        server.ways = [way]
+        began = time.monotonic()
+        assert client.decide("q", LISTS) == FALLBACK
+        assert time.monotonic() - began < 0.4
+
+
+def test_after_a_failure_the_service_is_left_alone_for_a_moment(server):
+    with Client(server.url, "bm25", deadline=5, top=2, pause=0.2) as client:
+        server.ways = ["strange"]
+        assert [client.decide("q", LISTS).served for _ in range(3)] == ["fallback"] * 3
+        assert len(server.keys) == 1
+        time.sleep(0.25)
+        assert client.decide("q", LISTS).served == "experiment"
+
+
+def test_a_connection_that_was_closed_is_opened_again_with_the_same_key(server):
+    with Client(server.url, "bm25", deadline=5, threads=1) as client:
+        client.decide("q", LISTS)
+        server.ways = ["close"]
+        assert client.decide("q", LISTS).served == "experiment"
+    first, second, third = server.keys
+    assert first != second == third
+
+
+def test_a_repeated_request_makes_one_page(tmp_path):
+    asked = {"query": "q", "rankings": LISTS}
+
+    async def story(service):
+        async def ask(key, given=asked):
+            return (await service.call("POST", "/decide", given, headers={"idempotency-key": key})).json
+
+        some = await asyncio.gather(*(ask("one") for _ in range(3)))
+        assert some[0] == some[1] == some[2] == await ask("one")
+        assert service.experiment.pages == 1
+        assert await ask("two") != some[0] and await ask("one", {**asked, "query": "other"}) != some[0]
+        assert (await service.call("POST", "/decide", asked, headers={"idempotency-key": "k" * 101})).status == 400
+        return service.experiment.pages
+
+    assert using(Service(tmp_path), story) == 3
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8080", "ftp://a", "http://", "http://a/b"])
+def test_another_address_is_refused(url):
+    with pytest.raises(ValueError, match="is of the form http"):
+        Client(url, "bm25")

@@ -1,0 +1,145 @@
+"""The address of the switches, and how the service serves pages outside of the experiment."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+
+import pytest
+
+from ltr_duel.live import Switch, switch_store
+from tests.serve.asgi import LISTS, Service, using
+
+OPERATE, ASK, BOTH = "an-operators-key0", "a-search-pages-00", "a-key-without-role"
+KEYS = [f"{OPERATE} operate Ann of search", f"{ASK} ask shop", f"{BOTH}"]
+ASKED = {"query": "q", "rankings": LISTS}
+
+
+def bearer(key):
+    return {"authorization": f"Bearer {key}"}
+
+
+async def switch(service, given, key=OPERATE):
+    return await service.call("POST", "/switch", given, headers=bearer(key))
+
+
+async def decide(service, asked=ASKED):
+    return (await service.call("POST", "/decide", asked, headers=bearer(ASK))).json
+
+
+def test_only_a_key_with_the_role_operate_uses_switches(tmp_path):
+    async def story(service):
+        said = [(await switch(service, {"switch": "pause"}, key)).status for key in (ASK, BOTH, "x" * 20, OPERATE)]
+        assert (await service.call("POST", "/decide", ASKED, headers=bearer(OPERATE))).status == 403
+        return said, service.experiment.switches.mode
+
+    assert using(Service(tmp_path, keys=KEYS), story) == ([403, 403, 401, 200], "paused")
+
+
+def test_without_keys_no_request_uses_a_switch(tmp_path):
+    async def story(service):
+        return await service.call("POST", "/switch", {"switch": "pause"})
+
+    said = using(Service(tmp_path), story)
+    assert said.status == 403 and "'operate'" in said.json["error"]
+
+
+@pytest.mark.parametrize(
+    "given, sentence",
+    [
+        ({}, "the key 'switch' is missing"),
+        ({"switch": "stop"}, "no switch 'stop'"),
+        ({"switch": 5}, "must be a text"),
+        ({"switch": "pause", "ranker": "dense"}, "there is no key 'ranker'"),
+        ({"switch": "drop"}, "the key 'ranker' is missing"),
+        ({"switch": "drop", "ranker": "bm25"}, "is the incumbent"),
+        ({"switch": "share"}, "the key 'share' is missing"),
+        ({"switch": "share", "share": True}, "must be a number"),
+        ({"switch": "share", "share": 2}, "between 0 and 1"),
+        ({"switch": "share", "share": 0.9, "holdback": 0.5}, "at most 0.5"),
+    ],
+)
+def test_what_is_no_use_of_a_switch_is_refused_in_a_sentence(tmp_path, given, sentence):
+    async def story(service):
+        said = await switch(service, given)
+        return said, service.experiment.state().switched
+
+    said, used = using(Service(tmp_path, keys=KEYS), story)
+    assert said.status == 400 and sentence in said.json["error"] and used == ()
+
+
+def test_switches_are_seen_on_the_page_in_the_state_and_in_the_metrics(tmp_path):
+    async def story(service):
+        await decide(service)
+        assert (await switch(service, {"switch": "drop", "ranker": "mixed"})).status == 200
+        said = await switch(service, {"switch": "share", "share": 0.0, "holdback": 0.1})
+        assert said.json == {"mode": "experiment", "winner": "", "share": 0, "holdback": 0.1, "dropped": ["mixed"]}
+        page = await decide(service, {"query": "q", "rankings": {name: LISTS[name] for name in ("bm25", "dense")}})
+        assert page["served"] in ("share", "holdback") and page["page"] == LISTS["bm25"]
+        await asyncio.sleep(1.1)  # a state lasts a second
+        seen = [await service.call("GET", path, headers=bearer(BOTH)) for path in ("/", "/state", "/metrics")]
+        return [one.body.decode() for one in seen]
+
+    page, state, metrics = using(Service(tmp_path, keys=KEYS), story)
+    assert "0 of the users take part; 0.1 held back; dropped: mixed" in page
+    assert "drop mixed (Ann of search), after page 1" in page and "share 0, holdback 0.1" in page
+    known = json.loads(state)
+    assert known["switches"]["share"] == 0 and [one["switch"]["what"] for one in known["switched"]] == ["drop", "share"]
+    for line in (
+        'mode{mode="experiment"} 1',
+        'mode{mode="paused"} 0',
+        'share{of="experiment"} 0',
+        'dropped{ranker="mixed"} 1',
+        'dropped{ranker="dense"} 0',
+        'served_total{as="experiment"} 1',
+    ):
+        assert f"\nltr_duel_{line}\n" in metrics
+
+
+def test_paused_a_search_page_needs_the_incumbents_list_alone(tmp_path):
+    async def story(service):
+        await switch(service, {"switch": "pause"})
+        page = await decide(service, {"query": "q", "rankings": {"bm25": ["x", "y"]}})
+        assert (page["page"], page["served"], page["rankers"]) == (["x", "y"], "paused", ["bm25"])
+        clicked = {"token": page["token"], "clicks": ["x"]}
+        assert (await service.call("POST", "/clicks", clicked, headers=bearer(ASK))).status == 200
+        return (await service.call("POST", "/decide", {"query": "q", "rankings": {}}, headers=bearer(ASK))).status
+
+    assert using(Service(tmp_path, keys=KEYS), story) == 400
+
+
+def test_a_switch_from_beside_is_logged_and_holds_without_a_request(tmp_path, monkeypatch):
+    monkeypatch.setattr("ltr_duel.serve.app._EVERY", 0.02)
+
+    async def story(service):
+        await decide(service)
+        switch_store(tmp_path / "live.db", Switch("pause"))
+        await asyncio.sleep(0.2)
+        return await decide(service)
+
+    service = Service(tmp_path, keys=KEYS)
+    assert using(service, story)["served"] == "paused"
+    (line,) = [line for line in service.log.getvalue().splitlines() if '"switches"' in line]
+    assert json.loads(line)["mode"] == "paused"
+
+
+@pytest.mark.parametrize("how", ["paused", "away"])
+def test_the_incumbents_list_is_answered_within_five_milliseconds(tmp_path, monkeypatch, how):
+    """At the median; while the store cannot be written, no request waits for it."""
+
+    async def story(service):
+        if how == "paused":
+            await switch(service, {"switch": "pause"})
+        (tmp_path / "live.db").rename(tmp_path / "elsewhere")
+        await decide(service)
+        seconds = []
+        for _ in range(200):
+            began = time.perf_counter()
+            page = await decide(service)
+            seconds.append(time.perf_counter() - began)
+            assert page["served"] == how
+        (tmp_path / "elsewhere").rename(tmp_path / "live.db")
+        return sorted(seconds)[100]
+
+    assert using(Service(tmp_path, keys=KEYS), story) < 0.005

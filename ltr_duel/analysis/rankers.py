@@ -22,6 +22,7 @@ from ltr_duel.rankers import REDRAWING
 _WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # transitive worlds drawn up to so many rankers, and for more
 _BY_CHANCE = 0.05
 _UNSURE = "not determined"
+_SURE = 0.95  # a smaller probability of what an estimate says leaves it undecided
 _FEW_TIES = 0.005  # a smaller share of tied documents is not reported
 
 
@@ -67,6 +68,8 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
 def winner_sentence(matrix: PreferenceMatrix) -> str:
     """Name the Condorcet winner, its margin over the strongest rival and how sure it is, or state that there is none.
 
+    Undecided is an estimate of which the one or the other is true with a probability below 95 %.
+
     Parameters
     ----------
     matrix : PreferenceMatrix
@@ -84,24 +87,31 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
     winner = matrix.condorcet_winner
     estimated = bool(matrix.standard_error.any())
     sure = condorcet_confidence(matrix)
+    none = max(0.0, 1 - float(sure.sum()))
     if winner is None:
         copeland = ", ".join(matrix.copeland_winners[:3])
         beaten, beat = matrix.copeland_scores.max(), "beat" if len(matrix.copeland_winners) > 1 else "beats"
+        said = "No Condorcet winner: no" if not estimated or none >= _SURE else "Undecided. In this estimate no"
         return (
-            f"No Condorcet winner: no ranker beats all others."
-            f" {copeland} {beat} the most ({beaten:g} of {len(matrix) - 1});"
+            f"{said} ranker beats all others. {copeland} {beat} the most ({beaten:g} of {len(matrix) - 1});"
             f" {matrix.borda_winner} wins most often on average."
-        ) + (f" P(there is none) {_equal(max(0.0, 1 - float(sure.sum())))}.{_about_ties(matrix)}" if estimated else "")
-    row = matrix.p[matrix.names.index(winner)].copy()
-    row[matrix.names.index(winner)] = 1
+        ) + (f" P(there is none) {_equal(none)}.{_about_ties(matrix)}" if estimated else "")
+    best = matrix.index(winner)
+    row = matrix.p[best].copy()
+    row[best] = 1
     rival = int(row.argmin())
-    error = matrix.standard_error[matrix.names.index(winner), rival]
+    error = matrix.standard_error[best, rival]
     doubt = " (less than two standard errors)" if error and row[rival] - 0.5 < 2 * error else ""
     known = f" ± {error:.4f}" if error else ""
-    return (
-        f"Condorcet winner: {winner}. It beats its strongest rival, {matrix.names[rival]},"
-        f" in {row[rival]:.4f}{known} of comparisons{doubt}."
-    ) + (f" P(it is the winner) {_equal(float(sure[matrix.index(winner)]))}.{_about_ties(matrix)}" if estimated else "")
+    margin = f"beats its strongest rival, {matrix.names[rival]}, in {row[rival]:.4f}{known} of comparisons{doubt}."
+    if not estimated:
+        return f"Condorcet winner: {winner}. It {margin}"
+    if sure[best] >= _SURE:
+        said, rest = f"Condorcet winner: {winner}. It {margin} P(it is the winner)", ""
+    else:
+        said = f"Undecided. In this estimate {winner} beats all others; it {margin} P(it is the Condorcet winner)"
+        rest = f" P(there is none) {_equal(none)}."
+    return f"{said} {_equal(float(sure[best]))}.{rest}{_about_ties(matrix)}"
 
 
 def _about_ties(matrix: PreferenceMatrix) -> str:

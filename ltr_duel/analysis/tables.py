@@ -18,6 +18,7 @@ _SPECIAL = {
 
 _MEAN = "mean ± sd"
 REFERENCE_ERROR = "error of the reference matrix"
+_UNKNOWN = "not known"
 
 
 def policies_table(results: Results) -> pd.DataFrame:
@@ -50,8 +51,9 @@ def policies_table(results: Results) -> pd.DataFrame:
     table = pd.DataFrame({columns.POLICY: spread[columns.POLICY]})
     table[f"{columns.regret_label(column)}, {_MEAN}"] = _means(spread)
     table["runs"] = spread["runs"].astype(str)
-    if decided and results.matrix.standard_error.any():
-        table[REFERENCE_ERROR] = [f"{value:,.1f}" for value in results.reference_errors()]
+    if results.matrix.standard_error.any():
+        errors = [f"{value:,.1f}" if decided else _UNKNOWN for value in results.reference_errors()]
+        table[REFERENCE_ERROR] = errors
     if decided:
         table["runs that name the winner"] = [f"{value:.0%}" for value in frame["accuracy"]]
         table["median identification time"] = [
@@ -107,7 +109,9 @@ def _means(summary: pd.DataFrame) -> list[str]:
 def spread_sentence(table: pd.DataFrame) -> str:
     """Explain the two kinds of error in a table from `policies_table`."""
     words = "sd: standard deviation of the regret over the runs."
-    if REFERENCE_ERROR in table:
+    if REFERENCE_ERROR in table and (table[REFERENCE_ERROR] == _UNKNOWN).all():
+        words += f" {REFERENCE_ERROR}: not known of Copeland regret, which another estimate may change altogether."
+    elif REFERENCE_ERROR in table:
         words += (
             f" {REFERENCE_ERROR}: one standard error of the mean, as the matrix behind the regret is estimated; at"
             " most that where its pairs share queries (variance reduction stratified or common)."

@@ -99,6 +99,8 @@ def winners(
     rows = [{"outcome rule": rule + " (default)" * (rule == usual), **row} for rule, row in by_rule.items()]
     print_table(pd.DataFrame(rows).drop(columns=ORDER))
     share = rankings.tied_share
+    if share:
+        click.echo(f"{share:.1%} of documents tie (mean over rankers); their order: {by_rule[usual][ORDER]}")
     if not tie_orders or not share:
         return
     rows = []
@@ -108,7 +110,7 @@ def winners(
             other = rankings_of(dataset, words, **order, drop_constant=True, jobs=jobs)
             row = estimated(other, usual)
         rows.append(row)
-    click.echo(f"\n{share:.1%} of documents tie; by their order, outcome rule {usual}:")
+    click.echo(f"\nby the order of tied documents, outcome rule {usual}:")
     print_table(pd.DataFrame(rows))
 
 

@@ -70,11 +70,13 @@ def command(
     settings, keys = read_settings(config), read_api_keys(api_key_file)
     rankings = rankings_of(corpus_at(corpus, words, reading), words, **ties, drop_constant=True, jobs=1)
     users = SimulatedUsers(rankings[settings.rankers], clicks, top=settings.top, seed=seed)
-    line = core_progress.PlainLine()
+    line, before = core_progress.PlainLine(), 0
     with core_progress.progress_bar(total=steps, desc="replay", unit="page", unit_scale=True) as bar:
 
         def progress(pages: int) -> None:
-            bar.update(pages - bar.n)
+            nonlocal before
+            bar.update(pages - before)
+            before = pages
             if line.due():
                 line.show(f"replay: {pages / steps:.0%}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -77,11 +78,11 @@ def replacing_folder(path: Path) -> Iterator[Path]:
     """
     with _folders_made(path.parent, path):
         with said_of(path):
-            temporary = Path(tempfile.mkdtemp(prefix=f".{path.name[:_NAME_KEPT]}.", suffix=".tmp", dir=path.parent))
+            temporary = _new_name(path, ".tmp")
+            temporary.mkdir()
         try:
             with said_of(path, temporary):
                 yield temporary
-                temporary.chmod(0o777 & ~_umask())
                 for file in temporary.rglob("*"):
                     _sync(file)
                 try:
@@ -172,16 +173,12 @@ def _removed_on_failure(file: Path) -> Iterator[None]:
 
 
 def _beside(path: Path) -> Path:
-    """Make an empty file with a new name beside another one."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:_NAME_KEPT]}.", suffix=path.suffix[:20], dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    temporary.chmod(0o666 & ~_umask())
+    """Make an empty file with a new name beside another one; its mode is that of any file that the process makes."""
+    temporary = _new_name(path, path.suffix[:20])
+    temporary.touch(exist_ok=False)
     return temporary
 
 
-def _umask() -> int:
-    """Read the file mode creation mask; it can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _new_name(path: Path, suffix: str) -> Path:
+    """Return the name of a hidden file beside another one that no process will choose again."""
+    return path.with_name(f".{path.name[:_NAME_KEPT]}.{secrets.token_hex(8)}{suffix}")

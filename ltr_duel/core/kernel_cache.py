@@ -40,7 +40,7 @@ def kernel_folder(digest: str) -> str:
     Warns
     -----
     KernelCacheWarning
-        If the folder or its parent belongs to another user, or other users can write to it.
+        If the folder cannot be written, or it or its parent belongs to another user, or others can write to it.
     """
     folder = cache_home() / "kernels" / digest
     try:
@@ -59,6 +59,8 @@ def kernel_folder(digest: str) -> str:
 
 def _fault(folder: Path) -> str:
     """Return why other users could have put code into a folder, or ``""``, as on systems without file owners."""
+    if not os.access(folder, os.W_OK):
+        return "cannot be written; set LTR_DUEL_HOME to a folder of yours"
     user, status = getattr(os, "geteuid", lambda: None)(), folder.stat()
     if user is None:
         return ""

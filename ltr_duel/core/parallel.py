@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
-from multiprocessing.pool import ThreadPool
+from multiprocessing import get_context
+from multiprocessing.pool import Pool, ThreadPool
 from typing import TypeVar
 
 from ltr_duel.core.errors import InputError, require_whole, shown
@@ -18,6 +19,13 @@ Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
 MOST_JOBS = 4096  # threads; each takes memory and a place in the tables of the system
+
+
+class _Threads(ThreadPool):
+    """Threads that leave the process free to choose how it starts other processes: a `ThreadPool` would choose."""
+
+    def __init__(self, workers: int) -> None:
+        Pool.__init__(self, workers, context=get_context("spawn"))
 
 
 def run_tasks(
@@ -74,7 +82,7 @@ def run_tasks(
             return
         yield from map(function, work[:lead])
         if work[lead:]:
-            with ThreadPool(workers) as pool:  # its end, after Ctrl-C too, waits for no task
+            with _Threads(workers) as pool:  # its end, after Ctrl-C too, waits for no task
                 yield from pool.imap(function, work[lead:])
 
     line, done = PlainLine(), 0

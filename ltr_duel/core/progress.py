@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from tqdm import tqdm
@@ -17,15 +19,41 @@ from tqdm import tqdm
 QUICK = 0.5  # seconds: what takes less leaves no bar in a notebook, where bars stay
 
 
-def progress_bar(**options: Any) -> tqdm[Any]:
+class NoBar:
+    """What stands for a bar where none is wanted. Nothing of tqdm: its lock would fix how processes are started."""
+
+    disable = True  # as of a bar of tqdm
+
+    def __enter__(self) -> NoBar:
+        """Begin."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End."""
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        """Return a method that does nothing."""
+        return lambda *_, **__: None
+
+
+class _Bar(tqdm):  # type: ignore[type-arg]  # which are not there when this runs
+    monitor_interval = 0  # no thread that outlives the bar
+
+
+_Bar.set_lock(threading.RLock())  # tqdm's own is made by multiprocessing, whose context could not be chosen any more
+
+
+def progress_bar(**options: Any) -> Any:
     """Return a progress bar that suits the place: ``tqdm(**options)``, or what draws nothing where none is wanted."""
+    if not progress_wanted():
+        return NoBar()
     if _in_notebook():
         options = {"delay": QUICK, "file": sys.stdout} | options  # stderr is red there, as if something were wrong
         if importlib.util.find_spec("ipywidgets"):
             from tqdm.notebook import tqdm as widget
 
-            return widget(disable=not progress_wanted(), **options)
-    return tqdm(disable=not progress_wanted(), **options)
+            return widget(**options)
+    return _Bar(**options)
 
 
 def progress_wanted() -> bool:

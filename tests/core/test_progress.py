@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -61,9 +62,28 @@ def test_a_shell_of_ipython_on_no_terminal_is_no_notebook(notebook):
     assert not progress_wanted()
 
 
-def test_where_widgets_are_installed_the_bar_is_one(notebook, monkeypatch):
-    monkeypatch.setenv("LTR_DUEL_PROGRESS", "0")  # a bar that is not drawn needs no widgets
-    for found, kind in ((object(), tqdm.notebook.tqdm), (None, tqdm.tqdm)):
-        monkeypatch.setattr(importlib.util, "find_spec", lambda name, found=found: found)
-        with progress_bar(total=3) as bar:
-            assert type(bar) is kind and bar.disable
+def test_where_widgets_are_installed_the_bar_is_one(notebook, monkeypatch, capsys):
+    monkeypatch.setattr(tqdm.notebook, "tqdm", lambda **options: "a widget")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
+    assert progress_bar(total=3) == "a widget"
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with progress_bar(total=3) as bar:
+        assert isinstance(bar, tqdm.tqdm)
+    monkeypatch.setenv("LTR_DUEL_PROGRESS", "0")
+    assert progress_bar(total=3).disable
+
+
+HOST = """
+import multiprocessing, sys, threading
+from ltr_duel.core import parallel, progress
+if sys.argv[1:]:
+    progress.progress_wanted = lambda: True
+assert list(parallel.run_tasks(abs, [-1, 2, -3], total=3, jobs=2, label="numbers", unit="number")) == [1, 2, 3]
+assert multiprocessing.get_start_method(allow_none=True) is None
+assert not [thread for thread in threading.enumerate() if type(thread).__name__ == "TMonitor"]
+"""
+
+
+@pytest.mark.parametrize("drawn", [[], ["drawn"]])
+def test_a_bar_leaves_the_process_free_to_choose_how_it_starts_others(drawn):
+    subprocess.run([sys.executable, "-c", HOST, *drawn], check=True, stderr=subprocess.PIPE)

@@ -38,6 +38,7 @@ _PIECE = 2**20  # bytes read at a time
 _NAME = re.compile(r"[^.].*-[0-9a-f]{20}(\.npy)?")  # earlier versions kept arrays as files
 _UNFINISHED = re.compile(r"\..*(\.tmp|\.\d+\.\d+)")
 _ABANDONED = 86_400.0  # seconds after which an unfinished entry belongs to a process that was killed
+_QUIET = 600.0  # seconds without a write after which `clear` takes that for granted
 
 
 class Entry(NamedTuple):
@@ -101,10 +102,10 @@ def remove(path: Path) -> None:
     doomed = path.with_name(f".{path.name[:60]}.{os.getpid()}.{time.monotonic_ns()}")
     with suppress(OSError):
         path.rename(doomed)
-    if doomed.is_dir():
-        shutil.rmtree(doomed, ignore_errors=True)
-    else:
-        doomed.unlink(missing_ok=True)
+        if doomed.is_dir() and not doomed.is_symlink():
+            shutil.rmtree(doomed, ignore_errors=True)
+        else:
+            doomed.unlink()
 
 
 def entries() -> list[Entry]:
@@ -169,13 +170,14 @@ def usage() -> dict[str, tuple[int, int]]:
 
 
 def clear() -> int:
-    """Delete corpora and arrays, what a killed process left behind included; return the bytes freed.
+    """Delete corpora and arrays, and what a process left that was killed some time ago; return the bytes freed.
 
     The folder may be the user's: what has not the name of an entry stays.
     """
     freed = 0
     for kind in KINDS:
-        for path in (*_own(cache_home() / kind), *_own(cache_home() / kind, unfinished=True)):
+        unfinished = [path for path in _own(cache_home() / kind, unfinished=True) if not _is_written(path)]
+        for path in (*_own(cache_home() / kind), *unfinished):
             freed += _size(path)
             remove(path)
         with suppress(OSError):  # something of the user's is in it
@@ -190,13 +192,22 @@ def _own(folder: Path, *, unfinished: bool = False) -> list[Path]:
     return [path for path in folder.iterdir() if name.fullmatch(path.name)] if folder.is_dir() else []
 
 
+def _is_written(path: Path) -> bool:
+    """Whether a process seems to write an unfinished entry."""
+    newest = 0.0
+    for file in (path, *path.rglob("*")):
+        with suppress(OSError):
+            newest = max(newest, file.lstat().st_mtime)
+    return time.time() - newest < _QUIET
+
+
 def _visible(folder: Path) -> list[Path]:
     return [e for e in folder.iterdir() if not e.name.startswith(".")] if folder.is_dir() else []
 
 
 def _size(path: Path) -> int:
-    files = path.rglob("*") if path.is_dir() else [path]
-    return sum(file.stat().st_size for file in files if file.is_file())
+    files = path.rglob("*") if path.is_dir() and not path.is_symlink() else [path]
+    return sum(file.lstat().st_size for file in files if file.is_file())
 
 
 def _checksums(file: Path) -> list[int]:

@@ -70,6 +70,8 @@ def format_number(value: object, digits: int = 3) -> str:
     if isinstance(value, float):
         if math.isnan(value):
             return ""
+        if math.isinf(value):
+            return str(value)
         return f"{value:,.0f}" if value == round(value) or abs(value) >= 10**digits else f"{value:.{digits}g}"
     return str(value)
 

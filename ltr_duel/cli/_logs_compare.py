@@ -19,19 +19,38 @@ if TYPE_CHECKING:
 @format_option
 @skip_option
 @click.option("--cluster", default="", help="user, query, both or impression.  [default: user, or query without users]")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@click.option(
+    "--confidence",
+    type=float,
+    default=0.95,
+    show_default=True,
+    help="Confidence of the intervals; --stop-at replaces it.",
+)
 @click.option("--stop-at", type=float, help="Say whether to stop, with this confidence however often one looks.")
 @click.option("--margin", type=float, default=0.0, help="With --stop-at: a mean outcome that would not matter.")
-@click.option("--any-time", is_flag=True, help="With --stop-at: decide within a week, too, after two weeks of data.")
+@click.option(
+    "--any-time",
+    is_flag=True,
+    help="With --stop-at: decide on any day; by default, logs of two weeks or more are decided at whole weeks.",
+)
 @click.option("--looks", "named", help="With --stop-at: days of the only looks, named beforehand, such as 7,14,28.")
-@click.option("--ranker", "rankers", multiple=True, help="A ranker of the experiment, others are bad; repeatable.")
+@click.option(
+    "--ranker",
+    "rankers",
+    multiple=True,
+    help="A ranker of the experiment; rows with other rankers are bad lines. Repeatable.",
+)
 @click.option("--bootstrap", type=ROWS, default=1000, show_default=True, help="Draws of clusters; 0 for none.")
 @click.option(
     "--outcome", "outcomes", multiple=True, default=("click",), show_default=True, help=f"{OUTCOMES}; repeatable."
 )
 @click.option("--primary", default="", help="The outcome that decides.  [default: the first; others are secondary]")
 @click.option("--adjust", is_flag=True, help="Take out what the coin of place 1 decided: narrower intervals.")
-@click.option("--history", type=click.Path(path_type=Path), help="With it users before: a column user, and numbers.")
+@click.option(
+    "--history",
+    type=click.Path(path_type=Path),
+    help="Implies --adjust: CSV or Parquet with a column 'user' and numeric columns measured before the experiment.",
+)
 @click.option("--guardrail", "guards", multiple=True, help="Another outcome that must not get worse; repeatable.")
 @click.option("--guardrail-margin", type=float, default=0.01, show_default=True, help="By how much it may be worse.")
 @click.option(

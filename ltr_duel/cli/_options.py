@@ -183,7 +183,13 @@ _TIES = (
         show_default=True,
         help="Order of documents with equal scores: fixed_random, shared, file, resample or redraw_at_inference.",
     ),
-    click.option("--tie-seed", type=COUNT, default=0, show_default=True, help="Of that order; --seed does not matter."),
+    click.option(
+        "--tie-seed",
+        type=COUNT,
+        default=0,
+        show_default=True,
+        help="Seed of the order under --ties; --seed does not change the order.",
+    ),
 )
 
 

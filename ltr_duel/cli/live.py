@@ -63,7 +63,12 @@ def export(store: Path, out: Path, without: tuple[str, ...], spreadsheet: bool) 
 @command.command()
 @click.argument("store", type=click.Path(path_type=Path))
 @click.argument("user", default="")
-@click.option("--older-than", type=float, metavar="DAYS", help="Forget all users and queries of earlier pages instead.")
+@click.option(
+    "--older-than",
+    type=float,
+    metavar="DAYS",
+    help="Instead of one user: forget the users and queries of all pages shown more than DAYS days ago.",
+)
 @click.option("--user-key-file", type=click.Path(path_type=Path), help="That of the service, if users are hashed.")
 @plugin_option
 def forget(store: Path, user: str, older_than: float | None, user_key_file: Path | None) -> None:
@@ -126,7 +131,7 @@ def share(store: Path, share: float, holdback: float) -> None:
 @click.argument("ranker")
 @plugin_option
 def drop(store: Path, ranker: str) -> None:
-    """Take RANKER out of the experiment of STORE for good; a new policy is told the outcomes of the others."""
+    """Remove RANKER from the experiment of STORE for good; a new policy gets the outcomes of the remaining rankers."""
     _switched(store, "drop", ranker=ranker)
 
 
@@ -143,7 +148,7 @@ def end(store: Path) -> None:
 @click.option("--out", type=click.Path(path_type=Path), help="JSON lines to write, one for each use of a switch.")
 @plugin_option
 def switches(store: Path, out: Path | None) -> None:
-    """Print what the switches of STORE say, and each use of one; a log's impressions have the same page numbers."""
+    """Print the state of the switches of STORE, and each use of a switch with its page number."""
     from ltr_duel.core import files
     from ltr_duel.live import read_switches
 

@@ -85,7 +85,7 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
     found, decisions = evidence.found, evidence.decisions
     table = comparison_table(found) if decisions is None else stopping_table(found, decisions)
     always = evidence.confidence if decisions is not None else None
-    headline, *answer = decision_lines(evidence)
+    *answer, headline = decision_lines(evidence)
     headline, _, rest = headline.partition(". ")
     page = render_page(
         _TEMPLATE,

@@ -230,7 +230,7 @@ def _sentence(found: LogComparison | RunningComparison, decisions: list[Stopping
     if further == 0:
         if all(one.verdict == "no difference" for one in decisions):
             return f"no difference: the mean outcome of every pair is within {margin:g} of a tie."
-        return "stop: every pair is decided, and nobody wins against all others."
+        return "stop: every pair is decided, and no ranker wins against all others."
     if np.isinf(further) or further > 1000 * found.impressions:
         more = "more than a thousand times as many impressions as there are"
     else:

@@ -34,7 +34,7 @@ class Evidence(NamedTuple):
 
 
 def decision_lines(evidence: Evidence) -> list[str]:
-    """Return the decision in sentences: by the checks of the experiment, the primary outcome and the guardrails.
+    """Return the decision as the last of some sentences: by the checks, the primary outcome and the guardrails.
 
     Parameters
     ----------
@@ -52,21 +52,27 @@ def decision_lines(evidence: Evidence) -> list[str]:
     True
     """
     winner, sentence = _by_outcome(evidence)
-    lines = [sentence]
     guards = [one for one in evidence.guards if one.ahead == winner]
-    broken = [one for one in guards if not one.holds]
-    if broken:
-        names = ", ".join(f"{one.outcome} against {one.behind}" for one in broken)
-        lines.insert(0, f"not decided: {winner} is ahead, but is not shown to keep {_several(len(broken), 'guardrail')}"
-                        f" ({names}). By the primary outcome alone:")  # fmt: skip
-    elif guards:
-        lines.append(f"{_several(len(guards), 'guardrail')} of {winner} hold{'s' if len(guards) == 1 else ''}.")
+    broken = [f"{one.outcome} against {one.behind}" for one in guards if not one.holds]
     failed = [one.name for one in evidence.findings or () if one.verdict == "fails"]
+    against = []
     if failed:
         fail = "fails" if len(failed) == 1 else "fail"
-        lines.insert(0, f"do not decide by this log: {_several(len(failed), 'check')} of the experiment {fail}"
-                        f" ({', '.join(failed)}). The outcomes alone:")  # fmt: skip
-    return lines
+        against.append(f"{_several(len(failed), 'check')} of the experiment {fail} ({', '.join(failed)})")
+    if broken:
+        are = "is" if len(broken) == 1 else "are"
+        names = ", ".join(broken)
+        against.append(f"{winner} is ahead, but {_several(len(broken), 'guardrail')} {are} not shown to hold ({names})")
+    lines = []
+    if guards and not broken:
+        lines.append(f"{_several(len(guards), 'guardrail')} of {winner} hold{'s' if len(guards) == 1 else ''}.")
+    if not against:
+        return [*lines, sentence]
+    return [
+        *lines,
+        f"By the primary outcome alone, the result would be: {sentence}",
+        f"no decision: {'; '.join(against)}.",
+    ]
 
 
 def _several(n: int, what: str) -> str:
@@ -172,10 +178,11 @@ def _family(evidence: Evidence) -> str:
         corrected = f" p is corrected for the {pairs} pairs (Holm); each interval is for its pair alone." * (pairs > 1)
         return f"Error: at one planned look, a pair is decided wrongly with a chance of at most {error}.{corrected}"
     shared = f" of the {pairs} pairs" if pairs > 1 else ""
-    named = f" That a wrong winner against all others is named has a chance of at most {error} too." * (pairs > 1)
+    named = " So is the chance that a wrong winner against all others is ever named." * (pairs > 1)
     return (
-        f"Error: any decision{shared} is ever wrong, at any number of looks, with a chance of at most {error}. All"
-        f" intervals and p-values of this page may be looked at every day; tests for one look say so.{named}"
+        f"Error: the chance that any decision{shared} is ever wrong, at any number of looks, is at most {error}.{named}"
+        " Intervals and p-values hold at every look as well, except those of days, weeks, checks and drift, and the"
+        ' tests marked "one look".'
     )
 
 

@@ -55,7 +55,9 @@ def read_decide(
         strange = [name for name in rankings if name not in rankers]
         if missing or strange:
             what = f"lacks {errors.shown(missing[0])}" if missing else f"has {errors.shown(strange[0])}"
-            raise InputError(f"'rankings' must hold a list for each ranker of the experiment and no other; it {what}")
+            raise InputError(
+                f"'rankings' must hold a list for each ranker in use and no list of an unknown ranker; it {what}"
+            )
     for name in rankings:
         _require_ids(f"the list of ranker '{name}'", rankings[name], limits)
     return Decide(query, rankings, user)

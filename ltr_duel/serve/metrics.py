@@ -88,7 +88,7 @@ class Metrics:
         return "\n".join(lines) + "\n"
 
     def _of_switches(self, settings: Settings, switches: Switches) -> Iterator[str]:
-        yield from _head("mode", "gauge", "1 for what the switches say.")
+        yield from _head("mode", "gauge", "1 for the current mode.")
         for mode in _MODES:
             yield _line("ltr_duel_mode", {"mode": mode}, mode == switches.mode)
         yield from _head("share", "gauge", "Users that take part, and that are held back.")

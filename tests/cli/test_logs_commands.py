@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from tests.logs.test_page import clear, text_of
+from tests.logs.test_page import text_of
+from tests.logs.test_slices import drawn, written
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ def test_what_cannot_be_done_is_said(ltr_duel, words, says):
 
 
 def test_the_terminal_and_the_page_say_the_same(ltr_duel, tmp_path):
-    clear(tmp_path / "log.jsonl")
+    written(tmp_path / "log.jsonl", *drawn())
     words = ["logs", "compare", tmp_path / "log.jsonl", "--stop-at", 0.95, "--by", "heavy"]
     answer = ltr_duel(*words, "--report", tmp_path / "page.html")
     assert answer.code == 0, answer.err

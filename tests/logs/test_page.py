@@ -46,7 +46,7 @@ def test_the_page_begins_with_the_decision_and_names_failed_checks_first(tmp_pat
     findings = [Finding("robots", "sound", 0.0, "none"), Finding("pairs shown", "fails", 0.0, "half of one is lost")]
     save_comparison(evidence_of(log, findings=findings), tmp_path / "page.html")
     text = text_of(tmp_path / "page.html")
-    order = ["do not decide by this log: 1 check of the experiment fails (pairs shown)", "stop: A wins."]
+    order = ["no decision: 1 check of the experiment fails (pairs shown).", "stop: A wins."]
     order += ["Is the experiment sound?", "fails: pairs shown: half of one is lost", "sound: robots: none"]
     order += ["Primary outcome: click", "Method and assumptions", "Provenance"]
     places = [text.index(one) for one in order]
@@ -57,7 +57,7 @@ def test_a_page_has_one_family_of_intervals(tmp_path):
     """At all looks, or at one; the other one's intervals and tests are not there."""
     log = clear(tmp_path / "log.jsonl")
     for stop, said, other in (
-        (True, "any decision is ever wrong, at any number of looks, with a chance of at most 0.05", "p, corrected"),
+        (True, "the chance that any decision is ever wrong, at any number of looks, is at most 0.05", "p, corrected"),
         (False, "at one planned look, a pair is decided wrongly with a chance of at most 0.05", "always within"),
     ):
         save_comparison(evidence_of(log, stop=stop), tmp_path / "page.html")
@@ -85,17 +85,29 @@ def test_the_page_of_a_log_that_a_bandit_collected_names_what_is_estimated(tmp_p
     assert "the mean outcome over the impressions so far" in " ".join(plain)
 
 
+STOP = "stop: A wins. So far"
+ALONE = "By the primary outcome alone, the result would be: "
 KEPT = "1 guardrail of A holds."
-BROKEN = "not decided: A is ahead, but is not shown to keep 1 guardrail (buy against B)"
+BROKEN = "no decision: A is ahead, but 1 guardrail is not shown to hold (buy against B)."
 
 
-@pytest.mark.parametrize(("other", "says"), [(CLEAR, KEPT), (-CLEAR, BROKEN)])
-def test_a_winner_that_breaks_a_guardrail_is_not_decided(tmp_path, other, says):
+@pytest.mark.parametrize(("other", "first", "last"), [(CLEAR, KEPT, STOP), (-CLEAR, ALONE + STOP, BROKEN)])
+def test_a_winner_that_breaks_a_guardrail_is_not_decided(tmp_path, other, first, last):
     log = clear(tmp_path / "log.jsonl")
     found, against = compare_log(log), compare_log(clear(tmp_path / "other.jsonl", other))
     guards = guardrails(found, against, "buy", margin=0.01, any_time=True)
-    lines = decision_lines(evidence_of(log, guards=guards))
-    assert any(line.startswith(says) for line in lines) and any(line.startswith("stop: A wins") for line in lines)
+    above, decision = decision_lines(evidence_of(log, guards=guards))
+    assert above.startswith(first) and decision.startswith(last)
+
+
+def test_a_failed_check_and_a_broken_guardrail_are_one_decision_the_last_line(tmp_path):
+    log = clear(tmp_path / "log.jsonl")
+    against = compare_log(clear(tmp_path / "other.jsonl", -CLEAR))
+    guards = guardrails(compare_log(log), against, "buy", margin=0.01, any_time=True)
+    findings = [Finding("robots", "fails", 0.0, "many"), Finding("pairs shown", "fails", 0.0, "half of one is lost")]
+    *_, decision = decision_lines(evidence_of(log, guards=guards, findings=findings))
+    failed = "no decision: 2 checks of the experiment fail (robots, pairs shown); A is ahead, but"
+    assert decision == f"{failed} 1 guardrail is not shown to hold (buy against B)."
 
 
 def test_the_limit_of_a_guardrail_at_all_looks_is_below_that_of_one(tmp_path):

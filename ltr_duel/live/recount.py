@@ -59,5 +59,5 @@ def _count_snapshot_again(db: sqlite3.Connection, tally: Tally, n_arms: int) -> 
     for kind, arms, credit, seen in db.execute(_EVENTS):
         tally.happen(kind, read_key(arms, n_arms), credit, int.from_bytes(seen or b"", "little"))
     again = io.BytesIO()
-    np.savez(again, allow_pickle=False, **(arrays | {"fresh": tally.fresh}))
+    np.savez(again, **(arrays | {"fresh": tally.fresh}))
     db.execute("UPDATE snapshot SET arrays = ?", (again.getvalue(),))

@@ -58,8 +58,9 @@ def test_the_state_class_of_a_policy_keeps_its_name(found):
 
 
 def test_functions_of_others_compile_to_the_same_text_with_and_without_ltr_duel(run):
-    processes = [run("", "foreign.py"), *(run(compiler, "foreign.py", "with") for compiler in COMPILERS)]
-    without, *used = map(printed, processes)
-    assert len(without) == 20
+    processes = [run("", "foreign.py"), run("", "foreign.py"), *(run(one, "foreign.py", "with") for one in COMPILERS)]
+    without, again, *used = map(printed, processes)
+    same = [name for name, text in without.items() if again[name] == text]  # numba 0.62 orders that of `text` by chance
+    assert len(without) == 20 and len(same) >= 19
     for texts in used:
-        assert [name for name, text in without.items() if texts[name] != text] == []
+        assert [name for name in same if texts[name] != without[name]] == []

@@ -86,11 +86,15 @@ def compare(
     )
     from ltr_duel.preferences import save_preferences
 
-    if named is not None and (report or guards or ways or adjust or history or len(outcomes) > 1 or stop_at is None):
+    if named is not None and stop_at is None:
+        raise InputError("--looks goes with --stop-at, whose confidence all looks share")
+    if named is not None and (report or guards or ways or adjust or history or len(outcomes) > 1):
         raise InputError(
-            "--looks decides one outcome at the confidence of --stop-at, and goes without --report, --guardrail, --by,"
-            " --adjust, --history and further outcomes"
+            "--looks decides one outcome, and goes without --report, --guardrail, --by, --adjust, --history and further"
+            " outcomes"
         )
+    if named is not None and cluster == "both":
+        raise InputError("--looks goes with --cluster user, query or impression, not both")
     if primary:
         errors.require_one_of("--outcome", primary, outcomes)
     primary = primary or outcomes[0]

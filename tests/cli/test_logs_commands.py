@@ -8,6 +8,7 @@ import re
 import pytest
 
 from tests.logs.test_page import clear, text_of
+from tests.logs.test_slices import drawn, written
 
 
 @pytest.fixture
@@ -116,13 +117,21 @@ def test_what_cannot_be_done_is_said(ltr_duel, words, says):
 
 
 def test_the_terminal_and_the_page_say_the_same(ltr_duel, tmp_path):
-    clear(tmp_path / "log.jsonl")
+    written(tmp_path / "log.jsonl", *drawn())  # of users who return
     words = ["logs", "compare", tmp_path / "log.jsonl", "--stop-at", 0.95, "--by", "heavy"]
     answer = ltr_duel(*words, "--report", tmp_path / "page.html")
     assert answer.code == 0, answer.err
     text = text_of(tmp_path / "page.html")
     for line in answer.out.splitlines()[:-1]:
         assert all(words in text for words in re.split(r"\s{2,}", line) if words), line
+
+
+def test_parts_of_a_log_of_one_part_are_a_note_of_the_terminal(ltr_duel, tmp_path):
+    """Users who come once are all alike, so there is nothing to put on the page."""
+    clear(tmp_path / "log.jsonl")
+    answer = ltr_duel("logs", "compare", tmp_path / "log.jsonl", "--by", "heavy", "--report", tmp_path / "page.html")
+    assert "--by heavy: the log has one part only" in answer.out
+    assert "Users who come often" not in text_of(tmp_path / "page.html")
 
 
 def test_several_outcomes_have_one_primary(ltr_duel, tmp_path):

@@ -454,12 +454,13 @@ def test_what_is_decided(tmp_path):
     row = {"shown": ["x", "y"], "rankers": ["a", "b"], "owners": [0, 1]}
 
     def decided(clicks, margin=0.0, rankers=()):
-        path = write(tmp_path, [row | {"clicks": one} for one in clicks])
+        path = write(tmp_path, [row | {"clicks": one, "user": k} for k, one in enumerate(clicks)])  # who come once each
         found = compare_log(ClickLog(path), rankers=rankers)
         decisions = stopping_decisions(found, 0.95, margin=margin)
         return decisions[0], stopping_sentence(found, decisions, margin)
 
     clear, sentence = decided([[1], [1], [2]] * 200)
+    assert clear.low == confidence_sequence(400, 200, 0).low  # the sequence of bets
     assert (clear.verdict, clear.winner) == ("stop", "a") and sentence.startswith("stop: a wins. So far ")
     assert clear.low > 0 and clear.e_value > 20
     tied, sentence = decided([[1], [2], [], []] * 2000, margin=0.1)

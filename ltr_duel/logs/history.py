@@ -4,9 +4,11 @@ Who owns place 1 is a fair coin c = 1 or -1, whatever the user, the query and th
 was known of the user, has the mean 0, and y - b c - b' c x has the mean of y. Users who click on place 1, whatever is
 there, let the coin decide; the share of their clicks at place 1 before the experiment, as x, says who they are. The
 slopes are those of least squares with an intercept: without one they would take covariates that are noise for a part of
-the mean, which would shrink. Each slope costs a degree of freedom (see `fewer_degrees`). Deng, Xu, Kohavi, Walker. Improving the Sensitivity of Online Controlled Experiments
-by Utilizing Pre-Experiment Data. WSDM 2013 (there x is balanced between two groups of users by the coin of each user;
-here all users are in one group, and a covariate without the coin would have to be compared with other users).
+the mean, which would shrink. Each slope costs a degree of freedom (see `fewer_degrees`).
+
+Deng, Xu, Kohavi, Walker. Improving the Sensitivity of Online Controlled Experiments by Utilizing Pre-Experiment Data.
+WSDM 2013 (there x is balanced between two groups of users by the coin of each user; here all users are in one group,
+and a covariate without the coin would have to be compared with other users).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.guardrails import Guardrail
 from ltr_duel.logs.slices import Beside
 from ltr_duel.logs.soundness import Finding
-from ltr_duel.logs.stopping import StoppingDecision, impressions_to_go, stopping_sentence
+from ltr_duel.logs.stopping import StoppingDecision, impressions_to_go, never_shown, stopping_sentence
 
 
 class Evidence(NamedTuple):
@@ -61,12 +61,17 @@ def decision_lines(evidence: Evidence) -> list[str]:
                         f" ({names}). By the primary outcome alone:")  # fmt: skip
     elif guards:
         lines.append(f"{_several(len(guards), 'guardrail')} of {winner} hold{'s' if len(guards) == 1 else ''}.")
-    failed = [one.name for one in evidence.findings or () if one.verdict == "fails"]
-    if failed:
-        fail = "fails" if len(failed) == 1 else "fail"
-        lines.insert(0, f"do not decide by this log: {_several(len(failed), 'check')} of the experiment {fail}"
-                        f" ({', '.join(failed)}). The outcomes alone:")  # fmt: skip
-    return lines
+    return [*failed_checks(evidence.findings or ()), *lines]
+
+
+def failed_checks(findings: Sequence[Finding]) -> list[str]:
+    """Return the sentence that comes before any winner where checks fail."""
+    failed = [one.name for one in findings if one.verdict == "fails"]
+    if not failed:
+        return []
+    fail = "fails" if len(failed) == 1 else "fail"
+    return [f"do not decide by this log: {_several(len(failed), 'check')} of the experiment {fail}"
+            f" ({', '.join(failed)}). The outcomes alone:"]  # fmt: skip
 
 
 def _several(n: int, what: str) -> str:
@@ -89,7 +94,8 @@ def _by_outcome(evidence: Evidence) -> tuple[str, str]:
     others = f"against each of the {len(found.names) - 1} others " if len(found.names) > 2 else ""
     said = f"{winner} wins {others}" if winner else f"no ranker is shown to win {others}"
     planned = "if this look was planned; to look more than once, give --stop-at"
-    return winner, f"at this look {said}({decided}), {planned}."
+    unseen = "" if winner else never_shown(found.names, [(found.names[i], found.names[j]) for i, j in found.pairs])
+    return winner, f"at this look {said}({decided}), {planned}.{' ' * bool(unseen)}{unseen}"
 
 
 def method_lines(evidence: Evidence) -> list[str]:
@@ -169,6 +175,7 @@ def _weighted(evidence: Evidence) -> str:
 def _family(evidence: Evidence) -> str:
     error, pairs = f"{1 - evidence.confidence:.2g}", evidence.found.tests
     if evidence.decisions is None:
+        pairs = len(evidence.found.pairs)  # those that were shown
         corrected = f" p is corrected for the {pairs} pairs (Holm); each interval is for its pair alone." * (pairs > 1)
         return f"Error: at one planned look, a pair is decided wrongly with a chance of at most {error}.{corrected}"
     shared = f" of the {pairs} pairs" if pairs > 1 else ""

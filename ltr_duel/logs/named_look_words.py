@@ -52,8 +52,8 @@ def _turned(one: NamedLook, sign: float) -> NamedLook:
     """Return a look with the ranker first that has the sign."""
     if sign >= 0:
         return one
-    numbers = {"mean": -one.mean, "low": -one.high, "high": -one.low, "deviations": -one.deviations}
-    return one._replace(first=one.second, second=one.first, **numbers)
+    one = one._replace(first=one.second, second=one.first, mean=-one.mean)
+    return one._replace(low=-one.high, high=-one.low, deviations=-one.deviations)
 
 
 def named_looks_sentence(

@@ -105,11 +105,16 @@ def compare(
     )
     from ltr_duel.preferences import save_preferences
 
-    if named is not None and (report or guards or ways or adjust or history or len(outcomes) > 1 or stop_at is None):
+    if named is not None and stop_at is None:
+        raise InputError("--looks goes with --stop-at, whose confidence all looks share")
+    if named is not None and (report or guards or ways or adjust or history or len(outcomes) > 1):
         raise InputError(
-            "--looks decides one outcome at the confidence of --stop-at, and goes without --report, --guardrail, --by,"
-            " --adjust, --history and further outcomes"
+            "--looks decides one outcome, and goes without --report, --guardrail, --by, --adjust, --history and further"
+            " outcomes"
         )
+    if named is not None and cluster == "both":
+        raise InputError("--looks goes with --cluster user, query or impression, not both")
+    days = None if named is None else _days(named)
     if primary:
         errors.require_one_of("--outcome", primary, outcomes)
     primary = primary or outcomes[0]
@@ -146,8 +151,8 @@ def compare(
     )
     for line in comparison_lines(found):
         click.echo(line)
-    if named is not None:
-        _print_named_looks(log, evidence, named)
+    if days is not None:
+        _print_named_looks(log, evidence, days)
     else:
         _print_evidence(evidence, rows)
     if out is not None:
@@ -223,21 +228,26 @@ def _print_evidence(evidence: Evidence, rows: int) -> None:
         click.echo(line)
 
 
-def _print_named_looks(log: ClickLog, evidence: Evidence, words: str) -> None:
+def _days(words: str) -> list[float]:
+    from ltr_duel.core import InputError
+
+    try:
+        return [float(word) for word in words.split(",")]
+    except ValueError:
+        raise InputError(f"--looks takes days such as 7,14,28, not '{words}'") from None
+
+
+def _print_named_looks(log: ClickLog, evidence: Evidence, days: list[float]) -> None:
     """Print what the looks say that a team named beforehand."""
     from ltr_duel.core import InputError
     from ltr_duel.logs import finding_lines, look_at_days, named_looks_sentence, named_looks_table
 
-    found = evidence.found
+    found, findings = evidence.found, list(evidence.findings or ())
     if "policies" in found.provenance:
         raise InputError("--looks is for rankers that outcomes did not choose; --stop-at alone holds for this log")
-    try:
-        days = [float(word) for word in words.split(",")]
-    except ValueError:
-        raise InputError(f"--looks takes days such as 7,14,28, not '{words}'") from None
     planned = look_at_days(log, days, found.confidence, cluster=found.cluster, rankers=found.names)
-    for line in finding_lines(list(evidence.findings or ()), only_failures=True):
+    for line in finding_lines(findings, only_failures=True):
         click.echo(line)
     click.echo()
     print_table(named_looks_table(planned))
-    click.echo(named_looks_sentence(planned, days, found.names))
+    click.echo(named_looks_sentence(planned, days, found.names, findings))

@@ -139,6 +139,20 @@ def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Mean
         return Means(mean, np.where(n > 1, np.sqrt(variance / n), np.inf), np.maximum(n - 1, 0))
 
 
+def fewer_degrees(means: Means, slopes: int) -> Means:
+    """Return means of what is left of outcomes after so many slopes were fitted to them.
+
+    Of f degrees of freedom f - k are left. Residuals are too small by sqrt(1 - k / f), and the mean moves with the
+    slopes, which makes its variance about f / (f - k) times as large: together the error is f / (f - k) times as large.
+    """
+    if slopes == 0:
+        return means
+    left = means.freedom - slopes
+    known = left > 0
+    grown = np.divide(means.freedom, left, out=np.full(left.shape, np.inf), where=known)
+    return Means(means.mean, means.error * grown, np.where(known, left, 0.0))
+
+
 def two_way(users: Means, queries: Means, cells: Means) -> Means:
     """Return the error that is right under both kinds of clusters (Cameron, Gelbach, Miller, JBES 2011).
 

@@ -37,9 +37,11 @@ def drift_notes(looks: Sequence[Look], names: Sequence[tuple[str, str]]) -> list
         means = sums[0] / n, sums[1] / later
         error = np.sqrt(variances[0] / n**2 + rest / later**2)
         p[k] = statistics.student_p(means[0] - means[1], error, half.cautious.freedom[k])
+        sign = 1 if last.mean[k] >= 0 else -1  # as in the table the ranker that is ahead comes first
+        ahead, behind = (first, second)[::sign]
         said[k] = (
-            f"{first} against {second}: the mean outcome of the first {n / last.outcomes[k]:.0%} of the impressions,"
-            f" {means[0]:+.4f}, and that of the rest, {means[1]:+.4f}, differ"
+            f"{ahead} against {behind}: the mean outcome of the first {n / last.outcomes[k]:.0%} of the impressions,"
+            f" {sign * means[0]:+.4f}, and that of the rest, {sign * means[1]:+.4f}, differ"
         )
     corrected = statistics.holm(p)
     return [f"{said[k]} (p = {corrected[k]:.2g}): users or rankers changed" for k in np.flatnonzero(corrected < _LEVEL)]

@@ -3,9 +3,12 @@
 Who owns place 1 is a fair coin c = 1 or -1, whatever the user, the query and the past. So c, and c times anything that
 was known of the user, has the mean 0, and y - b c - b' c x has the mean of y. Users who click on place 1, whatever is
 there, let the coin decide; the share of their clicks at place 1 before the experiment, as x, says who they are. The
-slopes are those of least squares. Deng, Xu, Kohavi, Walker. Improving the Sensitivity of Online Controlled Experiments
-by Utilizing Pre-Experiment Data. WSDM 2013 (there x is balanced between two groups of users by the coin of each user;
-here all users are in one group, and a covariate without the coin would have to be compared with other users).
+slopes are those of least squares with an intercept: without one they would take covariates that are noise for a part of
+the mean, which would shrink. Each slope costs a degree of freedom (see `fewer_degrees`).
+
+Deng, Xu, Kohavi, Walker. Improving the Sensitivity of Online Controlled Experiments by Utilizing Pre-Experiment Data.
+WSDM 2013 (there x is balanced between two groups of users by the coin of each user; here all users are in one group,
+and a covariate without the coin would have to be compared with other users).
 """
 
 from __future__ import annotations
@@ -17,10 +20,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ltr_duel.core import FloatMatrix, InputError
+from ltr_duel.core import FloatMatrix, FloatVector, InputError
 from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.logs.sums import PairSums
 
+_USERS_EACH = 10  # at least, for each covariate
 _GRID = 1 << 20  # slopes are rounded to it, so that the order of sums does not matter
 
 
@@ -116,19 +120,48 @@ def adjusted(log: Any, rows: Any, outcomes: Any, sets: list[tuple[str, str]], hi
 
 
 def _slopes(engine: Any, t: Any, names: list[str], pairs: int) -> FloatMatrix:
-    """Return the slopes of least squares; without an intercept, as covariates have the mean 0; (pairs, covariates)."""
-    y = t.y.cast("float64") / UNIT
-    sums = {f"{a} {b}": (t[a] * t[b]).sum() for a in names for b in names} | {a: (t[a] * y).sum() for a in names}
+    """Return the slopes of least squares, shape (pairs, covariates)."""
+    t = t.mutate(one=1.0, outcome=t.y.cast("float64") / UNIT)
+    order = ["one", *names, "outcome"]
+    sums = {f"{a} {b}": (t[a] * t[b]).sum() for k, a in enumerate(order) for b in order[k:]}
     slope = np.zeros((pairs, len(names)))
     for row in engine.run(t.group_by("pair").agg(**sums)).to_pylist():
-        products = np.array([[row[f"{a} {b}"] for b in names] for a in names])
-        slope[row["pair"]] = np.linalg.lstsq(products, np.array([row[a] for a in names]), rcond=1e-9)[0]
+        upper = np.array([[row.get(f"{a} {b}", 0.0) for b in order] for a in order])
+        slope[row["pair"]] = slopes_of(upper + np.triu(upper, 1).T)
     return np.round(slope * _GRID) / _GRID
 
 
-def combined(plain: PairSums, less: PairSums) -> PairSums:
+def slopes_of(products: FloatMatrix) -> FloatVector:
+    """Return the slopes of the last column on those between the first, which is 1, and it.
+
+    Parameters
+    ----------
+    products : ndarray of float64, shape (columns, columns)
+        Sums of products of the columns.
+    """
+    centred = products[1:, 1:] - np.outer(products[0, 1:], products[0, 1:]) / products[0, 0]
+    return np.asarray(np.linalg.lstsq(centred[:-1, :-1], centred[:-1, -1], rcond=1e-9)[0], np.float64)
+
+
+def combined(plain: PairSums, less: PairSums, history: History) -> PairSums:
     """Return sums with means and errors of adjusted outcomes; counts and sequences are those of the outcomes."""
-    return dataclasses.replace(plain, sum=less.sum, square=less.square, kinds=less.kinds)
+    slopes = 1 + len(history.names)
+    return dataclasses.replace(plain, sum=less.sum, square=less.square, kinds=less.kinds, slopes=slopes)
+
+
+def require_few_columns(path: Path, history: History, users: int) -> None:
+    """Refuse a history with more covariates than a tenth of the users.
+
+    Raises
+    ------
+    InputError
+    """
+    covariates = 1 + len(history.names)
+    if _USERS_EACH * covariates > users:
+        raise InputError(
+            f"{path}: {covariates} covariates (the coin and {len(history.names)} columns of the history) need"
+            f" {_USERS_EACH * covariates:,} users to adjust by, and the log has {users:,}"
+        )
 
 
 def saving_note(plain: PairSums, less: PairSums, history: History) -> str:

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 import pandas as pd
 
 from ltr_duel.logs.named_looks import NamedLook
+from ltr_duel.logs.soundness import Finding
+from ltr_duel.logs.stopping import never_shown
+from ltr_duel.logs.verdict import failed_checks
 
 
 def named_looks_table(looks: Sequence[NamedLook]) -> pd.DataFrame:
@@ -19,14 +22,16 @@ def named_looks_table(looks: Sequence[NamedLook]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Of texts.
+        Of texts. The ranker that is ahead at the last look comes first.
 
     Examples
     --------
-    >>> look = NamedLook("old", "new", 7.0, 900, -0.1, -0.25, 0.05, 2.1, 3.7, "")
-    >>> named_looks_table([look])["boundary"].tolist()
-    ['3.70']
+    >>> look = NamedLook("old", "new", 7.0, 900, -0.1, -0.25, 0.05, -2.1, 3.7, "")
+    >>> named_looks_table([look])[["pair", "deviations", "boundary"]].to_numpy().tolist()
+    [['new against old', '+2.10', '3.70']]
     """
+    last = {(one.first, one.second): one for one in looks}
+    turned = [_turned(one, last[one.first, one.second].mean) for one in looks]
     rows = [
         {
             "pair": f"{one.first} against {one.second}",
@@ -35,16 +40,28 @@ def named_looks_table(looks: Sequence[NamedLook]) -> pd.DataFrame:
             "impressions": f"{one.impressions:,}",
             "mean": f"{one.mean:+.4f}",
             "at all looks within": f"{one.low:+.4f} {one.high:+.4f}",
-            "deviations": f"{one.deviations:.2f}",
+            "deviations": f"{one.deviations:+.2f}",
             "boundary": f"{one.boundary:.2f}",
         }
-        for one in looks
+        for one in turned
     ]
     return pd.DataFrame(rows)
 
 
-def named_looks_sentence(looks: Sequence[NamedLook], days: Sequence[float], rankers: Sequence[str]) -> str:
+def _turned(one: NamedLook, sign: float) -> NamedLook:
+    """Return a look with the ranker first that has the sign."""
+    if sign >= 0:
+        return one
+    one = one._replace(first=one.second, second=one.first, mean=-one.mean)
+    return one._replace(low=-one.high, high=-one.low, deviations=-one.deviations)
+
+
+def named_looks_sentence(
+    looks: Sequence[NamedLook], days: Sequence[float], rankers: Sequence[str], findings: Sequence[Finding] = ()
+) -> str:
     """Say whether the experiment stops by the looks that have been.
+
+    The first look at which a pair has a winner decides the pair; a later one that differs is named.
 
     Parameters
     ----------
@@ -53,6 +70,8 @@ def named_looks_sentence(looks: Sequence[NamedLook], days: Sequence[float], rank
     days : sequence of float
         All looks that were named.
     rankers : sequence of str
+    findings : sequence of Finding
+        Of the checks of the experiment. One that fails comes before any winner.
 
     Returns
     -------
@@ -60,20 +79,49 @@ def named_looks_sentence(looks: Sequence[NamedLook], days: Sequence[float], rank
 
     Examples
     --------
-    >>> look = NamedLook("old", "new", 7.0, 900, -0.3, -0.4, -0.2, 9.1, 3.7, "new")
+    >>> look = NamedLook("old", "new", 7.0, 900, -0.3, -0.4, -0.2, -9.1, 3.7, "new")
     >>> named_looks_sentence([look], [7, 14], ["old", "new"])
     'stop: new wins, by the look at day 7 of looks at days 7, 14.'
     >>> named_looks_sentence([look._replace(winner="")], [7, 14], ["old", "new"])
     'go on until the look at day 14.'
     """
-    named = ", ".join(f"{day:g}" for day in days)
-    for day in dict.fromkeys(one.day for one in looks):
-        won = [one.winner for one in looks if one.day == day]
-        for ranker in rankers:
-            if won.count(ranker) == len(rankers) - 1:
-                others = f" against each of the {len(rankers) - 1} others" if len(rankers) > 2 else ""
-                return f"stop: {ranker} wins{others}, by the look at day {day:g} of looks at days {named}."
+    said, failed = _by_looks(looks, days, rankers), failed_checks(findings)
+    return f"no decision: {failed}. The outcomes alone: {said}" if failed else said
+
+
+def _by_looks(looks: Sequence[NamedLook], days: Sequence[float], rankers: Sequence[str]) -> str:
+    named, several = ", ".join(f"{day:g}" for day in days), len(rankers) > 2
+    deciding: dict[tuple[str, str], NamedLook] = {}
+    for look in sorted(looks, key=lambda one: one.day):
+        if look.winner:
+            deciding.setdefault((look.first, look.second), look)
+    for ranker in rankers:
+        own = [one for one in deciding.values() if one.winner == ranker]
+        if len(own) == len(rankers) - 1:
+            others = f" against each of the {len(own)} others" if several else ""
+            by = f"by the look at day {max(one.day for one in own):g} of looks at days {named}"
+            return " ".join([f"stop: {ranker} wins{others}, {by}.", *_contradictions(looks, own)])
+    unseen = never_shown(rankers, [(one.first, one.second) for one in looks if one.impressions]) if looks else ""
     been = max((one.day for one in looks), default=0.0)
     if been == days[-1]:
-        return f"the looks at days {named} are over, and no ranker wins{' against all others' * (len(rankers) > 2)}."
-    return f"go on until the look at day {min(day for day in days if day > been):g}."
+        over = f"the looks at days {named} are over, and no ranker wins{' against all others' * several}."
+    else:
+        over = f"go on until the look at day {min(day for day in days if day > been):g}."
+    return " ".join(filter(None, [over, unseen]))
+
+
+def _contradictions(looks: Sequence[NamedLook], own: Sequence[NamedLook]) -> list[str]:
+    """Name for each pair that the winner decided the last look with a mean on the other side."""
+    said = []
+    for one in own:
+        side = 1 if one.winner == one.first else -1
+        later = [look for look in looks if look[:2] == one[:2] and look.day > one.day and side * look.mean < 0]
+        if later:
+            look = max(later, key=lambda look: (bool(look.winner), look.day))
+            does = "contradicts it" if look.winner else "does not confirm it"
+            said.append(
+                f"A later look {does}: at day {look.day:g} the mean outcome of {one.winner} against"
+                f" {one.second if side > 0 else one.first} is {side * look.mean:+.4f}"
+                f" ({side * look.deviations:+.2f} deviations, boundary {look.boundary:.2f})."
+            )
+    return said

@@ -41,9 +41,9 @@ class NamedLook(NamedTuple):
     mean: float  # mean outcome of the impressions until then
     low: float  # interval that holds at all looks
     high: float
-    deviations: float  # of the mean from 0, by p of the look
-    boundary: float  # from which on there is a winner
-    winner: str  # by this look or an earlier one; empty for none so far
+    deviations: float  # of the mean from 0, by p of the look; with the sign of the mean
+    boundary: float  # from which on, in either direction, there is a winner
+    winner: str  # by this look alone; empty for none
 
 
 def look_at_days(
@@ -149,10 +149,9 @@ def looks_at_pair(classes: dict[str, Any], names: tuple[str, str], days: list[fl
     freedom = np.where(means.freedom > 0, means.freedom, 1.0)
     reach = -statistics.student_quantile(special.ndtr(-bounds), freedom) * means.error
     ends = np.where(np.isfinite(reach), means.mean - reach, -1), np.where(np.isfinite(reach), means.mean + reach, 1)
-    winner, out = "", []
+    out = []
     for k, day in enumerate(days):
-        if not winner and deviations[k] >= bounds[k]:
-            winner = names[0] if sums[k] > 0 else names[1]
+        winner = names[0 if sums[k] > 0 else 1] if deviations[k] >= bounds[k] else ""
         mean = float(sums[k] / n[k]) if n[k] else 0.0
         out.append(
             NamedLook(
@@ -162,7 +161,7 @@ def looks_at_pair(classes: dict[str, Any], names: tuple[str, str], days: list[fl
                 mean,
                 max(float(ends[0][k]), -1.0),
                 min(float(ends[1][k]), 1.0),
-                float(deviations[k]),
+                float(np.copysign(deviations[k], sums[k])),
                 float(bounds[k]),
                 winner,
             )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -231,13 +232,16 @@ def _sentence(found: LogComparison | RunningComparison, decisions: list[Stopping
         if all(one.verdict == "no difference" for one in decisions):
             return f"no difference: the mean outcome of every pair is within {margin:g} of a tie."
         return "stop: every pair is decided, and no ranker wins against all others."
+    open_ones = sum(one.verdict == "go on" for one in decisions)
+    unseen = never_shown(found.names, [(one.first, one.second) for one in decisions if one.observations])
+    if np.isinf(further) and unseen:
+        return f"go on: {unseen}"
     if np.isinf(further) or further > 1000 * found.impressions:
         more = "more than a thousand times as many impressions as there are"
     else:
         more = f"about {further:,.0f} further impressions, if the means stay as they are"
     if len(decisions) == 1:
         return f"go on: {more}."
-    open_ones = sum(one.verdict == "go on" for one in decisions)
     until = f" until {winner} is ahead of all others" if winner else ""
     return f"go on: {more}{until} ({open_ones} of {len(decisions)} pairs are open)."
 
@@ -247,10 +251,22 @@ def _by_what(winner: str, decisions: Sequence[StoppingDecision]) -> str:
     later = "a later change of users or rankers is not ruled out."
     if all(np.isnan(one.per_user) for one in decisions):
         return f"So far its mean outcome is ahead; {later}"
-    signs = [one.per_user if winner == one.first else -one.per_user for one in decisions if winner in one[:2]]
-    if min(signs) < 0:
-        return (
-            "So far its mean outcome over impressions is ahead, but over users (their first impressions) it is behind"
-            " against some ranker: users who come often decide."
-        )
+    met = [one for one in decisions if winner in one[:2]]
+    if any((one.per_user_high < 0) if winner == one.first else (one.per_user_low > 0) for one in met):
+        behind = "behind" if len(met) == 1 else "behind some ranker"
+        return f"So far its mean outcome over impressions is ahead; per user, by first impressions, it is {behind}."
+    if any((one.per_user < 0) if winner == one.first else (one.per_user > 0) for one in met):
+        return f"So far its mean outcome over impressions is ahead; per user it is not shown to be; {later}"
     return f"So far its mean outcome over impressions is ahead, and over users too; {later}"
+
+
+def never_shown(names: Sequence[str], shown: Collection[tuple[str, str]]) -> str:
+    """Name the pairs that no impression compared, in a sentence; empty if there is none."""
+    met = {frozenset(pair) for pair in shown}
+    missing = [f"{a} and {b}" for a, b in combinations(names, 2) if frozenset((a, b)) not in met]
+    if not missing:
+        return ""
+    if len(missing) == 1:
+        return f"{missing[0]} were never shown together, so nothing is known of one against the other."
+    some = ", ".join([*missing[:3], *(["..."] if len(missing) > 3 else [])])
+    return f"{len(missing):,} pairs were never shown together ({some}), so nothing is known of them."

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ltr_duel.core import InputError, errors
 from ltr_duel.logs.adaptive import Choices, choices_of
-from ltr_duel.logs.clusters import Means
+from ltr_duel.logs.clusters import Means, fewer_degrees
 from ltr_duel.logs.credit import Creditor
 from ltr_duel.logs.engine import Engine
-from ltr_duel.logs.history import History, adjusted, combined, saving_note
+from ltr_duel.logs.history import History, adjusted, combined, require_few_columns, saving_note
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import Look, looks_of, step_of
 from ltr_duel.logs.outcomes import credited
@@ -84,13 +86,17 @@ def summed(
     if history is not None:
         if choices.policies or cluster not in ("user", "both"):
             raise InputError(f"{log.path}: outcomes are adjusted where users are known, and no policy reacts to them")
+        require_few_columns(log.path, history, int(np.bincount(sums.kinds[0].pair, sums.kinds[0].number).max()))
         outcomes = adjusted(
             log, rows, outcomes, [(creditor.names[a], creditor.names[b]) for a, b in creditor.pairs], history
         )
         less = pair_sums(log.engine, outcomes, len(creditor.pairs), cluster, named=named)
-        notes, sums = [saving_note(sums, less, history)], combined(sums, less)
+        less = combined(sums, less, history)
+        notes, sums = [saving_note(sums, less, history)], less
     step = step_of(about["first"], about["last"])
     noted = looks_of(log.engine, rows, outcomes, len(creditor.pairs), cluster, step) if looks else []
+    if history is not None:
+        noted = [look._replace(cautious=fewer_degrees(look.cautious, sums.slopes)) for look in noted]
     return Summed(
         creditor, sums, choices, noted, about["n"], users, about["queries"], about["first"], about["last"], notes
     )

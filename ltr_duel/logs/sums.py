@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, statistics, stream
-from ltr_duel.logs.clusters import Means, cautious_means, clustered_means, naive_means, two_way
+from ltr_duel.logs.clusters import Means, cautious_means, clustered_means, fewer_degrees, naive_means, two_way
 from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.outcomes import UNIT
 
@@ -79,6 +79,8 @@ class PairSums:
         Of each user and pair the first outcome (clusters ``user`` and ``both``), else all outcomes.
     kinds : tuple of Clusters
         Users; queries; users, queries, and user and query together; or none.
+    slopes : int
+        That were fitted to the outcomes, and taken out of them.
     """
 
     cluster: str
@@ -89,6 +91,7 @@ class PairSums:
     square: FloatVector
     sequences: Sequences
     kinds: tuple[Clusters, ...]
+    slopes: int = 0
 
     def counts(self) -> FloatVector:
         """Return how many outcomes each pair has."""
@@ -117,7 +120,7 @@ class PairSums:
         for kind in self.kinds:
             pairs = [means(p, *(one[None] for one in kind.of(p))) for p in range(len(self.wins))]
             found.append(Means(*(np.concatenate(parts) for parts in zip(*pairs, strict=True))))
-        return two_way(*found) if self.cluster == "both" else found[0]
+        return fewer_degrees(two_way(*found) if self.cluster == "both" else found[0], self.slopes)
 
     def sign_p(self) -> FloatVector:
         """Return p-values by flipping the signs of clusters (of users, and of queries, where it is both)."""

@@ -11,7 +11,7 @@ from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.guardrails import Guardrail
 from ltr_duel.logs.slices import Beside
 from ltr_duel.logs.soundness import Finding
-from ltr_duel.logs.stopping import StoppingDecision, impressions_to_go, stopping_sentence
+from ltr_duel.logs.stopping import StoppingDecision, impressions_to_go, never_shown, stopping_sentence
 
 
 class Evidence(NamedTuple):
@@ -54,11 +54,8 @@ def decision_lines(evidence: Evidence) -> list[str]:
     winner, sentence = _by_outcome(evidence)
     guards = [one for one in evidence.guards if one.ahead == winner]
     broken = [f"{one.outcome} against {one.behind}" for one in guards if not one.holds]
-    failed = [one.name for one in evidence.findings or () if one.verdict == "fails"]
-    against = []
-    if failed:
-        fail = "fails" if len(failed) == 1 else "fail"
-        against.append(f"{_several(len(failed), 'check')} of the experiment {fail} ({', '.join(failed)})")
+    failed = failed_checks(evidence.findings or ())
+    against = [failed] if failed else []
     if broken:
         are = "is" if len(broken) == 1 else "are"
         names = ", ".join(broken)
@@ -73,6 +70,13 @@ def decision_lines(evidence: Evidence) -> list[str]:
         f"By the primary outcome alone, the result would be: {sentence}",
         f"no decision: {'; '.join(against)}.",
     ]
+
+
+def failed_checks(findings: Sequence[Finding]) -> str:
+    """Name the checks that fail, before which there is no decision; empty if none does."""
+    failed = [one.name for one in findings if one.verdict == "fails"]
+    fail = "fails" if len(failed) == 1 else "fail"
+    return f"{_several(len(failed), 'check')} of the experiment {fail} ({', '.join(failed)})" if failed else ""
 
 
 def _several(n: int, what: str) -> str:
@@ -95,7 +99,8 @@ def _by_outcome(evidence: Evidence) -> tuple[str, str]:
     others = f"against each of the {len(found.names) - 1} others " if len(found.names) > 2 else ""
     said = f"{winner} wins {others}" if winner else f"no ranker is shown to win {others}"
     planned = "if this look was planned; to look more than once, give --stop-at"
-    return winner, f"at this look {said}({decided}), {planned}."
+    unseen = "" if winner else never_shown(found.names, [(found.names[i], found.names[j]) for i, j in found.pairs])
+    return winner, f"at this look {said}({decided}), {planned}.{' ' * bool(unseen)}{unseen}"
 
 
 def method_lines(evidence: Evidence) -> list[str]:
@@ -175,6 +180,7 @@ def _weighted(evidence: Evidence) -> str:
 def _family(evidence: Evidence) -> str:
     error, pairs = f"{1 - evidence.confidence:.2g}", evidence.found.tests
     if evidence.decisions is None:
+        pairs = len(evidence.found.pairs)  # those that were shown
         corrected = f" p is corrected for the {pairs} pairs (Holm); each interval is for its pair alone." * (pairs > 1)
         return f"Error: at one planned look, a pair is decided wrongly with a chance of at most {error}.{corrected}"
     shared = f" of the {pairs} pairs" if pairs > 1 else ""

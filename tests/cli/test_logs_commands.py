@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.logs.test_page import text_of
+from tests.logs.test_page import clear, text_of
 from tests.logs.test_slices import drawn, written
 
 
@@ -124,6 +124,14 @@ def test_the_terminal_and_the_page_say_the_same(ltr_duel, tmp_path):
     text = text_of(tmp_path / "page.html")
     for line in answer.out.splitlines()[:-1]:
         assert all(words in text for words in re.split(r"\s{2,}", line) if words), line
+
+
+def test_parts_of_a_log_of_one_part_are_a_note_of_the_terminal(ltr_duel, tmp_path):
+    """Users who come once are all alike, so there is nothing to put on the page."""
+    clear(tmp_path / "log.jsonl")
+    answer = ltr_duel("logs", "compare", tmp_path / "log.jsonl", "--by", "heavy", "--report", tmp_path / "page.html")
+    assert "--by heavy: the log has one part only" in answer.out
+    assert "Users who come often" not in text_of(tmp_path / "page.html")
 
 
 def test_several_outcomes_have_one_primary(ltr_duel, tmp_path):

@@ -12,8 +12,9 @@ def test_the_command_tells_what_the_looks_decide(ltr_duel, tmp_path):
     for given, says in (
         (["--looks", "7"], "--looks goes with --stop-at"),
         (["--stop-at", ".95", "--looks", "x"], "not 'x'"),
+        (["--stop-at", ".95", "--looks", "7", "--cluster", "both"], "user, query or impression, not both"),
     ):
-        answer = ltr_duel("logs", "compare", tmp_path / "log.jsonl", *given)
+        answer = ltr_duel("logs", "compare", tmp_path / "nowhere.jsonl", *given)  # before anything is read
         assert answer.code == 2 and says in answer.err
 
 
@@ -24,3 +25,12 @@ def test_a_log_that_a_bandit_collected_has_no_named_looks(ltr_duel, tmp_path):
     path.write_text((tmp_path / "log.jsonl").read_text().replace('"query"', '"policy": "rucb", "query"'))
     answer = ltr_duel("logs", "compare", path, "--stop-at", ".95", "--looks", "7")
     assert answer.code == 2 and "outcomes did not choose" in answer.err
+
+
+def test_a_check_that_fails_comes_before_the_winner_of_a_look(ltr_duel, tmp_path):
+    """Place 1 is always old's."""
+    log_of(tmp_path / "log.jsonl", *drawn(3000, 8, -0.2))
+    words = ["logs", "compare", tmp_path / "log.jsonl", "--stop-at", ".95", "--looks", "7"]
+    last = ltr_duel(*words).out.splitlines()[-1]
+    assert last.startswith("no decision: ") and "The outcomes alone: stop: new wins" in last
+    assert ltr_duel(*words, "--no-checks").out.splitlines()[-1].startswith("stop: new wins")

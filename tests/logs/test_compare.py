@@ -12,12 +12,15 @@ from ltr_duel.data import make_corpus
 from ltr_duel.interleaving import METHODS, interleave
 from ltr_duel.logs import (
     ClickLog,
+    Evidence,
     RunningComparison,
     Sequences,
     compare_log,
     comparison_table,
     confidence_sequence,
+    decision_lines,
     impressions_to_go,
+    method_lines,
     simulate_log,
     spread_of,
     spreads_in_log,
@@ -373,8 +376,10 @@ def test_users_who_come_often_decide_the_mean_over_impressions_and_the_answer_na
     assert decision.per_user == pytest.approx((3800 * 0.05 - 200 * 0.2) / 4000, abs=0.04)
     sentence = stopping_sentence(found, decisions)
     assert sentence.startswith("stop: B wins. So far its mean outcome over impressions is ahead")
-    assert ("over users (their first impressions) it is behind" in sentence) == (decision.per_user > 0)
-    assert decision.per_user_low < 0 < decision.per_user_high  # and users alone do not decide
+    assert decision.per_user_low < 0 < decision.per_user_high  # users alone do not decide
+    assert ("per user it is not shown to be" in sentence) == (decision.per_user > 0) and "is behind" not in sentence
+    sure = [decision._replace(per_user_low=0.01)]
+    assert stopping_sentence(found, sure).endswith("is ahead; per user, by first impressions, it is behind.")
 
 
 def test_a_decision_waits_for_the_week_to_be_whole(tmp_path):
@@ -454,12 +459,13 @@ def test_what_is_decided(tmp_path):
     row = {"shown": ["x", "y"], "rankers": ["a", "b"], "owners": [0, 1]}
 
     def decided(clicks, margin=0.0, rankers=()):
-        path = write(tmp_path, [row | {"clicks": one} for one in clicks])
+        path = write(tmp_path, [row | {"clicks": one, "user": k} for k, one in enumerate(clicks)])  # who come once each
         found = compare_log(ClickLog(path), rankers=rankers)
         decisions = stopping_decisions(found, 0.95, margin=margin)
         return decisions[0], stopping_sentence(found, decisions, margin)
 
     clear, sentence = decided([[1], [1], [2]] * 200)
+    assert clear.low == confidence_sequence(400, 200, 0).low  # the sequence of bets
     assert (clear.verdict, clear.winner) == ("stop", "a") and sentence.startswith("stop: a wins. So far ")
     assert clear.low > 0 and clear.e_value > 20
     tied, sentence = decided([[1], [2], [], []] * 2000, margin=0.1)
@@ -480,9 +486,22 @@ def test_the_order_in_which_rankers_are_named_turns_no_result(tmp_path, names):
     (pair,) = ([found.names[k] for k in pair] for pair in found.pairs)
     assert (found.wins[0] if pair[0] == "old" else found.losses[0]) == 40
     sentence = stopping_sentence(found, stopping_decisions(found))
-    assert sentence.startswith(
-        "stop: old wins" if len(names) == 2 else "go on"
-    )  # of a pair never shown nothing is known
+    assert sentence.startswith("stop: old wins" if len(names) == 2 else "go on")
+    unseen = "2 pairs were never shown together (third and new, third and old), so nothing is known of them."
+    assert (unseen in sentence) == (len(names) == 3)
+    assert (unseen in decision_lines(Evidence(found, 0.95))[0]) == (len(names) == 3)
+
+
+def test_a_pair_that_was_never_shown_is_named_and_the_page_counts_the_pairs_that_were(tmp_path):
+    """A beats B, and B beats C: without A against C there is no winner, however many impressions follow."""
+    rows = [ROW | {"rankers": pair, "user": k} for k in range(100) for pair in (["A", "B"], ["B", "C"])]
+    found = compare_log(ClickLog(write(tmp_path, [row | {"user": k} for k, row in enumerate(rows)])), bootstrap=0)
+    unseen = "A and C were never shown together, so nothing is known of one against the other."
+    assert stopping_sentence(found, stopping_decisions(found)) == f"go on: {unseen}"
+    one_look = Evidence(found, 0.95)
+    assert decision_lines(one_look)[0].endswith(unseen)
+    assert found.p_corrected == pytest.approx(2 * found.p)
+    assert "p is corrected for the 2 pairs (Holm)" in " ".join(method_lines(one_look))
 
 
 def test_a_log_that_is_clustered_by_queries_is_looked_at_so_too(tmp_path):

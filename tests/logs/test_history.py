@@ -10,6 +10,8 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.logs import ClickLog, Evidence, History, compare_log, method_lines, stopping_decisions
+from ltr_duel.logs.clusters import cautious_means, fewer_degrees, interval_ends
+from ltr_duel.logs.history import slopes_of
 
 MEAN = 0.1
 
@@ -79,27 +81,54 @@ def test_the_adjusted_mean_is_that_of_least_squares(tmp_path):
     user, coin, y, top = drawn(60, 3, 2)
     found = compare_log(written(tmp_path, user, coin, y), bootstrap=0, history=history_of(tmp_path, top))
     x = (top - top.mean())[user] / top.std()
-    z = np.stack([coin, coin * x])
+    z = np.stack([np.ones(len(y)), coin, coin * x])
     sign = 1 if found.names[found.pairs[0][0]] == "A" else -1
-    assert sign * found.means.mean[0] == pytest.approx((y - np.linalg.solve(z @ z.T, z @ y) @ z).mean(), abs=1e-5)
+    assert sign * found.means.mean[0] == pytest.approx(np.linalg.lstsq(z.T, y, rcond=None)[0][0], abs=1e-5)
+
+
+def less_noise(y, coin, columns, user):
+    """Return the adjusted mean, and its interval, by slopes on the coin and the coin times each column."""
+    z = np.stack([coin, *(coin * column for column in columns)])
+    products = np.stack([np.ones(len(y)), *z, y])
+    less = y - slopes_of(products @ products.T) @ z
+    n, total = np.bincount(user)[None].astype(float), np.bincount(user, less)[None]
+    cautious = fewer_degrees(cautious_means(n, total, np.array([(less**2).sum()])), len(z))
+    low, high = interval_ends(cautious, 0.95)
+    return less.mean(), low[0], high[0]
 
 
 def test_intervals_of_adjusted_outcomes_hold_the_mean():
     """2,000 experiments of 100 users who come twice, slopes fitted to each; three errors are 1.5 %."""
-    from ltr_duel.logs.clusters import cautious_means, interval_ends
-
     hits = 0
     for seed in range(2000):
         user, coin, y, top = drawn(100, 2, 100 + seed)
-        x = (top - top.mean())[user] / (top.std() or 1)
-        z = np.stack([coin, coin * x])
-        less = y - np.linalg.lstsq(z @ z.T, z @ y, rcond=None)[0] @ z
-        total = np.bincount(user, less)
-        low, high = interval_ends(
-            cautious_means(np.full((1, 100), 2.0), total[None], np.array([(less**2).sum()])), 0.95
-        )
-        hits += low[0] <= MEAN / 2 <= high[0]
+        _, low, high = less_noise(y, coin, [((top - top.mean()) / (top.std() or 1))[user]], user)
+        hits += low <= MEAN / 2 <= high
     assert hits / 2000 > 0.935
+
+
+@pytest.mark.parametrize("visits", [1, 3])
+def test_columns_of_noise_neither_shrink_a_large_mean_nor_the_doubt_of_it(visits):
+    """100 users, five columns: slopes without an intercept would take six hundredths of the mean for noise."""
+    rng, found = np.random.default_rng(0), []
+    user = np.repeat(np.arange(100), visits)
+    for _ in range(2000):
+        y = np.where(rng.random(len(user)) < 0.8, 1.0, -1.0)
+        found.append(less_noise(y, rng.choice([-1.0, 1.0], len(user)), rng.normal(size=(5, 100))[:, user], user))
+    mean, low, high = np.array(found).T
+    assert abs(mean.mean() - 0.6) < 3 * mean.std() / np.sqrt(2000)
+    assert ((low <= 0.6) & (high >= 0.6)).mean() >= 0.935
+
+
+def test_more_columns_than_a_tenth_of_the_users_are_refused(tmp_path):
+    user, coin, y, top = drawn(29, 2, 5)
+    noise = np.random.default_rng(6).normal(size=29)
+    log, history = written(tmp_path, user, coin, y), history_of(tmp_path, top, noise=noise)
+    with pytest.raises(InputError, match=r"3 covariates \(the coin and 2 columns .* need 30 users .* the log has 29$"):
+        compare_log(log, bootstrap=0, history=history)
+    found = compare_log(log, bootstrap=0, history=history_of(tmp_path, top))
+    plain = compare_log(log, bootstrap=0)
+    assert found.means.freedom == pytest.approx(plain.means.freedom - 2)
 
 
 def test_users_who_are_not_in_the_history_count_as_average(tmp_path):

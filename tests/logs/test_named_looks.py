@@ -7,7 +7,16 @@ import pytest
 from scipy import special
 
 from ltr_duel.core import InputError, statistics, stream
-from ltr_duel.logs import ClickLog, look_at_days, named_looks_sentence
+from ltr_duel.logs import (
+    ClickLog,
+    Finding,
+    NamedLook,
+    compare_log,
+    comparison_table,
+    look_at_days,
+    named_looks_sentence,
+    named_looks_table,
+)
 from ltr_duel.logs.named_looks import looks_at_pair
 from ltr_duel.logs.outcomes import UNIT
 from tests.logs.written import DAY, drawn, log_of
@@ -36,7 +45,9 @@ def test_the_interval_at_a_look_leaves_out_0_just_where_the_boundary_is_crossed(
         for seed in range(6)
         for look in look_at_days(log_of(tmp_path / "log.jsonl", *drawn(1500, 14, 0.09, seed=seed)), [7, 14])
     ]
-    crossed = [look.deviations >= look.boundary for look in found]
+    crossed = [abs(look.deviations) >= look.boundary for look in found]
+    assert crossed == [bool(look.winner) for look in found]
+    assert all(look.deviations * look.mean >= 0 for look in found)
     assert crossed == [look.low > 0 or look.high < 0 for look in found] and 0 < sum(crossed) < len(found)
 
 
@@ -91,3 +102,48 @@ def test_looks_that_are_over_without_a_winner_are_named(tmp_path):
         named_looks_sentence(found, [7, 14], ["old", "new"]) == "the looks at days 7, 14 are over, and no ranker wins."
     )
     assert named_looks_sentence([], [7, 14], ["old", "new"]) == "go on until the look at day 7."
+
+
+def turned(folder):
+    """Write a log in which new wins for a week, and old for the rest of four."""
+    y, time, user = drawn(4000, 28, -0.35)
+    y = [one if t < 7 * DAY else -one for one, t in zip(y, time, strict=True)]
+    return log_of(folder / "log.jsonl", y, time, user)
+
+
+def test_a_later_look_that_contradicts_the_deciding_one_is_named_with_its_numbers(tmp_path):
+    log = turned(tmp_path)
+    found = look_at_days(log, [7, 28])
+    assert [one.winner for one in found] == ["new", "old"]  # each look by itself
+    assert found[0].deviations < -found[0].boundary and found[1].deviations > found[1].boundary
+    assert named_looks_sentence(found, [7, 28], ["old", "new"]) == (
+        "stop: new wins, by the look at day 7 of looks at days 7, 28. A later look contradicts it: at day 28 the mean"
+        f" outcome of new against old is {-found[1].mean:+.4f} ({-found[1].deviations:+.2f} deviations, boundary"
+        f" {found[1].boundary:.2f})."
+    )
+    weak = [found[0], found[1]._replace(winner="")]
+    assert "A later look does not confirm it: at day 28" in named_looks_sentence(weak, [7, 28], ["old", "new"])
+    table = named_looks_table(found)
+    assert table["verdict"].tolist() == ["stop: new", "stop: old"]
+    assert table["pair"].tolist() == ["old against new"] * 2  # as in the table of the comparison, and its note
+    assert [word[0] for word in table["deviations"]] == ["-", "+"]
+    found = compare_log(log, bootstrap=0)
+    assert comparison_table(found)["pair"].tolist() == ["old > new"]
+    assert any(note.startswith("old against new: the mean outcome of the first") for note in found.warnings)
+
+
+def test_a_failed_check_comes_before_the_winner_of_a_look():
+    look = NamedLook("old", "new", 7.0, 900, -0.3, -0.4, -0.2, -9.1, 3.7, "new")
+    failed = [Finding("robots", "sound", 0.0, ""), Finding("pairs shown", "fails", 0.0, "")]
+    assert named_looks_sentence([look], [7, 14], ["old", "new"], failed) == (
+        "no decision: 1 check of the experiment fails (pairs shown). The outcomes alone: stop: new wins,"
+        " by the look at day 7 of looks at days 7, 14."
+    )
+
+
+def test_a_pair_that_looks_never_saw_is_named():
+    look = NamedLook("a", "b", 7.0, 900, -0.3, -0.4, -0.2, -9.1, 3.7, "b")
+    assert named_looks_sentence([look], [7], ["a", "b", "c"]).endswith(
+        "no ranker wins against all others. 2 pairs were never shown together (a and c, b and c), so nothing is known"
+        " of them."
+    )

@@ -56,7 +56,7 @@ class Store:
                 raise InputError(
                     f"{path}: has a second name (a hard link), under which another process could write; copy it"
                 )
-            self._db = connected(path, writes=True)
+            self._db = connected(path, writes=True, migrates=True)
             stack.callback(self._db.close)
             self._db.execute("PRAGMA wal_autocheckpoint = 0")
             self._lead, self._log = self.about(LEAD) or 0, self.about(LOG) or 0

@@ -11,7 +11,19 @@ import numpy as np
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.live import Decide, Experiment, Record, StoreError, UsedError, actions, export_log, schema
+from ltr_duel.live import (
+    Decide,
+    Experiment,
+    Record,
+    StoreError,
+    Switch,
+    UsedError,
+    actions,
+    export_log,
+    forget,
+    schema,
+    switch_store,
+)
 from tests.live.shop import RANKINGS, Clock, opened, settings
 from tests.live.test_experiment import use
 
@@ -281,8 +293,13 @@ def test_an_earlier_store_is_brought_up_to_date_or_left_as_it_is(tmp_path, monke
     assert columns() == (schema.SCHEMA_VERSION - 1, False)
     with pytest.raises(InputError, match="earlier version"):
         export_log(tmp_path / "shop.db", tmp_path / "log.jsonl")
+    with pytest.raises(InputError, match="earlier version"):
+        switch_store(tmp_path / "shop.db", Switch("pause"))
+    with pytest.raises(InputError, match="earlier version"):
+        forget(tmp_path / "shop.db", user="ann")
+    assert columns() == (schema.SCHEMA_VERSION - 1, False)
     monkeypatch.setitem(schema.MIGRATIONS, schema.SCHEMA_VERSION - 1, step)
-    with closing(schema.connected(tmp_path / "shop.db", writes=True)):
+    with closing(schema.connected(tmp_path / "shop.db", writes=True, migrates=True)):
         pass
     assert columns() == (schema.SCHEMA_VERSION, True)
 

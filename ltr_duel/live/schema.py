@@ -80,7 +80,7 @@ def make_store(path: Path, about: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[None]:
+def opened(path: Path) -> Iterator[None]:
     """Say what is wrong with a file in one sentence."""
     try:
         yield
@@ -117,7 +117,7 @@ def connected(path: Path, *, writes: bool, migrates: bool = False, without_log: 
         raise InputError(f"{path}: there is no store of a live experiment")
     mode = "rw" if writes else "ro"
     alone = not has_log(path)
-    with _opened(path):
+    with opened(path):
         uri = f"{path.absolute().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         connection.text_factory = _text

@@ -1,18 +1,23 @@
 """A client for a search page, of the standard library alone: the experiment never stands between people and results.
 
 Each call has a deadline. A search that is not answered in time, or not at all, gets the incumbent's list, and for a
-moment after a failure the service is not asked.
+moment after a failure the service is not asked. A process that forks may use its client in parent and children: each
+has connections that no other one has.
 """
 
 from __future__ import annotations
 
 import http.client
 import json
+import os
 import secrets
+import socket
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
+from contextlib import suppress
+from threading import BoundedSemaphore, Thread
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -34,6 +39,14 @@ class Shown(NamedTuple):
     token: str  # for `Client.clicks`; empty for a page that the service has not made
     rankers: tuple[str, ...]  # whose lists are on it
     served: str  # "experiment"; why the search takes no part; or "fallback", if the service did not answer
+
+
+class _Own(NamedTuple):
+    """What a process does not share with the one that it was forked from."""
+
+    process: int
+    room: BoundedSemaphore  # for requests at once
+    idle: deque[http.client.HTTPConnection]
 
 
 class Client:
@@ -85,8 +98,8 @@ class Client:
         self._tls, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
         self._incumbent, self._deadline, self._top, self._pause = incumbent, deadline, top, pause
         self._headers = {"content-type": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
-        self._threads, self._asleep, self._closed = ThreadPoolExecutor(threads, "ltr_duel"), 0.0, False
-        self._idle: deque[http.client.HTTPConnection] = deque()
+        self._most, self._asleep, self._closed = threads, 0.0, False
+        self._own = self._new_own()
 
     def __enter__(self) -> Client:
         return self
@@ -97,9 +110,8 @@ class Client:
     def close(self) -> None:
         """Ask nothing more; requests that are under way are not waited for."""
         self._closed = True
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        while self._idle:
-            self._idle.pop().close()
+        while self._own.idle:
+            self._own.idle.pop().close()
 
     def decide(self, query: str, rankings: Mapping[str, Sequence[str | int]], user: str = "") -> Shown:
         """Return the page to show, within the deadline.
@@ -143,39 +155,83 @@ class Client:
         if not token:
             return False
         said = self._ask("/clicks", {"token": token, "clicks": list(clicks), "final": final}, deadline)
-        return bool(said and said.get("recorded"))
+        return isinstance(said, dict) and bool(said.get("recorded"))
 
     def _ask(self, path: str, given: dict[str, Any], deadline: float) -> Any:
         """Return what the service answers, None where it does not in time."""
-        if time.monotonic() < self._asleep:
+        if self._closed or time.monotonic() < self._asleep:
             return None
         try:
             body = json.dumps(given).encode()
-            ends = time.monotonic() + deadline
-            status, answer = self._threads.submit(self._send, path, body, ends).result(deadline)
+        except (TypeError, ValueError, RecursionError):  # no fault of the service
+            return None
+        try:
+            status, answer = self._answer(path, body, time.monotonic() + deadline)
             said = json.loads(answer)
-        except (OSError, TimeoutError, http.client.HTTPException, ValueError, RuntimeError):
+        except (OSError, http.client.HTTPException, ValueError, RuntimeError):  # a TimeoutError is the first
             self._asleep = time.monotonic() + self._pause
             return None
         return said if status == http.HTTPStatus.OK else {"recorded": status == http.HTTPStatus.CONFLICT}
 
-    def _send(self, path: str, body: bytes, ends: float) -> tuple[int, bytes]:
+    def _answer(self, path: str, body: bytes, ends: float) -> tuple[int, bytes]:
+        """Return status and body from a thread, for which the process does not wait at its end."""
+        own = self._own
+        if own.process != os.getpid():
+            own = self._own = self._new_own()
+        if not own.room.acquire(timeout=max(0.0, ends - time.monotonic())):
+            raise TimeoutError
+        done: Future[tuple[int, bytes]] = Future()
+        used: deque[http.client.HTTPConnection] = deque(maxlen=1)
+
+        def send() -> None:
+            try:
+                done.set_result(self._send(path, body, ends, own.idle, used))
+            except BaseException as error:  # whoever waits raises it
+                done.set_exception(error)
+            finally:
+                own.room.release()
+
+        try:
+            Thread(target=send, name="ltr_duel", daemon=True).start()
+        except RuntimeError:
+            own.room.release()
+            raise
+        try:
+            return done.result(max(0.0, ends - time.monotonic()))
+        except TimeoutError:
+            for connection in used:
+                if connection.sock is not None:
+                    with suppress(OSError):
+                        connection.sock.shutdown(socket.SHUT_RDWR)  # an answer byte by byte would keep the thread
+            raise
+
+    def _send(
+        self,
+        path: str,
+        body: bytes,
+        ends: float,
+        idle: deque[http.client.HTTPConnection],
+        used: deque[http.client.HTTPConnection],
+    ) -> tuple[int, bytes]:
         """Send a request; again, if the service has closed the connection, by a key that lets it count once."""
         headers = {**self._headers, "idempotency-key": secrets.token_hex(16)}
         while True:
-            left = ends - time.monotonic()
-            if left <= 0:
-                raise TimeoutError
+            left = _left(ends)
             try:
-                connection, kept = self._idle.pop(), True
+                connection, kept = idle.pop(), True
             except IndexError:
                 connection, kept = self._connection(left), False
+            used.append(connection)
             try:
                 if connection.sock is not None:
                     connection.sock.settimeout(left)
                 connection.request("POST", path, body, headers)
                 response = connection.getresponse()
-                answer = response.status, response.read()
+                answer = b""
+                while piece := response.read1():
+                    answer += piece
+                    _left(ends)
+                response.read()  # of nothing: the connection is free, or the answer is too short
             except (http.client.RemoteDisconnected, ConnectionError):
                 connection.close()
                 if not kept:
@@ -184,12 +240,29 @@ class Client:
                 connection.close()
                 raise
             else:
-                if self._closed:
+                if self._closed or time.monotonic() >= ends:  # it may be cut
                     connection.close()
                 else:
-                    self._idle.append(connection)
-                return answer
+                    idle.append(connection)
+                return response.status, answer
+
+    def _new_own(self) -> _Own:
+        return _Own(os.getpid(), BoundedSemaphore(self._most), deque())
 
     def _connection(self, left: float) -> http.client.HTTPConnection:
         kind = http.client.HTTPSConnection if self._tls else http.client.HTTPConnection
         return kind(self._host, self._port, timeout=left)
+
+
+def _left(ends: float) -> float:
+    """Return the seconds that are left.
+
+    Raises
+    ------
+    TimeoutError
+        If none are.
+    """
+    left = ends - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left

@@ -11,6 +11,7 @@ from ltr_duel.live.rows import Event, key_of, switches_in
 from ltr_duel.live.schema import ENDED, connected, has_log
 from ltr_duel.live.settings import Settings, kept_settings
 from ltr_duel.live.sheets import DAMAGED, read_ids, read_key, unpack_page
+from ltr_duel.live.switches import replayed
 
 _WRONG = (  # what there must not be, and how often it is there
     ("pages are missing", "SELECT coalesce(max(page), 0) - count(*) FROM pages"),
@@ -74,7 +75,12 @@ def check_store(store: str | Path) -> list[str]:
             found += [_NOT_CLOSED] if alone and (ENDED, 0) in db.execute("SELECT key, value FROM about") else []
             (text,) = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
             settings = kept_settings(text, path)
-            return found + _wrong_pages(db, settings) + _wrong_events(db, len(settings.rankers))
+            return (
+                found
+                + _wrong_pages(db, settings)
+                + _wrong_events(db, len(settings.rankers))
+                + _wrong_switches(db, settings)
+            )
     except (sqlite3.Error, TypeError) as error:
         raise InputError(f"{path}: the store cannot be read: {error}") from None
 
@@ -98,9 +104,13 @@ def _wrong_pages(db: sqlite3.Connection, settings: Settings) -> list[str]:
 
 
 def _wrong_events(db: sqlite3.Connection, n_arms: int) -> list[str]:
-    """Say which events could not be counted again, and which uses of switches are damaged."""
+    """Say which events could not be counted again."""
     rows = db.execute("SELECT events.*, arms FROM events JOIN pages USING (page) ORDER BY event")
     keys = ((row, key_of(arms, n_arms)) for *row, arms in rows)
-    found = [f"event {row[0]} is damaged" for row, key in keys if key and not Event(*row).is_of(key)]
-    found += [f"use {k} of a switch is damaged" for k, one in enumerate(switches_in(db), 1) if one is None]
-    return found[:_MOST]
+    return [f"event {row[0]} is damaged" for row, key in keys if key and not Event(*row).is_of(key)][:_MOST]
+
+
+def _wrong_switches(db: sqlite3.Connection, settings: Settings) -> list[str]:
+    """Say which uses of switches are damaged, or of no use where they stand."""
+    rows = enumerate(replayed(switches_in(db), settings), 1)
+    return [f"use {k} of a switch: {wrong}" for k, (_, wrong) in rows if wrong][:_MOST]

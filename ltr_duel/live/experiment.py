@@ -19,7 +19,7 @@ from ltr_duel.live.running import Running
 from ltr_duel.live.settings import Settings, kept_settings, require_same_law, settings_text
 from ltr_duel.live.state import State, known_of, state_of
 from ltr_duel.live.store import Store
-from ltr_duel.live.switches import Switch, Switches
+from ltr_duel.live.switches import Switch, Switches, switches_of
 from ltr_duel.live.tokens import Keys
 from ltr_duel.live.users import Users
 
@@ -121,8 +121,12 @@ class Experiment(Running):
                 kept = kept_settings(store.about("settings"), path)
                 if settings is not None and settings.seed is None:
                     settings = replace(settings, seed=kept.seed)
+                incumbent = (settings or kept).incumbent
                 if settings is not None and settings != kept:
                     require_same_law(settings, kept, path)
+                if incumbent in switches_of(store.switches(), kept).dropped:
+                    raise InputError(f"{path}: incumbent: ranker '{incumbent}' was dropped; name another")
+                if settings is not None and settings != kept:
                     with store.transaction():
                         store.say("settings", settings_text(settings))
                 accepted = go_on_with_code(store, settings or kept, path, clock(), accept=accept_new_code)

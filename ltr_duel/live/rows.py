@@ -47,8 +47,14 @@ class Snapshot(NamedTuple):
 
 
 def switches_in(db: sqlite3.Connection) -> Iterator[Switched | None]:
-    """Yield the switches that were used; None where a row is damaged."""
-    for page, at, *cells in db.execute("SELECT page, at, what, value, who FROM switches ORDER BY switch"):
+    """Yield the switches that were used; None where a row is damaged, and where rows are missing."""
+    last = 0
+    for number, page, at, *cells in db.execute(
+        "SELECT switch, page, at, what, value, who FROM switches ORDER BY switch"
+    ):
+        if number != last + 1:
+            yield None
+        last = number
         try:
             yield Switched(float(at), int(page), unpack_switch(*cells))
         except DAMAGED:

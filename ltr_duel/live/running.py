@@ -150,5 +150,5 @@ class Running:
             except StoreError:
                 raise
             except InputError as error:  # of the snapshot: no fault of a caller
-                raise StoreError(f"the store cannot be read: {error}") from None
+                raise StoreError(f"the store cannot be read: {error}") from error
         return self._actions

@@ -80,7 +80,7 @@ def make_store(path: Path, about: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[None]:
+def opened(path: Path) -> Iterator[None]:
     """Say what is wrong with a file in one sentence."""
     try:
         yield
@@ -95,26 +95,29 @@ def has_log(path: Path) -> bool:
     return log.exists() and log.stat().st_size > 0
 
 
-def connected(path: Path, *, writes: bool, without_log: bool = False) -> sqlite3.Connection:
+def connected(path: Path, *, writes: bool, migrates: bool = False, without_log: bool = False) -> sqlite3.Connection:
     """Connect to a store that exists.
 
     Parameters
     ----------
     path : Path
     writes : bool
+    migrates : bool
+        Bring a store of an earlier version up to date; a service of that version may write to it, unless its lock is
+        held.
     without_log : bool
         Accept a file that was copied without its log.
 
     Raises
     ------
     InputError
-        If it is none, is damaged, or of a later version, or a copy without its log.
+        If it is none, is damaged, or of another version, or a copy without its log.
     """
     if not places.is_file(path):
         raise InputError(f"{path}: there is no store of a live experiment")
     mode = "rw" if writes else "ro"
     alone = not has_log(path)
-    with _opened(path):
+    with opened(path):
         uri = f"{path.absolute().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         connection.text_factory = _text
@@ -136,8 +139,10 @@ def connected(path: Path, *, writes: bool, without_log: bool = False) -> sqlite3
                     f" (its schema is {version}, this version knows up to {SCHEMA_VERSION})"
                 )
             if version < SCHEMA_VERSION:
-                if not writes:
-                    raise InputError(f"{path}: is of an earlier version; open it once with 'ltr-duel serve'")
+                if not migrates:
+                    raise InputError(
+                        f"{path}: is of an earlier version; open it once with this version's 'ltr-duel serve'"
+                    )
                 _migrate(connection, version, path)
             for pragma in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
                 connection.execute(f"PRAGMA {pragma}")  # the last two matter on macOS, whose fsync leaves disks' caches

@@ -2,7 +2,7 @@
 
 One process writes, and holds ``<store>-lock`` while it does; others may read meanwhile, and use switches. What a link
 leads to is locked, and what a second writer without the lock has written is noticed before anything is added to it; so
-is a file that was moved away.
+is a file that was moved away or cut short.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ import numpy as np
 from ltr_duel.core import InputError, alone, places
 from ltr_duel.live.complaints import StoreError
 from ltr_duel.live.rows import Event, Snapshot, key_of, switches_in
-from ltr_duel.live.schema import ENDED, LEAD, LOG, connected, make_store
+from ltr_duel.live.schema import ENDED, LEAD, LOG, connected, make_store, opened
 from ltr_duel.live.sheets import DAMAGED, in_bytes
 from ltr_duel.live.switches import Switch, Switched, pack_switch
 from ltr_duel.live.turns import Key
 
+_BUSY = 300  # milliseconds that a transaction waits for another program to end its own: searches wait meanwhile
 _ROWS = 1000  # pages and events between two times when the log is put into the file
 
 
@@ -45,7 +46,7 @@ class Store:
 
     def __init__(self, path: Path, about: dict[str, Any]) -> None:
         path = path.resolve()
-        with ExitStack() as stack:
+        with ExitStack() as stack, opened(path):
             try:
                 stack.enter_context(alone.sole_writer(path, path.with_name(f"{path.name}-lock")))
             except OSError as error:
@@ -56,14 +57,15 @@ class Store:
                 raise InputError(
                     f"{path}: has a second name (a hard link), under which another process could write; copy it"
                 )
-            self._db = connected(path, writes=True)
+            self._db = connected(path, writes=True, migrates=True)
             stack.callback(self._db.close)
-            self._db.execute("PRAGMA wal_autocheckpoint = 0")
+            for pragma in ("wal_autocheckpoint = 0", f"busy_timeout = {_BUSY}"):
+                self._db.execute(f"PRAGMA {pragma}")
             self._lead, self._log = self.about(LEAD) or 0, self.about(LOG) or 0
             self._version: int | None = None
             self._last, self.changes = self.last(), 0  # how often other processes have used switches
             self._paths = path, Path(f"{path}-wal")
-            self._files = _files(self._paths)
+            self._files, self._size = _files(self._paths)
             self._began, self._ended = self._lead, self.about(ENDED)
             self._rows = _ROWS  # the first transaction puts into the file that it has a log
             self._held = stack.pop_all()
@@ -87,8 +89,12 @@ class Store:
             If it cannot be written.
         """
         try:
-            if _files(self._paths) != self._files:
+            files, size = _files(self._paths)
+            if files != self._files:
                 raise StoreError("the file of the store was moved away, or another one is at its path")
+            if size < self._size:  # SQLite never makes it smaller
+                raise StoreError("the file of the store was cut short, so nothing is written to it any more")
+            self._size = size
             self._db.execute("BEGIN IMMEDIATE")
             if self._version not in (None, version := self._data_version()):
                 if self.last() != self._last:
@@ -109,6 +115,7 @@ class Store:
                 self._lead, self._rows = self._lead + 1, 0
                 with suppress(sqlite3.Error):  # all is durable; the log is put into the file another time
                     self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+                _, self._size = _files(self._paths)
         except BaseException as error:
             with suppress(sqlite3.Error):
                 self._db.execute("ROLLBACK")
@@ -284,14 +291,15 @@ class Store:
     def save(self, snapshot: Snapshot) -> None:
         """Write a snapshot in place of the one before."""
         file = io.BytesIO()
-        np.savez(file, allow_pickle=False, **snapshot.arrays)
+        np.savez(file, **snapshot.arrays)
         row = (snapshot.events, snapshot.pages, file.getvalue(), snapshot.lines)
         self._db.execute("INSERT OR REPLACE INTO snapshot VALUES (1, ?, ?, ?, ?)", row)
 
 
-def _files(paths: tuple[Path, Path]) -> list[tuple[int, int]] | None:
-    """Return which files a store and its log are; None if one of them is not there."""
+def _files(paths: tuple[Path, Path]) -> tuple[list[tuple[int, int]] | None, int]:
+    """Return which files a store and its log are, None if one of them is not there; and the bytes of the first."""
     try:
-        return [(one.st_dev, one.st_ino) for one in (paths[0].stat(), paths[1].stat())]
+        found = [one.stat() for one in paths]
     except OSError:
-        return None
+        return None, 0
+    return [(one.st_dev, one.st_ino) for one in found], found[0].st_size

@@ -4,13 +4,16 @@ Each use of a switch is a row of the store that is never changed, so what holds 
 on one side for as long as the store lives: the keyed hash of the user is a number from 0 to 1. Users below the share
 take part in the experiment, users above 1 - holdback always get the incumbent's list. So a share that grows keeps the
 users that it had.
+
+A row that is damaged, missing, or of no use may have kept a ranker or users out of the experiment. So no search takes
+part after it, whatever the later rows say: "resume" is of no use any more, while "winner" and "end" are.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError, errors
@@ -64,6 +67,7 @@ class Switches(NamedTuple):
     share: float = 1.0
     holdback: float = 0.0
     dropped: tuple[str, ...] = ()
+    damaged: bool = False  # whether a row cannot be believed, so the experiment cannot be resumed
 
     @property
     def words(self) -> str:
@@ -75,7 +79,8 @@ class Switches(NamedTuple):
             ENDED: f"ended; {self.winner} is served" if self.winner else "ended",
         }[self.mode]
         held = f"; {self.holdback:.3g} held back" if self.holdback else ""
-        return mode + held + (f"; dropped: {', '.join(self.dropped)}" if self.dropped else "")
+        lost = "; cannot be resumed, as a row of the switches is damaged" if self.damaged else ""
+        return mode + held + (f"; dropped: {', '.join(self.dropped)}" if self.dropped else "") + lost
 
     @property
     def idle(self) -> bool:
@@ -91,6 +96,26 @@ def switched(before: Switches, switch: Switch, settings: Settings) -> Switches:
     InputError
         For a switch that there is not, or that is of no use now.
     """
+    if before.damaged and switch.what == "resume":
+        raise InputError(
+            "a row of the switches is damaged or missing, and it may have dropped a ranker or limited the share, so the"
+            " experiment cannot be resumed; restore a backup, or begin another one with another store"
+        )
+    if switch.what == "drop" and switch.ranker == settings.incumbent:
+        raise InputError(
+            f"ranker '{switch.ranker}' is the incumbent, which is served outside of the experiment: name another"
+        )
+    return _after(before, switch, settings)
+
+
+def _after(before: Switches, switch: Switch, settings: Settings) -> Switches:
+    """Return what holds after a switch, by those settings alone that a store never changes.
+
+    Raises
+    ------
+    InputError
+        For a switch that there is not, or that is of no use then.
+    """
     what, ranker = switch.what, switch.ranker
     if what not in WHAT:
         raise errors.unknown_name("switch", what, WHAT)
@@ -104,7 +129,7 @@ def switched(before: Switches, switch: Switch, settings: Settings) -> Switches:
     if what == "pause":
         return before._replace(mode=PAUSED, winner="")
     if what == "resume":
-        return before._replace(mode=RUNS, winner="")
+        return before._replace(mode=PAUSED if before.damaged else RUNS, winner="")
     if what == "winner":
         return before._replace(mode=WINNER, winner=ranker)
     if what == "end":
@@ -122,8 +147,6 @@ def switched(before: Switches, switch: Switch, settings: Settings) -> Switches:
 
 
 def _without(before: Switches, ranker: str, settings: Settings) -> Switches:
-    if ranker == settings.incumbent:
-        raise InputError(f"ranker '{ranker}' is the incumbent, which is served outside of the experiment: name another")
     after = before._replace(dropped=(*before.dropped, ranker))
     if len(settings.rankers) - len(after.dropped) < 2:
         raise InputError("two rankers at least must remain; to serve one of them, use 'winner'")
@@ -139,14 +162,25 @@ def left_of(now: Switches, settings: Settings) -> tuple[int, ...]:
 
 
 def switches_of(rows: Iterable[Switched | None], settings: Settings) -> Switches:
-    """Return what holds after all rows; one that is damaged, or of no use, pauses."""
+    """Return what holds after all rows; one that is None, or of no use, pauses for good."""
     now = Switches()
+    for after, _ in replayed(rows, settings):
+        now = after
+    return now
+
+
+def replayed(rows: Iterable[Switched | None], settings: Settings) -> Iterator[tuple[Switches, str]]:
+    """Yield what holds after each row, and what is wrong with the row."""
+    now, wrong = Switches(), ""
     for row in rows:
         try:
-            now = switched(now, row.switch if row else Switch("pause"), settings)
-        except InputError:
-            now = now if now.mode == ENDED else now._replace(mode=PAUSED, winner="")
-    return now
+            if row is None:
+                raise InputError("it is damaged or missing")
+            now, wrong = _after(now, row.switch, settings), ""
+        except InputError as error:
+            wrong = str(error)
+            now = now if now.mode == ENDED else now._replace(mode=PAUSED, winner="", damaged=True)
+        yield now, wrong
 
 
 def pack_switch(switch: Switch) -> tuple[str, str, str]:

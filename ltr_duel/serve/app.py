@@ -6,7 +6,7 @@ import asyncio
 import json
 import traceback
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from starlette.requests import Request
@@ -55,7 +55,7 @@ class _Service:
     ) -> None:
         self._experiment, self._settings, self._metrics, self._log = experiment, settings, metrics, log
         self._keys, self._switches = keys, experiment.switches
-        self.worker = Worker(experiment, settings.waiting, metrics)
+        self.worker = Worker(experiment, settings.waiting, metrics, log)
         self._described = description(experiment.settings.rankers, settings)
         self._help = help_page(self._described)
         self._warned: dict[str, float] = {"clock": experiment.delay}  # time without a service is nothing to look at
@@ -161,9 +161,8 @@ class _Service:
         while True:
             await asyncio.sleep(_EVERY)
             try:
-                await self.worker.expire()
-            except StoreError as error:
-                self._log.write("store", message=str(error))
+                with suppress(StoreError):  # the worker has logged it
+                    await self.worker.expire()
             except Exception:  # an end of this loop would let all pages wait for ever
                 self._log.write("error", traceback=traceback.format_exc())
             if self.worker.broken:

@@ -63,6 +63,7 @@ def description(rankers: Sequence[str], settings: ServiceSettings) -> dict[str, 
         "share": share,
         "holdback": share,
         "dropped": {"type": "array", "items": _TEXT},
+        "damaged": {"type": "boolean"},
     }
     paths = {
         "/decide": {"post": _asking("Which page is to be shown?", _object(asked, "query", "rankings"), _object(page))},

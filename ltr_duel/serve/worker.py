@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ltr_duel.live import BusyError, Decide, Decision, Drop, Experiment, Record, State, StoreError, Switch
+from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.metrics import Metrics
 
 _MOST = 256  # requests of a batch: the next ones must not wait for long
@@ -26,10 +27,11 @@ class Worker:
     waiting : int
         Requests that may wait; more are refused.
     metrics : Metrics
+    log : EventLog
     """
 
-    def __init__(self, experiment: Experiment, waiting: int, metrics: Metrics) -> None:
-        self._experiment, self._room, self._metrics = experiment, waiting, metrics
+    def __init__(self, experiment: Experiment, waiting: int, metrics: Metrics, log: EventLog) -> None:
+        self._experiment, self._room, self._metrics, self._log = experiment, waiting, metrics, log
         self._thread = ThreadPoolExecutor(1, "experiment")
         self._waiting: deque[tuple[_Call, asyncio.Future[Any]]] = deque()
         self._runs: asyncio.Task[None] | None = None
@@ -77,9 +79,9 @@ class Worker:
         """See whether the store can be written again, after a failure; requests may not come before it can."""
         try:
             await asyncio.get_running_loop().run_in_executor(self._thread, self._experiment.try_store)
-            self.broken = ""
+            self._works(None)
         except StoreError as error:
-            self.broken = str(error)
+            self._works(error)
 
     async def expire(self) -> int:
         """Close the pages past their deadline, some at a time as requests wait meanwhile; return how many."""
@@ -88,10 +90,21 @@ class Worker:
             try:
                 some = await loop.run_in_executor(self._thread, self._experiment.expire, _MOST)
             except StoreError as error:
-                self.broken = str(error)
+                self._works(error)
                 raise
             closed += some
         return closed
+
+    def _works(self, error: Exception | None) -> None:
+        """Take note of whether the store works. Why it does not is logged once, and that it works again, too."""
+        broken = ""
+        if error:
+            broken = str(error) if isinstance(error, StoreError) else "an error of the service"
+            if error.__cause__:  # its sentence quotes the store
+                broken = "the store cannot be read"
+        if bool(broken) != bool(self.broken):
+            self._log.write("store", message=broken or "the store can be written again")
+        self.broken = broken
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
@@ -104,10 +117,10 @@ class Worker:
                 answers: Any = await loop.run_in_executor(
                     self._thread, self._experiment.answer, [request for request, _ in batch]
                 )
-                self.broken = ""
+                self._works(None)
             except Exception as error:  # StoreError, or what nobody expected: whoever waits must hear of it
                 answers = [error] * len(batch)
-                self.broken = str(error) if isinstance(error, StoreError) else "an error of the service"
+                self._works(error)
                 self._metrics.failed += 1
             self._metrics.batch(len(batch), loop.time() - began)
             for (_, future), answer in zip(batch, answers, strict=True):

@@ -5,13 +5,26 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 
 import numpy as np
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.live import Decide, Experiment, Record, StoreError, UsedError, actions, export_log, schema
+from ltr_duel.live import (
+    Decide,
+    Experiment,
+    Record,
+    StoreError,
+    Switch,
+    UsedError,
+    actions,
+    export_log,
+    forget,
+    schema,
+    switch_store,
+)
 from tests.live.shop import RANKINGS, Clock, opened, settings
 from tests.live.test_experiment import use
 
@@ -108,6 +121,33 @@ def test_a_store_that_is_moved_away_is_written_no_more_until_it_is_back(tmp_path
         assert experiment.record(page.token, []).page == 1
     with opened(tmp_path) as experiment:
         assert (experiment.pages, experiment.open_pages) == (1, 0)
+
+
+@pytest.mark.parametrize("part", [0.1, 0.5, 0.9])
+def test_a_store_that_is_cut_short_is_written_no_more_and_is_refused_in_a_sentence(tmp_path, monkeypatch, part):
+    monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
+    path = tmp_path / "shop.db"
+    with opened(tmp_path) as experiment:
+        use(experiment, 400)
+    with opened(tmp_path) as experiment:
+        experiment.decide("q", RANKINGS)
+        with path.open("r+b") as file:
+            file.truncate(int(path.stat().st_size * part))
+        for _ in range(2):
+            with pytest.raises(StoreError, match=r"cut short|cannot be read"):
+                experiment.decide("q", RANKINGS)
+    with pytest.raises(InputError, match=r"shop\.db: ") as found:
+        opened(tmp_path)
+    assert "\n" not in str(found.value)
+
+
+def test_a_lock_of_another_program_holds_a_search_up_for_less_than_a_second(tmp_path):
+    with opened(tmp_path) as experiment, closing(sqlite3.connect(tmp_path / "shop.db")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        with pytest.raises(StoreError, match="locked"):
+            experiment.decide("q", RANKINGS)
+        assert time.monotonic() - began < 1
 
 
 @pytest.mark.skipif(os.name != "posix", reason="files have no modes of that kind there")
@@ -281,8 +321,13 @@ def test_an_earlier_store_is_brought_up_to_date_or_left_as_it_is(tmp_path, monke
     assert columns() == (schema.SCHEMA_VERSION - 1, False)
     with pytest.raises(InputError, match="earlier version"):
         export_log(tmp_path / "shop.db", tmp_path / "log.jsonl")
+    with pytest.raises(InputError, match="earlier version"):
+        switch_store(tmp_path / "shop.db", Switch("pause"))
+    with pytest.raises(InputError, match="earlier version"):
+        forget(tmp_path / "shop.db", user="ann")
+    assert columns() == (schema.SCHEMA_VERSION - 1, False)
     monkeypatch.setitem(schema.MIGRATIONS, schema.SCHEMA_VERSION - 1, step)
-    with closing(schema.connected(tmp_path / "shop.db", writes=True)):
+    with closing(schema.connected(tmp_path / "shop.db", writes=True, migrates=True)):
         pass
     assert columns() == (schema.SCHEMA_VERSION, True)
 

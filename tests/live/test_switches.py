@@ -14,12 +14,13 @@ from ltr_duel.live import (
     Switch,
     Switches,
     TokenError,
+    check_store,
     export_log,
     read_switches,
     switch_store,
 )
 from ltr_duel.live.settings import policy_without
-from ltr_duel.live.switches import side_of
+from ltr_duel.live.switches import side_of, switches_of
 from ltr_duel.logs import ClickLog, compare_log
 from tests.live.shop import DOCUMENTS, NAMES, RANKINGS, Clock, opened, settings
 from tests.live.test_experiment import use
@@ -333,8 +334,48 @@ def test_a_damaged_use_of_a_switch_pauses(tmp_path, value):
     with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
         db.execute("UPDATE switches SET value = ? WHERE switch = 1", (value,))
     with opened(tmp_path) as experiment:
-        assert experiment.switches == Switches(mode="paused", dropped=("b",))
-        assert switched(experiment, Switch("resume")).mode == "experiment"
+        assert experiment.switches == Switches(mode="paused", dropped=("b",), damaged=True)
+        with pytest.raises(InputError, match="cannot be resumed"):
+            switched(experiment, Switch("resume"))
+        assert switched(experiment, Switch("winner", ranker="c")).mode == "winner"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "UPDATE switches SET value = '[' WHERE switch = 2",
+        "DELETE FROM switches WHERE switch = 2",
+        """UPDATE switches SET value = '["z"]' WHERE switch = 2""",
+    ],
+)
+def test_no_resume_lifts_the_pause_of_a_damaged_row_and_a_check_names_it(tmp_path, words):
+    with opened(tmp_path) as experiment:
+        switched(experiment, Switch("share", share=0.5), Switch("drop", ranker="b"), Switch("pause"), Switch("resume"))
+    assert check_store(tmp_path / "shop.db") == []
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
+        db.execute(words)
+    (found,) = check_store(tmp_path / "shop.db")
+    assert found.startswith("use 2 of a switch: ")
+    with opened(tmp_path) as experiment:
+        assert experiment.switches == Switches(mode="paused", share=0.5, damaged=True)
+
+
+def test_a_dropped_ranker_cannot_become_the_incumbent(tmp_path):
+    with opened(tmp_path) as experiment:
+        switched(experiment, Switch("drop", ranker="b"))
+    with pytest.raises(InputError, match="incumbent: ranker 'b' was dropped"):
+        opened(tmp_path, settings(incumbent="b"))
+    with opened(tmp_path, settings(incumbent="c")) as experiment:
+        assert experiment.switches == Switches(dropped=("b",))
+        with pytest.raises(InputError, match="is the incumbent"):
+            switched(experiment, Switch("drop", ranker="c"))
+
+
+def test_the_rows_say_the_same_under_any_incumbent(tmp_path):
+    with opened(tmp_path) as experiment:
+        switched(experiment, Switch("drop", ranker="b"))
+        rows = experiment._store.switches()
+    assert switches_of(rows, settings(incumbent="b")) == switches_of(rows, settings()) == Switches(dropped=("b",))
 
 
 def test_a_store_of_the_version_before_gets_its_switches(tmp_path):

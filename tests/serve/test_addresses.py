@@ -190,6 +190,9 @@ def test_a_store_that_is_moved_away_is_noticed_without_a_request(tmp_path, monke
         assert (await service.call("GET", "/ready")).status == 200
         assert (await service.clicks(page["token"], [])).status == 200
         assert (await service.decide())["served"] == "experiment"
+        lines = [json.loads(line) for line in service.log.getvalue().splitlines()]
+        why, again = [line["message"] for line in lines if line["event"] == "store"]
+        assert "moved away" in why and again == "the store can be written again"
 
     using(Service(tmp_path), story)
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,6 +27,7 @@ class Fake(BaseHTTPRequestHandler):
     def do_POST(self):
         self.rfile.read(int(self.headers["content-length"]))
         self.server.keys.append(self.headers["idempotency-key"])
+        self.server.ports.append(self.client_address[1])
         way = self.server.ways.pop(0) if self.server.ways else 200
         if way == "close":
             self.close_connection = True
@@ -45,7 +49,7 @@ class Fake(BaseHTTPRequestHandler):
 @pytest.fixture
 def server():
     with ThreadingHTTPServer(("127.0.0.1", 0), Fake) as fake:
-        fake.keys, fake.ways, fake.daemon_threads = [], [], True
+        fake.keys, fake.ports, fake.ways, fake.daemon_threads = [], [], [], True
         fake.url = f"http://127.0.0.1:{fake.server_port}"
         threading.Thread(target=fake.serve_forever, args=(0.01,), daemon=True).start()
         yield fake
@@ -87,6 +91,55 @@ def test_a_connection_that_was_closed_is_opened_again_with_the_same_key(server):
         assert client.decide("q", LISTS).served == "experiment"
     first, second, third = server.keys
     assert first != second == third
+
+
+def run(server, *lines):
+    """Return what a process prints that has a client, and when it ended."""
+    begin = ["import os, time", "from ltr_duel.client import Client"]
+    text = "\n".join([*begin, f"client = Client({server.url!r}, 'a', deadline=float(os.environ['SECONDS']))", *lines])
+    deadline = "0.3" if server.ways else "5"
+    said = subprocess.run(
+        [sys.executable, "-c", text],
+        env={**os.environ, "SECONDS": deadline},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert said.returncode == 0, said.stderr
+    return said.stdout.split(), time.time()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot fork there")
+def test_a_child_has_connections_that_its_parent_has_not(server):
+    said, _ = run(
+        server,
+        "first = client.decide('q', {'a': ['x']}).served",
+        "if (child := os.fork()) == 0:",
+        "    os._exit(client.decide('q', {'a': ['x']}).served != 'experiment')",
+        "print(first, os.waitpid(child, 0)[1], client.decide('q', {'a': ['x']}).served)",
+    )
+    assert said == ["experiment", "0", "experiment"]
+    parent, child, again = server.ports
+    assert parent == again != child
+
+
+def test_an_answer_byte_by_byte_keeps_no_process_and_no_thread(server):
+    server.ways = ["drip"]
+    (served, ended), now = run(server, "print(client.decide('q', {'a': ['x']}).served, time.time())")
+    assert served == "fallback" and now - float(ended) < 2
+    server.ways = ["drip"]
+    with Client(server.url, "bm25", deadline=0.2) as client:
+        client.decide("q", LISTS)
+        time.sleep(0.5)
+        assert "ltr_duel" not in [one.name for one in threading.enumerate()]
+
+
+@pytest.mark.parametrize("wrong", [{1}, b"x", float])
+def test_lists_that_json_cannot_hold_get_the_incumbents_and_the_service_is_asked_again(server, wrong):
+    with Client(server.url, "bm25", deadline=5, top=2) as client:
+        assert client.decide("q", LISTS | {"dense": ["d", wrong]}) == FALLBACK
+        assert not client.clicks("t", [wrong])
+        assert client.decide("q", LISTS).served == "experiment"
 
 
 def test_a_repeated_request_makes_one_page(tmp_path):

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from ltr_duel.live import Switch, switch_store
+from ltr_duel.live import Switch, Switches, switch_store
 from tests.serve.asgi import LISTS, Service, using
 
 OPERATE, ASK, BOTH = "an-operators-key0", "a-search-pages-00", "a-key-without-role"
@@ -74,7 +74,7 @@ def test_switches_are_seen_on_the_page_in_the_state_and_in_the_metrics(tmp_path)
         await decide(service)
         assert (await switch(service, {"switch": "drop", "ranker": "mixed"})).status == 200
         said = await switch(service, {"switch": "share", "share": 0.0, "holdback": 0.1})
-        assert said.json == {"mode": "experiment", "winner": "", "share": 0, "holdback": 0.1, "dropped": ["mixed"]}
+        assert said.json == Switches(share=0, holdback=0.1, dropped=("mixed",))._asdict() | {"dropped": ["mixed"]}
         page = await decide(service, {"query": "q", "rankings": {name: LISTS[name] for name in ("bm25", "dense")}})
         assert page["served"] in ("share", "holdback") and page["page"] == LISTS["bm25"]
         await asyncio.sleep(1.1)  # a state lasts a second

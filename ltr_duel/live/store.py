@@ -290,8 +290,8 @@ class Store:
 
     def save(self, snapshot: Snapshot) -> None:
         """Write a snapshot in place of the one before."""
-        file = io.BytesIO()
-        np.savez(file, **snapshot.arrays)
+        file, arrays = io.BytesIO(), dict[str, Any](snapshot.arrays)
+        np.savez(file, **arrays)
         row = (snapshot.events, snapshot.pages, file.getvalue(), snapshot.lines)
         self._db.execute("INSERT OR REPLACE INTO snapshot VALUES (1, ?, ?, ?, ?)", row)
 

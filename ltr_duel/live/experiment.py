@@ -351,8 +351,7 @@ class Experiment(Running):
         with self._lock:
             memory = self._ready().memory
             known = known_of(memory)
-            started = self._store.about("started")
-        return state_of(self.settings, started, known)
+        return state_of(self.settings, self._started, known)
 
     @property
     def counts(self) -> Counts:

@@ -61,6 +61,7 @@ class Running:
         self._actions: Actions | None = None
         with store.reading():
             self._steps = Steps(store.about("steps") or "[]", store.latest(), monotonic)
+            self._started = store.about("started")
             ours, sides = (bytes.fromhex(store.about(key)) for key in ("experiment", SIDES))
         self._outside = Outside(settings, keys, ours, sides, clock)
         actions = self._ready()

@@ -34,9 +34,8 @@ def one_process_compiles(compile_kernel):
         what = f"{self.py_func.__module__}.{self.py_func.__qualname__}{signature}{inner}"
         folder = HOME / "compiling"
         folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(
-            folder / hashlib.sha256(what.encode()).hexdigest()[:24]
-        ):  # kernels call each other without cycles
+        name = hashlib.sha256(what.encode()).hexdigest()[:24]
+        with FileLock(folder / name, is_singleton=True):  # a kernel that calls itself takes it again
             collecting = gc.isenabled()
             gc.disable()  # a tenth of the time of compiling, and hardly anything would go
             try:

@@ -20,6 +20,7 @@ from ltr_duel.cli._options import (
     rankers_option,
     rankings_of,
     seed_option,
+    ties_options,
 )
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import click_model_names, method_names
@@ -80,6 +81,7 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 @click.option("--live", type=click.Path(path_type=Path), help="Instead of a LOG: simulated users of this corpus.")
 @reading_options
 @rankers_option
+@ties_options
 @click.option(
     "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Of simulated users."
 )
@@ -105,6 +107,7 @@ def power(
     cluster: str,
     live: Path | None,
     words: tuple[str, ...],
+    ties: dict[str, Any],
     reading: Reading,
     clicks: str,
     method: str,
@@ -152,7 +155,7 @@ def power(
         spreads, rankers = spreads_in_log(found), len(found.names)
         of = f"{found.impressions:,} impressions of {log.path}"
     else:
-        rankings = rankings_of(corpus_at(live, words, reading), words, seed=seed, drop_constant=True, jobs=jobs)
+        rankings = rankings_of(corpus_at(live, words, reading), words, **ties, drop_constant=True, jobs=jobs)
         matrix = estimate_preferences(
             rankings,
             clicks=clicks,

@@ -67,10 +67,10 @@ def test_beside_its_probability_the_winner_has_the_order_of_ties(ltr_duel, tied,
 def test_winners_by_the_order_of_ties_stand_below_those_by_rule(ltr_duel, tied, corpus):
     words = ("--comparisons", "40", "--tie-orders", "2")
     shown = ltr_duel("prefs", "winners", tied, "--tie-seed", "5", *words).out
-    rows = shown.partition("of documents tie; by their order, outcome rule marginal_bernoulli:")[2].splitlines()
+    rows = shown.partition("by the order of tied documents, outcome rule marginal_bernoulli:")[2].splitlines()
     heads = ["order of ties", *(f"fixed_random, tie seed {seed}" for seed in (5, 0, 1)), "resample"]
     assert [row[: len(head)] for row, head in zip(rows[1:], heads, strict=True)] == heads
-    assert "by their order" not in ltr_duel("prefs", "winners", corpus, *words).out, "no document ties"
+    assert "documents tie" not in ltr_duel("prefs", "winners", corpus, *words).out, "no document ties"
 
 
 def test_users_with_another_order_of_ties_than_the_matrix_are_refused(ltr_duel, tied, tmp_path):

@@ -16,6 +16,7 @@ from ltr_duel import bandits
 from ltr_duel.bandits import POLICIES
 from ltr_duel.clicks import CLICK_MODELS
 from ltr_duel.core import InputError, load_plugin, plugins, reload_plugin
+from ltr_duel.core.machine import plain_compiler_wanted
 from ltr_duel.data import CORPORA
 from ltr_duel.interleaving import METHODS
 from ltr_duel.rankers import RANKER_KINDS
@@ -166,6 +167,8 @@ def test_every_click_model_and_corpus_keeps_the_contract(registry, name):
     ],
 )
 def test_a_method_that_cannot_be_compiled_is_one_sentence(write, ltr_duel, corpus, tmp_path, old, new, sentence):
+    if sentence and "extend" not in sentence and plain_compiler_wanted():
+        pytest.skip("the plain compiler counts references: kernels may allocate")
     text = examples("methods.md")[1]
     assert old in text
     words = ("--plugin", write("plug", text.replace(old, new)), "--method", "plug", "--comparisons", "20")

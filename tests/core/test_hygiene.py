@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
 
 HERE = Path(__file__).parent
@@ -58,9 +59,9 @@ def test_the_state_class_of_a_policy_keeps_its_name(found):
 
 
 def test_functions_of_others_compile_to_the_same_text_with_and_without_ltr_duel(run):
-    processes = [run("", "foreign.py"), run("", "foreign.py"), *(run(one, "foreign.py", "with") for one in COMPILERS)]
-    without, again, *used = map(printed, processes)
-    same = [name for name, text in without.items() if again[name] == text]  # numba 0.62 orders that of `text` by chance
-    assert len(without) == 20 and len(same) >= 19
+    processes = [run("", "foreign.py"), *(run(one, "foreign.py", "with") for one in COMPILERS)]
+    without, *used = map(printed, processes)
+    by_chance = {"text"} if numba.version_info.short < (0, 63) else set()  # numba 0.62 orders its text by chance
+    assert len(without) == 20
     for texts in used:
-        assert [name for name in same if texts[name] != without[name]] == []
+        assert [name for name, text in without.items() if texts[name] != text and name not in by_chance] == []

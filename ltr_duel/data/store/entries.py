@@ -38,7 +38,6 @@ _PIECE = 2**20  # bytes read at a time
 _NAME = re.compile(r"[^.].*-[0-9a-f]{20}(\.npy)?")  # earlier versions kept arrays as files
 _UNFINISHED = re.compile(r"\..*(\.tmp|\.\d+\.\d+)")
 _ABANDONED = 86_400.0  # seconds after which an unfinished entry belongs to a process that was killed
-_QUIET = 600.0  # seconds without a write after which `clear` takes that for granted
 
 
 class Entry(NamedTuple):
@@ -170,14 +169,13 @@ def usage() -> dict[str, tuple[int, int]]:
 
 
 def clear() -> int:
-    """Delete corpora and arrays, and what a process left that was killed some time ago; return the bytes freed.
+    """Delete corpora and arrays, what a killed process left behind included; return the bytes freed.
 
     The folder may be the user's: what has not the name of an entry stays.
     """
     freed = 0
     for kind in KINDS:
-        unfinished = [path for path in _own(cache_home() / kind, unfinished=True) if not _is_written(path)]
-        for path in (*_own(cache_home() / kind), *unfinished):
+        for path in (*_own(cache_home() / kind), *_own(cache_home() / kind, unfinished=True)):
             freed += _size(path)
             remove(path)
         with suppress(OSError):  # something of the user's is in it
@@ -190,15 +188,6 @@ def _own(folder: Path, *, unfinished: bool = False) -> list[Path]:
     """Return the entries of a folder, or what a killed process left of them."""
     name = _UNFINISHED if unfinished else _NAME
     return [path for path in folder.iterdir() if name.fullmatch(path.name)] if folder.is_dir() else []
-
-
-def _is_written(path: Path) -> bool:
-    """Whether a process seems to write an unfinished entry."""
-    newest = 0.0
-    for file in (path, *path.rglob("*")):
-        with suppress(OSError):
-            newest = max(newest, file.lstat().st_mtime)
-    return time.time() - newest < _QUIET
 
 
 def _visible(folder: Path) -> list[Path]:

@@ -30,7 +30,7 @@ def test_a_small_simulate_loads_what_it_needs_and_ends_at_once(tmp_path):
     modules, collections, frozen = json.loads(done.stdout.splitlines()[-1])
     assert (tmp_path / "out" / "regret.png").stat().st_size and "matplotlib.figure" in modules
     of_others = (
-        "import sys, numba, pandas, pyarrow, matplotlib.figure; print(*sys.modules)"  # the oldest ones load asyncio
+        "import sys, filelock, numba, pandas, matplotlib.figure; print(*sys.modules)"  # the oldest ones load asyncio
     )
     loaded = subprocess.run(
         [sys.executable, "-c", of_others], capture_output=True, text=True, check=True

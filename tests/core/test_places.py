@@ -169,3 +169,12 @@ def test_a_folder_appears_with_the_usual_permissions_and_never_in_place_of_a_fil
     with pytest.raises(InputError, match="cannot be written"), replacing_folder(tmp_path / "other"):
         (tmp_path / "other").touch()
     assert everything(tmp_path) == ["new", "other"]
+
+
+def test_writing_leaves_the_umask_of_the_process_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("other threads make files meanwhile"))
+    with replacing(tmp_path / "file") as temporary:
+        temporary.write_text("1")
+    with replacing_folder(tmp_path / "folder"):
+        pass
+    assert everything(tmp_path) == ["file", "folder"]

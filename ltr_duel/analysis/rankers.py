@@ -197,7 +197,8 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
     about, noise = matrix_properties(matrix), null_words(matrix)
     copeland = ", ".join(about.copeland_winners[:5]) + (", ..." if len(about.copeland_winners) > 5 else "")
     mixture = ", ".join(f"{name} {weight:.3f}" for name, weight in list(about.von_neumann_winner.items())[:5])
-    lines = [f"Copeland: {copeland}; Borda: {about.borda_winner}; von Neumann: {mixture}"]
+    of = "Winners of this estimate: " if matrix.standard_error.any() else ""
+    lines = [f"{of}Copeland: {copeland}; Borda: {about.borda_winner}; von Neumann: {mixture}"]
     if matrix.standard_error.any():
         lines.append(confidence_sentence(matrix))
         shares = "; ".join(

@@ -73,8 +73,8 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        problem and horizon if the summary has them, policy, mean ± sd, median, p (Wilcoxon, against the policy with the
-        lowest mean), effect.
+        problem and horizon if the summary has them, policy, mean ± sd, error of the reference matrix (where a matrix is
+        estimated; see `REFERENCE_ERROR`), median, p (Wilcoxon, against the policy with the lowest mean), effect.
 
     Examples
     --------
@@ -93,6 +93,9 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
         table["regret"] = summary["regret"]
     table[columns.POLICY] = summary[columns.POLICY]
     table[_MEAN] = _means(summary)
+    if "reference_error" in summary and not (summary["reference_error"] == 0).all():
+        errors = summary["reference_error"]
+        table[REFERENCE_ERROR] = [_UNKNOWN if math.isnan(one) else f"{one:,.1f}" if one else "0" for one in errors]
     table["median"] = ["" if math.isnan(one) else f"{one:,.1f}" for one in summary["median"]]
     table["p"] = [_p_value(one) for one in summary["p_wilcoxon"]]
     table["effect"] = ["" if math.isnan(one) else f"{one:.2f}" for one in summary["effect"]]
@@ -107,15 +110,16 @@ def _means(summary: pd.DataFrame) -> list[str]:
 
 
 def spread_sentence(table: pd.DataFrame) -> str:
-    """Explain the two kinds of error in a table from `policies_table`."""
+    """Explain the two kinds of error in a table from `policies_table` or `summary_table`."""
     words = "sd: standard deviation of the regret over the runs."
-    if REFERENCE_ERROR in table and (table[REFERENCE_ERROR] == _UNKNOWN).all():
-        words += f" {REFERENCE_ERROR}: not known of Copeland regret, which another estimate may change altogether."
-    elif REFERENCE_ERROR in table:
+    unknown = table[REFERENCE_ERROR] == _UNKNOWN if REFERENCE_ERROR in table else pd.Series()
+    if not unknown.all():
         words += (
             f" {REFERENCE_ERROR}: one standard error of the mean, as the matrix behind the regret is estimated; at"
             " most that where its pairs share queries (variance reduction stratified or common)."
         )
+    if unknown.any():
+        words += f" {REFERENCE_ERROR} not known: another estimate may change such a regret altogether."
     return words
 
 

@@ -169,21 +169,30 @@ def cache(clear: bool, yes: bool) -> None:
     """Print what is kept on disk and can be made again, the least recently used first; or delete it."""
     import time
 
-    from ltr_duel.core import cache_home
-    from ltr_duel.data import KINDS, LIMIT, entries, limit, usage
+    from ltr_duel.core import InputError, cache_home
+    from ltr_duel.data import KINDS, LIMIT, entries, limit, unfinished, usage
     from ltr_duel.data import clear as clear_cache
 
-    home, found = cache_home(), usage()
+    home, found, most, (parts, bytes_of_parts) = cache_home(), usage(), limit(), unfinished()
     if clear:
-        size = sum(found[kind][1] for kind in KINDS)
-        if not yes:
-            click.confirm(f"Delete {size / 1e6:,.1f} MB of corpora and arrays in {home}?", abort=True)
+        size = sum(found[kind][1] for kind in KINDS) + bytes_of_parts
+        try:
+            sure = yes or click.confirm(f"Delete {size / 1e6:,.1f} MB of corpora and arrays in {home}?")
+        except click.Abort:
+            raise InputError("nothing was deleted: there is no answer to read; --yes deletes without asking") from None
+        if not sure:
+            raise click.Abort
         click.echo(f"freed {clear_cache() / 1e6:,.1f} MB")
         return
     click.echo(home)
     for kind, (count, size) in found.items():
         click.echo(f"  {kind:<12} {count:>5}  {size / 1e6:>10,.1f} MB")
-    click.echo(f"What was not converted by `ltr-duel data` is evicted above {limit() / 1e9:g} GB ({LIMIT}).")
+    click.echo(f"What was not converted by `ltr-duel data` is evicted above {most / 1e9:g} GB ({LIMIT}).")
+    if parts:
+        click.echo(
+            f"Besides, {parts} unfinished with {bytes_of_parts / 1e6:,.1f} MB, of a command that is writing or was"
+            " killed: deleted by --clear, or after a day."
+        )
     for entry in entries():
         used = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.used))
         what = f"{entry.path.parent.name}/{entry.path.name}"

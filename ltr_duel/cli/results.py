@@ -69,11 +69,15 @@ def command(
         return
     if not results.policies:
         raise InputError(f"{folder}: no run is done yet")
-    pages = [_print_table(results, one, named=bool(regrets)) for one in dict.fromkeys(regrets or ("average",))]
-    for problem in results.problems:
-        matrix = results.matrix(problem)
-        if matrix.standard_error.any() or matrix.condorcet_winner is None:
-            click.echo(f"{problem}: {winner_sentence(matrix)}", err=True)
+    winners = [
+        f"{problem}: {winner_sentence(matrix)}"
+        for problem, matrix in ((one, results.matrix(one)) for one in results.problems)
+        if matrix.standard_error.any() or matrix.condorcet_winner is None
+    ]
+    wanted = dict.fromkeys(regrets or ("average",))
+    pages = [_print_table(results, one, winners, named=bool(regrets)) for one in wanted]
+    for sentence in winners:
+        click.echo(sentence, err=True)
     fewest = results.repetitions[0]
     if len(results.policies) > 1 and fewest < ENOUGH_RUNS:
         click.echo(few_runs_sentence(fewest), err=True)
@@ -89,9 +93,9 @@ def command(
         click.echo(_draw_facets(results, facets, regrets or ("average",), band, start))
 
 
-def _print_table(results: StudyResults, regret: str, *, named: bool) -> str:
-    """Print the summary of a regret, with the names of what its rows hold, and return it as LaTeX."""
-    from ltr_duel.analysis import latex_table, summary_table
+def _print_table(results: StudyResults, regret: str, winners: list[str], *, named: bool) -> str:
+    """Print the summary of a regret, with the names of what its rows hold, and return it as LaTeX with the winners."""
+    from ltr_duel.analysis import latex_table, spread_sentence, summary_table
     from ltr_duel.core import columns, listed
     from ltr_duel.experiment import TESTS
 
@@ -100,11 +104,12 @@ def _print_table(results: StudyResults, regret: str, *, named: bool) -> str:
     summary = _explained(results, summary, regret) if named else _defined(results, summary)
     names = summary["regret"].unique().tolist() if "regret" in summary else [columns.regret_label(column)]
     words = TESTS if len(summary) > 1 else f"{TESTS.partition('.')[0]}."
-    table, notes = summary_table(summary), [words.format(regret=listed(names)), *results.notes]
+    table = summary_table(summary)
+    notes = [words.format(regret=listed(names)), spread_sentence(table), *results.notes]
     print_table(table)
     for note in notes:
         click.echo(note)
-    return latex_table(table, notes=notes)
+    return latex_table(table, notes=[*notes, *winners])
 
 
 def _defined(results: StudyResults, summary: pd.DataFrame) -> pd.DataFrame:

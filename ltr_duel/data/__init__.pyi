@@ -20,6 +20,7 @@ from .store.entries import LIMIT as LIMIT
 from .store.entries import clear as clear
 from .store.entries import entries as entries
 from .store.entries import limit as limit
+from .store.entries import unfinished as unfinished
 from .store.entries import usage as usage
 from .store.folders import default_name as default_name
 from .store.folders import feature_files as feature_files

@@ -18,7 +18,7 @@ from ltr_duel.experiment.store import Store
 from ltr_duel.experiment.stored_run import Reader, Stored
 from ltr_duel.experiment.study_table import StudyTable
 from ltr_duel.preferences import PreferenceMatrix, load_preferences
-from ltr_duel.simulation import COINS_NOTE, INDEPENDENT_COINS, Results, identified, summarise, with_correct
+from ltr_duel.simulation import COINS_NOTE, INDEPENDENT_COINS, MEASURED, Results, identified, summarise, with_correct
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -210,9 +210,22 @@ class StudyResults:
         return self._joined(last_rows, facts=True)
 
     def summary(self, column: str = core_columns.REGRET) -> pd.DataFrame:
-        """Return `ltr_duel.simulation.summarise` for each problem and horizon, which are its first columns."""
+        """Return `ltr_duel.simulation.summarise` for each problem and horizon, which are its first columns.
+
+        Its last column, reference_error, is one standard error that the matrix adds to a mean of average regret
+        (`Results.reference_errors`). Of other regrets that an estimated matrix defines it is not known: NaN.
+        """
         regrets = (core_columns.regret_name(column),)
-        return self._joined(lambda study: summarise(self._table(study, regrets, last=True)[0], column))
+
+        def one(study: Study) -> pd.DataFrame:
+            table, labels = self._study_table(study, regrets, last=True)
+            summary = summarise(table.frame(labels), column)
+            if column == core_columns.REGRET:
+                return summary.assign(reference_error=summary[core_columns.POLICY].map(table.reference_errors(labels)))
+            exact = regrets[0] in MEASURED or not self.matrix(study.problem).standard_error.any()
+            return summary.assign(reference_error=0.0 if exact else np.nan)
+
+        return self._joined(one)
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the tidy table as text; numbers with all their digits."""
@@ -229,14 +242,21 @@ class StudyResults:
         """Return where a run comes from, and what it cost. Its digest is that of its key (``RunResult.key.digest``)."""
         return self._reader.manifest(digest)
 
-    def _table(self, study: Study, regrets: Sequence[str], *, last: bool = False) -> tuple[pd.DataFrame, str | None]:
-        """Return `Results.to_frame` of a study, or its last rows, and the winner."""
+    def _table(self, study: Study, regrets: Sequence[str]) -> tuple[pd.DataFrame, str | None]:
+        """Return `Results.to_frame` of a study, and the winner."""
+        table, labels = self._study_table(study, regrets)
+        return table.frame(labels), self.matrix(study.problem).condorcet_winner
+
+    def _study_table(
+        self, study: Study, regrets: Sequence[str], *, last: bool = False
+    ) -> tuple[StudyTable, Sequence[str]]:
+        """Return the table of a study, which has taken all its runs, and the labels of their policies."""
         matrix, wanted = self.matrix(study.problem), self._wanted(study.problem, study.horizon)
         values, names = self._values(study.problem, matrix), tuple(regrets) or self.regrets
         table = StudyTable(matrix, values, names, self._refuse_run, last=last)
         for place, run in self._read(wanted, matrix):
             table.add(place, run)
-        return table.frame(wanted["label"].tolist()), matrix.condorcet_winner
+        return table, wanted["label"].tolist()
 
     def _wanted(self, problem: str, horizon: int) -> pd.DataFrame:
         """Return the runs of a study, in the order of the plan."""

@@ -14,7 +14,7 @@ from ltr_duel.core import columns as core_columns
 from ltr_duel.experiment.run_record import Runs, shape_of
 from ltr_duel.experiment.stored_run import Stored
 from ltr_duel.preferences import PreferenceMatrix
-from ltr_duel.simulation import REGRETS, cumulative_regret, loss_per_arm
+from ltr_duel.simulation import REGRETS, cumulative_regret, loss_per_arm, reference_errors
 
 _AT_ONCE = 1 << 18  # checkpoints times arms of the runs that are decoded together
 _PLACE = "place"
@@ -54,6 +54,7 @@ class StudyTable:
             self._losses[name] = loss_per_arm(matrix, REGRETS[name].loss, values.get(name))
         self._waiting: dict[tuple[int, int, int, int], list[tuple[int, Stored]]] = {}  # by shape
         self._parts: list[dict[str, NDArray[Any]]] = []
+        self._displayed: dict[int, FloatVector] = {}  # by place: impressions of each arm at the end
 
     def add(self, place: int, run: Stored) -> None:
         """Take the run that has a place in the order of the table. Raises what ``refuse`` does."""
@@ -80,6 +81,12 @@ class StudyTable:
         table[core_columns.RECOMMENDED] = np.array(self._matrix.names, dtype=object)[table[core_columns.RECOMMENDED]]
         return pd.DataFrame(table)
 
+    def reference_errors(self, labels: Sequence[str]) -> dict[str, float]:
+        """Return how far the error of the matrix moves each policy's mean average regret, at last rows alone."""
+        every = pd.DataFrame(list(self._displayed.values()), [labels[place] for place in self._displayed])
+        means = every.groupby(level=0).mean()
+        return dict(zip(means.index, reference_errors(self._matrix, means.to_numpy()), strict=True))
+
     def _decode(self, waiting: Sequence[tuple[int, Stored]]) -> None:
         runs = self._decoded([run for _, run in waiting])
         rows, counts = runs.checkpoints.shape[1], {}
@@ -93,6 +100,8 @@ class StudyTable:
             if which not in counts:
                 counts[which] = runs.counts(which)
             part[core_columns.regret_column(name)] = cumulative_regret(counts[which], loss).ravel()
+        if self._last:
+            self._displayed |= zip([place for place, _ in waiting], runs.counts("exposure")[:, -1], strict=True)
         outcomes = np.full(runs.checkpoints.shape, np.nan) if runs.outcomes is None else runs.outcomes
         part |= {
             core_columns.RECOMMENDED: runs.recommended.ravel(),

@@ -8,10 +8,12 @@ from .oracle import COINS_NOTE as COINS_NOTE
 from .oracle import INDEPENDENT_COINS as INDEPENDENT_COINS
 from .oracle import FromMatrix as FromMatrix
 from .oracle import OracleSource as OracleSource
+from .regret import MEASURED as MEASURED
 from .regret import REGRETS as REGRETS
 from .regret import cumulative_regret as cumulative_regret
 from .regret import loss_per_arm as loss_per_arm
 from .regret import places as places
+from .regret import reference_errors as reference_errors
 from .results import Results as Results
 from .run import check_fits as check_fits
 from .run import checkpoints as checkpoints

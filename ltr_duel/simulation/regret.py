@@ -118,3 +118,31 @@ def cumulative_regret(exposure: NDArray[np.float64], loss: NDArray[np.float64]) 
     for arm in range(exposure.shape[-1]):
         total += exposure[..., arm] * loss[arm]
     return total
+
+
+def reference_errors(matrix: PreferenceMatrix, displayed: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how far the error of a matrix moves average regret: one standard error.
+
+    The regret of given pulls adds up the winner's gaps, each times how often the arm was shown: it is linear in the
+    gaps, and the variances of independently estimated gaps add up. Where pairs share queries (variance reduction
+    ``stratified`` or ``common``) their errors are correlated to an extent that a matrix does not contain. Then standard
+    errors add up: no correlation makes the error larger than that. The winner is taken as given.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+    displayed : ndarray of float64, shape (n, K)
+        Impressions of each arm: one row for each regret, for instance a policy's mean over its runs.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        Zero for a matrix known exactly, NaN without a Condorcet winner.
+    """
+    winner = matrix.condorcet_winner
+    if winner is None:
+        return np.full(len(displayed), np.nan)
+    error = matrix.standard_error[matrix.index(winner)]
+    if {"stratified", "common"} & set(matrix.provenance.get("variance_reduction", ())):
+        return displayed @ error
+    return np.sqrt(np.square(displayed) @ error**2)

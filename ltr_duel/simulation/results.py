@@ -16,7 +16,14 @@ from ltr_duel.core import FloatVector, InputError, arguments, errors, files, fro
 from ltr_duel.core import columns as core_columns
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import COINS_NOTE
-from ltr_duel.simulation.regret import DEFAULT_REGRETS, MEASURED, REGRETS, cumulative_regret, loss_per_arm
+from ltr_duel.simulation.regret import (
+    DEFAULT_REGRETS,
+    MEASURED,
+    REGRETS,
+    cumulative_regret,
+    loss_per_arm,
+    reference_errors,
+)
 from ltr_duel.simulation.run_result import RunResult
 from ltr_duel.simulation.statistics import final_rows, identification_time, with_correct
 
@@ -209,12 +216,9 @@ class Results:
     def reference_errors(self) -> FloatVector:
         """Return how far the error of the matrix moves each policy's mean average regret: one standard error.
 
-        The regret of given pulls adds up the winner's gaps, each times how often the arm was shown: it is linear in the
-        gaps, and the variances of independently estimated gaps add up. Where pairs share queries (variance reduction
-        ``stratified`` or ``common``) their errors are correlated to an extent that a matrix does not contain. Then
-        standard errors add up: no correlation makes the error larger than that. The winner is taken as given; how sure
-        it is stands beside the regret (`ltr_duel.analysis.winner_sentence`). Zero for a matrix known exactly, NaN
-        without a Condorcet winner.
+        At most that where pairs share queries (variance reduction ``stratified`` or ``common``). The winner is taken
+        as given; how sure it is stands beside the regret (`ltr_duel.analysis.winner_sentence`). Zero for a matrix
+        known exactly, NaN without a Condorcet winner.
 
         Returns
         -------
@@ -227,16 +231,10 @@ class Results:
         >>> simulate(arxiv(), "rucb", horizon=100, repetitions=2, jobs=1).reference_errors().tolist()
         [0.0]
         """
-        winner = self.matrix.condorcet_winner
-        if winner is None:
-            return np.full(len(self.policies), np.nan)
-        error = self.matrix.standard_error[self.matrix.index(winner)]
         displayed = [
             np.mean([run.exposure[-1] for run in self.runs if run.label == policy], axis=0) for policy in self.policies
         ]
-        if {"stratified", "common"} & set(self.matrix.provenance.get("variance_reduction", ())):
-            return np.array(displayed) @ error
-        return np.sqrt(np.square(displayed) @ error**2)
+        return reference_errors(self.matrix, np.array(displayed))
 
     @property
     def _default_column(self) -> str:

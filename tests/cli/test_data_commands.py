@@ -60,6 +60,21 @@ def test_clear_frees_everything_after_asking(tmp_path: Path, own_home: Path) -> 
     assert not (own_home / "corpora").exists()
 
 
+def test_cache_lists_what_a_killed_process_left_and_deletes_nothing_without_an_answer(own_home: Path) -> None:
+    (own_home / "corpora" / ".mq2008.tmp").mkdir(parents=True)
+    (own_home / "corpora" / ".mq2008.tmp" / "half").write_bytes(bytes(3_000_000))
+    assert "1 unfinished with 3.0 MB, of a command that is writing or was killed" in run("cache").output
+    with pytest.raises(InputError, match="--yes deletes without asking"):
+        run("cache", "--clear")  # standard input is empty
+    assert run("cache", "--clear", "--yes").output == "freed 3.0 MB\n" and "unfinished" not in run("cache").output
+
+
+def test_a_wrong_limit_is_refused_before_anything_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LTR_DUEL_CACHE_GB", "much")
+    result = CliRunner().invoke(command, ["cache"])
+    assert isinstance(result.exception, InputError) and result.output == ""
+
+
 def test_check_goes_on_after_a_bad_line(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(
         "0 qid:1 1:1 2:1 #docid = a\n0 qid:1 1:x 2:1 #docid = b\n0 qid:2 1:1 #docid = c\n0.5 qid:1 1:1 2:1 #docid = d\n"

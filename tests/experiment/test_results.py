@@ -8,11 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ltr_duel.analysis import spread_sentence, summary_table
 from ltr_duel.core.errors import InputError
 from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import run_experiment
 from ltr_duel.experiment.stored_run import digests
+from ltr_duel.preferences import PreferenceMatrix, save_preferences
 from ltr_duel.simulation import RunKey, identification_time
+from tests.conftest import bradley_terry
 from tests.experiment.conftest import plan_of
 
 SPEC = """
@@ -64,15 +67,37 @@ def test_the_table_is_that_of_the_runs_one_by_one(results, monkeypatch, at_once)
     summary = results.summary("regret_weak")
     for study, one in results:
         fast = summary[(summary["problem"] == study.problem) & (summary["horizon"] == study.horizon)]
-        pd.testing.assert_frame_equal(fast[fast.columns[2:]].reset_index(drop=True), one.summary("regret_weak"))
+        pd.testing.assert_frame_equal(fast[fast.columns[2:-1]].reset_index(drop=True), one.summary("regret_weak"))
+        assert (fast["reference_error"] == 0).all()
 
 
 def test_the_last_rows_alone_are_those_of_the_whole_table(results):
     for study, _ in results:
-        (whole, winner), last = (results._table(study, ("average", "weak"), last=only) for only in (False, True))
+        whole, _ = results._table(study, ("average", "weak"))
+        last, labels = results._study_table(study, ("average", "weak"), last=True)
         expected = whole.groupby(["policy", "repetition"], sort=False).tail(1).reset_index(drop=True)
-        pd.testing.assert_frame_equal(last[0], expected)
-        assert len(expected) == 8 < len(whole) and last[1] == winner
+        pd.testing.assert_frame_equal(last.frame(labels), expected)
+        assert len(expected) == 8 < len(whole)
+
+
+def test_a_summary_has_the_error_of_the_reference_of_each_policy(tmp_path):
+    names = ("A", "B", "C")
+    estimate = PreferenceMatrix(bradley_terry(3).p, names, 0.01 * ~np.eye(3, dtype=bool))
+    save_preferences(estimate, tmp_path / "estimate.parquet")
+    spec = tmp_path / "spec.toml"
+    spec.write_text(
+        "policies = ['rucb', 'rmed1']\nhorizon = 200\nrepetitions = 3\n"
+        "matrices = [{ name = 'estimate', file = 'estimate.parquet' }]"
+    )
+    run_experiment(plan_of(spec), tmp_path / "out")
+    results = StudyResults(tmp_path / "out")
+    expected = results.results("estimate").reference_errors()
+    assert results.summary()["reference_error"].tolist() == pytest.approx(expected) and (expected > 0.1).all()
+    assert results.summary("regret_borda")["reference_error"].isna().all()
+    table = summary_table(results.summary())
+    assert table["error of the reference matrix"].tolist() == [f"{one:,.1f}" for one in expected]
+    assert "one standard error of the mean" in spread_sentence(table)
+    assert "not known" in spread_sentence(summary_table(results.summary("regret_borda")))
 
 
 def test_a_digest_is_that_of_the_whole_key():

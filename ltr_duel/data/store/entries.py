@@ -168,6 +168,12 @@ def usage() -> dict[str, tuple[int, int]]:
     return {kind: (len(paths), sum(map(_size, paths))) for kind, paths in found.items()}
 
 
+def unfinished() -> tuple[int, int]:
+    """Return how many entries are being written, or were when a process was killed, and their bytes."""
+    paths = [path for kind in KINDS for path in _own(cache_home() / kind, unfinished=True)]
+    return len(paths), sum(map(_size, paths))
+
+
 def clear() -> int:
     """Delete corpora and arrays, what a killed process left behind included; return the bytes freed.
 

@@ -40,7 +40,7 @@ def kernel_folder(digest: str) -> str:
     Warns
     -----
     KernelCacheWarning
-        If the folder cannot be written, or it or its parent belongs to another user, or others can write to it.
+        If the folder cannot be made or written, or it or its parent belongs to another user, or others can write to it.
     """
     folder = cache_home() / "kernels" / digest
     try:
@@ -51,7 +51,8 @@ def kernel_folder(digest: str) -> str:
                 _warn_once(f"compiled code is not kept between runs: {one} {fault}")
                 return ""
         _remove_damage(folder)
-    except OSError:
+    except OSError as error:
+        _warn_once(f"compiled code is not kept between runs: {folder.parent}: {error.strerror}; set LTR_DUEL_HOME")
         return ""
     atexit.register(_seal, folder)
     return str(folder)

@@ -135,7 +135,14 @@ def test_where_files_have_no_owners_folders_are_used(home, monkeypatch):
 
 def test_a_folder_that_cannot_be_made_is_none(home):
     (home / "kernels").write_text("")
-    assert kernel_folder("0") == ""
+    with pytest.warns(KernelCacheWarning, match="kernels: .*; set LTR_DUEL_HOME"):
+        assert kernel_folder("0") == ""
+
+
+def test_a_folder_that_cannot_be_written_is_not_used(home, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    with pytest.warns(KernelCacheWarning, match="kernels cannot be written; set LTR_DUEL_HOME to a folder of yours"):
+        assert kernel_folder("0") == ""
 
 
 def test_a_simulation_gives_the_same_bytes_after_each_kind_of_damage(tmp_path):

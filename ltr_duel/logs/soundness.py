@@ -167,10 +167,10 @@ def _users(engine: Any, rows: Any, n: int, known: tuple[int, int] | None) -> lis
     robots = (
         f"{found['robots']:,} users with {_PAGES} pages or more click on nearly all; they have {found['pages']:,} pages"
     )
+    usual = f"; up to {limit:.1%} is usual" if limit < 1 else ""
+    heavy = f"one of {found['users']:,} users has {most:.1%} of the impressions{usual}"
     return [
-        limited(
-            "heaviest user", most, limit, f"one user has {most:.1%} of the impressions; up to {limit:.1%} is usual"
-        ),
+        limited("heaviest user", most, limit, heavy if found["users"] else "no impression names its user"),
         limited("robots", found["pages"] / n, _RATE / 10, robots),
     ]
 

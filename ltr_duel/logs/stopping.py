@@ -15,6 +15,8 @@ from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.sequential import Observed
 from ltr_duel.logs.sums import Sequences
 
+_FEWEST = 5.0  # users of equal weight from which on what is to come is projected
+
 
 class RunningComparison(NamedTuple):
     """What a decision rests on, of an experiment that has no log yet: the fields are those of `LogComparison`."""
@@ -236,6 +238,9 @@ def _sentence(found: LogComparison | RunningComparison, decisions: list[Stopping
     unseen = never_shown(found.names, [(one.first, one.second) for one in decisions if one.observations])
     if np.isinf(further) and unseen:
         return f"go on: {unseen}"
+    if isinstance(found, LogComparison) and outcomes_go_together(found) and found.cautious.freedom.min() < _FEWEST - 1:
+        who = "queries" if found.cluster == "query" else "users"
+        return f"go on: the {who} so far are too few, or too unequal, to say for how long."
     if np.isinf(further) or further > 1000 * found.impressions:
         more = "more than a thousand times as many impressions as there are"
     else:

@@ -477,6 +477,17 @@ def test_what_is_decided(tmp_path):
     assert "a thousand times" in decided([[1], [2]] * 100)[1]
 
 
+def test_how_long_to_go_on_is_not_said_where_few_users_made_the_log(tmp_path):
+    """One user with 9 of 10 impressions: as much as 1.2 users of equal weight."""
+    row = {"shown": ["x", "y"], "rankers": ["a", "b"], "owners": [0, 1]}
+    for heavy, said in ((9, "go on: the users so far are too few, or too unequal, to say for how long."), (0, None)):
+        users = ["heavy" if k % 10 < heavy else k // 2 for k in range(300)]
+        rows = [row | {"clicks": [1, 1, 2][k % 3 : k % 3 + 1], "user": user} for k, user in enumerate(users)]
+        found = compare_log(ClickLog(write(tmp_path, rows)))
+        sentence = stopping_sentence(found, stopping_decisions(found))
+        assert sentence == said if said else sentence.startswith(("go on: about", "stop"))
+
+
 @pytest.mark.parametrize("names", [("old", "new"), ("new", "old"), ("third", "new", "old")])
 def test_the_order_in_which_rankers_are_named_turns_no_result(tmp_path, names):
     rows = [

@@ -122,6 +122,20 @@ def test_damages_are_found(tmp_path, damage):
     assert expected <= failing(tmp_path, rows, planned="even")
 
 
+@pytest.mark.parametrize(("users", "sentence"), [
+    (0, "no impression names its user"), (3, "one of 3 users has 33.3% of the impressions"),
+    (600, "one of 600 users has 0.2% of the impressions; up to 3.3% is usual"),
+])  # fmt: skip
+def test_the_heaviest_user_is_stated_among_how_many(tmp_path, users, sentence):
+    rows = sound()
+    for k, row in enumerate(rows):
+        row["user"] = f"u{k % users}" if users else None
+    with write_log(tmp_path / "clicks.parquet", COLUMNS) as log:
+        log.write({name: [row[name] for row in rows] for name in COLUMNS})
+    findings = check_log(ClickLog(tmp_path / "clicks.parquet", skip_bad=None))
+    assert [one.sentence for one in findings if one.name == "heaviest user"] == [sentence]
+
+
 @pytest.mark.parametrize(("lost", "early", "missing", "expected"), [
     (0, 0, 0, set()), (20, 0, 0, {"events without exposure"}), (0, 20, 0, {"events before exposure"}),
     (0, 0, 8, {"events to come"}), (0, 0, 3, set()),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import warnings
 import zlib
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -26,6 +27,7 @@ from ltr_duel.preferences.tally import Tally, preferences_of
 FORMAT = "ltr_duel.preferences/2"
 _READABLE = ("ltr_duel.preferences/1", FORMAT)  # 1 has no exact counts
 _KEY = b"ltr_duel"
+_WITHOUT_ERRORS = (".csv", ".npy", ".txt")
 MOST_RANKERS = 10_000  # that a reader allows unless told otherwise: some 10 GB
 
 
@@ -53,6 +55,11 @@ def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
     InputError
         If the place cannot be written to.
 
+    Warns
+    -----
+    UserWarning
+        If the matrix is an estimate, and the file cannot hold its errors.
+
     Examples
     --------
     >>> import tempfile
@@ -64,6 +71,11 @@ def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
     if not isinstance(matrix, PreferenceMatrix) or not isinstance(path, str | os.PathLike):
         raise InputError(f"a PreferenceMatrix is saved to a path, not {errors.shown(matrix)} to {errors.shown(path)}")
     path = Path(path)
+    if path.suffix in _WITHOUT_ERRORS and matrix.standard_error.any():
+        warnings.warn(
+            f"{path.name} holds no standard errors: what reads it takes this estimate as exact; .parquet keeps them",
+            stacklevel=2,
+        )
     with files.replacing(path) as temporary:
         if path.suffix == ".npy":
             np.save(temporary, matrix.p, allow_pickle=False)

@@ -100,6 +100,14 @@ def test_pickled_arrays_are_never_unpickled(tmp_path):
 
 
 @pytest.mark.parametrize("ending", [".csv", ".npy", ".txt"])
+def test_an_estimate_loses_its_errors_not_without_a_word(tmp_path, ending):
+    estimate = PreferenceMatrix(bradley_terry(3).p, standard_error=0.01 * ~np.eye(3, dtype=bool))
+    with pytest.warns(UserWarning, match=rf"m{ending} holds no standard errors: .* as exact; .parquet keeps them"):
+        path = save_preferences(estimate, tmp_path / f"m{ending}")
+    assert not load_preferences(path).standard_error.any()
+
+
+@pytest.mark.parametrize("ending", [".csv", ".npy", ".txt"])
 def test_plain_formats_keep_p(tmp_path, ending):
     matrix = PreferenceMatrix(bradley_terry(3).p, ("a, b", 'say "c"', "d"))
     again = load_preferences(save_preferences(matrix, tmp_path / f"m{ending}"))

@@ -90,6 +90,14 @@ def test_a_public_name_has_a_docstring_with_parameters_and_an_example(package, n
         assert not missing, f"parameters that are not explained: {missing}"
 
 
+@pytest.mark.parametrize("package", EXPORTING)
+def test_no_exported_name_is_that_of_its_module(package):
+    """Whoever imports the module first would be given the module instead."""
+    tree = ast.parse((PACKAGE / package / "__init__.pyi").read_text())
+    imported = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module]
+    assert not [node.module for node in imported if node.module in {alias.name for alias in node.names}]
+
+
 def functions_in(value: Any) -> dict[str, ast.FunctionDef]:
     """Return the functions of the module that defines an object, by name."""
     tree = ast.parse(Path(inspect.getfile(value)).read_text())

@@ -131,7 +131,7 @@ from .machine import versions_of as versions_of
 from .memory import require_memory as require_memory
 from .notebook import MOST_ROWS as MOST_ROWS
 from .notebook import notebook_html as notebook_html
-from .numbered import numbered as numbered
+from .numbering import numbered as numbered
 from .parallel import checked_jobs as checked_jobs
 from .parallel import run_tasks as run_tasks
 from .places import cause as cause

@@ -5,9 +5,9 @@ from .compare import compare_log as compare_log
 from .describe import LogFacts as LogFacts
 from .describe import date_words as date_words
 from .describe import describe_log as describe_log
-from .guardrails import Guardrail as Guardrail
-from .guardrails import guardrail_lines as guardrail_lines
-from .guardrails import guardrails as guardrails
+from .guardrail import Guardrail as Guardrail
+from .guardrail import guardrail_lines as guardrail_lines
+from .guardrail import guardrails as guardrails
 from .history import History as History
 from .log import ClickLog as ClickLog
 from .looks import Look as Look

@@ -152,7 +152,8 @@ class RankedTargets(Orders):
     def weighable(self, table: Any, wrong: dict[int, str]) -> Iterator[Weighable]:
         """Yield the rows whose query is known, group by group."""
         queries = hash_texts(table.column("query"))
-        known = rows_with(table)["rankings"] & np.isin(queries, np.array(list(self.known), np.uint64))
+        hashes = np.array(list(self.known), np.uint64)
+        known = rows_with(table)["rankings"] & np.isin(queries, hashes, kind="sort")  # numpy 2.0: else it overflows
         if not known.any():
             return
         texts, ptr = ragged(table.column("shown"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 
 import numpy as np
@@ -108,6 +109,8 @@ def test_the_test_of_interaction_is_that_of_welch_where_parts_share_no_user():
     mean = np.array([one.mean() for one in samples])
     error = np.array([one.std(ddof=1) / np.sqrt(len(one)) for one in samples])
     freedom = np.array([len(one) - 1.0 for one in samples])
+    if "equal_var" not in inspect.signature(stats.f_oneway).parameters:
+        pytest.skip("scipy has Welch's test for several samples from 1.15 on")
     expected = stats.f_oneway(*samples, equal_var=False).pvalue
     assert interaction_p(mean, error, freedom, np.eye(4), 1e12) == pytest.approx(expected)
 

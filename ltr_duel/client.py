@@ -1,14 +1,16 @@
 """A client for a search page, of the standard library alone: the experiment never stands between people and results.
 
 Each call has a deadline. A search that is not answered in time, or not at all, gets the incumbent's list, and for a
-moment after a failure the service is not asked. A process that forks may use its client in parent and children: each
-has connections that no other one has.
+moment after a failure no search is sent, nor, after a failed report, another report. The logger ``ltr_duel.client``
+warns when calls begin to fail, and why. A process that forks may use its client in parent and children: each has
+connections that no other one has.
 """
 
 from __future__ import annotations
 
 import http.client
 import json
+import logging
 import os
 import secrets
 import socket
@@ -24,6 +26,7 @@ from urllib.parse import urlsplit
 __all__ = ["Client", "Shown"]
 
 FALLBACK = "fallback"
+_LOG = logging.getLogger(__name__)
 
 
 class Shown(NamedTuple):
@@ -39,6 +42,7 @@ class Shown(NamedTuple):
     token: str  # for `Client.clicks`; empty for a page that the service has not made
     rankers: tuple[str, ...]  # whose lists are on it
     served: str  # "experiment"; why the search takes no part; or "fallback", if the service did not answer
+    why: str = ""  # of a fallback: why the service's page is not shown
 
 
 class _Own(NamedTuple):
@@ -65,7 +69,7 @@ class Client:
     top : int
         Documents of the incumbent's list that are shown; the ``top`` of the experiment.
     pause : float
-        Seconds after a failure in which the service is not asked.
+        Seconds after a failure in which no other call of that kind is sent.
     threads : int
         Requests at once.
 
@@ -77,8 +81,9 @@ class Client:
     Examples
     --------
     >>> with Client("http://127.0.0.1:1", "old") as client:
-    ...     client.decide("red shoes", {"old": ["d7", "d2"], "new": ["d2"]})
-    Shown(page=('d7', 'd2'), token='', rankers=('old',), served='fallback')
+    ...     shown = client.decide("red shoes", {"old": ["d7", "d2"], "new": ["d2"]})
+    >>> shown.page, shown.served, shown.why != ""
+    (('d7', 'd2'), 'fallback', True)
     """
 
     def __init__(
@@ -98,7 +103,9 @@ class Client:
         self._tls, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
         self._incumbent, self._deadline, self._top, self._pause = incumbent, deadline, top, pause
         self._headers = {"content-type": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
-        self._most, self._asleep, self._closed = threads, 0.0, False
+        self._most, self._closed = threads, False
+        self._asleep: dict[str, float] = {}  # address -> until when it is not asked
+        self._why: dict[str, str] = {}  # address -> why the latest call failed
         self._own = self._new_own()
 
     def __enter__(self) -> Client:
@@ -128,14 +135,16 @@ class Client:
         -------
         Shown
         """
-        said = self._ask("/decide", {"query": query, "rankings": dict(rankings), "user": user}, self._deadline)
+        said, why = self._ask("/decide", {"query": query, "rankings": dict(rankings), "user": user}, self._deadline)
         try:
-            return Shown(tuple(said["page"]), said["token"], tuple(said["rankers"]), said["served"])
+            if not why:
+                return Shown(tuple(said["page"]), said["token"], tuple(said["rankers"]), said["served"])
         except (KeyError, TypeError):
-            return Shown(tuple(rankings[self._incumbent][: self._top]), "", (self._incumbent,), FALLBACK)
+            why = "the answer is none of this service"
+        return Shown(tuple(rankings[self._incumbent][: self._top]), "", (self._incumbent,), FALLBACK, why)
 
     def clicks(self, token: str, clicks: Sequence[str | int], *, final: bool = True, deadline: float = 2.0) -> bool:
-        """Report the clicks of a page; return whether the service has them.
+        """Report the clicks of a page; return whether the service counts them.
 
         Parameters
         ----------
@@ -151,36 +160,51 @@ class Client:
         Returns
         -------
         bool
+            False too if the page was closed before, by a final report or to make room.
         """
         if not token:
             return False
-        said = self._ask("/clicks", {"token": token, "clicks": list(clicks), "final": final}, deadline)
-        return isinstance(said, dict) and bool(said.get("recorded"))
+        said, why = self._ask("/clicks", {"token": token, "clicks": list(clicks), "final": final}, deadline)
+        return not why and isinstance(said, dict) and bool(said.get("recorded"))
 
-    def _ask(self, path: str, given: dict[str, Any], deadline: float) -> Any:
-        """Return what the service answers, None where it does not in time."""
-        if self._closed or time.monotonic() < self._asleep:
-            return None
+    def _ask(self, path: str, given: dict[str, Any], deadline: float) -> tuple[Any, str]:
+        """Return what the service answers, and why it is of no use; empty if it is."""
+        if self._closed:
+            return None, "the client is closed"
+        if time.monotonic() < self._asleep.get(path, 0.0):
+            return None, f"not asked, a moment after: {self._why.get(path)}"
+        said = None
         try:
             body = json.dumps(given).encode()
-        except (TypeError, ValueError, RecursionError):  # no fault of the service
-            return None
+        except (TypeError, ValueError, RecursionError) as error:  # no fault of the service
+            return None, f"JSON cannot hold this: {error}"
         try:
-            status, answer = self._answer(path, body, time.monotonic() + deadline)
+            status, again, answer = self._answer(path, body, time.monotonic() + deadline)
             said = json.loads(answer)
-        except (OSError, http.client.HTTPException, ValueError, RuntimeError):  # a TimeoutError is the first
-            self._asleep = time.monotonic() + self._pause
-            return None
-        return said if status == http.HTTPStatus.OK else {"recorded": status == http.HTTPStatus.CONFLICT}
+            why = ""
+            if status != http.HTTPStatus.OK:
+                why = f"{status}: {said.get('error', '') if isinstance(said, dict) else ''}"
+            if status == http.HTTPStatus.CONFLICT and again:  # by the same report, whose answer was lost
+                said, why = {"recorded": True}, ""
+        except TimeoutError:
+            why = f"no answer within {deadline:g} seconds"
+        except (OSError, http.client.HTTPException, ValueError, RuntimeError) as error:
+            why = str(error) or type(error).__name__
+        if why and said is None:
+            self._asleep[path] = time.monotonic() + self._pause
+        if why and not self._why.get(path):
+            _LOG.warning("%s: %s", path, why)
+        self._why[path] = why
+        return said, why
 
-    def _answer(self, path: str, body: bytes, ends: float) -> tuple[int, bytes]:
-        """Return status and body from a thread, for which the process does not wait at its end."""
+    def _answer(self, path: str, body: bytes, ends: float) -> tuple[int, bool, bytes]:
+        """Return status, whether it was sent twice, and body, from a thread that does not keep the process."""
         own = self._own
         if own.process != os.getpid():
             own = self._own = self._new_own()
         if not own.room.acquire(timeout=max(0.0, ends - time.monotonic())):
             raise TimeoutError
-        done: Future[tuple[int, bytes]] = Future()
+        done: Future[tuple[int, bool, bytes]] = Future()
         used: deque[http.client.HTTPConnection] = deque(maxlen=1)
 
         def send() -> None:
@@ -212,9 +236,9 @@ class Client:
         ends: float,
         idle: deque[http.client.HTTPConnection],
         used: deque[http.client.HTTPConnection],
-    ) -> tuple[int, bytes]:
+    ) -> tuple[int, bool, bytes]:
         """Send a request; again, if the service has closed the connection, by a key that lets it count once."""
-        headers = {**self._headers, "idempotency-key": secrets.token_hex(16)}
+        headers, again = {**self._headers, "idempotency-key": secrets.token_hex(16)}, False
         while True:
             left = _left(ends)
             try:
@@ -236,6 +260,7 @@ class Client:
                 connection.close()
                 if not kept:
                     raise
+                again = True
             except BaseException:
                 connection.close()
                 raise
@@ -244,7 +269,7 @@ class Client:
                     connection.close()
                 else:
                     idle.append(connection)
-                return response.status, answer
+                return response.status, again, answer
 
     def _new_own(self) -> _Own:
         return _Own(os.getpid(), BoundedSemaphore(self._most), deque())

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import math
-import secrets
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core import InputError, arguments
+from ltr_duel.core import InputError
 from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
-from ltr_duel.live.code import go_on_with_code
 from ltr_duel.live.complaints import StoreError
-from ltr_duel.live.counts import Counts
+from ltr_duel.live.opening import open_store
 from ltr_duel.live.running import Running
-from ltr_duel.live.settings import Settings, kept_settings, require_same_law, settings_text
+from ltr_duel.live.settings import Settings
 from ltr_duel.live.state import State, known_of, state_of
-from ltr_duel.live.store import Store
-from ltr_duel.live.switches import Switch, Switches, switches_of
+from ltr_duel.live.switches import Switch, Switches
 from ltr_duel.live.tokens import Keys
-from ltr_duel.live.users import Users
 
-_SEEDS = 10**15
 _AT_ONCE = 500  # pages past their deadline that are closed in one transaction
 
 
@@ -108,39 +102,18 @@ class Experiment(Running):
             If the file is no store, another process writes to it, the settings are those of another experiment, or the
             policy or the key of the users is another one.
         """
-        path = arguments.as_path("a store", path)
-        about = {}
-        if settings is not None:
-            arguments.require_type("settings", settings, Settings)
-            seeded = settings if settings.seed is not None else replace(settings, seed=secrets.randbelow(_SEEDS))
-            text, name = settings_text(seeded), secrets.token_hex(16)
-            about = {"settings": text, "experiment": name, "started": clock(), "labels": "random"}
-        store = Store(path, about)
+        store, settings, users, accepted = open_store(path, settings, clock, user_key, accept_new_code=accept_new_code)
         try:
-            with store.reading():
-                kept = kept_settings(store.about("settings"), path)
-                if settings is not None and settings.seed is None:
-                    settings = replace(settings, seed=kept.seed)
-                incumbent = (settings or kept).incumbent
-                if settings is not None and settings != kept:
-                    require_same_law(settings, kept, path)
-                if incumbent in switches_of(store.switches(), kept).dropped:
-                    raise InputError(f"{path}: incumbent: ranker '{incumbent}' was dropped; name another")
-                if settings is not None and settings != kept:
-                    with store.transaction():
-                        store.say("settings", settings_text(settings))
-                accepted = go_on_with_code(store, settings or kept, path, clock(), accept=accept_new_code)
-                users = Users(store, user_key, path)
             if clock is time.time:
                 monotonic = monotonic or time.monotonic
-            experiment = cls(store, settings or kept, keys or Keys.random(), users, clock, monotonic)
-            experiment.accepted = accepted
-            return experiment
+            experiment = cls(store, settings, keys or Keys.random(), users, clock, monotonic)
         except BaseException as error:
             store.close()
             if isinstance(error, StoreError):
                 raise InputError(f"{path}: {error}") from None
             raise
+        experiment.accepted = accepted
+        return experiment
 
     def __enter__(self) -> Experiment:
         return self
@@ -234,43 +207,6 @@ class Experiment(Running):
         """
         return self._one(Switch(what, ranker, share, holdback, by))
 
-    def outside(self, call: Decide | Record, *, away: bool = False) -> Decision | Recorded | None:
-        """Answer a search that takes no part in the experiment, or the clicks of its page; from memory, without a wait.
-
-        Parameters
-        ----------
-        call : Decide or Record
-        away : bool
-            Whether the store is away, so no search can take part: it gets the incumbent's list.
-
-        Returns
-        -------
-        Decision, Recorded or None
-            None for a search that takes part, and for the clicks of its page.
-
-        Raises
-        ------
-        TokenError
-            If a token is none of this experiment's.
-        InputError
-            For a list that cannot be shown.
-        """
-        if isinstance(call, Record):
-            return self._outside.record(call)
-        if self._outside.switches.idle and not away:
-            return None
-        return self._outside.decide(call._replace(user=self._users.kept(call.user)), away=away)
-
-    @property
-    def needed(self) -> tuple[str, ...]:
-        """The rankers whose lists a search may need, by the switches."""
-        return self._outside.needed
-
-    @property
-    def switches(self) -> Switches:
-        """What the switches say, as of the last transaction."""
-        return self._outside.switches
-
     def answer(
         self, calls: Sequence[Decide | Record | Drop | Switch]
     ) -> list[Decision | Recorded | Switches | InputError]:
@@ -320,11 +256,6 @@ class Experiment(Running):
             left = left - some if some == wanted else 0
         return closed
 
-    @property
-    def delay(self) -> float:
-        """Seconds that the clock has stepped, with those while the store was closed: deadlines moved by as much."""
-        return self._steps.delay
-
     def try_store(self) -> None:
         """Write something to the store.
 
@@ -335,11 +266,6 @@ class Experiment(Running):
         """
         with self._changing() as actions:
             self._store.say("tried", self._now(actions))
-
-    @property
-    def now(self) -> float:
-        """The time of the experiment's clock."""
-        return self._clock()
 
     def state(self) -> State:
         """Say where the experiment stands.
@@ -352,29 +278,6 @@ class Experiment(Running):
             memory = self._ready().memory
             known = known_of(memory)
         return state_of(self.settings, self._started, known)
-
-    @property
-    def counts(self) -> Counts:
-        """The counters, as they were after the last transaction; this waits neither for the store nor for a lock."""
-        return self._counts
-
-    @property
-    def asked(self) -> tuple[str, ...]:
-        """The rankers that the policy wants to compare now; one that is to be shown alone stands alone."""
-        with self._lock:
-            return tuple([self.settings.rankers[arm] for arm in dict.fromkeys(self._ready().memory.turns.asked)])
-
-    @property
-    def open_pages(self) -> int:
-        """Pages that wait for their clicks."""
-        with self._lock:
-            return len(self._ready().memory.waiting)
-
-    @property
-    def pages(self) -> int:
-        """Pages shown."""
-        with self._lock:
-            return self._ready().memory.pages
 
     def _one(self, call: Decide | Record | Switch) -> Any:
         [answer] = self.answer([call])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import traceback
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, Router
@@ -59,18 +61,19 @@ class _Service:
         self._described = description(experiment.settings.rankers, settings)
         self._help = help_page(self._described)
         self._warned: dict[str, float] = {"clock": experiment.delay}  # time without a service is nothing to look at
-        self._pages: dict[tuple[str, str, str], asyncio.Future[Any]] = {}  # of requests with a key, the latest ones
+        self._pages: dict[bytes, tuple[bytes, asyncio.Future[Any]]] = {}  # of requests with a key, the latest ones
         self._making, self._made = asyncio.Lock(), dict[Callable[[State], bytes], tuple[State, bytes]]()
 
     async def decide(self, request: Request) -> Response:
-        given = read_object(await read_body(request, self._settings))
+        body = await read_body(request, self._settings)
+        given = read_object(body)
         experiment, away = self._experiment, bool(self.worker.broken)
         asked = read_decide(given, experiment.settings.rankers, self._settings, experiment.needed)
         request.scope.setdefault("state", {})["query"] = asked.query
         decision: Any = experiment.outside(asked, away=away)
         if decision is None:
             try:
-                decision = await self._once(request.headers.get("idempotency-key", ""), asked)
+                decision = await self._once(request.headers, body, asked)
             except StoreError:
                 decision = experiment.outside(asked, away=True)
         self._metrics.served[decision.served] += 1
@@ -84,19 +87,27 @@ class _Service:
             }
         )
 
-    async def _once(self, key: str, asked: Decide) -> Any:
-        """Return the page of a search; a request that is repeated with its key gets the page that it made."""
-        asked = asked._replace(joined=True)
+    async def _once(self, headers: Headers, body: bytes, asked: Decide) -> Any:
+        """Return the page of a search; a request that is repeated with its key gets the page that it made.
+
+        As `draft-ietf-httpapi-idempotency-key-header` has it, a key belongs to a client and to the bytes of a body.
+        """
+        asked, key = asked._replace(joined=True), headers.get("idempotency-key", "")
         if not key:
             return await self.worker.ask(asked)
         if len(key) > _LONGEST_KEY:
             raise InputError(f"'idempotency-key' may have at most {_LONGEST_KEY} characters")
-        place = key, asked.query, asked.user
-        future = self._pages.get(place)
+        place, content = (
+            hashlib.sha256(one).digest() for one in (f"{headers.get('authorization', '')}\0{key}".encode(), body)
+        )
+        before, future = self._pages.get(place, (content, None))
         if future is None or (future.done() and (future.cancelled() or future.exception())):
-            future = self._pages[place] = asyncio.ensure_future(self.worker.ask(asked))
+            future = asyncio.ensure_future(self.worker.ask(asked))
+            self._pages[place] = content, future
             if len(self._pages) > _KEPT:
                 del self._pages[next(iter(self._pages))]
+        elif before != content:
+            raise Refusal(422, "the 'idempotency-key' came with another body before; take a new key for each search")
         return await asyncio.shield(future)
 
     async def clicks(self, request: Request) -> Response:

@@ -22,9 +22,11 @@ _REFUSED = {
     410: "The page's deadline has passed: it counts as seen without clicks.",
     413: "The body is too large.",
     415: "The body is not said to be JSON, or is compressed.",
+    422: "The header 'idempotency-key' came with another body before.",
     431: "The head of the request is too large.",
     500: "The service met an error of its own.",
-    503: "Too much is asked at once, too many pages are open, or the disk is full. Nothing is kept; ask again.",
+    503: "Too many requests wait, or the store cannot be written, and nothing is kept; or the answer took too long, and"
+    " it is not known whether the request is kept. Ask again.",
 }
 _TEXT = {"type": "string"}
 _SERVED = ("experiment", "paused", "winner", "ended", "share", "holdback", "away")

@@ -113,6 +113,15 @@ def test_the_winner_and_the_end_serve_one_list(tmp_path):
         assert experiment.decide("q", RANKINGS).rankers == ("b",) and experiment.pages == 0
 
 
+def test_after_the_end_the_sentence_does_not_say_to_go_on(tmp_path):
+    with opened(tmp_path) as experiment:
+        use(experiment, 30)
+        assert experiment.state().sentence.startswith("go on")
+        switched(experiment, Switch("end"))
+        state = experiment.state()
+        assert (state.sentence, state.impressions_to_go) == ("ended without a decision; a is served.", math.inf)
+
+
 def test_the_share_is_what_was_asked_and_a_user_stays_on_one_side(tmp_path):
     users = [f"user {k}" for k in range(4000)]
     with opened(tmp_path, settings(policy="random", max_open=10)) as experiment:

@@ -85,7 +85,7 @@ def test_only_who_brings_a_key_is_answered(tmp_path):
 
 
 def test_a_key_has_a_role(tmp_path):
-    keys = [KEY, "fedcba9876543210 read prometheus", "a-search-page-000 ask shop"]
+    keys = [KEY, "fedcba9876543210 read prometheus", "a-search-page-000 ask shop", "an-operators-key0 operate ann"]
 
     async def story(service):
         asked = {"query": "q", "rankings": LISTS}
@@ -97,7 +97,12 @@ def test_a_key_has_a_role(tmp_path):
             found.append([one.status for one in said])
         return found
 
-    assert using(Service(tmp_path, keys=keys), story) == [[200] * 6, [403] + [200] * 5, [200] + [403] * 5]
+    assert using(Service(tmp_path, keys=keys), story) == [
+        [200] * 6,
+        [403] + [200] * 5,
+        [200] + [403] * 5,
+        [403] + [200] * 5,
+    ]
 
 
 def test_without_a_key_only_this_machine_may_ask(tmp_path):

@@ -11,17 +11,12 @@ from __future__ import annotations
 import http.client
 import json
 import logging
-import os
-import secrets
-import socket
 import time
-from collections import deque
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import suppress
-from threading import BoundedSemaphore, Thread
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+
+from ltr_duel._connections import Connections
 
 __all__ = ["Client", "Shown"]
 
@@ -43,14 +38,6 @@ class Shown(NamedTuple):
     rankers: tuple[str, ...]  # whose lists are on it
     served: str  # "experiment"; why the search takes no part; or "fallback", if the service did not answer
     why: str = ""  # of a fallback: why the service's page is not shown
-
-
-class _Own(NamedTuple):
-    """What a process does not share with the one that it was forked from."""
-
-    process: int
-    room: BoundedSemaphore  # for requests at once
-    idle: deque[http.client.HTTPConnection]
 
 
 class Client:
@@ -100,13 +87,11 @@ class Client:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
             raise ValueError(f"the address of a service is of the form http://127.0.0.1:8080, not '{url}'")
-        self._tls, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
         self._incumbent, self._deadline, self._top, self._pause = incumbent, deadline, top, pause
-        self._headers = {"content-type": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
-        self._most, self._closed = threads, False
+        headers = {"content-type": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
+        self._connections = Connections(parts.scheme == "https", parts.hostname, parts.port, headers, threads)
         self._asleep: dict[str, float] = {}  # address -> until when it is not asked
         self._why: dict[str, str] = {}  # address -> why the latest call failed
-        self._own = self._new_own()
 
     def __enter__(self) -> Client:
         return self
@@ -116,12 +101,19 @@ class Client:
 
     def close(self) -> None:
         """Ask nothing more; requests that are under way are not waited for."""
-        self._closed = True
-        while self._own.idle:
-            self._own.idle.pop().close()
+        self._connections.close()
 
-    def decide(self, query: str, rankings: Mapping[str, Sequence[str | int]], user: str = "") -> Shown:
-        """Return the page to show, within the deadline.
+    def decide(
+        self,
+        query: str,
+        rankings: Mapping[str, Sequence[str | int]],
+        user: str = "",
+        *,
+        token: str = "",
+        offset: int = 0,
+        limit: int | None = None,
+    ) -> Shown:
+        """Return the page to show, or a part of it, within the deadline.
 
         Parameters
         ----------
@@ -130,18 +122,26 @@ class Client:
             Document ids of each ranker, best first; the incumbent's list must be there.
         user : str
             Who asked, if it is known.
+        token : str
+            Of the page that is shown again, or continued; a later part without it continues a fallback, and is one.
+        offset, limit : int, optional
+            Documents above the part, and of the part; all that follow if not given.
 
         Returns
         -------
         Shown
         """
-        said, why = self._ask("/decide", {"query": query, "rankings": dict(rankings), "user": user}, self._deadline)
+        said, why = None, "it continues a fallback"
+        if token or not offset:
+            asked = {"query": query, "rankings": dict(rankings), "user": user, "offset": offset, "token": token}
+            said, why = self._ask("/decide", asked | ({"limit": limit} if limit else {}), self._deadline)
         try:
             if not why:
                 return Shown(tuple(said["page"]), said["token"], tuple(said["rankers"]), said["served"])
         except (KeyError, TypeError):
             why = "the answer is none of this service"
-        return Shown(tuple(rankings[self._incumbent][: self._top]), "", (self._incumbent,), FALLBACK, why)
+        shown = tuple(rankings[self._incumbent][: self._top])[offset:][:limit]
+        return Shown(shown, "", (self._incumbent,), FALLBACK, why)
 
     def clicks(self, token: str, clicks: Sequence[str | int], *, final: bool = True, deadline: float = 2.0) -> bool:
         """Report the clicks of a page; return whether the service counts them.
@@ -169,7 +169,7 @@ class Client:
 
     def _ask(self, path: str, given: dict[str, Any], deadline: float) -> tuple[Any, str]:
         """Return what the service answers, and why it is of no use; empty if it is."""
-        if self._closed:
+        if self._connections.closed:
             return None, "the client is closed"
         if time.monotonic() < self._asleep.get(path, 0.0):
             return None, f"not asked, a moment after: {self._why.get(path)}"
@@ -179,7 +179,7 @@ class Client:
         except (TypeError, ValueError, RecursionError) as error:  # no fault of the service
             return None, f"JSON cannot hold this: {error}"
         try:
-            status, again, answer = self._answer(path, body, time.monotonic() + deadline)
+            status, again, answer = self._connections.post(path, body, time.monotonic() + deadline)
             said = json.loads(answer)
             why = ""
             if status != http.HTTPStatus.OK:
@@ -196,98 +196,3 @@ class Client:
             _LOG.warning("%s: %s", path, why)
         self._why[path] = why
         return said, why
-
-    def _answer(self, path: str, body: bytes, ends: float) -> tuple[int, bool, bytes]:
-        """Return status, whether it was sent twice, and body, from a thread that does not keep the process."""
-        own = self._own
-        if own.process != os.getpid():
-            own = self._own = self._new_own()
-        if not own.room.acquire(timeout=max(0.0, ends - time.monotonic())):
-            raise TimeoutError
-        done: Future[tuple[int, bool, bytes]] = Future()
-        used: deque[http.client.HTTPConnection] = deque(maxlen=1)
-
-        def send() -> None:
-            try:
-                done.set_result(self._send(path, body, ends, own.idle, used))
-            except BaseException as error:  # whoever waits raises it
-                done.set_exception(error)
-            finally:
-                own.room.release()
-
-        try:
-            Thread(target=send, name="ltr_duel", daemon=True).start()
-        except RuntimeError:
-            own.room.release()
-            raise
-        try:
-            return done.result(max(0.0, ends - time.monotonic()))
-        except TimeoutError:
-            for connection in used:
-                if connection.sock is not None:
-                    with suppress(OSError):
-                        connection.sock.shutdown(socket.SHUT_RDWR)  # an answer byte by byte would keep the thread
-            raise
-
-    def _send(
-        self,
-        path: str,
-        body: bytes,
-        ends: float,
-        idle: deque[http.client.HTTPConnection],
-        used: deque[http.client.HTTPConnection],
-    ) -> tuple[int, bool, bytes]:
-        """Send a request; again, if the service has closed the connection, by a key that lets it count once."""
-        headers, again = {**self._headers, "idempotency-key": secrets.token_hex(16)}, False
-        while True:
-            left = _left(ends)
-            try:
-                connection, kept = idle.pop(), True
-            except IndexError:
-                connection, kept = self._connection(left), False
-            used.append(connection)
-            try:
-                if connection.sock is not None:
-                    connection.sock.settimeout(left)
-                connection.request("POST", path, body, headers)
-                response = connection.getresponse()
-                answer = b""
-                while piece := response.read1():
-                    answer += piece
-                    _left(ends)
-                response.read()  # of nothing: the connection is free, or the answer is too short
-            except (http.client.RemoteDisconnected, ConnectionError):
-                connection.close()
-                if not kept:
-                    raise
-                again = True
-            except BaseException:
-                connection.close()
-                raise
-            else:
-                if self._closed or time.monotonic() >= ends:  # it may be cut
-                    connection.close()
-                else:
-                    idle.append(connection)
-                return response.status, again, answer
-
-    def _new_own(self) -> _Own:
-        return _Own(os.getpid(), BoundedSemaphore(self._most), deque())
-
-    def _connection(self, left: float) -> http.client.HTTPConnection:
-        kind = http.client.HTTPSConnection if self._tls else http.client.HTTPConnection
-        return kind(self._host, self._port, timeout=left)
-
-
-def _left(ends: float) -> float:
-    """Return the seconds that are left.
-
-    Raises
-    ------
-    TimeoutError
-        If none are.
-    """
-    left = ends - time.monotonic()
-    if left <= 0:
-        raise TimeoutError
-    return left

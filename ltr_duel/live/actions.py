@@ -10,10 +10,10 @@ from ltr_duel.core import InputError, coin, errors, interpreted
 from ltr_duel.interleaving import interleave
 from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
 from ltr_duel.live.complaints import ExpiredError, StoreError, TokenError, UsedError
-from ltr_duel.live.lists import places_of, plain_list, require_ids, require_one_text, require_text
+from ltr_duel.live.drafts import Drafts
+from ltr_duel.live.lists import places_of, plain_list, require_ids, require_one_text, require_part, require_text
 from ltr_duel.live.marks import Marks
 from ltr_duel.live.memory import Memory
-from ltr_duel.live.outside import NO_PAGE
 from ltr_duel.live.rows import Event
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.sheets import DAMAGED, in_bytes, pack_page, read_ids, unpack_page, write_ids
@@ -21,7 +21,7 @@ from ltr_duel.live.steps import Steps
 from ltr_duel.live.store import Store
 from ltr_duel.live.switches import Switch, Switches, switched
 from ltr_duel.live.tally import ALONE, CLICKED, EXPIRED, UNCLICKED
-from ltr_duel.live.tokens import Claim, Keys
+from ltr_duel.live.tokens import NO_PAGE, Keys
 from ltr_duel.live.turns import Key
 
 _SNAPSHOT_EVERY = 2000  # events; so many are read again when a store is opened
@@ -47,6 +47,7 @@ class Actions:
         self.memory, self._steps = Memory(settings, store, steps), steps
         self._settings, self._store, self._keys = settings, store, keys
         self._marks = Marks(store, mark)
+        self._drafts = Drafts(settings, store, keys, self._marks, self.memory)
         self._chance = self.memory.chance()
         self._changes = store.changes
 
@@ -58,25 +59,30 @@ class Actions:
         if self._changes != self._store.changes:
             self._changes = self._store.changes
             memory.switch()
+            self._drafts.recall()
 
-    def answer(self, call: Decide | Record | Drop | Switch, now: float) -> Decision | Recorded | Switches | InputError:
-        """Return the answer to a call, or what is wrong with it."""
+    def answer(
+        self, call: Decide | Record | Drop | Switch, now: float
+    ) -> Decision | Recorded | Switches | InputError | None:
+        """Return the answer to a call, or what is wrong with it; None for a later part of a page that is not known."""
         try:
             if isinstance(call, Drop):
                 return self.drop(call.page, now)
             if isinstance(call, Switch):
                 return self.switch(call, now)
             if isinstance(call, Decide):
-                return self.decide(call.query, call.rankings, call.user, now)
+                return self.decide(call, now)
             return self.record(*call, now)
         except InputError as error:
             return error
 
-    def decide(self, query: str, rankings: Mapping[str, Sequence[Hashable]], user: str, now: float) -> Decision:
-        """Make a page of the rankers that the policy asks for."""
-        memory, settings = self.memory, self._settings
+    def decide(self, call: Decide, now: float) -> Decision | None:
+        """Make a page of the rankers that the policy asks for; a page that was shown before is shown again."""
+        memory, settings, query, user = self.memory, self._settings, call.query, call.user
+        rankings: Mapping[str, Sequence[Hashable]] = call.rankings
         require_text("the query", query)
         require_text("the user", user)
+        require_part(call)
         if not isinstance(rankings, Mapping):
             raise InputError(f"rankings are a mapping of names to lists, not {errors.shown(rankings)}")
         for name in rankings:
@@ -84,6 +90,8 @@ class Actions:
                 raise errors.unknown_name("ranker", name, settings.rankers)
         if settings.aa:
             rankings = dict.fromkeys(settings.rankers, rankings.get(settings.incumbent, ()))
+        if (again := self._drafts.find(call, now)) or call.offset:
+            return again
         self.expire(now, _PASSING)
         key = memory.turns.asked
         names = [settings.rankers[arm] for arm in dict.fromkeys(key)]
@@ -115,23 +123,17 @@ class Actions:
         self._store.add_page(number, now, query, user, key, text, sheet, chance, expires, seen)
         memory.show(number, key)
         memory.wait(number, expires, key)
+        self._drafts.add(number, now, query, user)
         if alone:
             self._happen(Event(memory.events + 1, number, now, ALONE), key)
-        token = self._keys.sign(Claim(self._marks.of(number), number, expires))
-        rankers = tuple(names) if alone else self._rankers(key)
-        return Decision(number, read_ids(text), rankers, token, expires / 1000)
+        return self._drafts.page(number, key[:1] if alone else key, read_ids(text), expires, call)
 
     def record(self, token: str, clicks: Iterable[Hashable], final: bool, now: float) -> Recorded:
         """Close a page with its clicks, or keep them until it is closed."""
         claim = self._keys.verify(token)
+        self._marks.require_own(claim, self.memory.pages)
         if claim.page == NO_PAGE:
-            if claim.experiment != self._marks.of(NO_PAGE):
-                raise TokenError("the token is of another experiment")
             return Recorded(NO_PAGE, (), {})
-        if claim.experiment != self._marks.of(claim.page):
-            raise TokenError("the token is of another experiment, or of a page that a restored store does not hold")
-        if claim.page > self.memory.pages:
-            raise TokenError("the token is of a page that this experiment does not know")
         if clicks is None:
             raise InputError("clicks are a list of document ids, not None")
         if now * 1000 >= claim.expires + self._steps.moved(claim.page):

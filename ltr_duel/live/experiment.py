@@ -121,8 +121,17 @@ class Experiment(Running):
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def decide(self, query: str, rankings: Mapping[str, Sequence[Hashable]], *, user: str = "") -> Decision:
-        """Choose rankers and make the page to show.
+    def decide(
+        self,
+        query: str,
+        rankings: Mapping[str, Sequence[Hashable]],
+        *,
+        user: str = "",
+        offset: int = 0,
+        limit: int | None = None,
+        token: str = "",
+    ) -> Decision:
+        """Choose rankers and make the page to show; or show one again, or a later part of one.
 
         Parameters
         ----------
@@ -131,7 +140,15 @@ class Experiment(Running):
         rankings : mapping of str to sequence
             Document ids of the rankers, best first: texts or numbers. Those that `asked` names must be there.
         user : str
-            Who asked, if it is known: for intervals a user counts once for each pair of rankers.
+            Who asked, if it is known: for intervals a user counts once for each pair of rankers. Within ``sticky``
+            seconds the same user and query see the same page.
+        offset : int
+            Documents of the page above the part to show, at least 0. A later part of a page that is not known is one of
+            the incumbent's list, and takes no part in the experiment.
+        limit : int, optional
+            Documents of the part, at least 1; all that follow if not given.
+        token : str
+            Of the page to show again, or to continue; for the same query.
 
         Returns
         -------
@@ -141,10 +158,12 @@ class Experiment(Running):
         ------
         StoreError
             If the store cannot be written.
+        TokenError
+            If the token is none of this experiment's.
         InputError
             For lists that cannot be interleaved, or names that are no rankers.
         """
-        return self._one(Decide(query, rankings, user))
+        return self._one(Decide(query, rankings, user, offset, limit, token))
 
     def record(self, token: str, clicks: Iterable[Hashable], *, final: bool = True) -> Recorded:
         """Count the clicks of a page, once.
@@ -255,17 +274,6 @@ class Experiment(Running):
             closed += some
             left = left - some if some == wanted else 0
         return closed
-
-    def try_store(self) -> None:
-        """Write something to the store.
-
-        Raises
-        ------
-        StoreError
-            If it cannot be written.
-        """
-        with self._changing() as actions:
-            self._store.say("tried", self._now(actions))
 
     def state(self) -> State:
         """Say where the experiment stands.

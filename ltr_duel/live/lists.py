@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ltr_duel.core import InputError, errors
+from ltr_duel.live.calls import Decide
 
 _LONGEST_TEXT = 10_000  # characters of a query, or of a user
 
@@ -73,6 +74,18 @@ def plain_list(name: str, ids: Any, top: int) -> tuple[Any, ...]:
         twice = next(one for one, count in Counter(given).items() if count > 1)
         raise InputError(f"document {twice!r} is twice on the list of ranker '{name}'")
     return tuple(given[:top])
+
+
+def require_part(call: Decide) -> None:
+    """Refuse a part of a page that there cannot be."""
+    errors.require_whole("the offset", call.offset, 0)
+    if call.limit is not None:
+        errors.require_whole("the limit", call.limit, 1)
+
+
+def part_of(ids: tuple[Any, ...], call: Decide) -> tuple[Any, ...]:
+    """Return the documents of a page that a search asks for."""
+    return ids[call.offset :][: call.limit]
 
 
 def places_of(ids: Sequence[Any], clicks: Iterable[Hashable]) -> list[int]:

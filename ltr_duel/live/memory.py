@@ -12,8 +12,9 @@ from numpy.random import Generator
 
 from ltr_duel.bandits import LivePolicy
 from ltr_duel.core import InputError
+from ltr_duel.live.policies import live_policy, live_streams, policy_without
 from ltr_duel.live.rows import Event, Snapshot
-from ltr_duel.live.settings import Settings, live_policy, live_streams, policy_without
+from ltr_duel.live.settings import Settings
 from ltr_duel.live.steps import Steps
 from ltr_duel.live.store import Store
 from ltr_duel.live.switches import Switches, left_of, switches_of

@@ -15,7 +15,7 @@ from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
 from ltr_duel.live.complaints import StoreError
 from ltr_duel.live.counts import Counts, counts_of
 from ltr_duel.live.marks import Marks
-from ltr_duel.live.outside import Outside
+from ltr_duel.live.outside import AWAY, LATER, Outside
 from ltr_duel.live.schema import SIDES
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.steps import Steps
@@ -100,7 +100,7 @@ class Running:
             return self._outside.record(call)
         if self._outside.switches.idle and not away:
             return None
-        return self._outside.decide(call._replace(user=self._users.kept(call.user)), away=away)
+        return self._outside.decide(call._replace(user=self._users.kept(call.user)), AWAY if away else "")
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -111,6 +111,17 @@ class Running:
     def switches(self) -> Switches:
         """What the switches say, as of the last transaction."""
         return self._outside.switches
+
+    def try_store(self) -> None:
+        """Write something to the store.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be written.
+        """
+        with self._changing() as actions:
+            self._store.say("tried", self._now(actions))
 
     @property
     def delay(self) -> float:
@@ -154,10 +165,14 @@ class Running:
         try:
             with self._changing() as actions:
                 now = self._now(actions)
-                return [
+                answers = [
                     actions.answer(call, now) if known is None else known
                     for call, known in zip(calls, plain, strict=True)
                 ]
+            return [
+                self._of_incumbent(call, LATER) if answer is None else answer
+                for call, answer in zip(calls, answers, strict=True)
+            ]
         except StoreError:
             if None in plain:
                 raise
@@ -177,8 +192,12 @@ class Running:
             return call
         if self._outside.switches.idle or not isinstance(call, Decide) or call.joined:
             return None
+        return self._of_incumbent(call)
+
+    def _of_incumbent(self, call: Decide, otherwise: str = "") -> Any:
+        """Return the page of a search outside of the experiment, or what is wrong with it."""
         try:
-            return self._outside.decide(call, away=False)
+            return self._outside.decide(call, otherwise)
         except InputError as error:
             return error
 

@@ -39,6 +39,25 @@ class Store(Transactions):
         self._db.execute("INSERT INTO waiting VALUES (?, ?, ?)", (page, expires, seen))
         self._last, self._rows = (page, self._last[1]), self._rows + 1
 
+    def recent(self, most: int) -> Iterator[tuple[int, Any, str, str]]:
+        """Yield number, time, query and user of the latest pages of users."""
+        yield from self._db.execute(
+            "SELECT page, at, query, user FROM pages WHERE page > ? AND user IS NOT NULL ORDER BY page",
+            (self._last[0] - most,),
+        )
+
+    def shown(self, page: int) -> tuple[Any, Any, Any, Any, Any]:
+        """Return time, query, arms, shown ids and sheet of a page.
+
+        Raises
+        ------
+        TypeError
+            If it is not there.
+        """
+        row = self._db.execute("SELECT at, query, arms, shown, sheet FROM pages WHERE page = ?", (page,)).fetchone()
+        at, query, arms, shown, sheet = row
+        return at, query, arms, shown, sheet
+
     def page(self, page: int) -> tuple[str, bytes, bytes | None]:
         """Return shown ids and sheet of an open page, and the pairs of which its user had been shown another one."""
         row: tuple[str, bytes, bytes | None] = self._db.execute(

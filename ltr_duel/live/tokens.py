@@ -21,6 +21,7 @@ from ltr_duel.core import InputError, arguments, errors
 from ltr_duel.live.complaints import TokenError
 
 KEYS_VARIABLE = "LTR_DUEL_LIVE_KEYS"
+NO_PAGE = 0  # the number in the tokens of pages outside of the experiment: their clicks are not counted
 _VERSION = "v1"
 _FEWEST_BYTES, _MOST_KEYS = 16, 100
 _LONGEST_FILE, _LONGEST_TOKEN = 100_000, 300

@@ -84,6 +84,7 @@ class _Service:
                 "expires": decision.expires,
                 "rankers": decision.rankers,
                 "served": decision.served,
+                "total": decision.total,
             }
         )
 

@@ -44,10 +44,14 @@ def read_decide(
     ------
     InputError
     """
-    _require_keys(given, ("query", "rankings"), ("user",))
+    _require_keys(given, ("query", "rankings"), ("user", "offset", "limit", "token"))
     query, user, rankings = given["query"], given.get("user", ""), given["rankings"]
     _require_text("'query'", query, limits.longest_text)
     _require_text("'user'", user, limits.longest_text, least=0)
+    _require_text("'token'", given.get("token", ""), _LONGEST_TOKEN, least=0)
+    for name, least in (("offset", 0), ("limit", 1)):
+        if type(given.get(name, 1)) is not int or not least <= given.get(name, 1) <= _LARGEST_ID:
+            raise InputError(f"'{name}' must be a whole number, at least {least}")
     if not isinstance(rankings, dict):
         raise InputError(f"'rankings' must be an object with a list for each ranker, not {_named(rankings)}")
     if rankings.keys() != set(rankers):
@@ -60,7 +64,7 @@ def read_decide(
             )
     for name in rankings:
         _require_ids(f"the list of ranker '{name}'", rankings[name], limits)
-    return Decide(query, rankings, user)
+    return Decide(query, rankings, user, given.get("offset", 0), given.get("limit"), given.get("token", ""))
 
 
 def read_record(given: dict[str, Any], limits: ServiceSettings) -> Record:

@@ -29,7 +29,7 @@ _REFUSED = {
     " it is not known whether the request is kept. Ask again.",
 }
 _TEXT = {"type": "string"}
-_SERVED = ("experiment", "paused", "winner", "ended", "share", "holdback", "away")
+_SERVED = ("experiment", "paused", "winner", "ended", "share", "holdback", "away", "later")
 
 
 def description(rankers: Sequence[str], settings: ServiceSettings) -> dict[str, Any]:
@@ -41,6 +41,9 @@ def description(rankers: Sequence[str], settings: ServiceSettings) -> dict[str, 
         "query": text,
         "rankings": {**lists, "additionalProperties": False},
         "user": {**_TEXT, "maxLength": settings.longest_text},
+        "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "documents above the part to show"},
+        "limit": {"type": "integer", "minimum": 1, "description": "documents of the part; all that follow without it"},
+        "token": {**_TEXT, "description": "of the page to show again, or to continue"},
     }
     page = {
         "page": ids,
@@ -48,6 +51,7 @@ def description(rankers: Sequence[str], settings: ServiceSettings) -> dict[str, 
         "expires": {"type": "number", "description": "seconds since 1970"},
         "rankers": {"type": "array", "items": _TEXT},
         "served": {**_TEXT, "enum": list(_SERVED)},
+        "total": {"type": "integer", "description": "documents of the whole page"},
     }
     final = {"type": "boolean", "default": True, "description": "false: later reports of the page add to these clicks"}
     clicked = {"token": _TEXT, "clicks": ids, "final": final}

@@ -19,7 +19,7 @@ from ltr_duel.live import (
     read_switches,
     switch_store,
 )
-from ltr_duel.live.settings import policy_without
+from ltr_duel.live.policies import policy_without
 from ltr_duel.live.switches import side_of, switches_of
 from ltr_duel.logs import ClickLog, compare_log
 from tests.live.shop import DOCUMENTS, NAMES, RANKINGS, Clock, opened, settings

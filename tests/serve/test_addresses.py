@@ -28,7 +28,8 @@ READ = ("/", "/state", "/metrics", "/openapi.json", "/docs")
 def test_a_page_is_decided_and_its_clicks_are_counted(tmp_path):
     async def story(service):
         page = await service.decide()
-        assert set(page) == {"page", "token", "expires", "rankers", "served"} and page["served"] == "experiment"
+        assert set(page) == {"page", "token", "expires", "rankers", "served", "total"}
+        assert (page["served"], page["total"]) == ("experiment", len(page["page"]))
         assert len(page["rankers"]) == 2
         assert set(page["page"]) <= {one for name in page["rankers"] for one in LISTS[name]}
         assert page["expires"] == service.clock.now + 1800

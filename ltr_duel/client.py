@@ -131,7 +131,8 @@ class Client:
         -------
         Shown
         """
-        said, why = None, "it continues a fallback"
+        said: Any = None
+        why = "it continues a fallback"
         if token or not offset:
             asked = {"query": query, "rankings": dict(rankings), "user": user, "offset": offset, "token": token}
             said, why = self._ask("/decide", asked | ({"limit": limit} if limit else {}), self._deadline)
@@ -165,6 +166,27 @@ class Client:
         if not token:
             return False
         said, why = self._ask("/clicks", {"token": token, "clicks": list(clicks), "final": final}, deadline)
+        return not why and isinstance(said, dict) and bool(said.get("recorded"))
+
+    def events(self, token: str, events: Sequence[Mapping[str, Any]], *, deadline: float = 2.0) -> bool:
+        """Report outcomes of a page, also after it was closed; return whether the service keeps them.
+
+        Parameters
+        ----------
+        token : str
+            Of the page.
+        events : sequence of mappings
+            Each with a ``kind``, and if need be ``document``, ``value`` and ``id``. One that is repeated counts once.
+        deadline : float
+            Seconds that the call may take.
+
+        Returns
+        -------
+        bool
+        """
+        if not token:
+            return False
+        said, why = self._ask("/events", {"token": token, "events": list(events)}, deadline)
         return not why and isinstance(said, dict) and bool(said.get("recorded"))
 
     def _ask(self, path: str, given: dict[str, Any], deadline: float) -> tuple[Any, str]:

@@ -14,6 +14,7 @@ from ltr_duel.live.drafts import Drafts
 from ltr_duel.live.lists import places_of, plain_list, require_ids, require_one_text, require_part, require_text
 from ltr_duel.live.marks import Marks
 from ltr_duel.live.memory import Memory
+from ltr_duel.live.outcomes import Outcomes
 from ltr_duel.live.rows import Event
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.sheets import DAMAGED, in_bytes, pack_page, read_ids, unpack_page, write_ids
@@ -21,7 +22,7 @@ from ltr_duel.live.steps import Steps
 from ltr_duel.live.store import Store
 from ltr_duel.live.switches import Switch, Switches, switched
 from ltr_duel.live.tally import ALONE, CLICKED, EXPIRED, UNCLICKED
-from ltr_duel.live.tokens import NO_PAGE, Keys
+from ltr_duel.live.tokens import NO_PAGE, Claim, Keys
 from ltr_duel.live.turns import Key
 
 _SNAPSHOT_EVERY = 2000  # events; so many are read again when a store is opened
@@ -48,6 +49,7 @@ class Actions:
         self._settings, self._store, self._keys = settings, store, keys
         self._marks = Marks(store, mark)
         self._drafts = Drafts(settings, store, keys, self._marks, self.memory)
+        self._outcomes = Outcomes(settings, store)
         self._chance = self.memory.chance()
         self._changes = store.changes
 
@@ -72,7 +74,7 @@ class Actions:
                 return self.switch(call, now)
             if isinstance(call, Decide):
                 return self.decide(call, now)
-            return self.record(*call, now)
+            return self.record(call, now)
         except InputError as error:
             return error
 
@@ -128,26 +130,40 @@ class Actions:
             self._happen(Event(memory.events + 1, number, now, ALONE), key)
         return self._drafts.page(number, key[:1] if alone else key, read_ids(text), expires, call)
 
-    def record(self, token: str, clicks: Iterable[Hashable], final: bool, now: float) -> Recorded:
-        """Close a page with its clicks, or keep them until it is closed."""
-        claim = self._keys.verify(token)
+    def record(self, call: Record, now: float) -> Recorded:
+        """Close a page with its clicks, or keep them until it is closed; outcomes may come later."""
+        claim = self._keys.verify(call.token)
         self._marks.require_own(claim, self.memory.pages)
         if claim.page == NO_PAGE:
             return Recorded(NO_PAGE, (), {})
-        if clicks is None:
-            raise InputError("clicks are a list of document ids, not None")
-        if now * 1000 >= claim.expires + self._steps.moved(claim.page):
-            raise ExpiredError("the deadline of the page has passed: it counts as seen without clicks")
-        if claim.page not in self.memory.waiting:
-            raise UsedError("the clicks of the page were counted already, or it was closed to make room")
-        if claim.expires != self.memory.waiting[claim.page][0]:
-            raise TokenError("the token is of another page with that number")
+        closed = self._closed(claim, now)
+        if closed and not call.late:
+            raise closed
         try:
-            return self._close(claim.page, clicks, now) if final else self._gather(claim.page, clicks)
+            clicks, outcomes = self._outcomes.read(claim.page, call)
+            if closed:
+                self._outcomes.require_in_time(claim.page, now)
+                recorded = Recorded(claim.page, (), {})
+            elif call.final and not call.late:
+                recorded = self._close(claim.page, clicks, now)
+            else:
+                recorded = self._gather(claim.page, clicks)
+            self._outcomes.keep(claim.page, outcomes, now)
         except InputError:
             raise
         except DAMAGED:
             raise StoreError("the page cannot be read from the store, so its clicks are not counted") from None
+        return recorded
+
+    def _closed(self, claim: Claim, now: float) -> InputError | None:
+        """Return why no clicks of a page are counted any more; None if it is open."""
+        if now * 1000 >= claim.expires + self._steps.moved(claim.page):
+            return ExpiredError("the deadline of the page has passed: it counts as seen without clicks")
+        if claim.page not in self.memory.waiting:
+            return UsedError("the clicks of the page were counted already, or it was closed to make room")
+        if claim.expires != self.memory.waiting[claim.page][0]:
+            raise TokenError("the token is of another page with that number")
+        return None
 
     def expire(self, now: float, most: int) -> int:
         """Close pages whose deadline has passed, at most so many; return how many."""

@@ -34,10 +34,11 @@ class Record(NamedTuple):
     """
 
     token: str
-    clicks: Iterable[Hashable]  # ids of shown documents, in any order; none is no click
+    clicks: Iterable[Any]  # ids of shown documents, in any order, or outcomes: {"document", "kind", "value", "id"}
     final: bool = (
         True  # whether that is all; if not, the page stays open until its deadline, and later reports add to it
     )
+    late: bool = False  # whether the page may be closed already, so the outcomes are kept for the log alone
 
 
 class Drop(NamedTuple):

@@ -23,6 +23,7 @@ _WRONG = (  # what there must not be, and how often it is there
         "pages are open and closed",
         "SELECT count(*) FROM waiting WHERE page IN (SELECT page FROM events WHERE kind > 0)",
     ),
+    ("outcomes are of pages without a row", "SELECT count(*) FROM outcomes WHERE page NOT IN (SELECT page FROM pages)"),
     ("open pages have no deadline", "SELECT count(*) FROM waiting WHERE typeof(expires) <> 'integer'"),
 )
 _NOT_CLOSED = (

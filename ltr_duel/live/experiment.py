@@ -165,18 +165,22 @@ class Experiment(Running):
         """
         return self._one(Decide(query, rankings, user, offset, limit, token))
 
-    def record(self, token: str, clicks: Iterable[Hashable], *, final: bool = True) -> Recorded:
-        """Count the clicks of a page, once.
+    def record(self, token: str, clicks: Iterable[Any], *, final: bool = True, late: bool = False) -> Recorded:
+        """Count the clicks of a page, once, and keep other outcomes.
 
         Parameters
         ----------
         token : str
             Of the page.
-        clicks : iterable of document ids
-            In any order; none says that the page was seen without a click.
+        clicks : iterable of document ids, or of mappings
+            In any order; none says that the page was seen without a click. A mapping is an outcome: its ``kind``, and
+            if need be ``document``, ``value`` (1) and ``id`` (to tell two of a kind and document).
         final : bool
             Whether that is all. If not, the page stays open until its deadline, as its user may come back to it, and
             later reports add to these clicks; the policy learns of them when the page is closed.
+        late : bool
+            Whether the page may be closed already: then the outcomes are kept for the log, and change nothing else. A
+            page that is open stays so.
 
         Returns
         -------
@@ -195,7 +199,7 @@ class Experiment(Running):
         InputError
             If a document was not shown.
         """
-        return self._one(Record(token, clicks, final))
+        return self._one(Record(token, clicks, final, late))
 
     def switch(
         self, what: str, *, ranker: str = "", share: float = 1.0, holdback: float = 0.0, by: str = ""

@@ -88,7 +88,7 @@ class Memory:
         if set(left) < set(self.turns.left):
             self.turns = self._turns(policy_without(settings, left), left)
             told, in_order = 0, settings.order == "shown"
-            for page, key, signs in self._store.outcomes(len(settings.rankers), by_page=in_order):
+            for page, key, signs in self._store.told(len(settings.rankers), by_page=in_order):
                 if told == MOST_HELD:
                     break
                 if key and set(key) <= set(left):

@@ -194,7 +194,7 @@ class Running:
             return None
         return self._of_incumbent(call)
 
-    def _of_incumbent(self, call: Decide, otherwise: str = "") -> Any:
+    def _of_incumbent(self, call: Any, otherwise: str = "") -> Any:
         """Return the page of a search outside of the experiment, or what is wrong with it."""
         try:
             return self._outside.decide(call, otherwise)

@@ -16,7 +16,14 @@ from ltr_duel.experiment import axis, flag, number, one_of, read_table, read_tom
 from ltr_duel.interleaving import METHODS
 
 ORDERS = ("arrival", "shown")
-_MAY_CHANGE = ("margin", "deadline", "sticky", "max_open", "incumbent")  # a level that is chosen after looking is none
+_MAY_CHANGE = (
+    "margin",
+    "deadline",
+    "late_days",
+    "sticky",
+    "max_open",
+    "incumbent",
+)  # a level that is chosen after looking is none
 _MOST_RANKERS = 200
 _NO_LIMIT = 10**15
 
@@ -66,6 +73,10 @@ class Settings:
         the store: who knows the seed and all earlier outcomes can foresee the lists.
     deadline : float
         Seconds after which a page counts as seen without clicks.
+    credit : str
+        The kind of outcome that rankers are credited with.
+    late_days : float
+        Days after a page was shown in which outcomes of it are kept.
     sticky : float
         Seconds, at most ``deadline``, in which a user who repeats a query sees the same page again; 0: each search has
         a new page.
@@ -107,6 +118,8 @@ class Settings:
     margin: float = value(number(0, 1), default=0.0)
     seed: int | None = value(_seed, default=None)
     deadline: float = value(number(0.001, 1e9), default=1800.0)
+    credit: str = value(text, default="click")
+    late_days: float = value(number(0, 3650), default=30.0)
     sticky: float = value(number(0, 1e9), default=0.0)
     max_open: int = value(whole(1, 10**6), default=100_000)
     incumbent: str = value(_text_or_nothing, default="")

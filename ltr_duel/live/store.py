@@ -84,6 +84,15 @@ class Store(Transactions):
         """Return the clicked places of the open pages that have some already."""
         return dict(self._db.execute("SELECT page, clicks FROM gathered JOIN waiting USING (page)"))
 
+    def add_outcome(self, page: int, outcome: tuple[int, str, str, float], at: float) -> None:
+        """Write an outcome: place, kind, name and value."""
+        self._db.execute("INSERT OR IGNORE INTO outcomes VALUES (?, ?, ?, ?, ?, ?)", (page, *outcome, at))
+        self._rows += 1
+
+    def outcomes(self, page: int) -> list[tuple[int, str, str]]:
+        """Return place, kind and name of the outcomes of a page."""
+        return self._db.execute("SELECT place, kind, name FROM outcomes WHERE page = ?", (page,)).fetchall()
+
     def seen(self, user: str) -> int:
         """Return the pairs of which a user was shown a page, a bit each."""
         row = self._db.execute("SELECT seen FROM users WHERE user = ?", (user,)).fetchone()
@@ -118,7 +127,7 @@ class Store(Transactions):
             happened, key = Event(*row), key_of(arms, n_arms)
             yield happened, key if happened.is_of(key) else ()
 
-    def outcomes(self, n_arms: int, *, by_page: bool) -> Iterator[tuple[int, Key, bytes | None]]:
+    def told(self, n_arms: int, *, by_page: bool) -> Iterator[tuple[int, Key, bytes | None]]:
         """Yield the outcomes that a policy was told or will be, in the order in which they came, or of their pages.
 
         In the order of the pages those that are open are there too, without an outcome.

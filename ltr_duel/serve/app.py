@@ -16,12 +16,12 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route, Router
 
 from ltr_duel.core import InputError
-from ltr_duel.live import Decide, Experiment, State, StoreError
+from ltr_duel.live import Decide, Experiment, Record, State, StoreError
 from ltr_duel.serve.bodies import read_body
 from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.gate import Gate
 from ltr_duel.serve.keys import VARIABLE, ApiKeys
-from ltr_duel.serve.messages import read_decide, read_object, read_record, read_switch
+from ltr_duel.serve.messages import read_decide, read_events, read_object, read_record, read_switch
 from ltr_duel.serve.metrics import Metrics
 from ltr_duel.serve.openapi import description, help_page
 from ltr_duel.serve.page import experiment_page
@@ -53,10 +53,16 @@ class _Service:
     """Answers requests; everything that touches the experiment goes through one worker."""
 
     def __init__(
-        self, experiment: Experiment, settings: ServiceSettings, keys: ApiKeys, metrics: Metrics, log: EventLog
+        self,
+        experiment: Experiment,
+        settings: ServiceSettings,
+        keys: ApiKeys,
+        metrics: Metrics,
+        log: EventLog,
+        look: Callable[[], object],
     ) -> None:
         self._experiment, self._settings, self._metrics, self._log = experiment, settings, metrics, log
-        self._keys, self._switches = keys, experiment.switches
+        self._keys, self._switches, self._look = keys, experiment.switches, look
         self.worker = Worker(experiment, settings.waiting, metrics, log)
         self._described = description(experiment.settings.rankers, settings)
         self._help = help_page(self._described)
@@ -112,7 +118,12 @@ class _Service:
         return await asyncio.shield(future)
 
     async def clicks(self, request: Request) -> Response:
-        record = read_record(read_object(await read_body(request, self._settings)), self._settings)
+        return await self._report(read_record(read_object(await read_body(request, self._settings)), self._settings))
+
+    async def events(self, request: Request) -> Response:
+        return await self._report(read_events(read_object(await read_body(request, self._settings)), self._settings))
+
+    async def _report(self, record: Record) -> Response:
         outside = bool(self.worker.broken or not self._experiment.switches.idle)
         if not outside or self._experiment.outside(record) is None:
             await self.worker.ask(record)
@@ -173,6 +184,7 @@ class _Service:
         while True:
             await asyncio.sleep(_EVERY)
             try:
+                self._look()
                 with suppress(StoreError):  # the worker has logged it
                     await self.worker.expire()
             except Exception:  # an end of this loop would let all pages wait for ever
@@ -206,6 +218,7 @@ class _Service:
             "/": ("GET", self.page),
             "/decide": ("POST", self.decide),
             "/clicks": ("POST", self.clicks),
+            "/events": ("POST", self.events),
             "/switch": ("POST", self.switch),
             "/state": ("GET", self.state),
             "/health": ("GET", self.health),
@@ -221,6 +234,7 @@ def make_app(
     settings: ServiceSettings,
     keys: ApiKeys | None = None,
     log: EventLog | None = None,
+    look: Callable[[], object] = lambda: None,
 ) -> Gate:
     """Return the service of an experiment, for a server that speaks ASGI.
 
@@ -234,6 +248,8 @@ def make_app(
         Who may ask. Without any, only this machine.
     log : EventLog, optional
         Where events go; stderr if not given.
+    look : function
+        Called each second while the application runs.
 
     Returns
     -------
@@ -260,7 +276,7 @@ def make_app(
             f"on {settings.host} other machines could ask: give API keys, in 'api_key_file' or in {VARIABLE}"
         )
     metrics, log = Metrics(), log or EventLog()
-    service = _Service(experiment, settings, keys, metrics, log)
+    service = _Service(experiment, settings, keys, metrics, log, look)
     routes = service.routes()
     router = Router(
         [Route(path, endpoint, methods=[method]) for path, (method, endpoint) in routes.items()],

@@ -22,7 +22,12 @@ _HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"x-frame-options", b"DENY"),
 ]
-_ROLES = {"/decide": "ask", "/clicks": "ask", "/switch": "operate"}  # the other addresses are for those who look
+_ROLES = {
+    "/decide": "ask",
+    "/clicks": "ask",
+    "/events": "ask",
+    "/switch": "operate",
+}  # the other addresses are for those who look
 _OF_PROXIES = frozenset((b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"cf-connecting-ip", b"true-client-ip"))
 _ASK = {"www-authenticate": 'Bearer, Basic realm="ltr-duel", charset="UTF-8"'}
 

@@ -78,8 +78,23 @@ def read_record(given: dict[str, Any], limits: ServiceSettings) -> Record:
     if not isinstance(given.get("final", True), bool):
         raise InputError(f"'final' must be true or false, not {_named(given['final'])}")
     _require_text("'token'", given["token"], _LONGEST_TOKEN)
-    _require_ids("'clicks'", given["clicks"], limits)
+    _require_outcomes("'clicks'", given["clicks"], limits)
     return Record(given["token"], given["clicks"], given.get("final", True))
+
+
+def read_events(given: dict[str, Any], limits: ServiceSettings) -> Record:
+    """Check outcomes of a page, which may be closed.
+
+    Raises
+    ------
+    InputError
+    """
+    _require_keys(given, ("token", "events"), ())
+    _require_text("'token'", given["token"], _LONGEST_TOKEN)
+    _require_outcomes("'events'", given["events"], limits)
+    if not all(isinstance(one, dict) for one in given["events"]):
+        raise InputError("'events' must be a list of objects with a 'kind'")
+    return Record(given["token"], given["events"], final=False, late=True)
 
 
 def read_switch(given: dict[str, Any], by: str) -> Switch:
@@ -128,6 +143,14 @@ def _require_ids(what: str, given: Any, limits: ServiceSettings) -> None:
             raise InputError(
                 f"{what} has an id that is too long: at most {limits.longest_text:,} characters, or 63 bits"
             )
+
+
+def _require_outcomes(what: str, given: Any, limits: ServiceSettings) -> None:
+    """Check ids and the documents of objects; the experiment checks the other keys of these."""
+    if not isinstance(given, list):
+        raise InputError(f"{what} must be a list of document ids or of objects, not {_named(given)}")
+    plain = [one.get("document", "") if isinstance(one, dict) else one for one in given]
+    _require_ids(what, plain, limits)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

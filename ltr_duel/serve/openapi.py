@@ -35,7 +35,11 @@ _SERVED = ("experiment", "paused", "winner", "ended", "share", "holdback", "away
 def description(rankers: Sequence[str], settings: ServiceSettings) -> dict[str, Any]:
     """Return the OpenAPI document."""
     text = {**_TEXT, "minLength": 1, "maxLength": settings.longest_text}
-    ids = {"type": "array", "maxItems": settings.longest_list, "items": {"oneOf": [text, {"type": "integer"}]}}
+    ids: dict[str, Any] = {
+        "type": "array",
+        "maxItems": settings.longest_list,
+        "items": {"oneOf": [text, {"type": "integer"}]},
+    }
     lists = {"type": "object", "required": list(rankers), "properties": dict.fromkeys(rankers, ids)}
     asked = {
         "query": text,
@@ -54,7 +58,17 @@ def description(rankers: Sequence[str], settings: ServiceSettings) -> dict[str, 
         "total": {"type": "integer", "description": "documents of the whole page"},
     }
     final = {"type": "boolean", "default": True, "description": "false: later reports of the page add to these clicks"}
-    clicked = {"token": _TEXT, "clicks": ids, "final": final}
+    outcome = _object(
+        {
+            "kind": {**_TEXT, "pattern": "^[a-z][a-z0-9_]{0,31}$"},
+            "document": ids["items"],
+            "value": {"type": "number", "default": 1},
+            "id": {**_TEXT, "maxLength": 100, "description": "to tell two outcomes of the same kind and document"},
+        },
+        "kind",
+    )
+    clicked = {"token": _TEXT, "clicks": {**ids, "items": {"oneOf": [*ids["items"]["oneOf"], outcome]}}, "final": final}
+    happened = {"token": _TEXT, "events": {**ids, "items": outcome}}
     done = {"recorded": {"type": "boolean"}}
     share = {"type": "number", "minimum": 0, "maximum": 1}
     switch = {
@@ -77,6 +91,13 @@ def description(rankers: Sequence[str], settings: ServiceSettings) -> dict[str, 
             "post": _asking(
                 "Which documents of a page were clicked; an empty list for none.",
                 _object(clicked, "token", "clicks"),
+                _object(done),
+            )
+        },
+        "/events": {
+            "post": _asking(
+                "What else happened on a page, also after it was closed: kept for the log, each once.",
+                _object(happened, "token", "events"),
                 _object(done),
             )
         },

@@ -331,7 +331,17 @@ def test_the_description_names_every_address_and_ranker(tmp_path):
         return described, page
 
     described, page = using(Service(tmp_path), story)
-    assert set(described["paths"]) == {"/", "/decide", "/clicks", "/switch", "/state", "/health", "/ready", "/metrics"}
+    assert set(described["paths"]) == {
+        "/",
+        "/decide",
+        "/clicks",
+        "/events",
+        "/switch",
+        "/state",
+        "/health",
+        "/ready",
+        "/metrics",
+    }
     body = described["paths"]["/decide"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert set(body["properties"]["rankings"]["required"]) == set(LISTS)
     assert "POST /decide" in page and "<script" not in page

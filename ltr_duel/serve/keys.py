@@ -41,13 +41,17 @@ class ApiKeys:
     """
 
     def __init__(self, keys: Sequence[str] = ()) -> None:
+        self.take(keys)
+
+    def take(self, keys: Sequence[str]) -> None:
+        """Accept other keys from now on, and no longer those of before."""
         lines = [key.split() for key in keys]
         self._digests = [hashlib.sha256(words[0].encode()).digest() for words in lines]
         self._roles = [ROLES[words[1]] if len(words) > 1 else _WITHOUT_ROLE for words in lines]
         self._names = [" ".join(words[2:]) for words in lines]
 
-    def __bool__(self) -> bool:
-        return bool(self._digests)
+    def __len__(self) -> int:
+        return len(self._digests)
 
     def roles(self, header: bytes) -> tuple[str, ...]:
         """Return what a header ``Authorization`` allows: the roles of its key; nothing for no key."""

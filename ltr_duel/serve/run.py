@@ -17,7 +17,7 @@ from ltr_duel.live import Experiment, Settings, read_settings
 from ltr_duel.serve.app import make_app
 from ltr_duel.serve.events import EventLog, forward_logging
 from ltr_duel.serve.gate import Gate
-from ltr_duel.serve.keys import ApiKeys, read_api_keys, read_by_others, signing_keys
+from ltr_duel.serve.key_files import KeyFiles
 from ltr_duel.serve.protocol import NOT_LIMITED, PLAIN, http_options
 from ltr_duel.serve.settings import ServiceSettings, service_settings
 
@@ -70,20 +70,14 @@ def run_service(
     settings = read_settings(path)
     given = {**({"host": host} if host else {}), **({} if port is None else {"port": port})}
     service = service_settings({**settings.serve, **given}, str(path))
-    api_keys = ApiKeys(read_api_keys(path.parent / service.api_key_file if service.api_key_file else None))
-    keys = signing_keys(path.parent / service.key_file if service.key_file else None)
-    users = signing_keys(path.parent / service.user_key_file) if service.user_key_file else None
-    user_key = next(iter(users.values())) if users else b""  # another key would let each user count again
     log = EventLog(waits=False)
+    keys = KeyFiles(path.parent, service, log)
     _compile(settings)
-    for name in filter(None, (service.key_file, service.api_key_file, service.user_key_file)):
-        if read_by_others(path.parent / name):
-            log.write("keys", file=name, message="other users of this machine can read it: chmod 600")
-    store = path.parent / service.store
-    with _opened(store, settings, wait, keys=keys, accept_new_code=accept_new_code, user_key=user_key) as experiment:
+    how = {"keys": keys.signing, "accept_new_code": accept_new_code, "user_key": keys.user_key}
+    with _opened(path.parent / service.store, settings, wait, **how) as experiment:
         if experiment.accepted:
             log.write("new code", **experiment.accepted)
-        app = make_app(experiment, service, api_keys, log)
+        app = make_app(experiment, service, keys.api_keys, log, keys.look)
         with _listening(service) as listener:
             forward_logging("uvicorn.error", log)
             address = listener.getsockname()

@@ -112,6 +112,7 @@ class Client:
         token: str = "",
         offset: int = 0,
         limit: int | None = None,
+        context: Mapping[str, str] | None = None,
     ) -> Shown:
         """Return the page to show, or a part of it, within the deadline.
 
@@ -126,6 +127,8 @@ class Client:
             Of the page that is shown again, or continued; a later part without it continues a fallback, and is one.
         offset, limit : int, optional
             Documents above the part, and of the part; all that follow if not given.
+        context : mapping of str to str, optional
+            What else is known of the search, by the names of the experiment's settings.
 
         Returns
         -------
@@ -135,7 +138,11 @@ class Client:
         why = "it continues a fallback"
         if token or not offset:
             asked = {"query": query, "rankings": dict(rankings), "user": user, "offset": offset, "token": token}
-            said, why = self._ask("/decide", asked | ({"limit": limit} if limit else {}), self._deadline)
+            said, why = self._ask(
+                "/decide",
+                asked | ({"limit": limit} if limit else {}) | ({"context": dict(context)} if context else {}),
+                self._deadline,
+            )
         try:
             if not why:
                 return Shown(tuple(said["page"]), said["token"], tuple(said["rankers"]), said["served"])

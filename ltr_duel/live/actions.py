@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
@@ -11,7 +12,15 @@ from ltr_duel.interleaving import interleave
 from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
 from ltr_duel.live.complaints import ExpiredError, StoreError, TokenError, UsedError
 from ltr_duel.live.drafts import Drafts
-from ltr_duel.live.lists import places_of, plain_list, require_ids, require_one_text, require_part, require_text
+from ltr_duel.live.lists import (
+    places_of,
+    plain_list,
+    require_context,
+    require_ids,
+    require_one_text,
+    require_part,
+    require_text,
+)
 from ltr_duel.live.marks import Marks
 from ltr_duel.live.memory import Memory
 from ltr_duel.live.outcomes import Outcomes
@@ -85,6 +94,7 @@ class Actions:
         require_text("the query", query)
         require_text("the user", user)
         require_part(call)
+        require_context(call.context, settings.context)
         if not isinstance(rankings, Mapping):
             raise InputError(f"rankings are a mapping of names to lists, not {errors.shown(rankings)}")
         for name in rankings:
@@ -122,7 +132,8 @@ class Actions:
             seen = in_bytes(before) if before else None
             self._store.see(user, before | memory.tally.bits(key))
         chance = memory.turns.policy.chance()
-        self._store.add_page(number, now, query, user, key, text, sheet, chance, expires, seen)
+        context = json.dumps(dict(call.context)) if call.context else None
+        self._store.add_page(number, now, query, user, key, text, sheet, chance, expires, seen, context)
         memory.show(number, key)
         memory.wait(number, expires, key)
         self._drafts.add(number, now, query, user)

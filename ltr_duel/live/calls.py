@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 
@@ -21,6 +22,7 @@ class Decide(NamedTuple):
     offset: int = 0  # documents of the page above the part that is to be shown
     limit: int | None = None  # documents of the part; all that follow if not given
     token: str = ""  # of a page that is to be shown again, or continued
+    context: Mapping[str, str] = MappingProxyType({})  # what else is known of the search, by the names of the settings
     joined: bool = False  # whether `Experiment.outside` has let it in, so the switches are not looked at again
 
 

@@ -7,9 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 from ltr_duel.core import InputError, arguments
-from ltr_duel.live.rows import Event, key_of, switches_in
+from ltr_duel.live.rows import Event, key_of, settings_in, switches_in
 from ltr_duel.live.schema import ENDED, connected, has_log
-from ltr_duel.live.settings import Settings, kept_settings
+from ltr_duel.live.settings import Settings
 from ltr_duel.live.sheets import DAMAGED, read_ids, read_key, unpack_page
 from ltr_duel.live.switches import replayed
 
@@ -74,8 +74,7 @@ def check_store(store: str | Path) -> list[str]:
                 (count,) = db.execute(words).fetchone()
                 found += [f"{count:,} {what}"] if count else []
             found += [_NOT_CLOSED] if alone and (ENDED, 0) in db.execute("SELECT key, value FROM about") else []
-            (text,) = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
-            settings = kept_settings(text, path)
+            settings = settings_in(db, path)
             return (
                 found
                 + _wrong_pages(db, settings)

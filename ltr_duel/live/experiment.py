@@ -130,6 +130,7 @@ class Experiment(Running):
         offset: int = 0,
         limit: int | None = None,
         token: str = "",
+        context: Mapping[str, str] | None = None,
     ) -> Decision:
         """Choose rankers and make the page to show; or show one again, or a later part of one.
 
@@ -142,13 +143,13 @@ class Experiment(Running):
         user : str
             Who asked, if it is known: for intervals a user counts once for each pair of rankers. Within ``sticky``
             seconds the same user and query see the same page.
-        offset : int
-            Documents of the page above the part to show, at least 0. A later part of a page that is not known is one of
-            the incumbent's list, and takes no part in the experiment.
-        limit : int, optional
-            Documents of the part, at least 1; all that follow if not given.
+        offset, limit : int, optional
+            Documents of the page above the part to show, and of the part; all that follow if not given. A later part of
+            a page that is not known is one of the incumbent's list, and takes no part in the experiment.
         token : str
             Of the page to show again, or to continue; for the same query.
+        context : mapping of str to str, optional
+            What else is known of the search, by names of the settings' ``context``; columns of the log.
 
         Returns
         -------
@@ -163,7 +164,7 @@ class Experiment(Running):
         InputError
             For lists that cannot be interleaved, or names that are no rankers.
         """
-        return self._one(Decide(query, rankings, user, offset, limit, token))
+        return self._one(Decide(query, rankings, user, offset, limit, token, context or {}))
 
     def record(self, token: str, clicks: Iterable[Any], *, final: bool = True, late: bool = False) -> Recorded:
         """Count the clicks of a page, once, and keep other outcomes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
 from array import array
@@ -11,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, arguments, errors
+from ltr_duel.live.rows import settings_in
 from ltr_duel.live.schema import connected
-from ltr_duel.live.settings import Settings, kept_settings
+from ltr_duel.live.settings import Settings
 from ltr_duel.live.sheets import DAMAGED, read_ids, read_key, unpack_page
 from ltr_duel.live.turns import Key
 from ltr_duel.logs import write_log
@@ -22,8 +24,8 @@ _PRIVATE = ("query", "user")
 _EVENTS = ("impression", "time", "item", "position", "kind", "value")
 _BATCH = 5000
 _ROWS = """
-SELECT page, events.at, pages.at, user, arms, query, shown, sheet, clicks, chance FROM events JOIN pages USING (page)
-WHERE credit IS NOT NULL ORDER BY page
+SELECT page, events.at, pages.at, context, user, arms, query, shown, sheet, clicks, chance
+FROM events JOIN pages USING (page) WHERE credit IS NOT NULL ORDER BY page
 """
 _OPEN = "SELECT page, user, arms FROM waiting JOIN pages USING (page) WHERE user IS NOT NULL"
 
@@ -81,42 +83,56 @@ def export_log(
     for name in without:
         if name not in _PRIVATE:
             raise errors.unknown_name("column to leave out", name, _PRIVATE)
-    columns = tuple([name for name in _COLUMNS if name not in without])
-    page = 0
     with closing(connected(path, writes=False)) as db, ExitStack() as files:
-        log = files.enter_context(write_log(out, columns, spreadsheet=spreadsheet))
-        beside = files.enter_context(write_log(events, _EVENTS)) if events else None
         try:
-            (text,) = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
-            settings = kept_settings(text, path)
-            waiting: dict[str, list[tuple[int, set[int]]]] = {}
-            n_arms = len(settings.rankers)
-            for page, user, arms in db.execute(_OPEN):
-                waiting.setdefault(user, []).append((page, set(read_key(arms, n_arms))))
             db.execute("BEGIN")  # one moment
-            rows, time = db.execute(_ROWS), -math.inf
-            while batch := rows.fetchmany(_BATCH):
-                lines, happened = [], list[tuple[Any, ...]]()
-                for page, closed, at, user, arms, *rest in batch:
-                    key = read_key(arms, n_arms)
-                    if any(page > first and len(early & set(key)) > 1 for first, early in waiting.get(user, ())):
-                        continue
-                    time = max(time, at)  # a clock may have been set back
-                    lines.append((str(page), time, *_line(settings, user, key, *rest)))
-                    if beside:
-                        happened += _events(db, settings, page, time, closed, *lines[-1][4:6])
-                if lines:
-                    log.write(dict(zip(_COLUMNS, zip(*lines, strict=True), strict=True)))
+            settings = settings_in(db, path)
+            every = (*_COLUMNS, *settings.context)
+            columns = tuple([name for name in every if name not in without])
+            log = files.enter_context(write_log(out, columns, spreadsheet=spreadsheet))
+            beside = files.enter_context(write_log(events, _EVENTS, spreadsheet=spreadsheet)) if events else None
+            for lines, happened in _batches(db, settings, path):
+                log.write(dict(zip(every, zip(*lines, strict=True), strict=True)))
                 if beside and happened:
                     beside.write(dict(zip(_EVENTS, zip(*happened, strict=True), strict=True)))
         except sqlite3.Error as error:
             raise InputError(f"{path}: the store cannot be read: {error}") from None
-        except DAMAGED as error:
-            if isinstance(error, InputError):
-                raise
-            what = f"page {page} is damaged" if page else "the row of the settings is damaged"
-            raise InputError(f"{path}: {what}, so there is no log; see 'ltr-duel live check'") from None
     return log.rows
+
+
+def _batches(
+    db: sqlite3.Connection, settings: Settings, path: Path
+) -> Iterator[tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]]:
+    """Yield rows of pages, and of the outcomes of these pages.
+
+    Raises
+    ------
+    InputError
+        If a page is damaged.
+    """
+    waiting: dict[str, list[tuple[int, set[int]]]] = {}
+    n_arms, page, time = len(settings.rankers), 0, -math.inf
+    try:
+        for page, user, arms in db.execute(_OPEN):
+            waiting.setdefault(user, []).append((page, set(read_key(arms, n_arms))))
+        rows = db.execute(_ROWS)
+        while batch := rows.fetchmany(_BATCH):
+            lines, happened = list[tuple[Any, ...]](), list[tuple[Any, ...]]()
+            for page, closed, at, context, user, arms, *rest in batch:
+                key = read_key(arms, n_arms)
+                if any(page > first and len(early & set(key)) > 1 for first, early in waiting.get(user, ())):
+                    continue
+                time = max(time, at)  # a clock may have been set back
+                around = json.loads(context) if context else {}
+                more = [around.get(name) for name in settings.context]
+                lines.append((str(page), time, *_line(settings, user, key, *rest), *more))
+                happened += _events(db, settings, page, time, closed, *lines[-1][4:6])
+            if lines:
+                yield lines, happened
+    except DAMAGED as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: page {page} is damaged, so there is no log; see 'ltr-duel live check'") from None
 
 
 def _line(

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core import InputError, arguments
+from ltr_duel.core import InputError, arguments, errors
 from ltr_duel.live.code import go_on_with_code
 from ltr_duel.live.complaints import StoreError
-from ltr_duel.live.settings import Settings, kept_settings, require_same_law, settings_text
+from ltr_duel.live.settings import Settings, kept_settings, settings_text
 from ltr_duel.live.store import Store
 from ltr_duel.live.switches import switches_of
 from ltr_duel.live.users import Users
 
 _SEEDS = 10**15
+_MAY_CHANGE = ("margin", "deadline", "late_days", "context", "keep_days", "sticky", "max_open", "incumbent", "serve")
+# a level of confidence that is chosen after looking is none
 
 
 def open_store(
@@ -57,7 +59,7 @@ def open_store(
                 settings = replace(settings, seed=kept.seed)
             incumbent = (settings or kept).incumbent
             if settings is not None and settings != kept:
-                require_same_law(settings, kept, path)
+                _require_same_law(settings, kept, path)
             if incumbent in switches_of(store.switches(), kept).dropped:
                 raise InputError(f"{path}: incumbent: ranker '{incumbent}' was dropped; name another")
             if settings is not None and settings != kept:
@@ -71,3 +73,24 @@ def open_store(
         if isinstance(error, StoreError):
             raise InputError(f"{path}: {error}") from None
         raise
+
+
+def _require_same_law(settings: Settings, kept: Settings, place: Path) -> None:
+    """Refuse settings under which an experiment could not go on.
+
+    Raises
+    ------
+    InputError
+        Saying which of them is another one.
+    """
+    for one in fields(settings):
+        before, now = getattr(kept, one.name), getattr(settings, one.name)
+        if one.name not in _MAY_CHANGE and before != now:
+            raise InputError(
+                f"{place}: the experiment in this store began with {one.name} {_words(before)}, not {_words(now)};"
+                " use another store"
+            )
+
+
+def _words(given: Any) -> str:
+    return ", ".join(given) if isinstance(given, tuple) else errors.shown(given)

@@ -14,6 +14,7 @@ from ltr_duel.live.actions import Actions
 from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
 from ltr_duel.live.complaints import StoreError
 from ltr_duel.live.counts import Counts, counts_of
+from ltr_duel.live.forgetting import retain
 from ltr_duel.live.marks import Marks
 from ltr_duel.live.outside import AWAY, LATER, Outside
 from ltr_duel.live.schema import SIDES
@@ -111,6 +112,22 @@ class Running:
     def switches(self) -> Switches:
         """What the switches say, as of the last transaction."""
         return self._outside.switches
+
+    def retain(self) -> Iterator[int]:
+        """Forget users and queries of pages older than ``keep_days``; other calls may happen between two parts.
+
+        Yields
+        ------
+        int
+            How many pages a part had.
+
+        Raises
+        ------
+        StoreError
+            If the store cannot be written.
+        """
+        if self.settings.keep_days:
+            yield from retain(self._store.path, self.settings.keep_days, self.now)
 
     def try_store(self) -> None:
         """Write something to the store.

@@ -22,7 +22,7 @@ from ltr_duel.core import InputError, files, places
 from ltr_duel.live.recount import count_users_when_shown
 from ltr_duel.live.sheets import DAMAGED
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 _APPLICATION = 0x4C54524C  # marks the file as one of ours
 LEAD, LOG = "lead", "log"  # keys of ``about``
 ENDED = "ended"  # another one: when the store was closed, 0 while it is in use
@@ -58,10 +58,15 @@ def _add_outcomes(db: sqlite3.Connection) -> None:
     db.execute(_OUTCOMES)
 
 
+def _add_context(db: sqlite3.Connection) -> None:
+    db.execute("ALTER TABLE pages ADD COLUMN context TEXT")
+
+
 MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {  # from a version to the next
     1: count_users_when_shown,
     2: _add_switches,
     3: _add_outcomes,
+    4: _add_context,
 }
 
 
@@ -83,6 +88,7 @@ def make_store(path: Path, about: dict[str, Any]) -> None:
             )
             _add_switches(connection)
             _add_outcomes(connection)
+            _add_context(connection)
             connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.Error as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,16 +15,10 @@ from ltr_duel.bandits import POLICIES, Policy
 from ltr_duel.core import InputError, arguments, errors, files
 from ltr_duel.experiment import axis, flag, number, one_of, read_table, read_toml, text, value, whole
 from ltr_duel.interleaving import METHODS
+from ltr_duel.logs import LOG_COLUMNS
 
 ORDERS = ("arrival", "shown")
-_MAY_CHANGE = (
-    "margin",
-    "deadline",
-    "late_days",
-    "sticky",
-    "max_open",
-    "incumbent",
-)  # a level that is chosen after looking is none
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _MOST_RANKERS = 200
 _NO_LIMIT = 10**15
 
@@ -42,6 +37,14 @@ def _seed(given: Any) -> int | None:
 
 def _text_or_nothing(given: Any) -> str:
     return "" if given == "" else text(given)
+
+
+def _columns(given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list | tuple) or not all(isinstance(one, str) and _NAME.fullmatch(one) for one in given):
+        raise InputError("must be a list of names of up to 32 letters a to z, digits and '_'")
+    if taken := set(LOG_COLUMNS).intersection(given):
+        raise InputError(f"'{min(taken)}' is a column of each log; take another name")
+    return tuple(given)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +80,10 @@ class Settings:
         The kind of outcome that rankers are credited with.
     late_days : float
         Days after a page was shown in which outcomes of it are kept.
+    context : tuple of str
+        Names of what a search may say of itself beside its query, such as a device: columns of the exported log.
+    keep_days : float
+        Days after which a service forgets the user and the query of a page; 0: it keeps them.
     sticky : float
         Seconds, at most ``deadline``, in which a user who repeats a query sees the same page again; 0: each search has
         a new page.
@@ -120,6 +127,8 @@ class Settings:
     deadline: float = value(number(0.001, 1e9), default=1800.0)
     credit: str = value(text, default="click")
     late_days: float = value(number(0, 3650), default=30.0)
+    context: tuple[str, ...] = value(_columns, default=())
+    keep_days: float = value(number(0, 36_500), default=0.0)
     sticky: float = value(number(0, 1e9), default=0.0)
     max_open: int = value(whole(1, 10**6), default=100_000)
     incumbent: str = value(_text_or_nothing, default="")
@@ -259,24 +268,3 @@ def kept_settings(text: str, place: Path) -> Settings:
     _, given = read_toml(place, text)
     settings = _settings_in(given, place)
     return dataclasses.replace(settings, seed=settings.seed or 0)
-
-
-def require_same_law(settings: Settings, kept: Settings, place: Path) -> None:
-    """Refuse settings under which an experiment could not go on.
-
-    Raises
-    ------
-    InputError
-        Saying which of them is another one.
-    """
-    for one in _fields():
-        before, now = getattr(kept, one.name), getattr(settings, one.name)
-        if one.name not in _MAY_CHANGE and before != now:
-            raise InputError(
-                f"{place}: the experiment in this store began with {one.name} {_words(before)}, not {_words(now)};"
-                " use another store"
-            )
-
-
-def _words(given: Any) -> str:
-    return ", ".join(given) if isinstance(given, tuple) else errors.shown(given)

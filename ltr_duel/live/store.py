@@ -32,10 +32,11 @@ class Store(Transactions):
         chance: float | None,
         expires: int,
         seen: bytes | None,
+        context: str | None,
     ) -> None:
         """Write a page, which waits for its clicks from now on."""
-        row = (page, at, query, user or None, array("H", key).tobytes(), shown, sheet, chance)
-        self._db.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        row = (page, at, query, user or None, array("H", key).tobytes(), shown, sheet, chance, context)
+        self._db.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         self._db.execute("INSERT INTO waiting VALUES (?, ?, ?)", (page, expires, seen))
         self._last, self._rows = (page, self._last[1]), self._rows + 1
 

@@ -39,7 +39,7 @@ class Transactions:
     """
 
     def __init__(self, path: Path, about: dict[str, Any]) -> None:
-        path = path.resolve()
+        self.path = path = path.resolve()
         with ExitStack() as stack, opened(path):
             try:
                 stack.enter_context(alone.sole_writer(path, path.with_name(f"{path.name}-lock")))

@@ -37,6 +37,7 @@ _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _OPEN_PATHS = ("/health", "/ready")
 _KEPT, _LONGEST_KEY = 10_000, 100  # pages of requests with a key, and characters of a key
 _EVERY = 1.0  # seconds between looks for pages past their deadline
+_DAILY = 86_400.0  # seconds between looks for pages to forget
 
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -64,7 +65,7 @@ class _Service:
         self._experiment, self._settings, self._metrics, self._log = experiment, settings, metrics, log
         self._keys, self._switches, self._look = keys, experiment.switches, look
         self.worker = Worker(experiment, settings.waiting, metrics, log)
-        self._described = description(experiment.settings.rankers, settings)
+        self._described = description(experiment.settings.rankers, experiment.settings.context, settings)
         self._help = help_page(self._described)
         self._warned: dict[str, float] = {"clock": experiment.delay}  # time without a service is nothing to look at
         self._pages: dict[bytes, tuple[bytes, asyncio.Future[Any]]] = {}  # of requests with a key, the latest ones
@@ -181,12 +182,17 @@ class _Service:
         await self.worker.close()
 
     async def _close_old_pages(self) -> None:
+        loop, forget = asyncio.get_running_loop(), 0.0
         while True:
             await asyncio.sleep(_EVERY)
             try:
                 self._look()
                 with suppress(StoreError):  # the worker has logged it
                     await self.worker.expire()
+                    if loop.time() >= forget:
+                        if pages := await self.worker.retain():
+                            self._log.write("forgotten", pages=pages)
+                        forget = loop.time() + _DAILY
             except Exception:  # an end of this loop would let all pages wait for ever
                 self._log.write("error", traceback=traceback.format_exc())
             if self.worker.broken:

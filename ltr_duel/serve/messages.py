@@ -44,7 +44,7 @@ def read_decide(
     ------
     InputError
     """
-    _require_keys(given, ("query", "rankings"), ("user", "offset", "limit", "token"))
+    _require_keys(given, ("query", "rankings"), ("user", "offset", "limit", "token", "context"))
     query, user, rankings = given["query"], given.get("user", ""), given["rankings"]
     _require_text("'query'", query, limits.longest_text)
     _require_text("'user'", user, limits.longest_text, least=0)
@@ -62,9 +62,12 @@ def read_decide(
             raise InputError(
                 f"'rankings' must hold a list for each ranker in use and no list of an unknown ranker; it {what}"
             )
+    context = given.get("context", {})
+    if not isinstance(context, dict) or not all(isinstance(one, str) for one in context.values()):
+        raise InputError("'context' must be an object whose values are texts")
     for name in rankings:
         _require_ids(f"the list of ranker '{name}'", rankings[name], limits)
-    return Decide(query, rankings, user, given.get("offset", 0), given.get("limit"), given.get("token", ""))
+    return Decide(query, rankings, user, given.get("offset", 0), given.get("limit"), given.get("token", ""), context)
 
 
 def read_record(given: dict[str, Any], limits: ServiceSettings) -> Record:

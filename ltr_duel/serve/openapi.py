@@ -32,7 +32,7 @@ _TEXT = {"type": "string"}
 _SERVED = ("experiment", "paused", "winner", "ended", "share", "holdback", "away", "later")
 
 
-def description(rankers: Sequence[str], settings: ServiceSettings) -> dict[str, Any]:
+def description(rankers: Sequence[str], context: Sequence[str], settings: ServiceSettings) -> dict[str, Any]:
     """Return the OpenAPI document."""
     text = {**_TEXT, "minLength": 1, "maxLength": settings.longest_text}
     ids: dict[str, Any] = {
@@ -47,6 +47,11 @@ def description(rankers: Sequence[str], settings: ServiceSettings) -> dict[str, 
         "user": {**_TEXT, "maxLength": settings.longest_text},
         "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "documents above the part to show"},
         "limit": {"type": "integer", "minimum": 1, "description": "documents of the part; all that follow without it"},
+        "context": {
+            "type": "object",
+            "properties": {name: {**_TEXT, "maxLength": 100} for name in context},
+            "additionalProperties": False,
+        },
         "token": {**_TEXT, "description": "of the page to show again, or to continue"},
     }
     page = {

@@ -95,6 +95,13 @@ class Worker:
             closed += some
         return closed
 
+    async def retain(self) -> int:
+        """Forget old users and queries, some pages at a time as requests wait meanwhile; return of how many pages."""
+        loop, parts, forgotten = asyncio.get_running_loop(), self._experiment.retain(), 0
+        while (part := await loop.run_in_executor(self._thread, next, parts, None)) is not None:
+            forgotten += part
+        return forgotten
+
     def _works(self, error: Exception | None) -> None:
         """Take note of whether the store works. Why it does not is logged once, and that it works again, too."""
         broken = ""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from ltr_duel.client import Client
-from tests.serve.asgi import Service, using
+from tests.serve.asgi import LISTS, Service, using
 from tests.serve.test_client import server  # noqa: F401 -- a fixture
 
 
@@ -90,3 +92,32 @@ def test_the_client_reports_events(server):  # noqa: F811
         server.ways = [200, 410]
         assert [client.events("t", [{"kind": "purchase"}], deadline=30) for _ in range(2)] == [True, False]
         assert not client.events("", [{"kind": "purchase"}])
+
+
+def test_a_context_comes_with_the_search(tmp_path):
+    async def story(service):
+        asked = {"query": "q", "rankings": LISTS}
+        given = [{"device": "phone"}, {"colour": "red"}, {"device": 5}, ["phone"], {"device": "x" * 101}]
+        said = [await service.call("POST", "/decide", {**asked, "context": one}) for one in given]
+        described = (await service.call("GET", "/openapi.json")).json
+        body = described["paths"]["/decide"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        assert list(body["properties"]["context"]["properties"]) == ["device"]
+        return [one.status for one in said], service.experiment.pages
+
+    assert using(Service(tmp_path, context=("device",)), story) == ([200, 400, 400, 400, 400], 1)
+
+
+def test_a_service_forgets_what_is_older_than_its_settings_say(tmp_path, monkeypatch):
+    monkeypatch.setattr("ltr_duel.serve.app._EVERY", 0.02)
+
+    async def story(service):
+        asked = {"query": "secret words", "rankings": LISTS, "user": "ann"}
+        assert (await service.call("POST", "/decide", asked)).status == 200
+        service.clock.now += 3 * 86_400
+        await asyncio.sleep(0.5)
+        return service.experiment._store._db.execute("SELECT query, user FROM pages").fetchone()
+
+    service = Service(tmp_path, keep_days=2, deadline=1e6)
+    monkeypatch.setattr("ltr_duel.serve.app._DAILY", 0.02)
+    query, user = using(service, story)
+    assert query == "" and user.startswith("forgotten-") and '"forgotten", "pages": 1' in service.log.getvalue()

@@ -46,7 +46,7 @@ class Client:
     Parameters
     ----------
     url : str
-        ``http://127.0.0.1:8080`` or ``https://...``.
+        ``http://127.0.0.1:8080``, or ``https://...``; of one experiment among several ``http://127.0.0.1:8080/shoes``.
     incumbent : str
         The ranker whose list is shown where the service does not answer.
     key : str
@@ -85,8 +85,9 @@ class Client:
         threads: int = 16,
     ) -> None:
         parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
             raise ValueError(f"the address of a service is of the form http://127.0.0.1:8080, not '{url}'")
+        self._root = parts.path.rstrip("/")
         self._incumbent, self._deadline, self._top, self._pause = incumbent, deadline, top, pause
         headers = {"content-type": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
         self._connections = Connections(parts.scheme == "https", parts.hostname, parts.port, headers, threads)
@@ -208,7 +209,7 @@ class Client:
         except (TypeError, ValueError, RecursionError) as error:  # no fault of the service
             return None, f"JSON cannot hold this: {error}"
         try:
-            status, again, answer = self._connections.post(path, body, time.monotonic() + deadline)
+            status, again, answer = self._connections.post(self._root + path, body, time.monotonic() + deadline)
             said = json.loads(answer)
             why = ""
             if status != http.HTTPStatus.OK:

@@ -143,11 +143,15 @@ class _Service:
         return JSONResponse({"status": "ok"})
 
     async def ready(self, request: Request) -> Response:
-        if self.worker.broken:
-            raise Refusal(503, "the store cannot be written")
-        if self.worker.full:
-            raise Refusal(503, "too many requests wait for an answer")
+        if problem := self.problem():
+            raise Refusal(503, problem)
         return JSONResponse({"status": "ready"})
+
+    def problem(self) -> str:
+        """Return why the service cannot work now; empty if it can."""
+        if self.worker.broken:
+            return "the store cannot be written"
+        return "too many requests wait for an answer" if self.worker.full else ""
 
     async def metrics(self, request: Request) -> Response:
         experiment, self._metrics.dropped = self._experiment, self._log.dropped
@@ -289,4 +293,4 @@ def make_app(
         redirect_slashes=False,
         lifespan=service.lifespan,
     )
-    return Gate(router, routes, _OPEN_PATHS, keys, settings, metrics, log)
+    return Gate(router, routes, _OPEN_PATHS, keys, settings, metrics, log, service.lifespan, service.problem)

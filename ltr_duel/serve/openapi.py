@@ -120,6 +120,7 @@ def description(rankers: Sequence[str], context: Sequence[str], settings: Servic
     return {
         "openapi": "3.1.0",
         "info": {"title": "ltr-duel: a live experiment", "version": machine.own_version()},
+        "servers": [{"url": "."}],
         "paths": paths,
         "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
         "security": [{"key": []}],

@@ -200,7 +200,7 @@ def test_a_key_that_came_with_another_search_is_refused(tmp_path, other):
     assert using(Service(tmp_path, keys=keys), story) == 200
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:8080", "ftp://a", "http://", "http://a/b"])
+@pytest.mark.parametrize("url", ["127.0.0.1:8080", "ftp://a", "http://", "http://a/b?c=d", "http://a#b"])
 def test_another_address_is_refused(url):
     with pytest.raises(ValueError, match="is of the form http"):
         Client(url, "bm25")

@@ -70,7 +70,7 @@ class Actions:
         if self._changes != self._store.changes:
             self._changes = self._store.changes
             memory.switch()
-            self._drafts.recall()
+            self._drafts.look()
 
     def answer(
         self, call: Decide | Record | Drop | Switch, now: float

@@ -15,6 +15,7 @@ from ltr_duel.live.calls import Decide, Decision
 from ltr_duel.live.lists import part_of
 from ltr_duel.live.marks import Marks
 from ltr_duel.live.memory import Memory
+from ltr_duel.live.schema import FORGOT
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.sheets import DAMAGED, read_ids, read_key
 from ltr_duel.live.store import Store
@@ -38,8 +39,14 @@ class Drafts:
         self._settings, self._store, self._keys, self._marks, self._memory = settings, store, keys, marks, memory
         self.recall()
 
+    def look(self) -> None:
+        """See whether another program has made the store forget pages of users; those of `retain` are long past."""
+        if self._forgot != self._store.about(FORGOT):
+            self.recall()
+
     def recall(self) -> None:
-        """Read from the store which users saw a page of which query; another program may have made it forget."""
+        """Read from the store which users saw a page of which query."""
+        self._forgot = self._store.about(FORGOT)
         self._latest: dict[bytes, tuple[int, float]] = {}  # user and query -> page, and when it was shown
         if self._settings.sticky:
             for page, at, query, user in self._store.recent(self._settings.max_open):

@@ -14,7 +14,7 @@ from typing import Any
 
 from ltr_duel.core import InputError, arguments, errors
 from ltr_duel.live.complaints import StoreError
-from ltr_duel.live.schema import connected
+from ltr_duel.live.schema import FORGOT, connected
 from ltr_duel.live.users import hashed_user, require_own_key
 
 _DAY = 86_400.0
@@ -95,6 +95,7 @@ def forget(
                 pages = _forget(db, "user = ?", hashed_user(user_key, user))
             else:
                 pages = _forget(db, f"at < ? AND {_KNOWN}", before)
+            db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (FORGOT, secrets.token_hex(8)))
             db.execute("COMMIT")
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # the log holds the former rows
         except sqlite3.Error as error:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import traceback
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, Router
 
 from ltr_duel.core import InputError
-from ltr_duel.live import Decide, Experiment, Record, State, StoreError
+from ltr_duel.live import Experiment, Record, State, StoreError
 from ltr_duel.serve.bodies import read_body
 from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.gate import Gate
@@ -26,6 +24,7 @@ from ltr_duel.serve.metrics import Metrics
 from ltr_duel.serve.openapi import description, help_page
 from ltr_duel.serve.page import experiment_page
 from ltr_duel.serve.refusals import Refusal
+from ltr_duel.serve.repeats import Repeats
 from ltr_duel.serve.settings import ServiceSettings
 from ltr_duel.serve.worker import Worker
 
@@ -35,7 +34,6 @@ _NO_LOADING = (
 )
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _OPEN_PATHS = ("/health", "/ready")
-_KEPT, _LONGEST_KEY = 10_000, 100  # pages of requests with a key, and characters of a key
 _EVERY = 1.0  # seconds between looks for pages past their deadline
 _DAILY = 86_400.0  # seconds between looks for pages to forget
 
@@ -68,19 +66,24 @@ class _Service:
         self._described = description(experiment.settings.rankers, experiment.settings.context, settings)
         self._help = help_page(self._described)
         self._warned: dict[str, float] = {"clock": experiment.delay}  # time without a service is nothing to look at
-        self._pages: dict[bytes, tuple[bytes, asyncio.Future[Any]]] = {}  # of requests with a key, the latest ones
+        self._repeats = Repeats(self.worker.ask)
         self._making, self._made = asyncio.Lock(), dict[Callable[[State], bytes], tuple[State, bytes]]()
 
     async def decide(self, request: Request) -> Response:
         body = await read_body(request, self._settings)
         given = read_object(body)
         experiment, away = self._experiment, bool(self.worker.broken)
-        asked = read_decide(given, experiment.settings.rankers, self._settings, experiment.needed)
+        needed = experiment.needed
+        if (
+            given.get("offset") and experiment.switches.mode == "experiment"
+        ):  # a later part needs no list, or the incumbent's
+            needed = (experiment.settings.incumbent,)
+        asked = read_decide(given, experiment.settings.rankers, self._settings, needed)
         request.scope.setdefault("state", {})["query"] = asked.query
         decision: Any = experiment.outside(asked, away=away)
         if decision is None:
             try:
-                decision = await self._once(request.headers, body, asked)
+                decision = await self._repeats.page(request.headers, body, asked._replace(joined=True))
             except StoreError:
                 decision = experiment.outside(asked, away=True)
         self._metrics.served[decision.served] += 1
@@ -94,29 +97,6 @@ class _Service:
                 "total": decision.total,
             }
         )
-
-    async def _once(self, headers: Headers, body: bytes, asked: Decide) -> Any:
-        """Return the page of a search; a request that is repeated with its key gets the page that it made.
-
-        As `draft-ietf-httpapi-idempotency-key-header` has it, a key belongs to a client and to the bytes of a body.
-        """
-        asked, key = asked._replace(joined=True), headers.get("idempotency-key", "")
-        if not key:
-            return await self.worker.ask(asked)
-        if len(key) > _LONGEST_KEY:
-            raise InputError(f"'idempotency-key' may have at most {_LONGEST_KEY} characters")
-        place, content = (
-            hashlib.sha256(one).digest() for one in (f"{headers.get('authorization', '')}\0{key}".encode(), body)
-        )
-        before, future = self._pages.get(place, (content, None))
-        if future is None or (future.done() and (future.cancelled() or future.exception())):
-            future = asyncio.ensure_future(self.worker.ask(asked))
-            self._pages[place] = content, future
-            if len(self._pages) > _KEPT:
-                del self._pages[next(iter(self._pages))]
-        elif before != content:
-            raise Refusal(422, "the 'idempotency-key' came with another body before; take a new key for each search")
-        return await asyncio.shield(future)
 
     async def clicks(self, request: Request) -> Response:
         return await self._report(read_record(read_object(await read_body(request, self._settings)), self._settings))

@@ -35,7 +35,10 @@ def test_a_reload_has_the_same_page_and_later_parts_continue_it(tmp_path):
         for final in (False, True):
             given = {"token": last["token"], "clicks": last["page"][:1], "final": final}
             assert (await service.call("POST", "/clicks", given)).status == 200
-        later = await ask(service, user="bob", offset=2)
+        own = {"rankings": {"bm25": LISTS["bm25"]}}
+        assert (await ask(service, offset=2, limit=2, **own))["page"] == last["page"]
+        assert (await service.call("POST", "/decide", ASKED | own | {"user": "bob"})).status == 400
+        later = await ask(service, user="bob", offset=2, **own)
         assert (later["page"], later["served"]) == (LISTS["bm25"][2:], "later")
         return (await service.call("GET", "/state")).json, (await service.call("GET", "/metrics")).body.decode()
 

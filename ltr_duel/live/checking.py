@@ -24,6 +24,16 @@ _WRONG = (  # what there must not be, and how often it is there
         "SELECT count(*) FROM waiting WHERE page IN (SELECT page FROM events WHERE kind > 0)",
     ),
     ("outcomes are of pages without a row", "SELECT count(*) FROM outcomes WHERE page NOT IN (SELECT page FROM pages)"),
+    (
+        "outcomes are of documents that were not shown",
+        "SELECT count(*) FROM outcomes JOIN pages USING (page)"
+        " WHERE typeof(place) <> 'integer' OR (json_valid(shown) AND place >= json_array_length(shown))",
+    ),
+    (
+        "contexts are damaged",
+        "SELECT count(*) FROM pages"
+        " WHERE context IS NOT NULL AND CASE WHEN json_valid(context) THEN json_type(context) ELSE '' END <> 'object'",
+    ),
     ("open pages have no deadline", "SELECT count(*) FROM waiting WHERE typeof(expires) <> 'integer'"),
 )
 _NOT_CLOSED = (

@@ -123,7 +123,7 @@ def _batches(
                 if any(page > first and len(early & set(key)) > 1 for first, early in waiting.get(user, ())):
                     continue
                 time = max(time, at)  # a clock may have been set back
-                around = json.loads(context) if context else {}
+                around = dict(json.loads(context or "{}"))
                 more = [around.get(name) for name in settings.context]
                 lines.append((str(page), time, *_line(settings, user, key, *rest), *more))
                 happened += _events(db, settings, page, time, closed, *lines[-1][4:6])

@@ -1,11 +1,13 @@
 """What else is known of a search is kept, exported, and a part of the comparison."""
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.live import Decide, export_log, forget
+from ltr_duel.live import Decide, check_store, export_log, forget
 from ltr_duel.logs import ClickLog
 from tests.live.shop import RANKINGS, Clock, opened, settings
 
@@ -76,3 +78,14 @@ def test_a_context_is_forgotten_with_its_user(tmp_path):
     assert forget(store, older_than=0, now=clock.now + 1) == 12
     export_log(store, tmp_path / "log.jsonl")
     assert "phone" not in (tmp_path / "log.jsonl").read_text() and b"phone" not in store.read_bytes()
+
+
+@pytest.mark.parametrize("damage", ["'no JSON'", "'5'", "'[1]'", "x'ff'"])
+def test_a_damaged_context_is_a_complaint_and_named_by_the_export(tmp_path, damage):
+    store = filled(tmp_path)
+    with closing(sqlite3.connect(store)) as db, db:
+        db.execute(f"UPDATE pages SET context = {damage} WHERE page = 3")
+    assert check_store(store) == ["1 contexts are damaged"]
+    with pytest.raises(InputError, match="page 3 is damaged"):
+        export_log(store, tmp_path / "log.jsonl")
+    assert not (tmp_path / "log.jsonl").exists()

@@ -20,6 +20,7 @@ import pytest
 
 from ltr_duel import serve
 from ltr_duel.cli.main import main
+from ltr_duel.client import Client
 from ltr_duel.core import InputError
 from ltr_duel.live import Experiment
 from ltr_duel.replay import SimulatedUsers, replay
@@ -153,6 +154,28 @@ def test_a_service_that_is_killed_fifty_times_forgets_nothing(tmp_path, monkeypa
     (tmp_path / "live.toml").write_text(CONFIG)
     rng = np.random.default_rng(5)
     assert max(killed_under_load(tmp_path, float(rng.uniform(0.05, 1.5))) for _ in range(50)) < 10
+
+
+@pytest.mark.long
+def test_the_next_process_takes_over_when_the_first_ends(tmp_path):
+    (tmp_path / "live.toml").write_text(CONFIG)
+    words = [sys.executable, "-m", "ltr_duel.cli.main", "serve", str(tmp_path / "live.toml"), "--wait", "300"]
+    lists = {f"ranker {k}": ["a", "b", "c"][k:] + ["a", "b", "c"][:k] for k in range(3)}
+    with process(tmp_path, ends_with=128 + signal.SIGTERM) as (url, running):
+        with Client(url, "ranker 0", deadline=60) as client:
+            page = client.decide("q", lists)
+        following = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, preexec_fn=hear_interrupts)
+        time.sleep(3)
+        assert following.poll() is None
+        running.terminate()
+    try:
+        with Client(following.stdout.readline().split()[-1], "ranker 0", deadline=60) as client:
+            assert client.clicks(page.token, [], deadline=60)
+    finally:
+        following.kill()
+        following.wait()
+        following.stdout.close()
+    assert page.served == "experiment"
 
 
 def test_another_law_is_served_only_if_it_is_accepted(tmp_path, capfd):

@@ -1,29 +1,27 @@
 """A client for a search page, of the standard library alone: the experiment never stands between people and results.
 
 Each call has a deadline. A search that is not answered in time, or not at all, gets the incumbent's list, and for a
-moment after a failure the service is not asked. A process that forks may use its client in parent and children: each
-has connections that no other one has.
+moment after a failure no search is sent, nor, after a failed report, another report. The logger ``ltr_duel.client``
+warns when calls begin to fail, and why. A process that forks may use its client in parent and children: each has
+connections that no other one has.
 """
 
 from __future__ import annotations
 
 import http.client
 import json
-import os
-import secrets
-import socket
+import logging
 import time
-from collections import deque
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import suppress
-from threading import BoundedSemaphore, Thread
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+
+from ltr_duel._connections import Connections
 
 __all__ = ["Client", "Shown"]
 
 FALLBACK = "fallback"
+_LOG = logging.getLogger(__name__)
 
 
 class Shown(NamedTuple):
@@ -39,14 +37,7 @@ class Shown(NamedTuple):
     token: str  # for `Client.clicks`; empty for a page that the service has not made
     rankers: tuple[str, ...]  # whose lists are on it
     served: str  # "experiment"; why the search takes no part; or "fallback", if the service did not answer
-
-
-class _Own(NamedTuple):
-    """What a process does not share with the one that it was forked from."""
-
-    process: int
-    room: BoundedSemaphore  # for requests at once
-    idle: deque[http.client.HTTPConnection]
+    why: str = ""  # of a fallback: why the service's page is not shown
 
 
 class Client:
@@ -55,7 +46,7 @@ class Client:
     Parameters
     ----------
     url : str
-        ``http://127.0.0.1:8080`` or ``https://...``.
+        ``http://127.0.0.1:8080``, or ``https://...``; of one experiment among several ``http://127.0.0.1:8080/shoes``.
     incumbent : str
         The ranker whose list is shown where the service does not answer.
     key : str
@@ -65,7 +56,7 @@ class Client:
     top : int
         Documents of the incumbent's list that are shown; the ``top`` of the experiment.
     pause : float
-        Seconds after a failure in which the service is not asked.
+        Seconds after a failure in which no other call of that kind is sent.
     threads : int
         Requests at once.
 
@@ -77,8 +68,9 @@ class Client:
     Examples
     --------
     >>> with Client("http://127.0.0.1:1", "old") as client:
-    ...     client.decide("red shoes", {"old": ["d7", "d2"], "new": ["d2"]})
-    Shown(page=('d7', 'd2'), token='', rankers=('old',), served='fallback')
+    ...     shown = client.decide("red shoes", {"old": ["d7", "d2"], "new": ["d2"]})
+    >>> shown.page, shown.served, shown.why != ""
+    (('d7', 'd2'), 'fallback', True)
     """
 
     def __init__(
@@ -93,13 +85,14 @@ class Client:
         threads: int = 16,
     ) -> None:
         parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
             raise ValueError(f"the address of a service is of the form http://127.0.0.1:8080, not '{url}'")
-        self._tls, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
+        self._root = parts.path.rstrip("/")
         self._incumbent, self._deadline, self._top, self._pause = incumbent, deadline, top, pause
-        self._headers = {"content-type": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
-        self._most, self._asleep, self._closed = threads, 0.0, False
-        self._own = self._new_own()
+        headers = {"content-type": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
+        self._connections = Connections(parts.scheme == "https", parts.hostname, parts.port, headers, threads)
+        self._asleep: dict[str, float] = {}  # address -> until when it is not asked
+        self._why: dict[str, str] = {}  # address -> why the latest call failed
 
     def __enter__(self) -> Client:
         return self
@@ -109,12 +102,20 @@ class Client:
 
     def close(self) -> None:
         """Ask nothing more; requests that are under way are not waited for."""
-        self._closed = True
-        while self._own.idle:
-            self._own.idle.pop().close()
+        self._connections.close()
 
-    def decide(self, query: str, rankings: Mapping[str, Sequence[str | int]], user: str = "") -> Shown:
-        """Return the page to show, within the deadline.
+    def decide(
+        self,
+        query: str,
+        rankings: Mapping[str, Sequence[str | int]],
+        user: str = "",
+        *,
+        token: str = "",
+        offset: int = 0,
+        limit: int | None = None,
+        context: Mapping[str, str] | None = None,
+    ) -> Shown:
+        """Return the page to show, or a part of it, within the deadline.
 
         Parameters
         ----------
@@ -123,19 +124,36 @@ class Client:
             Document ids of each ranker, best first; the incumbent's list must be there.
         user : str
             Who asked, if it is known.
+        token : str
+            Of the page that is shown again, or continued; a later part without it continues a fallback, and is one.
+        offset, limit : int, optional
+            Documents above the part, and of the part; all that follow if not given.
+        context : mapping of str to str, optional
+            What else is known of the search, by the names of the experiment's settings.
 
         Returns
         -------
         Shown
         """
-        said = self._ask("/decide", {"query": query, "rankings": dict(rankings), "user": user}, self._deadline)
+        said: Any = None
+        why = "it continues a fallback"
+        if token or not offset:
+            asked = {"query": query, "rankings": dict(rankings), "user": user, "offset": offset, "token": token}
+            said, why = self._ask(
+                "/decide",
+                asked | ({"limit": limit} if limit else {}) | ({"context": dict(context)} if context else {}),
+                self._deadline,
+            )
         try:
-            return Shown(tuple(said["page"]), said["token"], tuple(said["rankers"]), said["served"])
+            if not why:
+                return Shown(tuple(said["page"]), said["token"], tuple(said["rankers"]), said["served"])
         except (KeyError, TypeError):
-            return Shown(tuple(rankings[self._incumbent][: self._top]), "", (self._incumbent,), FALLBACK)
+            why = "the answer is none of this service"
+        shown = tuple(rankings[self._incumbent][: self._top])[offset:][:limit]
+        return Shown(shown, "", (self._incumbent,), FALLBACK, why)
 
     def clicks(self, token: str, clicks: Sequence[str | int], *, final: bool = True, deadline: float = 2.0) -> bool:
-        """Report the clicks of a page; return whether the service has them.
+        """Report the clicks of a page; return whether the service counts them.
 
         Parameters
         ----------
@@ -151,118 +169,60 @@ class Client:
         Returns
         -------
         bool
+            False too if the page was closed before, by a final report or to make room.
         """
         if not token:
             return False
-        said = self._ask("/clicks", {"token": token, "clicks": list(clicks), "final": final}, deadline)
-        return isinstance(said, dict) and bool(said.get("recorded"))
+        said, why = self._ask("/clicks", {"token": token, "clicks": list(clicks), "final": final}, deadline)
+        return not why and isinstance(said, dict) and bool(said.get("recorded"))
 
-    def _ask(self, path: str, given: dict[str, Any], deadline: float) -> Any:
-        """Return what the service answers, None where it does not in time."""
-        if self._closed or time.monotonic() < self._asleep:
-            return None
+    def events(self, token: str, events: Sequence[Mapping[str, Any]], *, deadline: float = 2.0) -> bool:
+        """Report outcomes of a page, also after it was closed; return whether the service keeps them.
+
+        Parameters
+        ----------
+        token : str
+            Of the page.
+        events : sequence of mappings
+            Each with a ``kind``, and if need be ``document``, ``value`` and ``id``. One that is repeated counts once.
+        deadline : float
+            Seconds that the call may take.
+
+        Returns
+        -------
+        bool
+        """
+        if not token:
+            return False
+        said, why = self._ask("/events", {"token": token, "events": list(events)}, deadline)
+        return not why and isinstance(said, dict) and bool(said.get("recorded"))
+
+    def _ask(self, path: str, given: dict[str, Any], deadline: float) -> tuple[Any, str]:
+        """Return what the service answers, and why it is of no use; empty if it is."""
+        if self._connections.closed:
+            return None, "the client is closed"
+        if time.monotonic() < self._asleep.get(path, 0.0):
+            return None, f"not asked, a moment after: {self._why.get(path)}"
+        said = None
         try:
             body = json.dumps(given).encode()
-        except (TypeError, ValueError, RecursionError):  # no fault of the service
-            return None
+        except (TypeError, ValueError, RecursionError) as error:  # no fault of the service
+            return None, f"JSON cannot hold this: {error}"
         try:
-            status, answer = self._answer(path, body, time.monotonic() + deadline)
+            status, again, answer = self._connections.post(self._root + path, body, time.monotonic() + deadline)
             said = json.loads(answer)
-        except (OSError, http.client.HTTPException, ValueError, RuntimeError):  # a TimeoutError is the first
-            self._asleep = time.monotonic() + self._pause
-            return None
-        return said if status == http.HTTPStatus.OK else {"recorded": status == http.HTTPStatus.CONFLICT}
-
-    def _answer(self, path: str, body: bytes, ends: float) -> tuple[int, bytes]:
-        """Return status and body from a thread, for which the process does not wait at its end."""
-        own = self._own
-        if own.process != os.getpid():
-            own = self._own = self._new_own()
-        if not own.room.acquire(timeout=max(0.0, ends - time.monotonic())):
-            raise TimeoutError
-        done: Future[tuple[int, bytes]] = Future()
-        used: deque[http.client.HTTPConnection] = deque(maxlen=1)
-
-        def send() -> None:
-            try:
-                done.set_result(self._send(path, body, ends, own.idle, used))
-            except BaseException as error:  # whoever waits raises it
-                done.set_exception(error)
-            finally:
-                own.room.release()
-
-        try:
-            Thread(target=send, name="ltr_duel", daemon=True).start()
-        except RuntimeError:
-            own.room.release()
-            raise
-        try:
-            return done.result(max(0.0, ends - time.monotonic()))
+            why = ""
+            if status != http.HTTPStatus.OK:
+                why = f"{status}: {said.get('error', '') if isinstance(said, dict) else ''}"
+            if status == http.HTTPStatus.CONFLICT and again:  # by the same report, whose answer was lost
+                said, why = {"recorded": True}, ""
         except TimeoutError:
-            for connection in used:
-                if connection.sock is not None:
-                    with suppress(OSError):
-                        connection.sock.shutdown(socket.SHUT_RDWR)  # an answer byte by byte would keep the thread
-            raise
-
-    def _send(
-        self,
-        path: str,
-        body: bytes,
-        ends: float,
-        idle: deque[http.client.HTTPConnection],
-        used: deque[http.client.HTTPConnection],
-    ) -> tuple[int, bytes]:
-        """Send a request; again, if the service has closed the connection, by a key that lets it count once."""
-        headers = {**self._headers, "idempotency-key": secrets.token_hex(16)}
-        while True:
-            left = _left(ends)
-            try:
-                connection, kept = idle.pop(), True
-            except IndexError:
-                connection, kept = self._connection(left), False
-            used.append(connection)
-            try:
-                if connection.sock is not None:
-                    connection.sock.settimeout(left)
-                connection.request("POST", path, body, headers)
-                response = connection.getresponse()
-                answer = b""
-                while piece := response.read1():
-                    answer += piece
-                    _left(ends)
-                response.read()  # of nothing: the connection is free, or the answer is too short
-            except (http.client.RemoteDisconnected, ConnectionError):
-                connection.close()
-                if not kept:
-                    raise
-            except BaseException:
-                connection.close()
-                raise
-            else:
-                if self._closed or time.monotonic() >= ends:  # it may be cut
-                    connection.close()
-                else:
-                    idle.append(connection)
-                return response.status, answer
-
-    def _new_own(self) -> _Own:
-        return _Own(os.getpid(), BoundedSemaphore(self._most), deque())
-
-    def _connection(self, left: float) -> http.client.HTTPConnection:
-        kind = http.client.HTTPSConnection if self._tls else http.client.HTTPConnection
-        return kind(self._host, self._port, timeout=left)
-
-
-def _left(ends: float) -> float:
-    """Return the seconds that are left.
-
-    Raises
-    ------
-    TimeoutError
-        If none are.
-    """
-    left = ends - time.monotonic()
-    if left <= 0:
-        raise TimeoutError
-    return left
+            why = f"no answer within {deadline:g} seconds"
+        except (OSError, http.client.HTTPException, ValueError, RuntimeError) as error:
+            why = str(error) or type(error).__name__
+        if why and said is None:
+            self._asleep[path] = time.monotonic() + self._pause
+        if why and not self._why.get(path):
+            _LOG.warning("%s: %s", path, why)
+        self._why[path] = why
+        return said, why

@@ -10,14 +10,16 @@ from ltr_duel.cli._options import COUNT, checked_plugin_option
 
 
 @click.command()
-@click.argument("config", type=click.Path(path_type=Path))
+@click.argument("config", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--host", default="", help="Address to listen on.  [default: that of CONFIG, or 127.0.0.1]")
 @click.option("--port", type=COUNT, help="0 for any free one.  [default: that of CONFIG, or 8080]")
 @click.option("--accept-new-code", is_flag=True, help="Go on with another policy than the store has.")
 @click.option("--wait", type=float, default=0.0, help="Seconds to wait for a service that uses the store.")
 @checked_plugin_option
-def command(config: Path, host: str, port: int | None, accept_new_code: bool, wait: float) -> None:
+def command(config: tuple[Path, ...], host: str, port: int | None, accept_new_code: bool, wait: float) -> None:
     """Serve the live experiment of CONFIG, a TOML file, until it is told to stop (SIGTERM, Ctrl-C).
+
+    Of several, the addresses of each begin with its name, as /shoes/decide; each has its own store and keys.
 
     POST /decide gives a page for a query, POST /clicks takes what was clicked; / shows where the experiment stands,
     /docs the rest. Secrets that sign tokens are in the file 'key_file' of CONFIG or in LTR_DUEL_LIVE_KEYS, API keys in
@@ -30,7 +32,7 @@ def command(config: Path, host: str, port: int | None, accept_new_code: bool, wa
     except ImportError as error:
         raise InputError(f"serving needs {error.name}: pip install 'ltr-duel[serve]'") from None
     run_service(
-        config,
+        config[0] if len(config) == 1 else config,
         host=host,
         port=port,
         accept_new_code=accept_new_code,

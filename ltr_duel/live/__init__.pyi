@@ -14,8 +14,8 @@ from .counts import Counts as Counts
 from .experiment import Experiment as Experiment
 from .export import export_log as export_log
 from .forgetting import forget as forget
+from .policies import live_policy as live_policy
 from .settings import Settings as Settings
-from .settings import live_policy as live_policy
 from .settings import read_settings as read_settings
 from .settings import write_settings as write_settings
 from .state import State as State

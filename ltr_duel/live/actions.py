@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
@@ -10,10 +11,19 @@ from ltr_duel.core import InputError, coin, errors, interpreted
 from ltr_duel.interleaving import interleave
 from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
 from ltr_duel.live.complaints import ExpiredError, StoreError, TokenError, UsedError
-from ltr_duel.live.lists import places_of, plain_list, require_ids, require_one_text, require_text
+from ltr_duel.live.drafts import Drafts
+from ltr_duel.live.lists import (
+    places_of,
+    plain_list,
+    require_context,
+    require_ids,
+    require_one_text,
+    require_part,
+    require_text,
+)
 from ltr_duel.live.marks import Marks
 from ltr_duel.live.memory import Memory
-from ltr_duel.live.outside import NO_PAGE
+from ltr_duel.live.outcomes import Outcomes
 from ltr_duel.live.rows import Event
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.sheets import DAMAGED, in_bytes, pack_page, read_ids, unpack_page, write_ids
@@ -21,7 +31,7 @@ from ltr_duel.live.steps import Steps
 from ltr_duel.live.store import Store
 from ltr_duel.live.switches import Switch, Switches, switched
 from ltr_duel.live.tally import ALONE, CLICKED, EXPIRED, UNCLICKED
-from ltr_duel.live.tokens import Claim, Keys
+from ltr_duel.live.tokens import NO_PAGE, Claim, Keys
 from ltr_duel.live.turns import Key
 
 _SNAPSHOT_EVERY = 2000  # events; so many are read again when a store is opened
@@ -47,6 +57,8 @@ class Actions:
         self.memory, self._steps = Memory(settings, store, steps), steps
         self._settings, self._store, self._keys = settings, store, keys
         self._marks = Marks(store, mark)
+        self._drafts = Drafts(settings, store, keys, self._marks, self.memory)
+        self._outcomes = Outcomes(settings, store)
         self._chance = self.memory.chance()
         self._changes = store.changes
 
@@ -58,25 +70,31 @@ class Actions:
         if self._changes != self._store.changes:
             self._changes = self._store.changes
             memory.switch()
+            self._drafts.look()
 
-    def answer(self, call: Decide | Record | Drop | Switch, now: float) -> Decision | Recorded | Switches | InputError:
-        """Return the answer to a call, or what is wrong with it."""
+    def answer(
+        self, call: Decide | Record | Drop | Switch, now: float
+    ) -> Decision | Recorded | Switches | InputError | None:
+        """Return the answer to a call, or what is wrong with it; None for a later part of a page that is not known."""
         try:
             if isinstance(call, Drop):
                 return self.drop(call.page, now)
             if isinstance(call, Switch):
                 return self.switch(call, now)
             if isinstance(call, Decide):
-                return self.decide(call.query, call.rankings, call.user, now)
-            return self.record(*call, now)
+                return self.decide(call, now)
+            return self.record(call, now)
         except InputError as error:
             return error
 
-    def decide(self, query: str, rankings: Mapping[str, Sequence[Hashable]], user: str, now: float) -> Decision:
-        """Make a page of the rankers that the policy asks for."""
-        memory, settings = self.memory, self._settings
+    def decide(self, call: Decide, now: float) -> Decision | None:
+        """Make a page of the rankers that the policy asks for; a page that was shown before is shown again."""
+        memory, settings, query, user = self.memory, self._settings, call.query, call.user
+        rankings: Mapping[str, Sequence[Hashable]] = call.rankings
         require_text("the query", query)
         require_text("the user", user)
+        require_part(call)
+        require_context(call.context, settings.context)
         if not isinstance(rankings, Mapping):
             raise InputError(f"rankings are a mapping of names to lists, not {errors.shown(rankings)}")
         for name in rankings:
@@ -84,6 +102,8 @@ class Actions:
                 raise errors.unknown_name("ranker", name, settings.rankers)
         if settings.aa:
             rankings = dict.fromkeys(settings.rankers, rankings.get(settings.incumbent, ()))
+        if (again := self._drafts.find(call, now)) or call.offset:
+            return again
         self.expire(now, _PASSING)
         key = memory.turns.asked
         names = [settings.rankers[arm] for arm in dict.fromkeys(key)]
@@ -112,40 +132,49 @@ class Actions:
             seen = in_bytes(before) if before else None
             self._store.see(user, before | memory.tally.bits(key))
         chance = memory.turns.policy.chance()
-        self._store.add_page(number, now, query, user, key, text, sheet, chance, expires, seen)
+        context = json.dumps(dict(call.context)) if call.context else None
+        self._store.add_page(number, now, query, user, key, text, sheet, chance, expires, seen, context)
         memory.show(number, key)
         memory.wait(number, expires, key)
+        self._drafts.add(number, now, query, user)
         if alone:
             self._happen(Event(memory.events + 1, number, now, ALONE), key)
-        token = self._keys.sign(Claim(self._marks.of(number), number, expires))
-        rankers = tuple(names) if alone else self._rankers(key)
-        return Decision(number, read_ids(text), rankers, token, expires / 1000)
+        return self._drafts.page(number, key[:1] if alone else key, read_ids(text), expires, call)
 
-    def record(self, token: str, clicks: Iterable[Hashable], final: bool, now: float) -> Recorded:
-        """Close a page with its clicks, or keep them until it is closed."""
-        claim = self._keys.verify(token)
+    def record(self, call: Record, now: float) -> Recorded:
+        """Close a page with its clicks, or keep them until it is closed; outcomes may come later."""
+        claim = self._keys.verify(call.token)
+        self._marks.require_own(claim, self.memory.pages)
         if claim.page == NO_PAGE:
-            if claim.experiment != self._marks.of(NO_PAGE):
-                raise TokenError("the token is of another experiment")
             return Recorded(NO_PAGE, (), {})
-        if claim.experiment != self._marks.of(claim.page):
-            raise TokenError("the token is of another experiment, or of a page that a restored store does not hold")
-        if claim.page > self.memory.pages:
-            raise TokenError("the token is of a page that this experiment does not know")
-        if clicks is None:
-            raise InputError("clicks are a list of document ids, not None")
-        if now * 1000 >= claim.expires + self._steps.moved(claim.page):
-            raise ExpiredError("the deadline of the page has passed: it counts as seen without clicks")
-        if claim.page not in self.memory.waiting:
-            raise UsedError("the clicks of the page were counted already, or it was closed to make room")
-        if claim.expires != self.memory.waiting[claim.page][0]:
-            raise TokenError("the token is of another page with that number")
+        closed = self._closed(claim, now)
+        if closed and not call.late:
+            raise closed
         try:
-            return self._close(claim.page, clicks, now) if final else self._gather(claim.page, clicks)
+            clicks, outcomes = self._outcomes.read(claim.page, call)
+            if closed:
+                self._outcomes.require_in_time(claim.page, now)
+                recorded = Recorded(claim.page, (), {})
+            elif call.final and not call.late:
+                recorded = self._close(claim.page, clicks, now)
+            else:
+                recorded = self._gather(claim.page, clicks)
+            self._outcomes.keep(claim.page, outcomes, now)
         except InputError:
             raise
         except DAMAGED:
             raise StoreError("the page cannot be read from the store, so its clicks are not counted") from None
+        return recorded
+
+    def _closed(self, claim: Claim, now: float) -> InputError | None:
+        """Return why no clicks of a page are counted any more; None if it is open."""
+        if now * 1000 >= claim.expires + self._steps.moved(claim.page):
+            return ExpiredError("the deadline of the page has passed: it counts as seen without clicks")
+        if claim.page not in self.memory.waiting:
+            return UsedError("the clicks of the page were counted already, or it was closed to make room")
+        if claim.expires != self.memory.waiting[claim.page][0]:
+            raise TokenError("the token is of another page with that number")
+        return None
 
     def expire(self, now: float, most: int) -> int:
         """Close pages whose deadline has passed, at most so many; return how many."""

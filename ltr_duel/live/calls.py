@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 
@@ -18,6 +19,10 @@ class Decide(NamedTuple):
     query: str
     rankings: Mapping[str, Sequence[Hashable]]  # ranker -> document ids, best first
     user: str = ""  # who asked; empty if nobody knows
+    offset: int = 0  # documents of the page above the part that is to be shown
+    limit: int | None = None  # documents of the part; all that follow if not given
+    token: str = ""  # of a page that is to be shown again, or continued
+    context: Mapping[str, str] = MappingProxyType({})  # what else is known of the search, by the names of the settings
     joined: bool = False  # whether `Experiment.outside` has let it in, so the switches are not looked at again
 
 
@@ -31,10 +36,11 @@ class Record(NamedTuple):
     """
 
     token: str
-    clicks: Iterable[Hashable]  # ids of shown documents, in any order; none is no click
+    clicks: Iterable[Any]  # ids of shown documents, in any order, or outcomes: {"document", "kind", "value", "id"}
     final: bool = (
         True  # whether that is all; if not, the page stays open until its deadline, and later reports add to it
     )
+    late: bool = False  # whether the page may be closed already, so the outcomes are kept for the log alone
 
 
 class Drop(NamedTuple):
@@ -59,11 +65,12 @@ class Decision(NamedTuple):
     """
 
     page: int  # number of the page, from 1; 0 outside of the experiment
-    shown: tuple[Any, ...]  # document ids, from the top
+    shown: tuple[Any, ...]  # document ids, from the top, or of the part that was asked for
     rankers: tuple[str, ...]  # whose lists are on it, in the policy's order; one alone is not compared
     token: str  # for `Record`
     expires: float  # when it counts as seen without clicks: seconds of the experiment's clock
-    served: str = "experiment"  # or why the search takes no part: paused, winner, ended, share, holdback, away
+    served: str = "experiment"  # or why the search takes no part: paused, winner, ended, share, holdback, away, later
+    total: int = 0  # documents of the whole page
 
 
 class Recorded(NamedTuple):

@@ -7,9 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 from ltr_duel.core import InputError, arguments
-from ltr_duel.live.rows import Event, key_of, switches_in
+from ltr_duel.live.rows import Event, key_of, settings_in, switches_in
 from ltr_duel.live.schema import ENDED, connected, has_log
-from ltr_duel.live.settings import Settings, kept_settings
+from ltr_duel.live.settings import Settings
 from ltr_duel.live.sheets import DAMAGED, read_ids, read_key, unpack_page
 from ltr_duel.live.switches import replayed
 
@@ -22,6 +22,17 @@ _WRONG = (  # what there must not be, and how often it is there
     (
         "pages are open and closed",
         "SELECT count(*) FROM waiting WHERE page IN (SELECT page FROM events WHERE kind > 0)",
+    ),
+    ("outcomes are of pages without a row", "SELECT count(*) FROM outcomes WHERE page NOT IN (SELECT page FROM pages)"),
+    (
+        "outcomes are of documents that were not shown",
+        "SELECT count(*) FROM outcomes JOIN pages USING (page)"
+        " WHERE typeof(place) <> 'integer' OR (json_valid(shown) AND place >= json_array_length(shown))",
+    ),
+    (
+        "contexts are damaged",
+        "SELECT count(*) FROM pages"
+        " WHERE context IS NOT NULL AND CASE WHEN json_valid(context) THEN json_type(context) ELSE '' END <> 'object'",
     ),
     ("open pages have no deadline", "SELECT count(*) FROM waiting WHERE typeof(expires) <> 'integer'"),
 )
@@ -73,8 +84,7 @@ def check_store(store: str | Path) -> list[str]:
                 (count,) = db.execute(words).fetchone()
                 found += [f"{count:,} {what}"] if count else []
             found += [_NOT_CLOSED] if alone and (ENDED, 0) in db.execute("SELECT key, value FROM about") else []
-            (text,) = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
-            settings = kept_settings(text, path)
+            settings = settings_in(db, path)
             return (
                 found
                 + _wrong_pages(db, settings)

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import math
-import secrets
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core import InputError, arguments
+from ltr_duel.core import InputError
 from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
-from ltr_duel.live.code import go_on_with_code
 from ltr_duel.live.complaints import StoreError
-from ltr_duel.live.counts import Counts
+from ltr_duel.live.opening import open_store
 from ltr_duel.live.running import Running
-from ltr_duel.live.settings import Settings, kept_settings, require_same_law, settings_text
+from ltr_duel.live.settings import Settings
 from ltr_duel.live.state import State, known_of, state_of
-from ltr_duel.live.store import Store
-from ltr_duel.live.switches import Switch, Switches, switches_of
+from ltr_duel.live.switches import Switch, Switches
 from ltr_duel.live.tokens import Keys
-from ltr_duel.live.users import Users
 
-_SEEDS = 10**15
 _AT_ONCE = 500  # pages past their deadline that are closed in one transaction
 
 
@@ -108,39 +102,18 @@ class Experiment(Running):
             If the file is no store, another process writes to it, the settings are those of another experiment, or the
             policy or the key of the users is another one.
         """
-        path = arguments.as_path("a store", path)
-        about = {}
-        if settings is not None:
-            arguments.require_type("settings", settings, Settings)
-            seeded = settings if settings.seed is not None else replace(settings, seed=secrets.randbelow(_SEEDS))
-            text, name = settings_text(seeded), secrets.token_hex(16)
-            about = {"settings": text, "experiment": name, "started": clock(), "labels": "random"}
-        store = Store(path, about)
+        store, settings, users, accepted = open_store(path, settings, clock, user_key, accept_new_code=accept_new_code)
         try:
-            with store.reading():
-                kept = kept_settings(store.about("settings"), path)
-                if settings is not None and settings.seed is None:
-                    settings = replace(settings, seed=kept.seed)
-                incumbent = (settings or kept).incumbent
-                if settings is not None and settings != kept:
-                    require_same_law(settings, kept, path)
-                if incumbent in switches_of(store.switches(), kept).dropped:
-                    raise InputError(f"{path}: incumbent: ranker '{incumbent}' was dropped; name another")
-                if settings is not None and settings != kept:
-                    with store.transaction():
-                        store.say("settings", settings_text(settings))
-                accepted = go_on_with_code(store, settings or kept, path, clock(), accept=accept_new_code)
-                users = Users(store, user_key, path)
             if clock is time.time:
                 monotonic = monotonic or time.monotonic
-            experiment = cls(store, settings or kept, keys or Keys.random(), users, clock, monotonic)
-            experiment.accepted = accepted
-            return experiment
+            experiment = cls(store, settings, keys or Keys.random(), users, clock, monotonic)
         except BaseException as error:
             store.close()
             if isinstance(error, StoreError):
                 raise InputError(f"{path}: {error}") from None
             raise
+        experiment.accepted = accepted
+        return experiment
 
     def __enter__(self) -> Experiment:
         return self
@@ -148,8 +121,18 @@ class Experiment(Running):
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def decide(self, query: str, rankings: Mapping[str, Sequence[Hashable]], *, user: str = "") -> Decision:
-        """Choose rankers and make the page to show.
+    def decide(
+        self,
+        query: str,
+        rankings: Mapping[str, Sequence[Hashable]],
+        *,
+        user: str = "",
+        offset: int = 0,
+        limit: int | None = None,
+        token: str = "",
+        context: Mapping[str, str] | None = None,
+    ) -> Decision:
+        """Choose rankers and make the page to show; or show one again, or a later part of one.
 
         Parameters
         ----------
@@ -158,7 +141,15 @@ class Experiment(Running):
         rankings : mapping of str to sequence
             Document ids of the rankers, best first: texts or numbers. Those that `asked` names must be there.
         user : str
-            Who asked, if it is known: for intervals a user counts once for each pair of rankers.
+            Who asked, if it is known: for intervals a user counts once for each pair of rankers. Within ``sticky``
+            seconds the same user and query see the same page.
+        offset, limit : int, optional
+            Documents of the page above the part to show, and of the part; all that follow if not given. A later part of
+            a page that is not known is one of the incumbent's list, and takes no part in the experiment.
+        token : str
+            Of the page to show again, or to continue; for the same query.
+        context : mapping of str to str, optional
+            What else is known of the search, by names of the settings' ``context``; columns of the log.
 
         Returns
         -------
@@ -168,23 +159,29 @@ class Experiment(Running):
         ------
         StoreError
             If the store cannot be written.
+        TokenError
+            If the token is none of this experiment's.
         InputError
             For lists that cannot be interleaved, or names that are no rankers.
         """
-        return self._one(Decide(query, rankings, user))
+        return self._one(Decide(query, rankings, user, offset, limit, token, context or {}))
 
-    def record(self, token: str, clicks: Iterable[Hashable], *, final: bool = True) -> Recorded:
-        """Count the clicks of a page, once.
+    def record(self, token: str, clicks: Iterable[Any], *, final: bool = True, late: bool = False) -> Recorded:
+        """Count the clicks of a page, once, and keep other outcomes.
 
         Parameters
         ----------
         token : str
             Of the page.
-        clicks : iterable of document ids
-            In any order; none says that the page was seen without a click.
+        clicks : iterable of document ids, or of mappings
+            In any order; none says that the page was seen without a click. A mapping is an outcome: its ``kind``, and
+            if need be ``document``, ``value`` (1) and ``id`` (to tell two of a kind and document).
         final : bool
             Whether that is all. If not, the page stays open until its deadline, as its user may come back to it, and
             later reports add to these clicks; the policy learns of them when the page is closed.
+        late : bool
+            Whether the page may be closed already: then the outcomes are kept for the log, and change nothing else. A
+            page that is open stays so.
 
         Returns
         -------
@@ -203,7 +200,7 @@ class Experiment(Running):
         InputError
             If a document was not shown.
         """
-        return self._one(Record(token, clicks, final))
+        return self._one(Record(token, clicks, final, late))
 
     def switch(
         self, what: str, *, ranker: str = "", share: float = 1.0, holdback: float = 0.0, by: str = ""
@@ -233,43 +230,6 @@ class Experiment(Running):
             For a switch that is of no use now.
         """
         return self._one(Switch(what, ranker, share, holdback, by))
-
-    def outside(self, call: Decide | Record, *, away: bool = False) -> Decision | Recorded | None:
-        """Answer a search that takes no part in the experiment, or the clicks of its page; from memory, without a wait.
-
-        Parameters
-        ----------
-        call : Decide or Record
-        away : bool
-            Whether the store is away, so no search can take part: it gets the incumbent's list.
-
-        Returns
-        -------
-        Decision, Recorded or None
-            None for a search that takes part, and for the clicks of its page.
-
-        Raises
-        ------
-        TokenError
-            If a token is none of this experiment's.
-        InputError
-            For a list that cannot be shown.
-        """
-        if isinstance(call, Record):
-            return self._outside.record(call)
-        if self._outside.switches.idle and not away:
-            return None
-        return self._outside.decide(call._replace(user=self._users.kept(call.user)), away=away)
-
-    @property
-    def needed(self) -> tuple[str, ...]:
-        """The rankers whose lists a search may need, by the switches."""
-        return self._outside.needed
-
-    @property
-    def switches(self) -> Switches:
-        """What the switches say, as of the last transaction."""
-        return self._outside.switches
 
     def answer(
         self, calls: Sequence[Decide | Record | Drop | Switch]
@@ -320,27 +280,6 @@ class Experiment(Running):
             left = left - some if some == wanted else 0
         return closed
 
-    @property
-    def delay(self) -> float:
-        """Seconds that the clock has stepped, with those while the store was closed: deadlines moved by as much."""
-        return self._steps.delay
-
-    def try_store(self) -> None:
-        """Write something to the store.
-
-        Raises
-        ------
-        StoreError
-            If it cannot be written.
-        """
-        with self._changing() as actions:
-            self._store.say("tried", self._now(actions))
-
-    @property
-    def now(self) -> float:
-        """The time of the experiment's clock."""
-        return self._clock()
-
     def state(self) -> State:
         """Say where the experiment stands.
 
@@ -352,29 +291,6 @@ class Experiment(Running):
             memory = self._ready().memory
             known = known_of(memory)
         return state_of(self.settings, self._started, known)
-
-    @property
-    def counts(self) -> Counts:
-        """The counters, as they were after the last transaction; this waits neither for the store nor for a lock."""
-        return self._counts
-
-    @property
-    def asked(self) -> tuple[str, ...]:
-        """The rankers that the policy wants to compare now; one that is to be shown alone stands alone."""
-        with self._lock:
-            return tuple([self.settings.rankers[arm] for arm in dict.fromkeys(self._ready().memory.turns.asked)])
-
-    @property
-    def open_pages(self) -> int:
-        """Pages that wait for their clicks."""
-        with self._lock:
-            return len(self._ready().memory.waiting)
-
-    @property
-    def pages(self) -> int:
-        """Pages shown."""
-        with self._lock:
-            return self._ready().memory.pages
 
     def _one(self, call: Decide | Record | Switch) -> Any:
         [answer] = self.answer([call])

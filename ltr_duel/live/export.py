@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
 from array import array
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, arguments, errors
+from ltr_duel.live.rows import settings_in
 from ltr_duel.live.schema import connected
-from ltr_duel.live.settings import Settings, kept_settings
+from ltr_duel.live.settings import Settings
 from ltr_duel.live.sheets import DAMAGED, read_ids, read_key, unpack_page
 from ltr_duel.live.turns import Key
 from ltr_duel.logs import write_log
 
 _COLUMNS = ("impression", "time", "query", "user", "shown", "clicks", "page", "policy", "propensity")
 _PRIVATE = ("query", "user")
+_EVENTS = ("impression", "time", "item", "position", "kind", "value")
 _BATCH = 5000
 _ROWS = """
-SELECT page, pages.at, user, arms, query, shown, sheet, clicks, chance FROM events JOIN pages USING (page)
-WHERE credit IS NOT NULL ORDER BY page
+SELECT page, events.at, pages.at, context, user, arms, query, shown, sheet, clicks, chance
+FROM events JOIN pages USING (page) WHERE credit IS NOT NULL ORDER BY page
 """
 _OPEN = "SELECT page, user, arms FROM waiting JOIN pages USING (page) WHERE user IS NOT NULL"
 
 
-def export_log(store: str | Path, out: str | Path, *, without: Sequence[str] = (), spreadsheet: bool = False) -> int:
+def export_log(
+    store: str | Path,
+    out: str | Path,
+    *,
+    events: str | Path | None = None,
+    without: Sequence[str] = (),
+    spreadsheet: bool = False,
+) -> int:
     """Write the pages of several rankers that are closed as a click log, in the order in which they were shown.
 
     A user counts for a pair of rankers by the page that was shown first, so `compare_log` finds what `Experiment.state`
@@ -39,6 +49,8 @@ def export_log(store: str | Path, out: str | Path, *, without: Sequence[str] = (
     store : path
     out : path
         ``.parquet``, ``.csv`` or ``.jsonl``; it appears whole or not at all.
+    events : path, optional
+        Likewise, for the clicks and the other outcomes of these pages: a table of events beside that of exposures.
     without : sequence of {"query", "user"}
         Columns to leave out, for a log that leaves the house.
     spreadsheet : bool
@@ -71,35 +83,56 @@ def export_log(store: str | Path, out: str | Path, *, without: Sequence[str] = (
     for name in without:
         if name not in _PRIVATE:
             raise errors.unknown_name("column to leave out", name, _PRIVATE)
-    columns = tuple([name for name in _COLUMNS if name not in without])
-    page = 0
-    with closing(connected(path, writes=False)) as db, write_log(out, columns, spreadsheet=spreadsheet) as log:
+    with closing(connected(path, writes=False)) as db, ExitStack() as files:
         try:
-            (text,) = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
-            settings = kept_settings(text, path)
-            waiting: dict[str, list[tuple[int, set[int]]]] = {}
-            n_arms = len(settings.rankers)
-            for page, user, arms in db.execute(_OPEN):
-                waiting.setdefault(user, []).append((page, set(read_key(arms, n_arms))))
-            rows, time = db.execute(_ROWS), -math.inf
-            while batch := rows.fetchmany(_BATCH):
-                lines = []
-                for page, at, user, arms, *rest in batch:
-                    key = read_key(arms, n_arms)
-                    if any(page > first and len(early & set(key)) > 1 for first, early in waiting.get(user, ())):
-                        continue
-                    time = max(time, at)  # a clock may have been set back
-                    lines.append((str(page), time, *_line(settings, user, key, *rest)))
-                if lines:
-                    log.write(dict(zip(_COLUMNS, zip(*lines, strict=True), strict=True)))
+            db.execute("BEGIN")  # one moment
+            settings = settings_in(db, path)
+            every = (*_COLUMNS, *settings.context)
+            columns = tuple([name for name in every if name not in without])
+            log = files.enter_context(write_log(out, columns, spreadsheet=spreadsheet))
+            beside = files.enter_context(write_log(events, _EVENTS, spreadsheet=spreadsheet)) if events else None
+            for lines, happened in _batches(db, settings, path):
+                log.write(dict(zip(every, zip(*lines, strict=True), strict=True)))
+                if beside and happened:
+                    beside.write(dict(zip(_EVENTS, zip(*happened, strict=True), strict=True)))
         except sqlite3.Error as error:
             raise InputError(f"{path}: the store cannot be read: {error}") from None
-        except DAMAGED as error:
-            if isinstance(error, InputError):
-                raise
-            what = f"page {page} is damaged" if page else "the row of the settings is damaged"
-            raise InputError(f"{path}: {what}, so there is no log; see 'ltr-duel live check'") from None
     return log.rows
+
+
+def _batches(
+    db: sqlite3.Connection, settings: Settings, path: Path
+) -> Iterator[tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]]:
+    """Yield rows of pages, and of the outcomes of these pages.
+
+    Raises
+    ------
+    InputError
+        If a page is damaged.
+    """
+    waiting: dict[str, list[tuple[int, set[int]]]] = {}
+    n_arms, page, time = len(settings.rankers), 0, -math.inf
+    try:
+        for page, user, arms in db.execute(_OPEN):
+            waiting.setdefault(user, []).append((page, set(read_key(arms, n_arms))))
+        rows = db.execute(_ROWS)
+        while batch := rows.fetchmany(_BATCH):
+            lines, happened = list[tuple[Any, ...]](), list[tuple[Any, ...]]()
+            for page, closed, at, context, user, arms, *rest in batch:
+                key = read_key(arms, n_arms)
+                if any(page > first and len(early & set(key)) > 1 for first, early in waiting.get(user, ())):
+                    continue
+                time = max(time, at)  # a clock may have been set back
+                around = dict(json.loads(context or "{}"))
+                more = [around.get(name) for name in settings.context]
+                lines.append((str(page), time, *_line(settings, user, key, *rest), *more))
+                happened += _events(db, settings, page, time, closed, *lines[-1][4:6])
+            if lines:
+                yield lines, happened
+    except DAMAGED as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: page {page} is damaged, so there is no log; see 'ltr-duel live check'") from None
 
 
 def _line(
@@ -119,3 +152,22 @@ def _line(
     page = unpack_page(settings, tuple([settings.rankers[arm] for arm in key]), ids, sheet)
     places = [place + 1 for place in array("H", clicks)]
     return query, user, [str(one) for one in ids], places, page.to_json(), settings.policy, chance and float(chance)
+
+
+def _events(
+    db: sqlite3.Connection,
+    settings: Settings,
+    page: int,
+    shown: float,
+    closed: float,
+    ids: list[str],
+    clicks: list[int],
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a page's outcomes, each once: those that were credited, at the time when it was closed."""
+    rows = db.execute("SELECT place, kind, value, at FROM outcomes WHERE page = ? ORDER BY at, place, kind", (page,))
+    found = [(place, kind, float(value), float(at)) for place, kind, value, at in rows]
+    told = {place + 1 for place, kind, _, _ in found if kind == settings.credit}
+    found = [*((position - 1, settings.credit, 1.0, closed) for position in clicks if position not in told), *found]
+    for place, kind, value, at in found:
+        item = (ids[place], place + 1) if place >= 0 else (None, None)
+        yield (str(page), max(shown, at), *item, kind, value)

@@ -6,16 +6,29 @@ import hashlib
 import secrets
 import sqlite3
 import time
+from collections.abc import Iterator
 from contextlib import closing
+from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 from ltr_duel.core import InputError, arguments, errors
-from ltr_duel.live.schema import connected
+from ltr_duel.live.complaints import StoreError
+from ltr_duel.live.schema import FORGOT, connected
 from ltr_duel.live.users import hashed_user, require_own_key
 
 _DAY = 86_400.0
 _FORGOTTEN = "forgotten-"
 _PATIENCE = 10_000  # milliseconds for a service to end its transaction
+_SOME = 500  # pages that are forgotten in one transaction, beside a service
+_DONE = "retained"  # a key of ``about``: up to this page all are forgotten
+_KNOWN = f"(query <> '' OR user NOT LIKE '{_FORGOTTEN}%')"
+_OTHER = "query = '', context = NULL, user = CASE WHEN user IS NULL THEN NULL ELSE other_name(user) END"
+_NAMES = "name = other_name(name) WHERE name <> '' AND page IN"
+_USERS = (
+    "UPDATE users SET user = other_name(user) WHERE user IN (SELECT user FROM former)"
+    " AND user NOT IN (SELECT user FROM pages WHERE user IS NOT NULL)"
+)
 
 
 def forget(
@@ -28,9 +41,9 @@ def forget(
 ) -> int:
     """Forget the queries and the name of a user, or those of all pages of a time; a service may go on meanwhile.
 
-    Queries become empty. In place of the user stands a random name, the same on all pages that are forgotten together,
-    so an exported log still groups them. A user who comes back afterwards is a new one, and of a user whose pages are
-    forgotten in part the log has two.
+    Queries and contexts become empty. In place of the user stands a random name, the same on all pages that are
+    forgotten together, so an exported log still groups them. A user who comes back afterwards is a new one, and of a
+    user whose pages are forgotten in part the log has two.
 
     Parameters
     ----------
@@ -74,16 +87,15 @@ def forget(
         errors.require_between("the number of days", older_than, 0, 1e6)
         before = (time.time() if now is None else now) - older_than * _DAY
     path = arguments.as_path("a store", store)
-    with closing(connected(path, writes=True)) as db:
+    with closing(_connected(path)) as db:
         try:
-            for pragma in (f"busy_timeout = {_PATIENCE}", "secure_delete = ON"):  # the second wipes what is replaced
-                db.execute(f"PRAGMA {pragma}")
             db.execute("BEGIN IMMEDIATE")
             if user:
                 require_own_key(dict(db.execute("SELECT key, value FROM about")), user_key, path)
                 pages = _forget(db, "user = ?", hashed_user(user_key, user))
             else:
-                pages = _forget(db, f"at < ? AND (query <> '' OR user NOT LIKE '{_FORGOTTEN}%')", before)
+                pages = _forget(db, f"at < ? AND {_KNOWN}", before)
+            db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (FORGOT, secrets.token_hex(8)))
             db.execute("COMMIT")
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # the log holds the former rows
         except sqlite3.Error as error:
@@ -91,21 +103,79 @@ def forget(
     return pages
 
 
-def _forget(db: sqlite3.Connection, which: str, value: str | float) -> int:
-    """Give the users of some pages random names, here and, of those who have no other page, in the table of users."""
+def retain(store: Path, days: float, now: float) -> Iterator[int]:
+    """Forget the users and queries of pages that were shown earlier than so many days ago, some pages at a time.
+
+    Parameters
+    ----------
+    store : Path
+    days : float
+    now : float
+        The time, in seconds.
+
+    Yields
+    ------
+    int
+        How many pages were forgotten in a transaction; a service may have its own ones in between.
+
+    Raises
+    ------
+    StoreError
+        If the store cannot be written.
+    """
+    with closing(_connected(store)) as db:
+        try:
+            _name_others(db)
+            db.execute("CREATE TEMP TABLE former (user TEXT PRIMARY KEY)")
+            while True:
+                db.execute("BEGIN IMMEDIATE")
+                (done,) = db.execute("SELECT coalesce(max(value), 0) FROM about WHERE key = ?", (_DONE,)).fetchone()
+                rows = db.execute("SELECT page, at FROM pages WHERE page > ? ORDER BY page LIMIT ?", (done, _SOME))
+                old = [page for page, _ in takewhile(lambda row: _is_old(row[1], now - days * _DAY), rows.fetchall())]
+                if not old:
+                    break
+                pages = (done, old[-1])
+                which = f"page > ? AND page <= ? AND {_KNOWN}"
+                db.execute(f"INSERT OR IGNORE INTO former SELECT user FROM pages WHERE user <> '' AND {which}", pages)
+                db.execute(f"UPDATE outcomes SET {_NAMES} (SELECT page FROM pages WHERE {which})", pages)
+                count = db.execute(f"UPDATE pages SET {_OTHER} WHERE {which}", pages).rowcount
+                db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (_DONE, old[-1]))
+                db.execute("COMMIT")
+                yield count
+            db.execute(_USERS)
+            db.execute("COMMIT")
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        except sqlite3.Error as error:
+            raise StoreError(f"the store cannot be written now: {error}") from None
+
+
+def _is_old(at: Any, before: float) -> bool:
+    return not isinstance(at, float) or at < before  # a damaged row has no time
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    """Connect to a store so that what is replaced is wiped."""
+    db = connected(path, writes=True)
+    for pragma in (f"busy_timeout = {_PATIENCE}", "secure_delete = ON"):
+        db.execute(f"PRAGMA {pragma}")
+    return db
+
+
+def _name_others(db: sqlite3.Connection) -> None:
+    """Let SQL give users random names, which are the same for as long as this connection."""
     key = secrets.token_bytes(16)
 
     def other(name: str) -> str:
         return f"{_FORGOTTEN}{hashlib.blake2b(str(name).encode(), key=key, digest_size=8).hexdigest()}"
 
     db.create_function("other_name", 1, other, deterministic=True)
+
+
+def _forget(db: sqlite3.Connection, which: str, value: str | float) -> int:
+    """Give the users of some pages random names, here and, of those who have no other page, in the table of users."""
+    _name_others(db)
     db.execute(f"CREATE TEMP TABLE former AS SELECT DISTINCT user FROM pages WHERE {which}", (value,))
-    done = db.execute(
-        f"UPDATE pages SET query = '', user = CASE WHEN user IS NULL THEN NULL ELSE other_name(user) END WHERE {which}",
-        (value,),
-    ).rowcount
-    db.execute(
-        "UPDATE users SET user = other_name(user) WHERE user IN (SELECT user FROM former)"
-        " AND user NOT IN (SELECT user FROM pages WHERE user IS NOT NULL)"
-    )
+    db.execute(f"UPDATE outcomes SET {_NAMES} (SELECT page FROM pages WHERE {which})", (value,))
+    done = db.execute(f"UPDATE pages SET {_OTHER} WHERE {which}", (value,)).rowcount
+    db.execute(_USERS)
     return int(done)

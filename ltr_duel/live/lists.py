@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from ltr_duel.core import InputError, errors
+from ltr_duel.live.calls import Decide
 
 _LONGEST_TEXT = 10_000  # characters of a query, or of a user
+_LONGEST_CONTEXT = 100
 
 
 def require_text(what: str, text: str) -> None:
@@ -73,6 +75,30 @@ def plain_list(name: str, ids: Any, top: int) -> tuple[Any, ...]:
         twice = next(one for one, count in Counter(given).items() if count > 1)
         raise InputError(f"document {twice!r} is twice on the list of ranker '{name}'")
     return tuple(given[:top])
+
+
+def require_context(context: Mapping[str, str], names: Sequence[str]) -> None:
+    """Refuse a context with other names than these, or with other values than short texts."""
+    if not isinstance(context, Mapping):
+        raise InputError(f"the context is a mapping of names to texts, not {errors.shown(context)}")
+    for name, value in context.items():
+        if name not in names:
+            raise InputError(f"the settings name no context {errors.shown(name)} ({', '.join(names) or 'none'})")
+        require_text(f"the context '{name}'", value)
+        if len(value) > _LONGEST_CONTEXT:
+            raise InputError(f"the context '{name}' has at most {_LONGEST_CONTEXT} characters")
+
+
+def require_part(call: Decide) -> None:
+    """Refuse a part of a page that there cannot be."""
+    errors.require_whole("the offset", call.offset, 0)
+    if call.limit is not None:
+        errors.require_whole("the limit", call.limit, 1)
+
+
+def part_of(ids: tuple[Any, ...], call: Decide) -> tuple[Any, ...]:
+    """Return the documents of a page that a search asks for."""
+    return ids[call.offset :][: call.limit]
 
 
 def places_of(ids: Sequence[Any], clicks: Iterable[Hashable]) -> list[int]:

@@ -10,7 +10,9 @@ import hashlib
 import json
 import secrets
 
+from ltr_duel.live.complaints import TokenError
 from ltr_duel.live.store import Store
+from ltr_duel.live.tokens import NO_PAGE, Claim
 
 _KEY = "marks"
 _MOST = 1000  # openings whose pages may still wait
@@ -49,6 +51,19 @@ class Marks:
             if page >= first:
                 return self._told(mark)
         return self._experiment
+
+    def require_own(self, claim: Claim, pages: int) -> None:
+        """Refuse the claim of another experiment, or of a page that is not among the pages of the store.
+
+        Raises
+        ------
+        TokenError
+        """
+        if claim.experiment != self.of(claim.page):
+            lost = "" if claim.page == NO_PAGE else ", or of a page that a restored store does not hold"
+            raise TokenError(f"the token is of another experiment{lost}")
+        if claim.page > pages:
+            raise TokenError("the token is of a page that this experiment does not know")
 
     def _tell(self, mark: str) -> bytes:
         return hashlib.sha256(self._experiment + bytes.fromhex(mark)).digest()[:16]

@@ -12,8 +12,9 @@ from numpy.random import Generator
 
 from ltr_duel.bandits import LivePolicy
 from ltr_duel.core import InputError
+from ltr_duel.live.policies import live_policy, live_streams, policy_without
 from ltr_duel.live.rows import Event, Snapshot
-from ltr_duel.live.settings import Settings, live_policy, live_streams, policy_without
+from ltr_duel.live.settings import Settings
 from ltr_duel.live.steps import Steps
 from ltr_duel.live.store import Store
 from ltr_duel.live.switches import Switches, left_of, switches_of
@@ -87,7 +88,7 @@ class Memory:
         if set(left) < set(self.turns.left):
             self.turns = self._turns(policy_without(settings, left), left)
             told, in_order = 0, settings.order == "shown"
-            for page, key, signs in self._store.outcomes(len(settings.rankers), by_page=in_order):
+            for page, key, signs in self._store.told(len(settings.rankers), by_page=in_order):
                 if told == MOST_HELD:
                     break
                 if key and set(key) <= set(left):

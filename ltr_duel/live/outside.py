@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from ltr_duel.core import InputError, errors
 from ltr_duel.live.calls import Decide, Decision, Record, Recorded
 from ltr_duel.live.complaints import TokenError
-from ltr_duel.live.lists import plain_list, require_text
+from ltr_duel.live.lists import part_of, plain_list, require_part, require_text
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.switches import ENDED, PAUSED, RUNS, WINNER, Switches, side_of
-from ltr_duel.live.tokens import Claim, Keys
+from ltr_duel.live.tokens import NO_PAGE, Claim, Keys
 
 AWAY = "away"
-NO_PAGE = 0  # the number in the tokens of such pages: their clicks are not counted
+LATER = "later"  # a later part of a page that is not known: a page counts from its top
 
 
 class Outside:
@@ -49,15 +49,23 @@ class Outside:
             return tuple([name for name in self._settings.rankers if name not in now.dropped])
         return tuple(dict.fromkeys((incumbent, now.winner or incumbent)))
 
-    def decide(self, call: Decide, *, away: bool) -> Decision | None:
-        """Return the page of a search outside of the experiment, None for a search that takes part."""
+    def decide(self, call: Decide, otherwise: str = "") -> Decision | None:
+        """Return the page of a search outside of the experiment, None for a search that takes part.
+
+        Parameters
+        ----------
+        call : Decide
+        otherwise : str
+            Why no search can take part, so that it gets the incumbent's list; empty if it can.
+        """
         served = self._served(call.user)
-        if not served and away:
-            served = self._settings.incumbent, AWAY
+        if not served and otherwise:
+            served = self._settings.incumbent, otherwise
         if not served:
             return None
         name, why = served
         require_text("the query", call.query)
+        require_part(call)
         if not isinstance(call.rankings, Mapping):
             raise InputError(f"rankings are a mapping of names to lists, not {errors.shown(call.rankings)}")
         if name not in call.rankings:
@@ -65,7 +73,7 @@ class Outside:
         shown = plain_list(name, call.rankings[name], self._settings.top)
         expires = int((self._clock() + self._settings.deadline) * 1000)
         token = self._keys.sign(Claim(self._experiment, NO_PAGE, expires))
-        return Decision(NO_PAGE, shown, (name,), token, expires / 1000, why)
+        return Decision(NO_PAGE, part_of(shown, call), (name,), token, expires / 1000, why, len(shown))
 
     def record(self, call: Record) -> Recorded | None:
         """Accept the clicks of such a page, which are not counted; None for a page of the experiment."""

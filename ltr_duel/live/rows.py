@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from ltr_duel.core import InputError
+from ltr_duel.live.settings import Settings, kept_settings
 from ltr_duel.live.sheets import DAMAGED, read_key
 from ltr_duel.live.switches import Switched, unpack_switch
 from ltr_duel.live.tally import ALONE, EXPIRED
@@ -59,6 +62,20 @@ def switches_in(db: sqlite3.Connection) -> Iterator[Switched | None]:
             yield Switched(float(at), int(page), unpack_switch(*cells))
         except DAMAGED:
             yield None
+
+
+def settings_in(db: sqlite3.Connection, path: Path) -> Settings:
+    """Return the settings of a store.
+
+    Raises
+    ------
+    InputError
+        If they are missing or damaged.
+    """
+    row: Any = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
+    if row is None:
+        raise InputError(f"{path}: the settings are missing")
+    return kept_settings(row[0], path)
 
 
 def key_of(arms: bytes, n_arms: int) -> Key:

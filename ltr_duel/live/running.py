@@ -11,16 +11,17 @@ from typing import Any
 
 from ltr_duel.core import InputError
 from ltr_duel.live.actions import Actions
-from ltr_duel.live.calls import Decide, Drop, Record
+from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
 from ltr_duel.live.complaints import StoreError
-from ltr_duel.live.counts import counts_of
+from ltr_duel.live.counts import Counts, counts_of
+from ltr_duel.live.forgetting import retain
 from ltr_duel.live.marks import Marks
-from ltr_duel.live.outside import Outside
+from ltr_duel.live.outside import AWAY, LATER, Outside
 from ltr_duel.live.schema import SIDES
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.steps import Steps
 from ltr_duel.live.store import Store
-from ltr_duel.live.switches import Switch
+from ltr_duel.live.switches import Switch, Switches
 from ltr_duel.live.tokens import Keys
 from ltr_duel.live.users import Users
 
@@ -75,6 +76,103 @@ class Running:
                 self._closed = True
                 self._store.close(self._clock())
 
+    def outside(self, call: Decide | Record, *, away: bool = False) -> Decision | Recorded | None:
+        """Answer a search that takes no part in the experiment, or the clicks of its page; from memory, without a wait.
+
+        Parameters
+        ----------
+        call : Decide or Record
+        away : bool
+            Whether the store is away, so no search can take part: it gets the incumbent's list.
+
+        Returns
+        -------
+        Decision, Recorded or None
+            None for a search that takes part, and for the clicks of its page.
+
+        Raises
+        ------
+        TokenError
+            If a token is none of this experiment's.
+        InputError
+            For a list that cannot be shown.
+        """
+        if isinstance(call, Record):
+            return self._outside.record(call)
+        if self._outside.switches.idle and not away:
+            return None
+        return self._outside.decide(call._replace(user=self._users.kept(call.user)), AWAY if away else "")
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The rankers whose lists a search may need, by the switches."""
+        return self._outside.needed
+
+    @property
+    def switches(self) -> Switches:
+        """What the switches say, as of the last transaction."""
+        return self._outside.switches
+
+    def retain(self) -> Iterator[int]:
+        """Forget users and queries of pages older than ``keep_days``; other calls may happen between two parts.
+
+        Yields
+        ------
+        int
+            How many pages a part had.
+
+        Raises
+        ------
+        StoreError
+            If the store cannot be written.
+        """
+        if self.settings.keep_days:
+            yield from retain(self._store.path, self.settings.keep_days, self.now)
+
+    def try_store(self) -> None:
+        """Write something to the store.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be written.
+        """
+        with self._changing() as actions:
+            self._store.say("tried", self._now(actions))
+
+    @property
+    def delay(self) -> float:
+        """Seconds that the clock has stepped, with those while the store was closed: deadlines moved by as much."""
+        return self._steps.delay
+
+    @property
+    def now(self) -> float:
+        """The time of the experiment's clock."""
+        return self._clock()
+
+    @property
+    def counts(self) -> Counts:
+        """The counters, as they were after the last transaction; this waits neither for the store nor for a lock."""
+        return self._counts
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The rankers that the policy wants to compare now; one that is to be shown alone stands alone."""
+        with self._lock:
+            return tuple([self.settings.rankers[arm] for arm in dict.fromkeys(self._ready().memory.turns.asked)])
+
+    @property
+    def open_pages(self) -> int:
+        """Pages that wait for their clicks."""
+        with self._lock:
+            return len(self._ready().memory.waiting)
+
+    @property
+    def pages(self) -> int:
+        """Pages shown."""
+        with self._lock:
+            return self._ready().memory.pages
+
     def _answers(self, calls: Sequence[Decide | Record | Drop | Switch]) -> list[Any]:
         """Answer calls in one transaction; searches that take no part are answered without the store too."""
         calls = [self._kept(call) if isinstance(call, Decide) else call for call in calls]
@@ -84,10 +182,14 @@ class Running:
         try:
             with self._changing() as actions:
                 now = self._now(actions)
-                return [
+                answers = [
                     actions.answer(call, now) if known is None else known
                     for call, known in zip(calls, plain, strict=True)
                 ]
+            return [
+                self._of_incumbent(call, LATER) if answer is None else answer
+                for call, answer in zip(calls, answers, strict=True)
+            ]
         except StoreError:
             if None in plain:
                 raise
@@ -107,8 +209,12 @@ class Running:
             return call
         if self._outside.switches.idle or not isinstance(call, Decide) or call.joined:
             return None
+        return self._of_incumbent(call)
+
+    def _of_incumbent(self, call: Any, otherwise: str = "") -> Any:
+        """Return the page of a search outside of the experiment, or what is wrong with it."""
         try:
-            return self._outside.decide(call, away=False)
+            return self._outside.decide(call, otherwise)
         except InputError as error:
             return error
 

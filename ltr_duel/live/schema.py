@@ -3,9 +3,10 @@
 While it is written, new rows are in the log beside it (``<store>-wal``) first. So that a copy of the file alone cannot
 pass for the store, the file says so: what ``lead`` is in the file, ``log`` is as soon as the log is read too.
 
-``pages`` are only added to, and so are ``events``: a plain page was shown, or a page was closed; and ``switches``, see
-`ltr_duel.live.switches`. ``waiting`` are the pages that are open, ``gathered`` the clicks of those whose reports were
-not final. ``snapshot`` is what the experiment knew after so many events, so that few are read again.
+``pages`` are only added to, and so are ``events``: a plain page was shown, or a page was closed; ``switches``, see
+`ltr_duel.live.switches`; and ``outcomes``, see `ltr_duel.live.outcomes`. ``waiting`` are the pages that are open,
+``gathered`` the clicks of those whose reports were not final. ``snapshot`` is what the experiment knew after so many
+events, so that few are read again.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from ltr_duel.core import InputError, files, places
 from ltr_duel.live.recount import count_users_when_shown
 from ltr_duel.live.sheets import DAMAGED
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 5
 _APPLICATION = 0x4C54524C  # marks the file as one of ours
 LEAD, LOG = "lead", "log"  # keys of ``about``
 ENDED = "ended"  # another one: when the store was closed, 0 while it is in use
+FORGOT = "forgot"  # another one: changes when pages of a user are forgotten
 SIDES = "sides"  # another one: the key by which users fall on sides
 _TABLES = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -41,6 +43,11 @@ CREATE TABLE snapshot (one INTEGER PRIMARY KEY CHECK (one = 1), events INTEGER, 
 _GATHERED = "CREATE TABLE IF NOT EXISTS gathered (page INTEGER PRIMARY KEY, clicks BLOB)"
 _SWITCHES = "CREATE TABLE switches (switch INTEGER PRIMARY KEY, page INTEGER, at REAL, what TEXT, value TEXT, who TEXT)"
 
+_OUTCOMES = (
+    "CREATE TABLE IF NOT EXISTS outcomes (page INTEGER, place INTEGER, kind TEXT, name TEXT, value REAL, at REAL,"
+    " PRIMARY KEY (page, place, kind, name)) WITHOUT ROWID"
+)
+
 
 def _add_switches(db: sqlite3.Connection) -> None:
     db.execute(_GATHERED)
@@ -48,9 +55,19 @@ def _add_switches(db: sqlite3.Connection) -> None:
     db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (SIDES, secrets.token_hex(16)))
 
 
+def _add_outcomes(db: sqlite3.Connection) -> None:
+    db.execute(_OUTCOMES)
+
+
+def _add_context(db: sqlite3.Connection) -> None:
+    db.execute("ALTER TABLE pages ADD COLUMN context TEXT")
+
+
 MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {  # from a version to the next
     1: count_users_when_shown,
     2: _add_switches,
+    3: _add_outcomes,
+    4: _add_context,
 }
 
 
@@ -71,6 +88,8 @@ def make_store(path: Path, about: dict[str, Any]) -> None:
                 f" BEGIN; {_TABLES} COMMIT;"
             )
             _add_switches(connection)
+            _add_outcomes(connection)
+            _add_context(connection)
             connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.Error as error:

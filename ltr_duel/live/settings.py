@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import tomli_w
 
-from ltr_duel.bandits import POLICIES, LivePolicy, Policy
-from ltr_duel.core import InputError, Streams, arguments, errors, files, interpreted, shuffle, stream
+from ltr_duel.bandits import POLICIES, Policy
+from ltr_duel.core import InputError, arguments, errors, files
 from ltr_duel.experiment import axis, flag, number, one_of, read_table, read_toml, text, value, whole
 from ltr_duel.interleaving import METHODS
-from ltr_duel.simulation import RunKey, run_order, run_streams
+from ltr_duel.logs import LOG_COLUMNS
 
 ORDERS = ("arrival", "shown")
-_MAY_CHANGE = ("margin", "deadline", "max_open", "incumbent")  # a level that is chosen after looking is none
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _MOST_RANKERS = 200
 _NO_LIMIT = 10**15
 
@@ -37,6 +37,14 @@ def _seed(given: Any) -> int | None:
 
 def _text_or_nothing(given: Any) -> str:
     return "" if given == "" else text(given)
+
+
+def _columns(given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list | tuple) or not all(isinstance(one, str) and _NAME.fullmatch(one) for one in given):
+        raise InputError("must be a list of names of up to 32 letters a to z, digits and '_'")
+    if taken := set(LOG_COLUMNS).intersection(given):
+        raise InputError(f"'{min(taken)}' is a column of each log; take another name")
+    return tuple(given)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +76,17 @@ class Settings:
         the store: who knows the seed and all earlier outcomes can foresee the lists.
     deadline : float
         Seconds after which a page counts as seen without clicks.
+    credit : str
+        The kind of outcome that rankers are credited with.
+    late_days : float
+        Days after a page was shown in which outcomes of it are kept.
+    context : tuple of str
+        Names of what a search may say of itself beside its query, such as a device: columns of the exported log.
+    keep_days : float
+        Days after which a service forgets the user and the query of a page; 0: it keeps them.
+    sticky : float
+        Seconds, at most ``deadline``, in which a user who repeats a query sees the same page again; 0: each search has
+        a new page.
     max_open : int
         Pages that may wait for their clicks at once; one more closes the page whose deadline is the earliest.
     incumbent : str
@@ -106,6 +125,11 @@ class Settings:
     margin: float = value(number(0, 1), default=0.0)
     seed: int | None = value(_seed, default=None)
     deadline: float = value(number(0.001, 1e9), default=1800.0)
+    credit: str = value(text, default="click")
+    late_days: float = value(number(0, 3650), default=30.0)
+    context: tuple[str, ...] = value(_columns, default=())
+    keep_days: float = value(number(0, 36_500), default=0.0)
+    sticky: float = value(number(0, 1e9), default=0.0)
     max_open: int = value(whole(1, 10**6), default=100_000)
     incumbent: str = value(_text_or_nothing, default="")
     aa: bool = value(flag, default=False)
@@ -124,6 +148,8 @@ class Settings:
             raise InputError(f"incumbent: {errors.unknown_name('ranker', self.incumbent, self.rankers)}")
         if self.policy_component.needs_horizon and not self.horizon:
             raise InputError(f"horizon: policy '{self.policy}' needs to know how many comparisons there will be")
+        if self.sticky > self.deadline:
+            raise InputError(f"sticky: must be at most the deadline of {self.deadline:g} s, not {self.sticky:g}")
         self._check_method()
 
     @property
@@ -242,76 +268,3 @@ def kept_settings(text: str, place: Path) -> Settings:
     _, given = read_toml(place, text)
     settings = _settings_in(given, place)
     return dataclasses.replace(settings, seed=settings.seed or 0)
-
-
-def require_same_law(settings: Settings, kept: Settings, place: Path) -> None:
-    """Refuse settings under which an experiment could not go on.
-
-    Raises
-    ------
-    InputError
-        Saying which of them is another one.
-    """
-    for one in _fields():
-        before, now = getattr(kept, one.name), getattr(settings, one.name)
-        if one.name not in _MAY_CHANGE and before != now:
-            raise InputError(
-                f"{place}: the experiment in this store began with {one.name} {_words(before)}, not {_words(now)};"
-                " use another store"
-            )
-
-
-def _words(given: Any) -> str:
-    return ", ".join(given) if isinstance(given, tuple) else errors.shown(given)
-
-
-def _key(settings: Settings, labels: str = "random") -> RunKey:
-    """Return what determines the first repetition of a simulation with this policy and seed."""
-    _, policy, params = POLICIES.configure(settings.policy)
-    return RunKey({}, policy.name, params._asdict(), settings.horizon, 0, settings.seed or 0, labels=labels)
-
-
-def live_streams(settings: Settings) -> Streams:
-    """Return the streams of the first repetition of a simulation with this policy and seed."""
-    return run_streams(_key(settings))
-
-
-def live_policy(settings: Settings, *, labels: str = "random") -> LivePolicy:
-    """Make the policy that settings ask for; without a seed that of seed 0.
-
-    It has the random numbers and the order of the rankers of the first repetition of a simulation with the same seed:
-    with the same outcomes it takes the same path.
-
-    Parameters
-    ----------
-    settings : Settings
-    labels : {"random", "as given"}
-        The numbers of the rankers in the policy, see `ltr_duel.simulation.RunKey`.
-
-    Returns
-    -------
-    LivePolicy
-
-    Examples
-    --------
-    >>> policy = live_policy(Settings(name="shoes", rankers=("old", "new"), policy="rucb"))
-    >>> len(policy.ask())
-    2
-    """
-    key, n_arms = _key(settings, labels), len(settings.rankers)
-    rng, order = run_streams(key).policy, run_order(key, n_arms)
-    return LivePolicy(settings.policy, n_arms, horizon=settings.horizon, rng=rng, order=order)
-
-
-def policy_without(settings: Settings, left: tuple[int, ...]) -> LivePolicy:
-    """Make a policy for some of the rankers, with random numbers that no other policy of the experiment has.
-
-    Raises
-    ------
-    InputError
-        If the policy cannot do with so few.
-    """
-    rng = stream(settings.seed or 0, "left", *left)
-    order = np.arange(len(left))
-    interpreted(shuffle)(order, rng)
-    return LivePolicy(settings.policy, len(left), horizon=settings.horizon, rng=rng, order=order)

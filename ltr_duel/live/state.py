@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector
 from ltr_duel.live.memory import Memory
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.switches import Switched, Switches, left_of
+from ltr_duel.live.switches import ENDED, Switched, Switches, left_of
 from ltr_duel.live.tally import COMPARED, Tally
 from ltr_duel.live.turns import Key
 from ltr_duel.logs import (
@@ -128,6 +128,10 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
     left = [names[k] for k in rows]
     among = [one for one in decisions if one.first in left and one.second in left]  # by the error of all pairs
     sentence = stopping_sentence(pairs._replace(names=tuple(left)), among, settings.margin)
+    to_go = impressions_to_go(left, among)[0]
+    if known.switches.mode == ENDED and to_go > 0:  # there are no further pages to go on with
+        served = known.switches.winner or settings.incumbent
+        sentence, to_go = f"ended without a decision; {served} is served.", math.inf
     mean, low, high = (np.array([getattr(one, word) for one in decisions]) for word in ("mean", "low", "high"))
     ties, won, lost = tally.score
     wins, tied = _matrix(tally.pairs, won, lost), _matrix(tally.pairs, ties, ties)
@@ -170,7 +174,7 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
         decisions=decisions,
         sentence=sentence,
         regret_bound=regret_bound(tally.exposure, highest),
-        impressions_to_go=impressions_to_go(left, among)[0],
+        impressions_to_go=to_go,
     )
 
 

@@ -17,7 +17,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.live.settings import Settings, policy_without
+from ltr_duel.live.policies import policy_without
+from ltr_duel.live.settings import Settings
 
 WHAT = ("pause", "resume", "winner", "share", "drop", "end")
 RUNS, PAUSED, WINNER, ENDED = "experiment", "paused", "winner", "ended"

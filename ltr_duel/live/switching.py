@@ -6,12 +6,10 @@ import sqlite3
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from ltr_duel.core import InputError, arguments
-from ltr_duel.live.rows import switches_in
+from ltr_duel.live.rows import settings_in, switches_in
 from ltr_duel.live.schema import connected
-from ltr_duel.live.settings import Settings, kept_settings
 from ltr_duel.live.switches import Switch, Switched, Switches, pack_switch, switched, switches_of
 
 _PATIENCE = 10.0  # seconds for a service to end its transaction
@@ -52,7 +50,7 @@ def switch_store(store: str | Path, switch: Switch) -> Switches:
         try:
             db.execute(f"PRAGMA busy_timeout = {int(1000 * _PATIENCE)}")
             db.execute("BEGIN IMMEDIATE")
-            settings = _settings(db, path)
+            settings = settings_in(db, path)
             now = switched(switches_of(switches_in(db), settings), switch, settings)
             (page,) = db.execute("SELECT coalesce(max(page), 0) FROM pages").fetchone()
             db.execute(
@@ -97,13 +95,6 @@ def read_switches(store: str | Path) -> tuple[Switches, list[Switched]]:
     with closing(connected(path, writes=False)) as db:
         try:
             rows = list(switches_in(db))
-            return switches_of(rows, _settings(db, path)), [one for one in rows if one]
+            return switches_of(rows, settings_in(db, path)), [one for one in rows if one]
         except sqlite3.Error as error:
             raise InputError(f"{path}: the store cannot be read: {error}") from None
-
-
-def _settings(db: sqlite3.Connection, path: Path) -> Settings:
-    row: Any = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
-    if row is None:
-        raise InputError(f"{path}: the settings are missing")
-    return kept_settings(row[0], path)

@@ -21,6 +21,7 @@ from ltr_duel.core import InputError, arguments, errors
 from ltr_duel.live.complaints import TokenError
 
 KEYS_VARIABLE = "LTR_DUEL_LIVE_KEYS"
+NO_PAGE = 0  # the number in the tokens of pages outside of the experiment: their clicks are not counted
 _VERSION = "v1"
 _FEWEST_BYTES, _MOST_KEYS = 16, 100
 _LONGEST_FILE, _LONGEST_TOKEN = 100_000, 300
@@ -65,7 +66,10 @@ class Keys(Mapping[str, bytes]):
             if not isinstance(secret, bytes) or len(secret) < _FEWEST_BYTES:
                 raise InputError(f"the secret of key '{name}' must be at least {_FEWEST_BYTES} bytes")
         self._secrets = dict(secrets)
-        self._signing = next(iter(self._secrets))
+
+    def take(self, others: Keys) -> None:
+        """Sign and believe by other keys from now on; threads may use these meanwhile."""
+        self._secrets = dict(others)
 
     @classmethod
     def random(cls) -> Keys:
@@ -86,8 +90,9 @@ class Keys(Mapping[str, bytes]):
 
     def sign(self, claim: Claim) -> str:
         """Return the token of a claim."""
-        said = f"{_VERSION}.{self._signing}.{_encoded(_BODY.pack(*claim))}"
-        return f"{said}.{_encoded(self._mac(self._signing, said))}"
+        name, secret = next(iter(self._secrets.items()))
+        said = f"{_VERSION}.{name}.{_encoded(_BODY.pack(*claim))}"
+        return f"{said}.{_mac(secret, said)}"
 
     def verify(self, token: str) -> Claim:
         """Return what a token says that one of these keys signed.
@@ -103,12 +108,14 @@ class Keys(Mapping[str, bytes]):
         parts = said.split(".")
         if len(parts) != 3 or parts[0] != _VERSION:
             raise TokenError("this is no token of a page")
-        if parts[1] not in self._secrets or not hmac.compare_digest(_encoded(self._mac(parts[1], said)), mac):
+        secret = self._secrets.get(parts[1])
+        if secret is None or not hmac.compare_digest(_mac(secret, said), mac):
             raise TokenError("the token is not signed by a key of this experiment")
         return Claim(*_BODY.unpack(_decoded(parts[2])))
 
-    def _mac(self, name: str, said: str) -> bytes:
-        return hmac.digest(self._secrets[name], said.encode("ascii"), "sha256")
+
+def _mac(secret: bytes, said: str) -> str:
+    return _encoded(hmac.digest(secret, said.encode("ascii"), "sha256"))
 
 
 def _encoded(content: bytes) -> str:

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from ltr_duel.core import InputError, files
 from ltr_duel.logs.table import LOG_COLUMNS, SCHEMA
 
+_MORE = {"position": pa.int32(), "value": pa.float64()}  # columns of events; the other ones are texts
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # by which a spreadsheet knows a cell that it works out
 
 
@@ -24,7 +25,10 @@ class LogWriter:
 
     def __init__(self, path: Path, kind: str, columns: tuple[str, ...], *, spreadsheet: bool = False) -> None:
         self.rows, self._spreadsheet = 0, spreadsheet
-        self._schema = pa.schema([SCHEMA.field(name) for name in LOG_COLUMNS if name in columns])
+        own = [name for name in LOG_COLUMNS if name in columns]
+        more = [name for name in columns if name not in LOG_COLUMNS]
+        fields = [SCHEMA.field(name) for name in own] + [pa.field(name, _MORE.get(name, pa.string())) for name in more]
+        self._schema = pa.schema(fields)
         self._kind = kind
         self._parquet = pq.ParquetWriter(path, self._schema) if kind == "parquet" else None
         self._text = None if self._parquet else path.open("w", encoding="utf-8", newline="")
@@ -72,7 +76,7 @@ def write_log(
     ----------
     path : path
     columns : tuple of str
-        The columns that it will have, of `LOG_COLUMNS`.
+        The columns that it will have, of `LOG_COLUMNS`, of a table of events, or further ones, which are texts.
     spreadsheet : bool
         Put ``'`` before a text that a spreadsheet would take for a formula, in CSV: queries are those of strangers.
         Such a text is another one when the log is read again.

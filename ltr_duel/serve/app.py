@@ -14,16 +14,17 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route, Router
 
 from ltr_duel.core import InputError
-from ltr_duel.live import Decide, Experiment, State, StoreError
+from ltr_duel.live import Experiment, Record, State, StoreError
 from ltr_duel.serve.bodies import read_body
 from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.gate import Gate
 from ltr_duel.serve.keys import VARIABLE, ApiKeys
-from ltr_duel.serve.messages import read_decide, read_object, read_record, read_switch
+from ltr_duel.serve.messages import read_decide, read_events, read_object, read_record, read_switch
 from ltr_duel.serve.metrics import Metrics
 from ltr_duel.serve.openapi import description, help_page
 from ltr_duel.serve.page import experiment_page
 from ltr_duel.serve.refusals import Refusal
+from ltr_duel.serve.repeats import Repeats
 from ltr_duel.serve.settings import ServiceSettings
 from ltr_duel.serve.worker import Worker
 
@@ -33,8 +34,8 @@ _NO_LOADING = (
 )
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _OPEN_PATHS = ("/health", "/ready")
-_KEPT, _LONGEST_KEY = 10_000, 100  # pages of requests with a key, and characters of a key
 _EVERY = 1.0  # seconds between looks for pages past their deadline
+_DAILY = 86_400.0  # seconds between looks for pages to forget
 
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -51,26 +52,38 @@ class _Service:
     """Answers requests; everything that touches the experiment goes through one worker."""
 
     def __init__(
-        self, experiment: Experiment, settings: ServiceSettings, keys: ApiKeys, metrics: Metrics, log: EventLog
+        self,
+        experiment: Experiment,
+        settings: ServiceSettings,
+        keys: ApiKeys,
+        metrics: Metrics,
+        log: EventLog,
+        look: Callable[[], object],
     ) -> None:
         self._experiment, self._settings, self._metrics, self._log = experiment, settings, metrics, log
-        self._keys, self._switches = keys, experiment.switches
+        self._keys, self._switches, self._look = keys, experiment.switches, look
         self.worker = Worker(experiment, settings.waiting, metrics, log)
-        self._described = description(experiment.settings.rankers, settings)
+        self._described = description(experiment.settings.rankers, experiment.settings.context, settings)
         self._help = help_page(self._described)
         self._warned: dict[str, float] = {"clock": experiment.delay}  # time without a service is nothing to look at
-        self._pages: dict[tuple[str, str, str], asyncio.Future[Any]] = {}  # of requests with a key, the latest ones
+        self._repeats = Repeats(self.worker.ask)
         self._making, self._made = asyncio.Lock(), dict[Callable[[State], bytes], tuple[State, bytes]]()
 
     async def decide(self, request: Request) -> Response:
-        given = read_object(await read_body(request, self._settings))
+        body = await read_body(request, self._settings)
+        given = read_object(body)
         experiment, away = self._experiment, bool(self.worker.broken)
-        asked = read_decide(given, experiment.settings.rankers, self._settings, experiment.needed)
+        needed = experiment.needed
+        if (
+            given.get("offset") and experiment.switches.mode == "experiment"
+        ):  # a later part needs no list, or the incumbent's
+            needed = (experiment.settings.incumbent,)
+        asked = read_decide(given, experiment.settings.rankers, self._settings, needed)
         request.scope.setdefault("state", {})["query"] = asked.query
         decision: Any = experiment.outside(asked, away=away)
         if decision is None:
             try:
-                decision = await self._once(request.headers.get("idempotency-key", ""), asked)
+                decision = await self._repeats.page(request.headers, body, asked._replace(joined=True))
             except StoreError:
                 decision = experiment.outside(asked, away=True)
         self._metrics.served[decision.served] += 1
@@ -81,26 +94,17 @@ class _Service:
                 "expires": decision.expires,
                 "rankers": decision.rankers,
                 "served": decision.served,
+                "total": decision.total,
             }
         )
 
-    async def _once(self, key: str, asked: Decide) -> Any:
-        """Return the page of a search; a request that is repeated with its key gets the page that it made."""
-        asked = asked._replace(joined=True)
-        if not key:
-            return await self.worker.ask(asked)
-        if len(key) > _LONGEST_KEY:
-            raise InputError(f"'idempotency-key' may have at most {_LONGEST_KEY} characters")
-        place = key, asked.query, asked.user
-        future = self._pages.get(place)
-        if future is None or (future.done() and (future.cancelled() or future.exception())):
-            future = self._pages[place] = asyncio.ensure_future(self.worker.ask(asked))
-            if len(self._pages) > _KEPT:
-                del self._pages[next(iter(self._pages))]
-        return await asyncio.shield(future)
-
     async def clicks(self, request: Request) -> Response:
-        record = read_record(read_object(await read_body(request, self._settings)), self._settings)
+        return await self._report(read_record(read_object(await read_body(request, self._settings)), self._settings))
+
+    async def events(self, request: Request) -> Response:
+        return await self._report(read_events(read_object(await read_body(request, self._settings)), self._settings))
+
+    async def _report(self, record: Record) -> Response:
         outside = bool(self.worker.broken or not self._experiment.switches.idle)
         if not outside or self._experiment.outside(record) is None:
             await self.worker.ask(record)
@@ -119,11 +123,15 @@ class _Service:
         return JSONResponse({"status": "ok"})
 
     async def ready(self, request: Request) -> Response:
-        if self.worker.broken:
-            raise Refusal(503, "the store cannot be written")
-        if self.worker.full:
-            raise Refusal(503, "too many requests wait for an answer")
+        if problem := self.problem():
+            raise Refusal(503, problem)
         return JSONResponse({"status": "ready"})
+
+    def problem(self) -> str:
+        """Return why the service cannot work now; empty if it can."""
+        if self.worker.broken:
+            return "the store cannot be written"
+        return "too many requests wait for an answer" if self.worker.full else ""
 
     async def metrics(self, request: Request) -> Response:
         experiment, self._metrics.dropped = self._experiment, self._log.dropped
@@ -158,11 +166,17 @@ class _Service:
         await self.worker.close()
 
     async def _close_old_pages(self) -> None:
+        loop, forget = asyncio.get_running_loop(), 0.0
         while True:
             await asyncio.sleep(_EVERY)
             try:
+                self._look()
                 with suppress(StoreError):  # the worker has logged it
                     await self.worker.expire()
+                    if loop.time() >= forget:
+                        if pages := await self.worker.retain():
+                            self._log.write("forgotten", pages=pages)
+                        forget = loop.time() + _DAILY
             except Exception:  # an end of this loop would let all pages wait for ever
                 self._log.write("error", traceback=traceback.format_exc())
             if self.worker.broken:
@@ -194,6 +208,7 @@ class _Service:
             "/": ("GET", self.page),
             "/decide": ("POST", self.decide),
             "/clicks": ("POST", self.clicks),
+            "/events": ("POST", self.events),
             "/switch": ("POST", self.switch),
             "/state": ("GET", self.state),
             "/health": ("GET", self.health),
@@ -209,6 +224,7 @@ def make_app(
     settings: ServiceSettings,
     keys: ApiKeys | None = None,
     log: EventLog | None = None,
+    look: Callable[[], object] = lambda: None,
 ) -> Gate:
     """Return the service of an experiment, for a server that speaks ASGI.
 
@@ -222,6 +238,8 @@ def make_app(
         Who may ask. Without any, only this machine.
     log : EventLog, optional
         Where events go; stderr if not given.
+    look : function
+        Called each second while the application runs.
 
     Returns
     -------
@@ -248,11 +266,11 @@ def make_app(
             f"on {settings.host} other machines could ask: give API keys, in 'api_key_file' or in {VARIABLE}"
         )
     metrics, log = Metrics(), log or EventLog()
-    service = _Service(experiment, settings, keys, metrics, log)
+    service = _Service(experiment, settings, keys, metrics, log, look)
     routes = service.routes()
     router = Router(
         [Route(path, endpoint, methods=[method]) for path, (method, endpoint) in routes.items()],
         redirect_slashes=False,
         lifespan=service.lifespan,
     )
-    return Gate(router, routes, _OPEN_PATHS, keys, settings, metrics, log)
+    return Gate(router, routes, _OPEN_PATHS, keys, settings, metrics, log, service.lifespan, service.problem)

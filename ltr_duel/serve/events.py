@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 import queue
@@ -27,11 +28,6 @@ class EventLog:
         Whether `write` returns when the line is written. If not, a thread writes: a reader that is slow, or a pipe that
         is not emptied, stops nothing. Lines without room are left out and counted.
 
-    Attributes
-    ----------
-    dropped : int
-        Lines that were left out.
-
     Examples
     --------
     >>> import io
@@ -42,41 +38,68 @@ class EventLog:
     """
 
     def __init__(self, stream: TextIO | None = None, *, waits: bool = True) -> None:
-        self._stream, self.dropped = stream, 0
-        self._second, self._refusals = 0, 0
-        self._lines: queue.Queue[str | None] | None = None
-        if not waits:
-            self._lines = queue.Queue(_ROOM)
-            self._thread = threading.Thread(target=self._write_all, args=(self._lines,), daemon=True)
-            self._thread.start()
+        self._lines, self._facts = _Lines(stream, waits), dict[str, Any]()
+
+    def about(self, **facts: Any) -> EventLog:
+        """Return the same log, with these facts in each line."""
+        other = copy.copy(self)
+        other._facts = {**self._facts, **facts}
+        return other
+
+    @property
+    def dropped(self) -> int:
+        """Lines that were left out."""
+        return self._lines.dropped
 
     def write(self, event: str, **facts: Any) -> None:
         """Write one event."""
-        line = json.dumps({"time": round(time.time(), 3), "event": event, **facts}, default=str)
-        if self._lines is None:
-            self._print(line)
-            return
-        try:
-            self._lines.put_nowait(line)
-        except queue.Full:
-            self.dropped += 1
+        self._lines.write(event, {**self._facts, **facts})
 
     def refusal(self, event: str, **facts: Any) -> None:
         """Write an event that anybody can cause; too many of them in a second are left out."""
+        if self._lines.has_room_for_refusal():
+            self.write(event, **facts)
+
+    def close(self) -> None:
+        """Write what waits, if somebody reads it within a second."""
+        self._lines.close()
+
+
+class _Lines:
+    """Writes lines, at once or by a thread."""
+
+    def __init__(self, stream: TextIO | None, waits: bool) -> None:
+        self._stream, self.dropped = stream, 0
+        self._second, self._refusals = 0, 0
+        self._queue: queue.Queue[str | None] | None = None
+        if not waits:
+            self._queue = queue.Queue(_ROOM)
+            self._thread = threading.Thread(target=self._write_all, args=(self._queue,), daemon=True)
+            self._thread.start()
+
+    def write(self, event: str, facts: dict[str, Any]) -> None:
+        line = json.dumps({"time": round(time.time(), 3), "event": event, **facts}, default=str)
+        if self._queue is None:
+            self._print(line)
+            return
+        try:
+            self._queue.put_nowait(line)
+        except queue.Full:
+            self.dropped += 1
+
+    def has_room_for_refusal(self) -> bool:
         second = int(time.monotonic())
         if second != self._second:
             self._second, self._refusals = second, 0
         self._refusals += 1
-        if self._refusals <= _REFUSALS:
-            self.write(event, **facts)
-        else:
+        if self._refusals > _REFUSALS:
             self.dropped += 1
+        return self._refusals <= _REFUSALS
 
     def close(self) -> None:
-        """Write what waits, if somebody reads it within a second."""
-        if self._lines is not None:
+        if self._queue is not None:
             with suppress(queue.Full):
-                self._lines.put(None, timeout=_LAST)
+                self._queue.put(None, timeout=_LAST)
                 self._thread.join(_LAST)
 
     def _write_all(self, lines: queue.Queue[str | None]) -> None:

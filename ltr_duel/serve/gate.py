@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -16,13 +18,18 @@ from ltr_duel.serve.metrics import Metrics
 from ltr_duel.serve.refusals import Refusal, refusal_of
 from ltr_duel.serve.settings import ServiceSettings
 
-_HEADERS = [
+HEADERS = [
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"x-frame-options", b"DENY"),
 ]
-_ROLES = {"/decide": "ask", "/clicks": "ask", "/switch": "operate"}  # the other addresses are for those who look
+_ROLES = {
+    "/decide": "ask",
+    "/clicks": "ask",
+    "/events": "ask",
+    "/switch": "operate",
+}  # the other addresses are for those who look
 _OF_PROXIES = frozenset((b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"cf-connecting-ip", b"true-client-ip"))
 _ASK = {"www-authenticate": 'Bearer, Basic realm="ltr-duel", charset="UTF-8"'}
 
@@ -40,6 +47,10 @@ class Gate:
     settings : ServiceSettings
     metrics : Metrics
     log : EventLog
+    lifespan : function
+        Returns the context in which the application runs.
+    problem : function
+        Returns why the service cannot work now; empty if it can.
     """
 
     def __init__(
@@ -51,9 +62,12 @@ class Gate:
         settings: ServiceSettings,
         metrics: Metrics,
         log: EventLog,
+        lifespan: Callable[[Any], AbstractAsyncContextManager[None]],
+        problem: Callable[[], str],
     ) -> None:
         self._app, self._paths, self._open, self._keys = app, frozenset(paths), frozenset(open_paths), keys
         self._settings, self.metrics, self._log = settings, metrics, log
+        self.lifespan, self.problem = lifespan, problem
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -66,7 +80,7 @@ class Gate:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], *_HEADERS]
+                message["headers"] = [*message["headers"], *HEADERS]
             await send(message)
 
         try:

@@ -15,7 +15,7 @@ from ltr_duel.core import InputError, files, places
 from ltr_duel.live import Keys, read_keys
 
 VARIABLE = "LTR_DUEL_API_KEY"
-ROLES = ("ask", "read", "operate")
+ROLES = {"ask": ("ask",), "read": ("read",), "operate": ("operate", "read")}  # what a key with that role may do
 _WITHOUT_ROLE = ("ask", "read")  # what a key may do that has no role
 _SHORTEST, _LONGEST_FILE = 16, 100_000
 
@@ -30,8 +30,8 @@ class ApiKeys:
     ----------
     keys : sequence of str
         Each a key, or a key, a role and a name for people, with spaces between them. The role ``ask`` is for a search
-        page, ``read`` for those who look, ``operate`` for those who use switches; a key without a role may do the
-        first two.
+        page, ``read`` for those who look, ``operate`` for those who use switches, and look; a key without a role may do
+        the first two.
 
     Examples
     --------
@@ -41,13 +41,17 @@ class ApiKeys:
     """
 
     def __init__(self, keys: Sequence[str] = ()) -> None:
+        self.take(keys)
+
+    def take(self, keys: Sequence[str]) -> None:
+        """Accept other keys from now on, and no longer those of before."""
         lines = [key.split() for key in keys]
         self._digests = [hashlib.sha256(words[0].encode()).digest() for words in lines]
-        self._roles = [(words[1],) if len(words) > 1 else _WITHOUT_ROLE for words in lines]
+        self._roles = [ROLES[words[1]] if len(words) > 1 else _WITHOUT_ROLE for words in lines]
         self._names = [" ".join(words[2:]) for words in lines]
 
-    def __bool__(self) -> bool:
-        return bool(self._digests)
+    def __len__(self) -> int:
+        return len(self._digests)
 
     def roles(self, header: bytes) -> tuple[str, ...]:
         """Return what a header ``Authorization`` allows: the roles of its key; nothing for no key."""

@@ -44,10 +44,14 @@ def read_decide(
     ------
     InputError
     """
-    _require_keys(given, ("query", "rankings"), ("user",))
+    _require_keys(given, ("query", "rankings"), ("user", "offset", "limit", "token", "context"))
     query, user, rankings = given["query"], given.get("user", ""), given["rankings"]
     _require_text("'query'", query, limits.longest_text)
     _require_text("'user'", user, limits.longest_text, least=0)
+    _require_text("'token'", given.get("token", ""), _LONGEST_TOKEN, least=0)
+    for name, least in (("offset", 0), ("limit", 1)):
+        if type(given.get(name, 1)) is not int or not least <= given.get(name, 1) <= _LARGEST_ID:
+            raise InputError(f"'{name}' must be a whole number, at least {least}")
     if not isinstance(rankings, dict):
         raise InputError(f"'rankings' must be an object with a list for each ranker, not {_named(rankings)}")
     if rankings.keys() != set(rankers):
@@ -58,9 +62,12 @@ def read_decide(
             raise InputError(
                 f"'rankings' must hold a list for each ranker in use and no list of an unknown ranker; it {what}"
             )
+    context = given.get("context", {})
+    if not isinstance(context, dict) or not all(isinstance(one, str) for one in context.values()):
+        raise InputError("'context' must be an object whose values are texts")
     for name in rankings:
         _require_ids(f"the list of ranker '{name}'", rankings[name], limits)
-    return Decide(query, rankings, user)
+    return Decide(query, rankings, user, given.get("offset", 0), given.get("limit"), given.get("token", ""), context)
 
 
 def read_record(given: dict[str, Any], limits: ServiceSettings) -> Record:
@@ -74,8 +81,23 @@ def read_record(given: dict[str, Any], limits: ServiceSettings) -> Record:
     if not isinstance(given.get("final", True), bool):
         raise InputError(f"'final' must be true or false, not {_named(given['final'])}")
     _require_text("'token'", given["token"], _LONGEST_TOKEN)
-    _require_ids("'clicks'", given["clicks"], limits)
+    _require_outcomes("'clicks'", given["clicks"], limits)
     return Record(given["token"], given["clicks"], given.get("final", True))
+
+
+def read_events(given: dict[str, Any], limits: ServiceSettings) -> Record:
+    """Check outcomes of a page, which may be closed.
+
+    Raises
+    ------
+    InputError
+    """
+    _require_keys(given, ("token", "events"), ())
+    _require_text("'token'", given["token"], _LONGEST_TOKEN)
+    _require_outcomes("'events'", given["events"], limits)
+    if not all(isinstance(one, dict) for one in given["events"]):
+        raise InputError("'events' must be a list of objects with a 'kind'")
+    return Record(given["token"], given["events"], final=False, late=True)
 
 
 def read_switch(given: dict[str, Any], by: str) -> Switch:
@@ -124,6 +146,14 @@ def _require_ids(what: str, given: Any, limits: ServiceSettings) -> None:
             raise InputError(
                 f"{what} has an id that is too long: at most {limits.longest_text:,} characters, or 63 bits"
             )
+
+
+def _require_outcomes(what: str, given: Any, limits: ServiceSettings) -> None:
+    """Check ids and the documents of objects; the experiment checks the other keys of these."""
+    if not isinstance(given, list):
+        raise InputError(f"{what} must be a list of document ids or of objects, not {_named(given)}")
+    plain = [one.get("document", "") if isinstance(one, dict) else one for one in given]
+    _require_ids(what, plain, limits)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -22,36 +22,99 @@ _REFUSED = {
     410: "The page's deadline has passed: it counts as seen without clicks.",
     413: "The body is too large.",
     415: "The body is not said to be JSON, or is compressed.",
+    422: "The header 'idempotency-key' came with another body before.",
     431: "The head of the request is too large.",
     500: "The service met an error of its own.",
-    503: "Too much is asked at once, too many pages are open, or the disk is full. Nothing is kept; ask again.",
+    503: "Too many requests wait, or the store cannot be written, and nothing is kept; or the answer took too long, and"
+    " it is not known whether the request is kept. Ask again.",
 }
 _TEXT = {"type": "string"}
-_SERVED = ("experiment", "paused", "winner", "ended", "share", "holdback", "away")
+_SERVED = ("experiment", "paused", "winner", "ended", "share", "holdback", "away", "later")
 
 
-def description(rankers: Sequence[str], settings: ServiceSettings) -> dict[str, Any]:
+def description(rankers: Sequence[str], context: Sequence[str], settings: ServiceSettings) -> dict[str, Any]:
     """Return the OpenAPI document."""
     text = {**_TEXT, "minLength": 1, "maxLength": settings.longest_text}
-    ids = {"type": "array", "maxItems": settings.longest_list, "items": {"oneOf": [text, {"type": "integer"}]}}
+    kinds: list[dict[str, Any]] = [text, {"type": "integer"}]
+    ids = {"type": "array", "maxItems": settings.longest_list, "items": {"oneOf": kinds}}
+    outcome = _outcome({"oneOf": kinds})
+    final = {"type": "boolean", "default": True, "description": "false: later reports of the page add to these clicks"}
+    clicked = {"token": _TEXT, "clicks": {**ids, "items": {"oneOf": [*kinds, outcome]}}, "final": final}
+    happened = {"token": _TEXT, "events": {**ids, "items": outcome}}
+    done = _object({"recorded": {"type": "boolean"}})
+    asked = _search(rankers, context, text, ids)
+    clicks = "Which documents of a page were clicked; an empty list for none."
+    events = "What else happened on a page, also after it was closed: kept for the log, each once."
+    paths = {
+        "/decide": {"post": _asking("Which page is to be shown?", asked, _page(ids))},
+        "/clicks": {"post": _asking(clicks, _object(clicked, "token", "clicks"), done)},
+        "/events": {"post": _asking(events, _object(happened, "token", "events"), done)},
+        "/switch": {"post": _asking("Pause, resume, winner, share, drop, end.", *_switch())},
+        "/state": {"get": _reading("Where the experiment stands.", "application/json")},
+        "/ready": {
+            "get": _reading("Whether the store can be written and has room.", "application/json") | {"security": []}
+        },
+        "/health": {"get": _reading("Whether the service answers.", "application/json") | {"security": []}},
+        "/metrics": {"get": _reading("Counters for Prometheus.", "text/plain")},
+        "/": {"get": _reading("Where the experiment stands, for people.", "text/html")},
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "ltr-duel: a live experiment", "version": machine.own_version()},
+        "servers": [{"url": "."}],
+        "paths": paths,
+        "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
+        "security": [{"key": []}],
+    }
+
+
+def _search(
+    rankers: Sequence[str], context: Sequence[str], text: dict[str, Any], ids: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the body of a search."""
     lists = {"type": "object", "required": list(rankers), "properties": dict.fromkeys(rankers, ids)}
+    facts = {name: {**_TEXT, "maxLength": 100} for name in context}
     asked = {
         "query": text,
         "rankings": {**lists, "additionalProperties": False},
-        "user": {**_TEXT, "maxLength": settings.longest_text},
+        "user": {**_TEXT, "maxLength": text["maxLength"]},
+        "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "documents above the part to show"},
+        "limit": {"type": "integer", "minimum": 1, "description": "documents of the part; all that follow without it"},
+        "token": {**_TEXT, "description": "of the page to show again, or to continue"},
+        "context": {"type": "object", "properties": facts, "additionalProperties": False},
     }
-    page = {
-        "page": ids,
-        "token": _TEXT,
-        "expires": {"type": "number", "description": "seconds since 1970"},
-        "rankers": {"type": "array", "items": _TEXT},
-        "served": {**_TEXT, "enum": list(_SERVED)},
+    return _object(asked, "query", "rankings")
+
+
+def _page(ids: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer to a search."""
+    return _object(
+        {
+            "page": ids,
+            "token": _TEXT,
+            "expires": {"type": "number", "description": "seconds since 1970"},
+            "rankers": {"type": "array", "items": _TEXT},
+            "served": {**_TEXT, "enum": list(_SERVED)},
+            "total": {"type": "integer", "description": "documents of the whole page"},
+        }
+    )
+
+
+def _outcome(document: dict[str, Any]) -> dict[str, Any]:
+    """Return what is reported beside clicks."""
+    keys = {
+        "kind": {**_TEXT, "pattern": "^[a-z][a-z0-9_]{0,31}$"},
+        "document": document,
+        "value": {"type": "number", "default": 1},
+        "id": {**_TEXT, "maxLength": 100, "description": "to tell two outcomes of the same kind and document"},
     }
-    final = {"type": "boolean", "default": True, "description": "false: later reports of the page add to these clicks"}
-    clicked = {"token": _TEXT, "clicks": ids, "final": final}
-    done = {"recorded": {"type": "boolean"}}
+    return _object(keys, "kind")
+
+
+def _switch() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the body of the use of a switch, and the answer."""
     share = {"type": "number", "minimum": 0, "maximum": 1}
-    switch = {
+    use = {
         "switch": {**_TEXT, "enum": ["pause", "resume", "winner", "share", "drop", "end"]},
         "ranker": {**_TEXT, "description": "for winner and drop"},
         "share": {**share, "description": "of the users, that take part"},
@@ -65,33 +128,7 @@ def description(rankers: Sequence[str], settings: ServiceSettings) -> dict[str, 
         "dropped": {"type": "array", "items": _TEXT},
         "damaged": {"type": "boolean"},
     }
-    paths = {
-        "/decide": {"post": _asking("Which page is to be shown?", _object(asked, "query", "rankings"), _object(page))},
-        "/clicks": {
-            "post": _asking(
-                "Which documents of a page were clicked; an empty list for none.",
-                _object(clicked, "token", "clicks"),
-                _object(done),
-            )
-        },
-        "/switch": {
-            "post": _asking("Pause, resume, winner, share, drop, end.", _object(switch, "switch"), _object(now))
-        },
-        "/state": {"get": _reading("Where the experiment stands.", "application/json")},
-        "/ready": {
-            "get": _reading("Whether the store can be written and has room.", "application/json") | {"security": []}
-        },
-        "/health": {"get": _reading("Whether the service answers.", "application/json") | {"security": []}},
-        "/metrics": {"get": _reading("Counters for Prometheus.", "text/plain")},
-        "/": {"get": _reading("Where the experiment stands, for people.", "text/html")},
-    }
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "ltr-duel: a live experiment", "version": machine.own_version()},
-        "paths": paths,
-        "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
-        "security": [{"key": []}],
-    }
+    return _object(use, "switch"), _object(now)
 
 
 def help_page(described: dict[str, Any]) -> str:

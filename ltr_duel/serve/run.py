@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import re
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import uvicorn
 
@@ -17,17 +19,20 @@ from ltr_duel.live import Experiment, Settings, read_settings
 from ltr_duel.serve.app import make_app
 from ltr_duel.serve.events import EventLog, forward_logging
 from ltr_duel.serve.gate import Gate
-from ltr_duel.serve.keys import ApiKeys, read_api_keys, read_by_others, signing_keys
+from ltr_duel.serve.key_files import KeyFiles
+from ltr_duel.serve.metrics import Metrics
 from ltr_duel.serve.protocol import NOT_LIMITED, PLAIN, http_options
 from ltr_duel.serve.settings import ServiceSettings, service_settings
+from ltr_duel.serve.several import Several
 
 _GRACE = 10  # seconds that open requests get
 _LOOK = 0.05  # seconds between two looks whether the store is free
 _FOR_NOBODY = 3  # pages
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 
 def run_service(
-    path: str | Path,
+    path: str | Path | Sequence[str | Path],
     *,
     host: str = "",
     port: int | None = None,
@@ -35,12 +40,13 @@ def run_service(
     wait: float = 0.0,
     ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve the experiment of a file until SIGTERM or SIGINT comes, which is raised again after a tidy end.
+    """Serve the experiment of a file, or of several, until SIGTERM or SIGINT, which is raised again after a tidy end.
 
     Parameters
     ----------
-    path : path
-        Settings, see `read_settings` of `ltr_duel.live`.
+    path : path, or sequence of paths
+        Settings, see `read_settings` of `ltr_duel.live`. Of several, the addresses of each begin with its name; where
+        to listen and the limits of connections are those of the first.
     host : str
         In place of the one in the file.
     port : int, optional
@@ -66,39 +72,87 @@ def run_service(
     >>> callable(run_service)
     True
     """
-    path = Path(path)
-    settings = read_settings(path)
-    given = {**({"host": host} if host else {}), **({} if port is None else {"port": port})}
-    service = service_settings({**settings.serve, **given}, str(path))
-    api_keys = ApiKeys(read_api_keys(path.parent / service.api_key_file if service.api_key_file else None))
-    keys = signing_keys(path.parent / service.key_file if service.key_file else None)
-    users = signing_keys(path.parent / service.user_key_file) if service.user_key_file else None
-    user_key = next(iter(users.values())) if users else b""  # another key would let each user count again
     log = EventLog(waits=False)
-    _compile(settings)
-    for name in filter(None, (service.key_file, service.api_key_file, service.user_key_file)):
-        if read_by_others(path.parent / name):
-            log.write("keys", file=name, message="other users of this machine can read it: chmod 600")
-    store = path.parent / service.store
-    with _opened(store, settings, wait, keys=keys, accept_new_code=accept_new_code, user_key=user_key) as experiment:
-        if experiment.accepted:
-            log.write("new code", **experiment.accepted)
-        app = make_app(experiment, service, api_keys, log)
-        with _listening(service) as listener:
-            forward_logging("uvicorn.error", log)
-            address = listener.getsockname()
-            facts = {"experiment": settings.name, "host": address[0], "port": address[1], "pages": experiment.pages}
-            log.write("start", **facts)
-            url = f"http://{f'[{address[0]}]' if ':' in address[0] else address[0]}:{address[1]}"
-            config = _config(app, service)
-            if config.http == PLAIN:
-                log.write("limits", message=NOT_LIMITED)
-            server = _Server(config, ready=lambda: ready(url))
-            try:
-                server.run([listener])
-            finally:
-                log.write("stop", pages=experiment.pages)
-                log.close()
+    paths = [Path(path)] if isinstance(path, str | Path) else [Path(one) for one in path]
+    given = {**({"host": host} if host else {}), **({} if port is None else {"port": port})}
+    plans = _plans(paths, given, log)
+    with ExitStack() as stack:
+        gates, pages = {}, {}
+        for plan in plans:
+            how = {"keys": plan.keys.signing, "accept_new_code": accept_new_code, "user_key": plan.keys.user_key}
+            experiment = stack.enter_context(_opened(plan.store, plan.settings, wait, **how))
+            if experiment.accepted:
+                plan.log.write("new code", **experiment.accepted)
+            name = plan.settings.name
+            gates[name] = make_app(experiment, plan.service, plan.keys.api_keys, plan.log, plan.keys.look)
+            pages[name] = experiment
+        _run(gates, pages, plans[0].service, log, ready)
+
+
+class _Plan(NamedTuple):
+    """An experiment to serve."""
+
+    settings: Settings
+    service: ServiceSettings
+    store: Path
+    keys: KeyFiles
+    log: EventLog
+
+
+def _plans(paths: Sequence[Path], given: Mapping[str, Any], log: EventLog) -> list[_Plan]:
+    """Read files of settings, and compile what the experiments need.
+
+    Raises
+    ------
+    InputError
+        Also for two experiments of one name or store, or a name that is no part of an address.
+    """
+    plans: list[_Plan] = []
+    for path in paths:
+        settings = read_settings(path)
+        if plans:  # all listen where the first does
+            given = {"host": plans[0].service.host, "port": plans[0].service.port}
+        service = service_settings({**settings.serve, **given}, str(path))
+        store = (path.parent / service.store).resolve()
+        if len(paths) > 1:
+            log = log.about(experiment=settings.name)
+            if not _NAME.fullmatch(settings.name):
+                raise InputError(f"{path}: name: of several experiments it is up to 32 of A-Z, a-z, 0-9, '_' and '-'")
+            for other in plans:
+                if other.settings.name == settings.name or other.store == store:
+                    what = "name" if other.settings.name == settings.name else "store"
+                    raise InputError(f"{path}: another experiment has that {what}")
+        plans.append(_Plan(settings, service, store, KeyFiles(path.parent, service, log), log))
+    for plan in plans:
+        _compile(plan.settings)
+    return plans
+
+
+def _run(
+    gates: Mapping[str, Gate],
+    experiments: Mapping[str, Experiment],
+    service: ServiceSettings,
+    log: EventLog,
+    ready: Callable[[str], None],
+) -> None:
+    """Listen until a signal comes."""
+    (first, *others) = gates.values()
+    with _listening(service) as listener:
+        forward_logging("uvicorn.error", log)
+        address = listener.getsockname()
+        for name, experiment in experiments.items():
+            log.write("start", experiment=name, host=address[0], port=address[1], pages=experiment.pages)
+        url = f"http://{f'[{address[0]}]' if ':' in address[0] else address[0]}:{address[1]}"
+        config = _config(Several(gates) if others else first, first.metrics, service)
+        if config.http == PLAIN:
+            log.write("limits", message=NOT_LIMITED)
+        server = _Server(config, ready=lambda: ready(url))
+        try:
+            server.run([listener])
+        finally:
+            for name, experiment in experiments.items():
+                log.write("stop", experiment=name, pages=experiment.pages)
+            log.close()
 
 
 def _opened(path: Path, settings: Settings, wait: float, **how: Any) -> Experiment:
@@ -134,10 +188,10 @@ class _Server(uvicorn.Server):
         self._ready()
 
 
-def _config(app: Gate, settings: ServiceSettings) -> uvicorn.Config:
+def _config(app: Gate | Several, metrics: Metrics, settings: ServiceSettings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        **http_options(settings, app.metrics),
+        **http_options(settings, metrics),
         ws="none",
         lifespan="on",
         log_config=None,

@@ -95,6 +95,13 @@ class Worker:
             closed += some
         return closed
 
+    async def retain(self) -> int:
+        """Forget old users and queries, some pages at a time as requests wait meanwhile; return of how many pages."""
+        loop, parts, forgotten = asyncio.get_running_loop(), self._experiment.retain(), 0
+        while (part := await loop.run_in_executor(self._thread, next, parts, None)) is not None:
+            forgotten += part
+        return forgotten
+
     def _works(self, error: Exception | None) -> None:
         """Take note of whether the store works. Why it does not is logged once, and that it works again, too."""
         broken = ""
@@ -112,7 +119,7 @@ class Worker:
             batch = self._next_batch()
             if not batch:
                 continue
-            began = loop.time()
+            began, before = loop.time(), self._experiment.counts.pages
             try:
                 answers: Any = await loop.run_in_executor(
                     self._thread, self._experiment.answer, [request for request, _ in batch]
@@ -123,9 +130,14 @@ class Worker:
                 self._works(error)
                 self._metrics.failed += 1
             self._metrics.batch(len(batch), loop.time() - began)
+            delivered = {
+                answer.page
+                for (_, future), answer in zip(batch, answers, strict=True)
+                if isinstance(answer, Decision) and not future.done()
+            }
             for (_, future), answer in zip(batch, answers, strict=True):
                 if future.done():  # the client was told that it took too long, so it has no page
-                    if isinstance(answer, Decision):
+                    if isinstance(answer, Decision) and answer.page > before and answer.page not in delivered:
                         self._waiting.append((Drop(answer.page), loop.create_future()))
                     continue
                 if isinstance(answer, Exception):

@@ -128,6 +128,7 @@ def test_a_damaged_store_of_an_earlier_version_is_refused_in_one_sentence(tmp_pa
     for words in (
         "DROP TABLE switches",
         "ALTER TABLE pages DROP COLUMN chance",
+        "ALTER TABLE pages DROP COLUMN context",
         "ALTER TABLE waiting DROP COLUMN seen",
         "PRAGMA user_version = 1",
         damage,
@@ -142,7 +143,7 @@ def test_a_damaged_store_of_an_earlier_version_is_refused_in_one_sentence(tmp_pa
 def test_an_export_without_settings_is_one_sentence(tmp_path):
     three_pages(tmp_path, Clock())
     spoiled(tmp_path, "DELETE FROM about WHERE key = 'settings'")
-    with pytest.raises(InputError, match="damaged"):
+    with pytest.raises(InputError, match="the settings are missing"):
         export_log(tmp_path / "shop.db", tmp_path / "log.csv")
 
 

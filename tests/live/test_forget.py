@@ -86,3 +86,53 @@ def test_what_is_to_be_forgotten_is_one_thing(tmp_path, how):
     opened(tmp_path).close()
     with pytest.raises(InputError):
         forget(tmp_path / "shop.db", **how)
+
+
+def long_ago(folder, clock, pages=30, **how):
+    """Show a page each day, of three users in turn."""
+    with opened(folder, settings(rankers=("a", "b"), policy="random", **how), clock=clock) as experiment:
+        for k in range(pages):
+            lists = {name: RANKINGS[name] for name in ("a", "b")}
+            page = experiment.decide(f"query {k}", lists, user=f"user {k % 3}")
+            experiment.record(page.token, [{"kind": "purchase", "id": f"order {k}"}], late=True)
+            experiment.record(page.token, [])
+            clock.now += 86_400
+
+
+@pytest.mark.parametrize("some", [1, 4, 1000])
+def test_what_is_older_than_the_settings_say_is_forgotten_some_pages_at_a_time(tmp_path, monkeypatch, some):
+    monkeypatch.setattr("ltr_duel.live.forgetting._SOME", some)
+    clock = Clock()
+    long_ago(tmp_path, clock)
+    given = settings(rankers=("a", "b"), policy="random", keep_days=10.5)
+    with opened(tmp_path, given, clock=clock) as experiment:
+        before, parts = experiment.state().to_json(), []
+        for part in experiment.retain():
+            parts.append(part)
+            experiment.decide("another", {name: RANKINGS[name] for name in ("a", "b")}, user="user 9")
+        assert sum(parts) == 20 and max(parts) <= some and list(experiment.retain()) == []
+        clock.now += 86_400
+        assert list(experiment.retain()) == [1]
+        state = experiment.state().to_json()
+        assert (state["wins"], state["ties"], state["steps"]) == (before["wins"], before["ties"], before["steps"])
+    assert export_log(tmp_path / "shop.db", tmp_path / "log.jsonl") == 30
+    kept = [name.startswith("user") for name in users(tmp_path)[:30]]
+    assert kept == [False] * 21 + [True] * 9
+    assert len(set(users(tmp_path)[:20])) == 3  # the log still groups them
+    assert b"query 20" not in content(tmp_path) and b"query 21" in content(tmp_path)
+    assert b"order 20" not in content(tmp_path) and b"order 21" in content(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db:
+        names = [name for (name,) in db.execute("SELECT name FROM outcomes ORDER BY page")]
+        assert [name.startswith("order") for name in names] == kept
+
+
+def test_without_days_nothing_is_forgotten_and_a_row_without_a_time_does_not_stop_it(tmp_path):
+    clock = Clock()
+    long_ago(tmp_path, clock, 6)
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
+        db.execute("UPDATE pages SET at = NULL WHERE page = 2")
+    with opened(tmp_path, clock=clock, given=settings(rankers=("a", "b"), policy="random")) as experiment:
+        assert list(experiment.retain()) == []
+    given = settings(rankers=("a", "b"), policy="random", keep_days=2.5)
+    with opened(tmp_path, given, clock=clock) as experiment:
+        assert list(experiment.retain()) == [4]

@@ -20,7 +20,11 @@ STEPS, RUNS, OPEN = 120, 120, 12
 
 
 def pulls_of(settings, folder, run):
-    """Return the pulls of an experiment whose pages are answered in any order, some never."""
+    """Return the pulls of an experiment whose pages are answered in any order, some never.
+
+    With a window in which pages are shown again, users also load them again, read them in two parts, and report their
+    clicks in several calls, some late and some twice.
+    """
     rng = stream(run, "users")
     users = users_of(click_model("navigational", RANKINGS.grades), settings.top)
     clicks, time, due = np.zeros(settings.top, np.int64), 0.0, []
@@ -32,11 +36,16 @@ def pulls_of(settings, folder, run):
             query = int(rng.random() * RANKINGS.n_queries)
             start, stop = RANKINGS.query_ptr[query : query + 2]
             lists = {name: RANKINGS.order[k, start:stop].tolist() for k, name in enumerate(RANKINGS.names)}
-            calls = [Decide("q", lists)]
+            calls, user = [Decide("q", lists, f"user {time}")], f"user {time}"
             while due and due[0][0] <= time:
                 _, token, clicked = heapq.heappop(due)
                 calls.insert(0, Record(token, clicked))
+                if settings.sticky:
+                    calls[:1] = [Record(token, clicked[k:], final=k == 0) for k in range(len(clicked), -1, -1)]
             page = experiment.answer(calls)[-1]
+            if settings.sticky and rng.random() < 0.5:
+                parts = [experiment.decide("q", lists, user=user, offset=k, limit=4) for k in (0, 4, 8)]
+                assert sum((part.shown for part in parts), ()) == page.shown
             at = np.array(page.shown)
             count = simulate_clicks(users, RANKINGS.relevance, start, at, len(at), clicks, rng)
             clicked = [page.shown[place] for place in clicks[:count]]
@@ -47,8 +56,10 @@ def pulls_of(settings, folder, run):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("policy", ["rucb", "interleaved_filter", "rmed1"])
-def test_pulls_through_an_experiment_have_the_law_of_the_simulation(tmp_path, policy):
+@pytest.mark.parametrize(
+    "policy, sticky", [("rucb", 0), ("interleaved_filter", 0), ("rmed1", 0), ("rucb", OPEN), ("rmed1", OPEN)]
+)
+def test_pulls_through_an_experiment_have_the_law_of_the_simulation(tmp_path, policy, sticky):
     found = []
     for run in range(RUNS):
         settings = Settings(
@@ -59,6 +70,7 @@ def test_pulls_through_an_experiment_have_the_law_of_the_simulation(tmp_path, po
             seed=run + 10_000,
             deadline=OPEN,
             order="shown",
+            sticky=sticky,
         )
         found.append(pulls_of(settings, tmp_path, run))
     oracle = Live(RANKINGS, "navigational", pairs="team_draft")

@@ -20,6 +20,7 @@ from ltr_duel.live import (
     Switch,
     UsedError,
     actions,
+    check_store,
     export_log,
     forget,
     schema,
@@ -237,6 +238,47 @@ def test_an_experiment_goes_on_by_its_own_rules_only(tmp_path, other):
         opened(tmp_path, settings(**{other: changed[other]}))
 
 
+def in_place(path, content):
+    with path.open("r+b") as file:
+        file.write(content)
+        file.truncate()
+
+
+@pytest.mark.parametrize("spoil", ["another store", "zeros", "an earlier copy"])
+def test_a_file_that_is_written_over_in_place_is_noticed_and_nothing_is_lost(tmp_path, monkeypatch, spoil):
+    monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
+    monkeypatch.setattr("ltr_duel.live.transactions._ROWS", 10)
+    (tmp_path / "other").mkdir()
+    with opened(tmp_path / "other") as other:
+        use(other, 100)
+    path = tmp_path / "shop.db"
+    with opened(tmp_path) as experiment:
+        use(experiment, 20)
+        early = path.read_bytes()
+        use(experiment, 40)
+        content, pages = path.read_bytes(), experiment.pages
+        spoilt = {"another store": (tmp_path / "other" / "shop.db").read_bytes(), "zeros": bytes(len(content))}
+        more = spoilt.get(spoil, early).ljust(len(content), b"\0")
+        in_place(path, more)
+        for _ in range(2):
+            with pytest.raises(StoreError, match="written over"):
+                experiment.decide("q", RANKINGS)
+        in_place(path, content)
+        assert experiment.decide("q", RANKINGS).page == pages + 1
+    assert check_store(path) == []
+
+
+def test_a_program_that_puts_the_log_into_the_file_does_not_stop_the_service(tmp_path):
+    path = tmp_path / "shop.db"
+    with opened(tmp_path) as experiment:
+        use(experiment, 20)
+        pages, before = experiment.pages, path.stat().st_mtime_ns
+        with closing(sqlite3.connect(path)) as db:
+            db.execute("PRAGMA wal_checkpoint").fetchall()
+        assert path.stat().st_mtime_ns > before
+        assert experiment.decide("q", RANKINGS).page == pages + 1
+
+
 def test_what_may_change_changes(tmp_path):
     opened(tmp_path).close()
     opened(tmp_path, settings(margin=0.1, deadline=5.0, max_open=7)).close()
@@ -351,6 +393,7 @@ def test_a_store_that_counted_users_by_the_page_closed_first_is_counted_again(tm
         db.execute("UPDATE users SET seen = x'00'")
         db.execute("DROP TABLE switches")
         db.execute("ALTER TABLE pages DROP COLUMN chance")
+        db.execute("ALTER TABLE pages DROP COLUMN context")
         db.execute("ALTER TABLE waiting DROP COLUMN seen")
         db.execute("PRAGMA user_version = 1")
     with opened(tmp_path, given, clock=clock) as experiment:

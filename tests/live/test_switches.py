@@ -19,7 +19,7 @@ from ltr_duel.live import (
     read_switches,
     switch_store,
 )
-from ltr_duel.live.settings import policy_without
+from ltr_duel.live.policies import policy_without
 from ltr_duel.live.switches import side_of, switches_of
 from ltr_duel.logs import ClickLog, compare_log
 from tests.live.shop import DOCUMENTS, NAMES, RANKINGS, Clock, opened, settings
@@ -111,6 +111,15 @@ def test_the_winner_and_the_end_serve_one_list(tmp_path):
         assert (page.served, page.rankers, page.shown) == ("winner", ("b",), tuple(RANKINGS["b"][:TOP]))
         switched(experiment, Switch("end"))
         assert experiment.decide("q", RANKINGS).rankers == ("b",) and experiment.pages == 0
+
+
+def test_after_the_end_the_sentence_does_not_say_to_go_on(tmp_path):
+    with opened(tmp_path) as experiment:
+        use(experiment, 30)
+        assert experiment.state().sentence.startswith("go on")
+        switched(experiment, Switch("end"))
+        state = experiment.state()
+        assert (state.sentence, state.impressions_to_go) == ("ended without a decision; a is served.", math.inf)
 
 
 def test_the_share_is_what_was_asked_and_a_user_stays_on_one_side(tmp_path):
@@ -385,6 +394,7 @@ def test_a_store_of_the_version_before_gets_its_switches(tmp_path):
     with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
         db.execute("DROP TABLE switches")
         db.execute("DELETE FROM about WHERE key IN ('sides', 'ended', 'user key')")
+        db.execute("ALTER TABLE pages DROP COLUMN context")
         db.execute("PRAGMA user_version = 2")
     with opened(tmp_path) as experiment:
         assert experiment.state().to_json() == before

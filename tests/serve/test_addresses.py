@@ -28,7 +28,8 @@ READ = ("/", "/state", "/metrics", "/openapi.json", "/docs")
 def test_a_page_is_decided_and_its_clicks_are_counted(tmp_path):
     async def story(service):
         page = await service.decide()
-        assert set(page) == {"page", "token", "expires", "rankers", "served"} and page["served"] == "experiment"
+        assert set(page) == {"page", "token", "expires", "rankers", "served", "total"}
+        assert (page["served"], page["total"]) == ("experiment", len(page["page"]))
         assert len(page["rankers"]) == 2
         assert set(page["page"]) <= {one for name in page["rankers"] for one in LISTS[name]}
         assert page["expires"] == service.clock.now + 1800
@@ -85,7 +86,7 @@ def test_only_who_brings_a_key_is_answered(tmp_path):
 
 
 def test_a_key_has_a_role(tmp_path):
-    keys = [KEY, "fedcba9876543210 read prometheus", "a-search-page-000 ask shop"]
+    keys = [KEY, "fedcba9876543210 read prometheus", "a-search-page-000 ask shop", "an-operators-key0 operate ann"]
 
     async def story(service):
         asked = {"query": "q", "rankings": LISTS}
@@ -97,7 +98,12 @@ def test_a_key_has_a_role(tmp_path):
             found.append([one.status for one in said])
         return found
 
-    assert using(Service(tmp_path, keys=keys), story) == [[200] * 6, [403] + [200] * 5, [200] + [403] * 5]
+    assert using(Service(tmp_path, keys=keys), story) == [
+        [200] * 6,
+        [403] + [200] * 5,
+        [200] + [403] * 5,
+        [403] + [200] * 5,
+    ]
 
 
 def test_without_a_key_only_this_machine_may_ask(tmp_path):
@@ -325,7 +331,17 @@ def test_the_description_names_every_address_and_ranker(tmp_path):
         return described, page
 
     described, page = using(Service(tmp_path), story)
-    assert set(described["paths"]) == {"/", "/decide", "/clicks", "/switch", "/state", "/health", "/ready", "/metrics"}
+    assert set(described["paths"]) == {
+        "/",
+        "/decide",
+        "/clicks",
+        "/events",
+        "/switch",
+        "/state",
+        "/health",
+        "/ready",
+        "/metrics",
+    }
     body = described["paths"]["/decide"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert set(body["properties"]["rankings"]["required"]) == set(LISTS)
     assert "POST /decide" in page and "<script" not in page

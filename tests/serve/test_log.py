@@ -51,7 +51,7 @@ def test_a_log_that_nobody_reads_ends_with_the_service():
     log.close()
     assert time.monotonic() - began < 20
     os.close(reading)  # which lets the thread end
-    log._thread.join(20)
+    log._lines._thread.join(20)
     with contextlib.suppress(BrokenPipeError):
         stream.close()
 

@@ -20,6 +20,7 @@ import pytest
 
 from ltr_duel import serve
 from ltr_duel.cli.main import main
+from ltr_duel.client import Client
 from ltr_duel.core import InputError
 from ltr_duel.live import Experiment
 from ltr_duel.replay import SimulatedUsers, replay
@@ -67,13 +68,18 @@ def state_of(url):
 
 
 def counted(url, pages, concurrency):
-    """Replay until it ends or the service does; return what was acknowledged."""
-    acknowledged = {"/decide": 0, "/clicks": 0}
+    """Replay until it ends or the service does; return what was acknowledged of the experiment, and other pages."""
+    acknowledged, outside = {"/decide": 0, "/clicks": 0, "away": 0}, set()
 
     class Counting(Connection):
         async def post(self, path, body):
             answer = await super().post(path, body)
-            acknowledged[path] += answer.status == 200
+            said = json.loads(answer.body) if answer.status == 200 else {}
+            if said.get("served") == "away":
+                outside.add(said["token"])
+                acknowledged["away"] += 1
+            elif said and json.loads(body).get("token") not in outside:
+                acknowledged[path] += 1
             return answer
 
     run = Replay(
@@ -121,7 +127,7 @@ def test_a_service_that_is_killed_under_load_forgets_nothing_and_goes_on(tmp_pat
 
 
 @pytest.mark.long
-def test_a_full_disk_is_refused_and_nothing_acknowledged_is_lost(tmp_path, monkeypatch):
+def test_on_a_full_disk_the_incumbents_list_is_served_and_nothing_acknowledged_is_lost(tmp_path, monkeypatch):
     monkeypatch.setattr("ltr_duel.replay.replaying._TRIES", 1)
     (tmp_path / "live.toml").write_text(CONFIG)
     with process(tmp_path, ends_with=128 + signal.SIGTERM) as (url, running):
@@ -129,9 +135,9 @@ def test_a_full_disk_is_refused_and_nothing_acknowledged_is_lost(tmp_path, monke
         before = limited.rlimit(limit)
         limited.rlimit(limit, (2_000_000, psutil.RLIM_INFINITY))
         acknowledged = counted(url, 10**6, 4)  # until it is refused
-        with pytest.raises(InputError, match="503"):
-            replay(users(3), url, steps=1)
+        assert counted(url, 3, 1) == {"/decide": 0, "/clicks": 0, "away": 3}
         limited.rlimit(limit, before)
+        time.sleep(2.2)  # the store is tried again each second
         monkeypatch.setattr("ltr_duel.replay.replaying._TRIES", 8)
         assert replay(users(4), url, steps=20).pages == 20
         state = state_of(url)
@@ -148,6 +154,28 @@ def test_a_service_that_is_killed_fifty_times_forgets_nothing(tmp_path, monkeypa
     (tmp_path / "live.toml").write_text(CONFIG)
     rng = np.random.default_rng(5)
     assert max(killed_under_load(tmp_path, float(rng.uniform(0.05, 1.5))) for _ in range(50)) < 10
+
+
+@pytest.mark.long
+def test_the_next_process_takes_over_when_the_first_ends(tmp_path):
+    (tmp_path / "live.toml").write_text(CONFIG)
+    words = [sys.executable, "-m", "ltr_duel.cli.main", "serve", str(tmp_path / "live.toml"), "--wait", "300"]
+    lists = {f"ranker {k}": ["a", "b", "c"][k:] + ["a", "b", "c"][:k] for k in range(3)}
+    with process(tmp_path, ends_with=128 + signal.SIGTERM) as (url, running):
+        with Client(url, "ranker 0", deadline=60) as client:
+            page = client.decide("q", lists)
+        following = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, preexec_fn=hear_interrupts)
+        time.sleep(3)
+        assert following.poll() is None
+        running.terminate()
+    try:
+        with Client(following.stdout.readline().split()[-1], "ranker 0", deadline=60) as client:
+            assert client.clicks(page.token, [], deadline=60)
+    finally:
+        following.kill()
+        following.wait()
+        following.stdout.close()
+    assert page.served == "experiment"
 
 
 def test_another_law_is_served_only_if_it_is_accepted(tmp_path, capfd):

@@ -1,0 +1,112 @@
+"""Searches that see a page again: loaded again, come back to, or continued further down.
+
+Such a search belongs to the page of its token, or to the page that its user was shown for the same query less than
+``sticky`` seconds ago. It draws nothing and counts nothing. So a page stays one observation, of the clicks on all its
+parts, and neither the policy nor the intervals can tell a search that is repeated from one that is not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from ltr_duel.core import InputError
+from ltr_duel.live.calls import Decide, Decision
+from ltr_duel.live.lists import part_of
+from ltr_duel.live.marks import Marks
+from ltr_duel.live.memory import Memory
+from ltr_duel.live.schema import FORGOT
+from ltr_duel.live.settings import Settings
+from ltr_duel.live.sheets import DAMAGED, read_ids, read_key
+from ltr_duel.live.store import Store
+from ltr_duel.live.tokens import NO_PAGE, Claim, Keys
+from ltr_duel.live.turns import Key
+
+
+class Drafts:
+    """The pages that searches may see again.
+
+    Parameters
+    ----------
+    settings : Settings
+    store : Store
+    keys : Keys
+    marks : Marks
+    memory : Memory
+    """
+
+    def __init__(self, settings: Settings, store: Store, keys: Keys, marks: Marks, memory: Memory) -> None:
+        self._settings, self._store, self._keys, self._marks, self._memory = settings, store, keys, marks, memory
+        self.recall()
+
+    def look(self) -> None:
+        """See whether another program has made the store forget pages of users; those of `retain` are long past."""
+        if self._forgot != self._store.about(FORGOT):
+            self.recall()
+
+    def recall(self) -> None:
+        """Read from the store which users saw a page of which query."""
+        self._forgot = self._store.about(FORGOT)
+        self._latest: dict[bytes, tuple[int, float]] = {}  # user and query -> page, and when it was shown
+        if self._settings.sticky:
+            for page, at, query, user in self._store.recent(self._settings.max_open):
+                if isinstance(at, float):
+                    self.add(page, at, query, user)
+
+    def add(self, page: int, at: float, query: str, user: str) -> None:
+        """Take note of a page; of as many as may be open."""
+        if user and self._settings.sticky:
+            place = _place(query, user)
+            self._latest.pop(place, None)
+            self._latest[place] = page, at
+            if len(self._latest) > self._settings.max_open:
+                del self._latest[next(iter(self._latest))]
+
+    def find(self, call: Decide, now: float) -> Decision | None:
+        """Return the part that a search asks for of a page that was shown before, None if it belongs to none.
+
+        Raises
+        ------
+        TokenError
+            If its token is none of this experiment's.
+        InputError
+            If its token is of a page of another query.
+        """
+        number = self._by_token(call.token) if call.token else self._by_user(call, now)
+        if not number:
+            return None
+        try:
+            at, query, arms, text, sheet = self._store.shown(number)
+            key, ids = read_key(arms, len(self._settings.rankers)), read_ids(text)
+            expires = int((at + self._settings.deadline) * 1000)
+        except DAMAGED:
+            return None
+        if query not in ("", call.query):  # it is empty once it was forgotten
+            raise InputError("the token is of a page of another query")
+        if not query or not set(key) <= set(self._memory.turns.left):  # a ranker was dropped since
+            return None
+        if number in self._memory.waiting:
+            expires, _ = self._memory.waiting[number]
+        return self.page(number, key if sheet else key[:1], ids, expires, call)
+
+    def page(self, number: int, key: Key, ids: tuple[Any, ...], expires: int, call: Decide) -> Decision:
+        """Return the part of a page that a search asks for."""
+        token = self._keys.sign(Claim(self._marks.of(number), number, expires))
+        rankers = tuple([self._settings.rankers[arm] for arm in key])
+        return Decision(number, part_of(ids, call), rankers, token, expires / 1000, total=len(ids))
+
+    def _by_token(self, token: str) -> int:
+        claim = self._keys.verify(token)
+        self._marks.require_own(claim, self._memory.pages)
+        return claim.page if claim.page != NO_PAGE else 0
+
+    def _by_user(self, call: Decide, now: float) -> int:
+        if not call.user or not self._latest:
+            return 0
+        page, at = self._latest.get(_place(call.query, call.user), (0, 0.0))
+        return page if now < at + self._settings.sticky else 0
+
+
+def _place(query: str, user: str) -> bytes:
+    said = f"{len(user)} {user}{query}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(said, digest_size=16).digest()

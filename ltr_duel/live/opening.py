@@ -1,0 +1,96 @@
+"""The store of an experiment, opened: made or continued, by its own rules, its own code and its own key of users."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from ltr_duel.core import InputError, arguments, errors
+from ltr_duel.live.code import go_on_with_code
+from ltr_duel.live.complaints import StoreError
+from ltr_duel.live.settings import Settings, kept_settings, settings_text
+from ltr_duel.live.store import Store
+from ltr_duel.live.switches import switches_of
+from ltr_duel.live.users import Users
+
+_SEEDS = 10**15
+_MAY_CHANGE = ("margin", "deadline", "late_days", "context", "keep_days", "sticky", "max_open", "incumbent", "serve")
+# a level of confidence that is chosen after looking is none
+
+
+def open_store(
+    path: str | Path,
+    settings: Settings | None,
+    clock: Callable[[], float],
+    user_key: bytes | None,
+    *,
+    accept_new_code: bool,
+) -> tuple[Store, Settings, Users, dict[str, Any] | None]:
+    """Open a store, or make one; see `ltr_duel.live.Experiment.open`.
+
+    Returns
+    -------
+    store : Store
+    settings : Settings
+        Those that hold.
+    users : Users
+    accepted : dict or None
+        The change of code that was accepted.
+
+    Raises
+    ------
+    InputError
+    """
+    path = arguments.as_path("a store", path)
+    about = {}
+    if settings is not None:
+        arguments.require_type("settings", settings, Settings)
+        seeded = settings if settings.seed is not None else replace(settings, seed=secrets.randbelow(_SEEDS))
+        text, name = settings_text(seeded), secrets.token_hex(16)
+        about = {"settings": text, "experiment": name, "started": clock(), "labels": "random"}
+    store = Store(path, about)
+    try:
+        with store.reading():
+            kept = kept_settings(store.about("settings"), path)
+            if settings is not None and settings.seed is None:
+                settings = replace(settings, seed=kept.seed)
+            incumbent = (settings or kept).incumbent
+            if settings is not None and settings != kept:
+                _require_same_law(settings, kept, path)
+            if incumbent in switches_of(store.switches(), kept).dropped:
+                raise InputError(f"{path}: incumbent: ranker '{incumbent}' was dropped; name another")
+            if settings is not None and settings != kept:
+                with store.transaction():
+                    store.say("settings", settings_text(settings))
+            accepted = go_on_with_code(store, settings or kept, path, clock(), accept=accept_new_code)
+            users = Users(store, user_key, path)
+        return store, settings or kept, users, accepted
+    except BaseException as error:
+        store.close()
+        if isinstance(error, StoreError):
+            raise InputError(f"{path}: {error}") from None
+        raise
+
+
+def _require_same_law(settings: Settings, kept: Settings, place: Path) -> None:
+    """Refuse settings under which an experiment could not go on.
+
+    Raises
+    ------
+    InputError
+        Saying which of them is another one.
+    """
+    for one in fields(settings):
+        before, now = getattr(kept, one.name), getattr(settings, one.name)
+        if one.name not in _MAY_CHANGE and before != now:
+            raise InputError(
+                f"{place}: the experiment in this store began with {one.name} {_words(before)}, not {_words(now)};"
+                " use another store"
+            )
+
+
+def _words(given: Any) -> str:
+    return ", ".join(given) if isinstance(given, tuple) else errors.shown(given)

@@ -1,0 +1,63 @@
+"""The policy of an experiment and its random numbers: those of a simulation's first repetition with the same seed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ltr_duel.bandits import POLICIES, LivePolicy
+from ltr_duel.core import Streams, interpreted, shuffle, stream
+from ltr_duel.live.settings import Settings
+from ltr_duel.simulation import RunKey, run_order, run_streams
+
+
+def _key(settings: Settings, labels: str = "random") -> RunKey:
+    """Return what determines the first repetition of a simulation with this policy and seed."""
+    _, policy, params = POLICIES.configure(settings.policy)
+    return RunKey({}, policy.name, params._asdict(), settings.horizon, 0, settings.seed or 0, labels=labels)
+
+
+def live_streams(settings: Settings) -> Streams:
+    """Return the streams of the first repetition of a simulation with this policy and seed."""
+    return run_streams(_key(settings))
+
+
+def live_policy(settings: Settings, *, labels: str = "random") -> LivePolicy:
+    """Make the policy that settings ask for; without a seed that of seed 0.
+
+    It has the random numbers and the order of the rankers of the first repetition of a simulation with the same seed:
+    with the same outcomes it takes the same path.
+
+    Parameters
+    ----------
+    settings : Settings
+    labels : {"random", "as given"}
+        The numbers of the rankers in the policy, see `ltr_duel.simulation.RunKey`.
+
+    Returns
+    -------
+    LivePolicy
+
+    Examples
+    --------
+    >>> from ltr_duel.live import Settings
+    >>> policy = live_policy(Settings(name="shoes", rankers=("old", "new"), policy="rucb"))
+    >>> len(policy.ask())
+    2
+    """
+    key, n_arms = _key(settings, labels), len(settings.rankers)
+    rng, order = run_streams(key).policy, run_order(key, n_arms)
+    return LivePolicy(settings.policy, n_arms, horizon=settings.horizon, rng=rng, order=order)
+
+
+def policy_without(settings: Settings, left: tuple[int, ...]) -> LivePolicy:
+    """Make a policy for some of the rankers, with random numbers that no other policy of the experiment has.
+
+    Raises
+    ------
+    InputError
+        If the policy cannot do with so few.
+    """
+    rng = stream(settings.seed or 0, "left", *left)
+    order = np.arange(len(left))
+    interpreted(shuffle)(order, rng)
+    return LivePolicy(settings.policy, len(left), horizon=settings.horizon, rng=rng, order=order)

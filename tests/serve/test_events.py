@@ -1,0 +1,123 @@
+"""Outcomes over HTTP: graded ones in '/clicks', late ones in '/events'."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from ltr_duel.client import Client
+from tests.serve.asgi import LISTS, Service, using
+from tests.serve.test_client import server  # noqa: F401 -- a fixture
+
+
+def outcomes_of(service):
+    return service.experiment._store._db.execute("SELECT page, place, kind, value FROM outcomes").fetchall()
+
+
+def test_graded_outcomes_come_with_the_clicks_and_late_ones_afterwards(tmp_path):
+    async def story(service):
+        page = await service.decide()
+        first, second = page["page"][:2]
+        said = await service.clicks(page["token"], [first, {"document": second, "kind": "cart", "value": 2.5}])
+        assert (said.status, said.json) == (200, {"recorded": True})
+        late = {"token": page["token"], "events": [{"kind": "purchase", "document": first, "value": 30}]}
+        said = [await service.call("POST", "/events", late) for _ in range(2)]
+        assert {one.status for one in said} == {200}
+        assert (await service.clicks(page["token"], [])).status == 409
+        state = (await service.call("GET", "/state")).json
+        assert (state["clicked"], state["pages"]) == (1, 1)
+        return outcomes_of(service)
+
+    assert using(Service(tmp_path), story) == [(1, 0, "purchase", 30.0), (1, 1, "cart", 2.5)]
+
+
+@pytest.mark.parametrize(
+    "events, status",
+    [
+        ("purchase", 400),
+        (["d1"], 400),
+        ([5], 400),
+        ([None], 400),
+        ([{"kind": "purchase", "document": "none"}], 400),
+        ([{"kind": "purchase", "document": None}], 400),
+        ([{"kind": "purchase", "document": {"a": 1}}], 400),
+        ([{"kind": "purchase", "value": 1e300}], 400),
+        ([{"kind": "purchase", "value": "1"}], 400),
+        ([{"kind": "DROP TABLE outcomes"}], 400),
+        ([{"kind": "purchase"}] * 201, 400),
+        ([{"kind": "purchase", "id": "x" * 101}], 400),
+        ([{"kind": "purchase", "value": [[[]]]}], 400),
+        ([], 200),
+    ],
+)
+def test_events_that_there_cannot_be_are_refused_in_a_sentence(tmp_path, events, status):
+    async def story(service):
+        page = await service.decide()
+        said = await service.call("POST", "/events", {"token": page["token"], "events": events})
+        assert status == 200 or "\n" not in said.json["error"]
+        assert outcomes_of(service) == [] and service.experiment.open_pages == 1
+        return said.status
+
+    assert using(Service(tmp_path), story) == status
+
+
+def test_events_need_a_token_of_this_experiment_and_a_key_to_ask(tmp_path):
+    keys = ["0123456789abcdef ask", "fedcba9876543210 read"]
+
+    async def story(service):
+        given, found = {"token": "v1.one.AAAA.AAAA", "events": [{"kind": "purchase"}]}, []
+        for key in ("", *keys):
+            headers = {"authorization": f"Bearer {key.split()[0]}"} if key else {}
+            found.append(await service.call("POST", "/events", given, headers=headers))
+        return [one.status for one in found], found[1].json["error"]
+
+    status, sentence = using(Service(tmp_path, keys=keys), story)
+    assert status == [401, 403, 403] and "not signed" in sentence
+
+
+def test_events_of_a_page_outside_of_the_experiment_are_accepted_and_not_kept(tmp_path):
+    async def story(service):
+        service.experiment.switch("pause")
+        page = await service.decide()
+        late = {"token": page["token"], "events": [{"kind": "purchase"}]}
+        assert (await service.call("POST", "/events", late)).status == 200
+        return outcomes_of(service)
+
+    assert using(Service(tmp_path), story) == []
+
+
+def test_the_client_reports_events(server):  # noqa: F811
+    with Client(server.url, "bm25", deadline=30) as client:
+        server.ways = [200, 410]
+        assert [client.events("t", [{"kind": "purchase"}], deadline=30) for _ in range(2)] == [True, False]
+        assert not client.events("", [{"kind": "purchase"}])
+
+
+def test_a_context_comes_with_the_search(tmp_path):
+    async def story(service):
+        asked = {"query": "q", "rankings": LISTS}
+        given = [{"device": "phone"}, {"colour": "red"}, {"device": 5}, ["phone"], {"device": "x" * 101}]
+        said = [await service.call("POST", "/decide", {**asked, "context": one}) for one in given]
+        described = (await service.call("GET", "/openapi.json")).json
+        body = described["paths"]["/decide"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        assert list(body["properties"]["context"]["properties"]) == ["device"]
+        return [one.status for one in said], service.experiment.pages
+
+    assert using(Service(tmp_path, context=("device",)), story) == ([200, 400, 400, 400, 400], 1)
+
+
+def test_a_service_forgets_what_is_older_than_its_settings_say(tmp_path, monkeypatch):
+    monkeypatch.setattr("ltr_duel.serve.app._EVERY", 0.02)
+
+    async def story(service):
+        asked = {"query": "secret words", "rankings": LISTS, "user": "ann"}
+        assert (await service.call("POST", "/decide", asked)).status == 200
+        service.clock.now += 3 * 86_400
+        await asyncio.sleep(0.5)
+        return service.experiment._store._db.execute("SELECT query, user FROM pages").fetchone()
+
+    service = Service(tmp_path, keep_days=2, deadline=1e6)
+    monkeypatch.setattr("ltr_duel.serve.app._DAILY", 0.02)
+    query, user = using(service, story)
+    assert query == "" and user.startswith("forgotten-") and '"forgotten", "pages": 1' in service.log.getvalue()

@@ -1,0 +1,142 @@
+"""Several experiments in one service: each answers at its name, from its own store, by its own keys."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+
+import pytest
+
+from ltr_duel.client import Client
+from ltr_duel.core import InputError
+from ltr_duel.live import Experiment, StoreError
+from ltr_duel.serve import EventLog
+from ltr_duel.serve.run import _plans
+from ltr_duel.serve.several import Several
+from tests.serve.asgi import LISTS, Service, using
+from tests.serve.test_process import process
+
+KEYS = {"shoes": "0123456789abcdef", "hats": "fedcba9876543210"}
+ASKED = {"query": "q", "rankings": LISTS}
+
+
+class Both(Service):
+    """A service of shoes, in front of which stands one of shoes and hats."""
+
+    def __init__(self, folder):
+        (folder / "hats").mkdir()
+        self.hats = Service(folder / "hats", keys=[KEYS["hats"]])
+        super().__init__(folder, keys=[KEYS["shoes"]])
+        self.app = Several({"shoes": self.app, "hats": self.hats.app})
+
+    async def ask(self, path, key=""):
+        method, body = ("POST", ASKED) if path.endswith("decide") else ("GET", b"")
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        return await self.call(method, path, body, headers=headers)
+
+
+def served(folder, story):
+    both = Both(folder)
+    try:
+        return using(both, story)
+    finally:
+        both.hats.experiment.close()
+
+
+def test_each_experiment_answers_at_its_name_with_its_own_store_and_keys(tmp_path):
+    async def story(both):
+        found = [(await both.ask(f"/{name}/decide", key)).status for name in KEYS for key in KEYS.values()]
+        for _ in range(2):
+            page = (await both.ask("/hats/decide", KEYS["hats"])).json
+        clicked = {"token": page["token"], "clicks": []}
+        headers = {"authorization": f"Bearer {KEYS['hats']}"}
+        assert (await both.call("POST", "/hats/clicks", clicked, headers=headers)).status == 200
+        headers = {"authorization": f"Bearer {KEYS['shoes']}"}
+        assert (await both.call("POST", "/shoes/clicks", clicked, headers=headers)).status == 403
+        state = (await both.ask("/hats/state", KEYS["hats"])).json
+        assert (
+            (await both.ask("/hats/", KEYS["hats"])).status
+            == (await both.ask("/hats/docs", KEYS["hats"])).status
+            == 200
+        )
+        return found, both.experiment.pages, state["pages"], state["unclicked"]
+
+    assert served(tmp_path, story) == ([200, 401, 401, 200], 1, 3, 1)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/decide", "/state", "/socks/decide", "/shoes", "//decide", "/shoes/hats/state", "/shoes/../hats/state"],
+)
+def test_no_other_address_leads_to_an_experiment(tmp_path, path):
+    async def story(both):
+        said = await both.ask(path, KEYS["shoes"])
+        assert "shoes" not in said.body.decode() and "hats" not in said.body.decode()
+        assert said.headers["x-frame-options"] == "DENY"
+        return said.status, both.experiment.pages
+
+    assert served(tmp_path, story) == (404, 0)
+
+
+def test_the_service_is_ready_when_all_experiments_are(tmp_path, monkeypatch):
+    async def story(both):
+        found = [(await both.ask(path)).status for path in ("/health", "/ready", "/hats/ready")]
+
+        def fail(calls):
+            raise StoreError("the store cannot be written now")
+
+        monkeypatch.setattr(both.hats.experiment, "answer", fail)
+        await both.ask("/hats/decide", KEYS["hats"])
+        return found + [(await both.ask(path)).status for path in ("/health", "/ready", "/hats/ready", "/shoes/ready")]
+
+    assert served(tmp_path, story) == [200, 200, 200, 200, 503, 503, 200]
+
+
+def files(folder, *experiments):
+    """Write files of settings with these names and stores."""
+    for k, (name, store) in enumerate(experiments):
+        text = f'[experiment]\nname = "{name}"\nrankers = ["bm25", "dense", "mixed"]\npolicy = "rucb"\nseed = {k}\n'
+        (folder / f"{k}.toml").write_text(f'{text}[serve]\nstore = "{store}"\nport = {k}\nkey_file = "live.keys"\n')
+    return [folder / f"{k}.toml" for k in range(len(experiments))]
+
+
+@pytest.mark.parametrize(
+    "experiments, sentence",
+    [
+        ([("shoes", "a.db"), ("shoes", "b.db")], "1.toml: another experiment has that name"),
+        ([("shoes", "a.db"), ("hats", "a.db")], "1.toml: another experiment has that store"),
+        ([("shoes", "a.db"), ("hats", "../{folder}/a.db")], "1.toml: another experiment has that store"),
+        ([("shoes", "a.db"), ("../hats", "b.db")], "1.toml: name: of several experiments"),
+        ([("red shoes", "a.db"), ("hats", "b.db")], "0.toml: name: of several experiments"),
+    ],
+)
+def test_experiments_of_one_service_have_names_and_stores_of_their_own(tmp_path, experiments, sentence):
+    paths = files(tmp_path, *((name, store.format(folder=tmp_path.name)) for name, store in experiments))
+    with pytest.raises(InputError, match=sentence):
+        _plans(paths, {}, EventLog(io.StringIO()))
+
+
+def test_all_listen_where_the_first_does(tmp_path, monkeypatch):
+    monkeypatch.setattr("ltr_duel.serve.run._compile", lambda settings: None)
+    log = io.StringIO()
+    plans = _plans(files(tmp_path, ("shoes", "a.db"), ("hats", "b.db")), {"host": "::1"}, EventLog(log))
+    assert [(plan.service.host, plan.service.port) for plan in plans] == [("::1", 0)] * 2
+    plans[1].log.write("store")
+    assert json.loads(log.getvalue().splitlines()[-1])["experiment"] == "hats"
+
+
+def test_a_process_serves_two_experiments(tmp_path):
+    first, second = files(tmp_path, ("shoes", "a.db"), ("hats", "b.db"))
+    first.rename(tmp_path / "live.toml")
+    with process(tmp_path, str(second), ends_with=128 + signal.SIGTERM) as (url, running):
+        with Client(f"{url}/hats", "bm25", deadline=60) as client:
+            page = client.decide("q", LISTS)
+            assert page.served == "experiment" and client.clicks(page.token, [], deadline=60)
+        running.terminate()
+    with Experiment.open(tmp_path / "a.db") as shoes, Experiment.open(tmp_path / "b.db") as hats:
+        assert (shoes.pages, hats.pages, hats.state().unclicked) == (0, 1, 1)
+    events = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines() if line.startswith("{")]
+    assert [(one["event"], one["experiment"]) for one in events if one["event"] in ("start", "stop")] == [
+        (event, name) for event in ("start", "stop") for name in ("shoes", "hats")
+    ]

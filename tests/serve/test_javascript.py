@@ -18,7 +18,10 @@ const client = new Client(process.argv[1], "words", { deadline: 30000 });
 const lists = { words: ["a", "b"], titles: ["b", "c"], newest: ["c", "a"] };
 const page = await client.decide("from JavaScript", lists, { idempotencyKey: "same" });
 const again = await client.decide("from JavaScript", lists, { idempotencyKey: "same" });
-const more = [await client.clicks(page.token, [page.page[0]], { final: false }), await client.clicks(page.token, [])];
+const slow = { deadline: 30000 };
+const more = [
+  await client.clicks(page.token, [page.page[0]], { ...slow, final: false }), await client.clicks(page.token, [], slow),
+];
 const refused = (await client.decide("", lists)).reason;
 console.log(JSON.stringify({ page, again, more, refused }));
 """

@@ -1,14 +1,26 @@
-"""A search page at http://127.0.0.1:8000; `ltr-duel serve examples/live.toml` runs beside it."""
+"""A search page at http://127.0.0.1:8000; `ltr-duel serve examples/live.toml` runs beside it.
 
+Another address to listen on may follow the name of this file, as in a container: 0.0.0.0 or 127.0.0.1:8001.
+"""
+
+import html
 import json
 import os
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.request import Request, urlopen
 
-HERE, SERVICE = Path(__file__).parent, "http://127.0.0.1:8080"
+from ltr_duel.client import Client
+
+HERE = Path(__file__).resolve().parent
 BOOKS = json.loads((HERE / "books.json").read_text(encoding="utf-8"))  # title, author, year
+SCRIPT = HERE.parents[1] / "clients" / "js" / "clicks.js"  # copy it to where your site has its scripts
+
+
+def service(deadline=0.2):
+    """Return a client of the experiment, whose incumbent is "words"."""
+    url = os.environ.get("LTR_DUEL_SERVICE", "http://127.0.0.1:8080")
+    return Client(url, "words", key=os.environ.get("LTR_DUEL_API_KEY", ""), deadline=deadline)
 
 
 def rankings(query):
@@ -21,39 +33,54 @@ def rankings(query):
     return {name: sorted(found, key=order) for name, order in orders.items()}
 
 
-def ask(path, said):
-    headers = {"content-type": "application/json"}
-    if key := os.environ.get("LTR_DUEL_API_KEY"):
-        headers["authorization"] = f"Bearer {key}"
-    request = Request(SERVICE + path, json.dumps(said).encode(), headers)
-    return json.load(urlopen(request, timeout=2))
-
-
-def search(query):
-    lists, page = rankings(query), {"page": [], "token": ""}
-    try:
-        page = ask("/decide", {"query": query, "rankings": lists}) if lists["words"] else page
-    except OSError as error:  # without the experiment people search as before
-        print(f"the experiment does not answer: {error}", file=sys.stderr)
-        page["page"] = lists["words"]
-    return {"token": page["token"], "books": [[k, *BOOKS[k]] for k in page["page"]]}
+def search(client, query):
+    """Return the books to show, and the token of the page."""
+    lists = rankings(query)
+    if not lists["words"]:
+        return {"token": "", "books": []}
+    shown = client.decide(query, lists)
+    if shown.served == "fallback":  # without the experiment people search as before
+        print("the experiment does not answer", file=sys.stderr)
+    return {"token": shown.token, "books": [[k, *BOOKS[k]] for k in shown.page]}
 
 
 class Search(BaseHTTPRequestHandler):
+    """Answers a browser; its server has the attribute `client`."""
+
     def do_GET(self):
-        self.answer("text/html; charset=utf-8", (HERE / "page.html").read_bytes())
+        path = self.path.partition("?")[0]
+        number = path.removeprefix("/book/")
+        if path == "/":
+            self.answer("text/html", (HERE / "page.html").read_bytes())
+        elif path == "/clicks.js":
+            self.answer("text/javascript", SCRIPT.read_bytes())
+        elif number.isdecimal() and int(number) < len(BOOKS):
+            title, author, year = (html.escape(f"{one}") for one in BOOKS[int(number)])
+            page = (
+                f'<!doctype html><title>{title}</title><link rel="icon" href="data:,"><h1>{title}</h1>{author}, {year}'
+            )
+            self.answer("text/html", page.encode())
+        else:
+            self.send_error(404)
 
     def do_POST(self):
-        said = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        wanted = {"/search": lambda: search(said["query"]), "/clicks": lambda: ask("/clicks", said)}
-        self.answer("application/json", json.dumps(wanted[self.path]()).encode())
+        said, client = json.loads(self.rfile.read(int(self.headers["content-length"]))), self.server.client
+        if self.path == "/search":
+            answer = search(client, said["query"])
+        else:
+            answer = {"recorded": client.clicks(said["token"], said["clicks"], final=said["final"])}
+        self.answer("application/json", json.dumps(answer).encode())
 
     def answer(self, kind, body):
+        """Send a body."""
         self.send_response(200)
-        self.send_header("content-type", kind)
+        self.send_header("content-type", f"{kind}; charset=utf-8")
         self.end_headers()
         self.wfile.write(body)
 
 
 if __name__ == "__main__":
-    ThreadingHTTPServer(("127.0.0.1", 8000), Search).serve_forever()
+    host, _, port = (sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1").partition(":")
+    server = ThreadingHTTPServer((host, int(port or 8000)), Search)
+    server.client = service()
+    server.serve_forever()

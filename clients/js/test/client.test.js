@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { afterEach, beforeEach, test } from "node:test";
+
+import { Client } from "ltr-duel/client";
+
+const LISTS = { bm25: ["a", "b", "c", "d"], dense: ["d", 7, "b"] };
+const PAGE = { page: ["d", 7], token: "t", expires: 1, rankers: ["bm25", "dense"], served: "experiment" };
+const fallback = (page, reason) => ({ page, token: "", rankers: ["bm25"], served: "fallback", reason });
+
+let server, url, asked, ways; // what came, and how the next requests are answered
+
+beforeEach(async () => {
+  [asked, ways] = [[], []];
+  server = createServer(async (request, response) => {
+    let body = "";
+    for await (const piece of request) body += piece;
+    asked.push({ path: request.url, headers: request.headers, said: JSON.parse(body) });
+    const way = ways.shift() ?? 200;
+    if (way === "close") return request.socket.destroy();
+    if (way === "silent") return;
+    if (way === "slow") return response.write("{"), undefined; // a head, and a body that never ends
+    const text = { strange: "no JSON", other: "[1]", bad: "<html>" }[way] ?? JSON.stringify(
+      way === 200 ? { ...PAGE, recorded: true } : { error: "one sentence" });
+    response.writeHead(typeof way === "number" ? way : way === "bad" ? 502 : 200).end(text);
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  url = `http://127.0.0.1:${server.address().port}`;
+});
+
+afterEach(() => { server.closeAllConnections(); server.close(); });
+
+test("a page and its clicks", async () => {
+  const client = new Client(url, "bm25", { key: "0123456789abcdef", deadline: 30_000 });
+  const { expires, ...page } = PAGE;
+  assert.deepEqual(await client.decide("q", LISTS, { user: "u" }), { ...page, reason: "" });
+  assert.equal(await client.clicks("t", [7], { deadline: 30_000 }), true);
+  assert.deepEqual(asked.map((one) => [one.path, one.said]), [
+    ["/decide", { query: "q", rankings: LISTS, user: "u" }],
+    ["/clicks", { token: "t", clicks: [7], final: true }],
+  ]);
+  assert.equal(asked[0].headers.authorization, "Bearer 0123456789abcdef");
+  assert.equal(asked[0].headers["content-type"], "application/json");
+});
+
+for (const [way, reason] of [
+  ["silent", "deadline"], ["slow", "deadline"], ["strange", "answer"], ["other", "answer"], ["bad", "status 502"],
+  [503, "status 503: one sentence"], [401, "status 401: one sentence"],
+])
+  test(`after '${way}' the incumbent's list is shown in time, with the reason '${reason}'`, async () => {
+    ways = [way];
+    const began = performance.now(), deadline = reason === "deadline" ? 200 : 30_000;
+    const page = await new Client(url, "bm25", { deadline, top: 2 }).decide("q", LISTS);
+    assert.deepEqual(page, fallback(["a", "b"], reason));
+    assert.ok(performance.now() - began < 20_000); // else it waits for ever
+  });
+
+test("without a service the reason is the network", async () => {
+  const client = new Client("http://127.0.0.1:1", "bm25", { deadline: 30_000 });
+  assert.equal((await client.decide("q", LISTS)).reason, "network");
+});
+
+test("after a failure searches leave the service alone for a moment, clicks do not", async () => {
+  const client = new Client(url, "bm25", { deadline: 30_000, pause: 60_000 });
+  ways = [500];
+  assert.match((await client.decide("q", LISTS)).reason, /^status 500/);
+  assert.equal((await client.decide("q", LISTS)).reason, "pause");
+  assert.equal(await client.clicks("t", [], { deadline: 30_000 }), true);
+  assert.equal(asked.length, 2);
+});
+
+test("after the moment the service is asked again", async () => {
+  const client = new Client(url, "bm25", { deadline: 30_000, pause: 100 });
+  ways = [500];
+  assert.match((await client.decide("q", LISTS)).reason, /^status 500/);
+  await new Promise((done) => setTimeout(done, 150));
+  assert.equal((await client.decide("q", LISTS)).served, "experiment");
+});
+
+test("after a request that was refused the next one is sent", async () => {
+  const client = new Client(url, "bm25", { deadline: 30_000 });
+  ways = [400];
+  assert.match((await client.decide("", LISTS)).reason, /^status 400/);
+  assert.equal((await client.decide("q", LISTS)).served, "experiment");
+});
+
+test("a connection that was closed is opened again with the same key, once", async () => {
+  const client = new Client(url, "bm25", { deadline: 30_000, pause: 0 });
+  ways = ["close"];
+  assert.equal((await client.decide("q", LISTS)).served, "experiment");
+  ways = ["close", "close"];
+  assert.equal((await client.decide("q", LISTS)).reason, "network");
+  const keys = asked.map((one) => one.headers["idempotency-key"]);
+  assert.equal(keys.length, 4);
+  assert.match(keys[0], /^[0-9a-f]{32}$/);
+  assert.deepEqual([keys[0] === keys[1], keys[1] === keys[2], keys[2] === keys[3]], [true, false, true]);
+});
+
+test("a caller that asks again may give the key of before", async () => {
+  await new Client(url, "bm25", { deadline: 30_000 }).decide("q", LISTS, { idempotencyKey: "mine" });
+  assert.equal(asked[0].headers["idempotency-key"], "mine");
+});
+
+test("offset and limit are sent only where they are given, and cut the fallback", async () => {
+  const client = new Client(url, "bm25", { deadline: 30_000, pause: 0 });
+  ways = [503, 503, 503];
+  assert.deepEqual((await client.decide("q", LISTS, { offset: 1, limit: 2 })).page, ["b", "c"]);
+  assert.deepEqual((await client.decide("q", LISTS, { offset: 3 })).page, ["d"]);
+  assert.deepEqual((await client.decide("q", LISTS)).page, LISTS.bm25);
+  assert.deepEqual(asked.map(({ said: { offset, limit } }) => [offset, limit]), [[1, 2], [3, undefined], [undefined, undefined]]);
+});
+
+test("clicks that were counted already are recorded, unless more were to follow", async () => {
+  const client = new Client(url, "bm25"), deadline = 30_000;
+  ways = [409, 409, 410];
+  assert.equal(await client.clicks("t", ["d"], { deadline }), true);
+  assert.equal(await client.clicks("t", ["d"], { deadline, final: false }), false);
+  assert.equal(await client.clicks("t", ["d"], { deadline }), false);
+  assert.equal(await client.clicks("", ["d"]), false);
+  assert.equal(asked.length, 3);
+});
+
+test("lists that JSON cannot hold get the incumbent's, and the service is asked again", async () => {
+  const client = new Client(url, "bm25", { deadline: 30_000 });
+  assert.deepEqual(await client.decide("q", { ...LISTS, dense: [1n] }), fallback(LISTS.bm25, "request"));
+  assert.equal((await client.decide("q", LISTS)).served, "experiment");
+});
+
+test("mistakes of the program are errors", async () => {
+  for (const wrong of ["127.0.0.1:8080", "ftp://a", "http://", "http://a/b", "http://a?b"])
+    assert.throws(() => new Client(wrong, "bm25"), /is of the form http/);
+  await assert.rejects(new Client(url, "bm25").decide("q", { dense: [] }), /list of the incumbent 'bm25' is missing/);
+});

@@ -11,6 +11,7 @@ ELSEWHERE := -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder -o 
 
 demo: $(READY)  ## Run the main job on a synthetic corpus; results in demo/
 	$(BIN)/ltr-duel demo --out demo
+	@echo "Next, in this shell: . $(BIN)/activate; then ltr-duel --help"
 
 test: $(READY)  ## Run all tests but the long ones
 	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
@@ -56,8 +57,9 @@ clean:
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "ltr_duel needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 2; }
+	@echo "Installing ltr_duel and what it needs into $(VENV), some 150 packages; this takes one or two minutes."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]'
 	@touch $(READY)
 
 .lowest/.ready: pyproject.toml

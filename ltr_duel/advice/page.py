@@ -9,6 +9,7 @@ from typing import Any
 from ltr_duel.advice.answer import Advice
 from ltr_duel.advice.candidates import APART
 from ltr_duel.advice.picture import plot_advice
+from ltr_duel.advice.sentences import ANSWER
 from ltr_duel.advice.tables import candidates_table, race_table, rankers_table, users_table, what_if_table
 from ltr_duel.analysis import png_bytes, render_page
 from ltr_duel.core import files
@@ -36,7 +37,12 @@ def save_advice(advice: Advice, folder: Path) -> list[Path]:
 
 def _page(advice: Advice, picture: bytes, live: str) -> str:
     s = advice.settings
-    shown: dict[str, Any] = {"lines": advice.lines(), "rankers": rankers_table(advice), "picture": picture}
+    shown: dict[str, Any] = {
+        "lines": advice.lines()[:ANSWER],
+        "more": advice.lines()[ANSWER:],
+        "rankers": rankers_table(advice),
+        "picture": picture,
+    }
     if advice.rows:
         apart = any(row.candidate == APART for row in advice.rows)
         shown |= {

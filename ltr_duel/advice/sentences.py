@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from ltr_duel.advice.answer import Advice, Enough, Row
-from ltr_duel.advice.words import impressions, listed, named, ndcg, percent, percent_of, plain, short
+from ltr_duel.advice.words import METHOD_WORDS, impressions, listed, named, ndcg, percent, percent_of, plain, short
+
+ANSWER = 3  # lines that answer; what follows them explains
 
 
 def advice_lines(advice: Advice) -> list[str]:
-    """Say what to deploy, how sure that is, when one knows, what it costs, and what could not be told apart."""
+    """Say what to deploy, how sure that is, what it costs; then what else was found, and what all numbers rest on."""
     if advice.deploy is None:
         return [_identical(advice), *_unsure(advice)]
     lines = [_deploy(advice, advice.deploy), _known(advice, advice.deploy), _cost(advice, advice.deploy)]
@@ -34,39 +36,36 @@ def _runs(row: Row) -> str:
 
 def _deploy(advice: Advice, row: Row) -> str:
     s = advice.settings
-    users = "with these users" if len(s["clicks"]) == 1 else f"with the worst of {len(s['clicks'])} click models"
-    begin = "Deploy"
     if advice.verdict == "too small":
-        fresh = [row.candidate for row in advice.rows if row.fresh and row.may_be_deployed]
-        others = sum(row.may_be_deployed for row in advice.rows) - len(fresh)
-        seen = f" ({others} others were seen in the few runs of the race)" if others else ""
-        begin = (
-            f"With {s['budget']:,} impressions no candidate that was run anew came to {_asked(advice)}{seen}."
-            " To lose the least, deploy"
-        )
-    return (
-        f"{begin} {named(row.candidate)}. After {s['budget']:,} impressions it named the best ranker, or one within"
-        f" {short(s['margin'])} {s['measure']} of it, in {_runs(row)}, {users}."
-    )
+        few = f"{s['budget']:,} impressions are too few for {_asked(advice)}"
+        return f"{few}; to lose the least, deploy {_what(row.candidate)}."
+    return f"Deploy {_what(row.candidate)}."
+
+
+def _what(candidate: str) -> str:
+    """Return what is deployed: a policy and a method, by their names."""
+    policy, _, method = candidate.partition("/")
+    return METHOD_WORDS.get(candidate, f"the policy {policy} with the method {method}")
 
 
 def _known(advice: Advice, row: Row) -> str:
-    sure, at = _asked(advice), row.worst.sure_at
+    s, at = advice.settings, row.worst.sure_at
+    users = "" if len(s["clicks"]) == 1 else f" by the worst of {len(s['clicks'])} click models"
+    within = f"one within {short(s['margin'])} {s['measure']} of it"
+    line = f"After {s['budget']:,} impressions it named the best ranker, or {within}, in {_runs(row)}{users}"
     if at.value is None:
-        return f"It did not come to {sure} within the budget."
-    line = f"It came to {sure} of its runs from {impressions(at)} impressions on."
+        return f"{line}; it did not come to {_asked(advice)}."
+    line += f", and in {_asked(advice)} of them from {impressions(at)} impressions on"
     if row.worst.right.low < advice.settings["confidence"]:
-        low = percent_of(row.worst.right.low)
-        line += f" So few runs do not show that its probability is {sure}: it may be {low} %."
-    return line
+        line += f"; so few runs do not rule out {percent_of(row.worst.right.low)} %"
+    return line + "."
 
 
 def _cost(advice: Advice, row: Row) -> str:
     s, best = advice.settings, advice.ndcg[advice.best]
     return (
-        f"On the way users lose {ndcg(row.worst.lost)} {s['measure']} a list against the best ranker, '{advice.best}'"
-        f" ({plain(best)}); the rankers on these lists are {ndcg(row.worst.regret)} below it (regret). Showing the"
-        f" incumbent '{s['incumbent']}' to everybody loses {plain(best - advice.ndcg[s['incumbent']])}."
+        f"On the way a list loses {ndcg(row.worst.lost)} {s['measure']} against the best ranker, '{advice.best}'."
+        f" Showing the incumbent '{s['incumbent']}' to everybody loses {plain(best - advice.ndcg[s['incumbent']])}."
     )
 
 
@@ -105,10 +104,10 @@ def _runner_up(advice: Advice) -> list[str]:
     others_left = [k for k in advice.rounds[-1].left if advice.names[k] != advice.rows[0].candidate]
     close = [advice.names[k] for k in others_left if k in often]
     if close:
-        line += f" The race could not tell the advised from {listed(close)}."
+        line += f" In the race {listed(close)} could not be told apart from the candidate that is advised."
     seldom = [advice.names[k] for k in others_left if k not in often]
     if seldom:
-        line += f" In few runs {listed(seldom)} looked worse, which is no proof."
+        line += f" Dropped after few runs, and not shown to be worse: {listed(seldom)}."
     return [line]
 
 

@@ -38,8 +38,8 @@ def impressions(found: Reached) -> str:
     """Write when something is reached: '23,000 (18,000 to 40,000)'."""
     if found.value is None:
         return "not by then" if found.low is None else f"not by then ({found.low:,} at the earliest)"
-    end = "not by then" if found.high is None else f"{found.high:,}"
-    return f"{found.value:,} ({found.low:,} to {end})"
+    end = "or later" if found.high is None else f"to {found.high:,}"
+    return f"{found.value:,} ({found.low:,} {end})"
 
 
 def listed(names: tuple[str, ...] | list[str], most: int = 6) -> str:

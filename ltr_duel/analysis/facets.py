@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from ltr_duel.analysis.lines import STEPS, describe_means
 from ltr_duel.analysis.regret import BOUND, plot_regret
 from ltr_duel.analysis.style import require_table
+from ltr_duel.bandits import marked
 from ltr_duel.core import InputError
 from ltr_duel.core import columns as core_columns
 
@@ -28,6 +29,9 @@ def plot_facets(
     spread: str = "quantiles",
     start: float = 0,
     log: str = "xy",
+    colours: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    order: Sequence[str] = (),
 ) -> Figure:
     """Draw cumulative regret against steps for each problem of a study, with one legend for all panels.
 
@@ -38,7 +42,7 @@ def plot_facets(
         ``lower_bound``, if the bound is to be drawn.
     columns : sequence of str
         The regrets. With several, each problem has a row of panels; a panel without data carries a note.
-    spread, start, log
+    spread, start, log, colours, labels, order
         See `plot_regret`.
 
     Returns
@@ -79,8 +83,9 @@ def plot_facets(
         title = textwrap.fill(title, _TITLE)
         if rows[column].notna().any():
             plot_regret(
-                rows, ax, column=column, title=title, spread=spread, start=start, log=log, legend=False, among=among
-            )
+                rows, ax, column=column, title=title, spread=spread, start=start, log=log, legend=False, among=among,
+                colours=colours, labels=labels, order=order,
+            )  # fmt: skip
         else:
             ax.set_title(title, loc="left", fontsize=10)
             ax.annotate(f"no {core_columns.regret_label(column)}", (0.5, 0.5), xycoords="axes fraction", ha="center")
@@ -93,7 +98,9 @@ def plot_facets(
     runs = results.groupby([core_columns.PROBLEM, core_columns.POLICY, core_columns.HORIZON], sort=False)[
         core_columns.REPETITION
     ].nunique()
-    names = sorted(handles, key=lambda label: label == BOUND)  # the bound comes last
+    first = [(labels or {}).get(name, marked(name)) for name in order]
+    names = sorted(handles, key=lambda label: (label == BOUND, label not in first))  # the bound comes last
+    names.sort(key=lambda label: first.index(label) if label in first else len(first))
     wide = int(np.clip(_WIDTH * across * 12 / (max(map(len, names), default=1) + 7), 1, max(1, len(names))))
     legend = figure.legend(
         [handles[one] for one in names], names, title=describe_means(runs, spread), title_fontsize=8,

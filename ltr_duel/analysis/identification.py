@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from ltr_duel.analysis.chosen import Chosen
 from ltr_duel.analysis.lines import STEPS, draw_over_time, remark, tidy, write_remarks
 from ltr_duel.analysis.style import legend_beside, looks_of, prepared_axes, require_table
 from ltr_duel.bandits import marked
@@ -23,6 +24,9 @@ def plot_accuracy(
     start: float = 0,
     legend: bool = True,
     among: Sequence[str] = (),
+    colours: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    order: Sequence[str] = (),
 ) -> Axes:
     """Draw the share of runs that name the Condorcet winner, against steps.
 
@@ -40,6 +44,10 @@ def plot_accuracy(
     among : sequence of str
         All policies of the study, in the order in which they share out the colours, so that several figures agree; by
         default those that are drawn.
+    colours, labels : mapping of str to str, optional
+        Colours (of lines, bands and names) and labels of some policies, by their names as in the results.
+    order : sequence of str
+        Policies that are drawn and named first, in this order.
 
     Returns
     -------
@@ -56,7 +64,8 @@ def plot_accuracy(
     require_table(frame, columns.CORRECT)
     ax = prepared_axes(ax, 7.2, 4.2, title)
     if frame[columns.CORRECT].notna().any():
-        draw_over_time(ax, frame, columns.CORRECT, spread="none", start=start, log="x", among=among)
+        chosen = Chosen(colours or {}, labels or {}, order)
+        draw_over_time(ax, frame, columns.CORRECT, spread="none", start=start, log="x", among=among, chosen=chosen)
         write_remarks(ax, [remark(frame)])
         if legend:
             legend_beside(ax)
@@ -68,7 +77,14 @@ def plot_accuracy(
 
 
 def plot_identification(
-    results: Results | pd.DataFrame, ax: Axes | None = None, *, title: str = "", among: Sequence[str] = ()
+    results: Results | pd.DataFrame,
+    ax: Axes | None = None,
+    *,
+    title: str = "",
+    among: Sequence[str] = (),
+    colours: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    order: Sequence[str] = (),
 ) -> Axes:
     """Draw the identification times of each policy: every run a dot, the median a line.
 
@@ -86,6 +102,10 @@ def plot_identification(
     among : sequence of str
         All policies of the study, in the order in which they share out the colours, so that several figures agree; by
         default those that are drawn.
+    colours, labels : mapping of str to str, optional
+        Colours (of lines, bands and names) and labels of some policies, by their names as in the results.
+    order : sequence of str
+        Policies that are drawn and named first, in this order.
 
     Returns
     -------
@@ -102,13 +122,15 @@ def plot_identification(
         final = results
     else:
         final = identified(results.to_frame(("average",)), results.matrix.condorcet_winner)
-    policies = list(dict.fromkeys(final[columns.POLICY]))
+    chosen = Chosen(colours or {}, labels or {}, order)
+    drawn = list(dict.fromkeys(final[columns.POLICY]))
+    policies = chosen.names(drawn, among)
     ax = prepared_axes(ax, 7.2, 1.2 + 0.42 * len(policies), title)
     edge = float(final[columns.T].max()) * 2
-    looks = looks_of(dict.fromkeys([*among, *policies]))
+    looks = looks_of(dict.fromkeys([*among, *drawn]))
     for place, policy in enumerate(policies):
         times = final.loc[final[columns.POLICY] == policy, columns.IDENTIFIED_AT].dropna().to_numpy(np.float64)
-        look, found = looks[policy], times[np.isfinite(times)]
+        look, found = chosen.look(policy, looks[policy]), times[np.isfinite(times)]
         lift = (np.arange(len(found)) % 5 - 2) * 0.06
         ax.plot(np.sort(found), place + lift, "o", color=look.color, alpha=0.5, ms=4, lw=0)
         if len(times):
@@ -119,5 +141,5 @@ def plot_identification(
             ax.annotate(text, (edge, place), va="center", ha="left", fontsize=8, color=look.color)
     label = "; ".join(filter(None, ["identification time in steps (dot: a run, line: median)", remark(results)]))
     ax.set(xscale="log", xlabel=label, xlim=(0.9, edge), ylim=(len(policies) - 0.5, -0.5))
-    ax.set_yticks(range(len(policies)), [marked(policy) for policy in policies])
+    ax.set_yticks(range(len(policies)), [chosen.labels.get(policy, marked(policy)) for policy in policies])
     return ax

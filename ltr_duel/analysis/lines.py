@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from ltr_duel.analysis.chosen import USUAL, Chosen
 from ltr_duel.analysis.style import MARKERS, looks_of, require_table
 from ltr_duel.bandits import marked
 from ltr_duel.core import InputError, columns, errors
@@ -94,6 +95,7 @@ def draw_over_time(
     log: str = "xy",
     among: Iterable[str] = (),
     x: str = columns.T,
+    chosen: Chosen = USUAL,
 ) -> pd.DataFrame:
     """Draw each policy's mean against steps; a policy that knows its horizon, or has several, as markers at the ends.
 
@@ -113,6 +115,8 @@ def draw_over_time(
         All policies that share out the colours; by default those that are drawn.
     x : str
         The column of the abscissa: `T` or `OUTCOMES`.
+    chosen : Chosen
+        Colours, labels and order of policies.
 
     Returns
     -------
@@ -133,7 +137,7 @@ def draw_over_time(
     if "x" in log:
         table = table[table[x] > 0]
     separate = set(rows.loc[rows["separate"], columns.POLICY].unique())
-    return draw_lines(ax, table, x, spread=spread, log=log, among=among, separate=separate)
+    return draw_lines(ax, table, x, spread=spread, log=log, among=among, separate=separate, chosen=chosen)
 
 
 def draw_lines(
@@ -145,24 +149,26 @@ def draw_lines(
     log: str,
     among: Iterable[str] = (),
     separate: Iterable[str] | None = None,
+    chosen: Chosen = USUAL,
 ) -> pd.DataFrame:
     """Draw a line for each policy of a table from `averaged`, and return the table.
 
     The policies in ``separate`` (all, if it is not given) have a marker at each point.
     """
-    policies = [str(name) for name in table[columns.POLICY].unique()]
-    looks = looks_of(dict.fromkeys([*among, *policies]))
+    drawn, among = [str(name) for name in table[columns.POLICY].unique()], list(among)
+    looks, policies = looks_of(dict.fromkeys([*among, *drawn])), chosen.names(drawn, among)
     crowded = visible_spread(table, spread) != spread
     colours: set[str] = set()
     for place, policy in enumerate(policies):
-        mine, look = table[table[columns.POLICY] == policy], looks[policy]
+        mine, look = table[table[columns.POLICY] == policy], chosen.look(policy, looks[policy])
         style: dict[str, Any] = look._asdict() | {"markersize": 4}
         each = separate is None or policy in separate
         if each:
             style |= {"marker": MARKERS[place % len(MARKERS)], "markevery": 1, "markersize": 4.5}
             style["markerfacecolor"] = "white" if look.color in colours else look.color
         colours.add(look.color)
-        ax.plot(mine[x], mine["mean"], label=marked(policy), lw=1.4 if crowded else 1.8, **style)
+        label = chosen.labels.get(policy, marked(policy))
+        ax.plot(mine[x], mine["mean"], label=label, lw=1.4 if crowded else 1.8, **style)
         if not crowded:
             bars = range(len(mine)) if each else _even(mine[x].to_numpy(np.float64), place / len(policies), "x" in log)
             _draw_spread(ax, mine, x, spread, look.color, list(bars))

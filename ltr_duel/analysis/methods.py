@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from ltr_duel.analysis.chosen import Chosen
 from ltr_duel.analysis.style import BOUND_COLOUR, legend_beside, method_look, prepared_axes, require_table
 from ltr_duel.core import columns
 from ltr_duel.simulation import distortion_table
 
 
-def plot_distortion(frame: pd.DataFrame, ax: Axes | None = None, *, title: str = "") -> Axes:
+def plot_distortion(
+    frame: pd.DataFrame,
+    ax: Axes | None = None,
+    *,
+    title: str = "",
+    colours: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    order: Sequence[str] = (),
+) -> Axes:
     """Draw the mean share of rankers that beat the winner, with two standard errors on both sides, cut at zero.
 
     One row for each click model and size of the set; one mark for each method. A hollow mark is the share that beats it
@@ -24,6 +35,10 @@ def plot_distortion(frame: pd.DataFrame, ax: Axes | None = None, *, title: str =
     ax : Axes, optional
         Where to draw; by default on a new figure, as high as there are rows.
     title : str
+    colours, labels : mapping of str to str, optional
+        Colours (of marks and bars) and labels of some methods, by their names as in the table.
+    order : sequence of str
+        Methods that are drawn and named first, in this order.
 
     Returns
     -------
@@ -39,17 +54,18 @@ def plot_distortion(frame: pd.DataFrame, ax: Axes | None = None, *, title: str =
     require_table(frame, columns.METHOD, columns.CLICKS, columns.RANKERS, "percent", "percent_clear")
     table = distortion_table(frame)
     rows = list(table[[columns.CLICKS, columns.RANKERS]].drop_duplicates().itertuples(index=False, name=None))
-    methods = list(dict.fromkeys(table[columns.METHOD]))
+    chosen = Chosen(colours or {}, labels or {}, order)
+    methods = chosen.names(table[columns.METHOD])
     step = 0.8 / len(methods)
     ax = prepared_axes(ax, 8.4, 1.2 + float(np.clip(0.16 * len(methods) * len(rows), 1.6, 16)), title, grid="x")
     for line, method in enumerate(methods):
         part = table[table[columns.METHOD] == method].set_index([columns.CLICKS, columns.RANKERS]).reindex(rows)
         y = np.arange(len(rows)) - 0.4 + step * (line + 0.5)
-        look = method_look(method)
+        look = chosen.look(method, method_look(method))
         bar = 2 * part["standard_error"].fillna(0)
         ax.errorbar(
             part["percent"], y, xerr=[np.minimum(bar, part["percent"]), bar], fmt=look.marker, color=look.color,
-            ms=4.5, lw=1, capsize=0, label=method,
+            ms=4.5, lw=1, capsize=0, label=chosen.labels.get(method, method),
         )  # fmt: skip
         ax.plot(part["percent_clear"], y, look.marker, color=look.color, mfc="white", ms=3.5, mew=0.9, zorder=1.9)
     for place in range(0, len(rows), 2):
@@ -64,7 +80,16 @@ def plot_distortion(frame: pd.DataFrame, ax: Axes | None = None, *, title: str =
     return ax
 
 
-def plot_sensitivity(frame: pd.DataFrame, ax: Axes | None = None, *, title: str = "", accuracy: float = 0.95) -> Axes:
+def plot_sensitivity(
+    frame: pd.DataFrame,
+    ax: Axes | None = None,
+    *,
+    title: str = "",
+    accuracy: float = 0.95,
+    colours: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    order: Sequence[str] = (),
+) -> Axes:
     """Draw how often each method names the better of two rankers, averaged over the pairs of rankers.
 
     Bars are one standard error over pairs, drawn at different places for different methods.
@@ -78,6 +103,10 @@ def plot_sensitivity(frame: pd.DataFrame, ax: Axes | None = None, *, title: str 
     title : str
     accuracy : float
         The level to be reached, drawn as a line.
+    colours, labels : mapping of str to str, optional
+        Colours (of marks and bars) and labels of some methods, by their names as in the table.
+    order : sequence of str
+        Methods that are drawn and named first, in this order.
 
     Returns
     -------
@@ -91,15 +120,17 @@ def plot_sensitivity(frame: pd.DataFrame, ax: Axes | None = None, *, title: str 
     """
     require_table(frame, columns.METHOD, "better", "worse", "impressions", "accuracy")
     ax = prepared_axes(ax, 7.8, 4.6, title)
-    methods = frame[columns.METHOD].nunique()
-    for line, (method, part) in enumerate(frame.groupby(columns.METHOD, sort=False)):
+    chosen = Chosen(colours or {}, labels or {}, order)
+    methods = chosen.names(frame[columns.METHOD])
+    for line, method in enumerate(methods):
+        part = frame[frame[columns.METHOD] == method]
         pairs = part.pivot(index="impressions", columns=["better", "worse"], values="accuracy")
         mean = pairs.mean(axis=1)
         error = (pairs.std(axis=1, ddof=1) / np.sqrt(pairs.shape[1])).fillna(0)
-        look = method_look(str(method))
+        look = chosen.look(method, method_look(method))
         ax.errorbar(
             mean.index, mean, yerr=error, color=look.color, ls=look.linestyle, marker=look.marker, ms=4, lw=1.6,
-            elinewidth=1, markevery=4, errorevery=(line, methods), label=str(method),
+            elinewidth=1, markevery=4, errorevery=(line, len(methods)), label=chosen.labels.get(method, method),
         )  # fmt: skip
     ax.axhline(accuracy, color=BOUND_COLOUR, lw=1, ls=(0, (1, 1)))
     ax.annotate(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
+from ltr_duel.analysis.chosen import Chosen
 from ltr_duel.analysis.lines import (
     ABSCISSAE,
     describe_means,
@@ -42,6 +43,9 @@ def plot_regret(
     bound: bool = True,
     legend: bool = True,
     among: Sequence[str] = (),
+    colours: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    order: Sequence[str] = (),
 ) -> Axes:
     """Draw mean cumulative regret against steps, with the spread of the runs and the asymptotic lower bound.
 
@@ -78,6 +82,10 @@ def plot_regret(
     among : sequence of str
         All policies of the study, in the order in which they share out the colours, so that several figures agree; by
         default those that are drawn.
+    colours, labels : mapping of str to str, optional
+        Colours (of lines, bands and names) and labels of some policies, by their names as in the results.
+    order : sequence of str
+        Policies that are drawn and named first, in this order.
 
     Returns
     -------
@@ -106,7 +114,8 @@ def plot_regret(
     ax = prepared_axes(ax, 7.2, 4.8, title)
     if over not in frame:
         raise errors.unknown_name("column", over, [str(name) for name in frame.columns])
-    table = draw_over_time(ax, frame, column, spread=spread, start=start, log=log, among=among, x=over)
+    chosen = Chosen(colours or {}, labels or {}, order)
+    table = draw_over_time(ax, frame, column, spread=spread, start=start, log=log, among=among, x=over, chosen=chosen)
     ax.set(xlabel=label, ylabel=f"cumulative {columns.regret_label(column)}")
     if (
         bound
@@ -120,7 +129,7 @@ def plot_regret(
     words = describe_means(table["runs"], visible_spread(table, spread)) if several else ""
     write_remarks(ax, [*words.split(", "), remark(frame)])
     if legend:
-        _name_the_lines(ax, own)
+        _name_the_lines(ax, own, by_ends=not order)
     return ax
 
 
@@ -136,6 +145,9 @@ def plot_against_arms(
     log: str = "xy",
     legend: bool = True,
     among: Sequence[str] = (),
+    colours: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    order: Sequence[str] = (),
 ) -> Axes:
     """Draw the mean regret at the horizon against the number of rankers, or another property of the problems.
 
@@ -160,6 +172,10 @@ def plot_against_arms(
     among : sequence of str
         All policies of the study, in the order in which they share out the colours, so that several figures agree; by
         default those that are drawn.
+    colours, labels : mapping of str to str, optional
+        Colours (of lines, bands and names) and labels of some policies, by their names as in the results.
+    order : sequence of str
+        Policies that are drawn and named first, in this order.
 
     Returns
     -------
@@ -181,7 +197,7 @@ def plot_against_arms(
     ends = final_rows(results, [name for name in (columns.PROBLEM, columns.POLICY) if name in results])
     table = averaged(ends, [columns.POLICY, x], column, spread)
     ax = prepared_axes(ax, 7.2, 4.8, title)
-    draw_lines(ax, table, x, spread=spread, log=log, among=among)
+    draw_lines(ax, table, x, spread=spread, log=log, among=among, chosen=Chosen(colours or {}, labels or {}, order))
     if "y" not in log:
         ax.set_ylim(bottom=0)
     values = sorted(table[x].unique())
@@ -207,16 +223,17 @@ def _draw_bound(ax: Axes, constant: float, end: float, *, in_view: bool) -> None
     ax.set_ylim(*(min(bottom, last / 1.5), max(top, last * 1.5)) if in_view else (bottom, top))
 
 
-def _name_the_lines(ax: Axes, own_figure: bool) -> None:
-    """Name the lines at their ends; if they are many, or of one colour, in a legend in the order of their ends."""
+def _name_the_lines(ax: Axes, own_figure: bool, by_ends: bool) -> None:
+    """Name the lines at their ends; if they are many, of one colour or in a chosen order, in a legend."""
     named = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
-    named.sort(key=lambda line: float(np.asarray(line.get_ydata())[-1]))
-    if len(named) <= _MOST_ENDS and len({str(line.get_color()) for line in named}) == len(named):
-        _name_the_ends(ax, named)
+    if by_ends:
+        named.sort(key=lambda line: -float(np.asarray(line.get_ydata())[-1]))
+    if by_ends and len(named) <= _MOST_ENDS and len({str(line.get_color()) for line in named}) == len(named):
+        _name_the_ends(ax, named[::-1])
         return
     if own_figure and isinstance(ax.figure, Figure):  # many names make the figure higher
         ax.figure.set_figheight(max(ax.figure.get_figheight(), 0.6 + 0.2 * len(named)))
-    legend_beside(ax, named[::-1])
+    legend_beside(ax, named)
 
 
 def _name_the_ends(ax: Axes, lines: Sequence[Line2D], least: float = 0.085) -> None:

@@ -221,10 +221,12 @@ def corpus_at(path: Path, words: Sequence[str], reading: Reading) -> Dataset:
 
 
 def rankings_of(dataset: Dataset, words: Sequence[str], **options: Any) -> Rankings:
-    """Build the rankers that the words name, and say what their files hold that the corpus does not know."""
+    """Build the rankers that the words name; print which order nothing, and what their files have beyond the corpus."""
+    from ltr_duel.cli import _reading
     from ltr_duel.rankers import rankers_named
 
     rankings = rankers_named(dataset, words, **options)
+    _reading.print_constant(dataset, rankings.names, all_named="features" in (words or ("features",)))
     for name, about in rankings.provenance.get("rankers", {}).items():
         strange = [
             f"{about[key]:,} {key.replace('_', ' ')}" for key in about if key.startswith("unknown_") and about[key]

@@ -142,18 +142,9 @@ def estimate(
     Several machines with a common folder take shares: --share 1/2 on one, --share 2/2 on the other, then neither.
     """
     from ltr_duel.preferences import estimate_preferences
-    from ltr_duel.rankers import constant_features
 
     only_writer(None if share else out)
     dataset = corpus_at(path, words, reading)
-    constant = constant_features(dataset)
-    if constant and not drop_constant and not words:
-        listed = ", ".join(constant[:8]) + (", ..." if len(constant) > 8 else "")
-        click.echo(
-            f"{len(constant)} of {dataset.n_features} features are constant within each query and order nothing"
-            f" ({listed}); --drop-constant leaves them out",
-            err=True,
-        )
     rankings = rankings_of(dataset, words, **ties, drop_constant=drop_constant, jobs=jobs)
     del dataset  # gigabytes of features
     parts = store or _parts_of(out)

@@ -71,6 +71,7 @@ def winners(
     from ltr_duel.core import InputError
     from ltr_duel.interleaving import METHODS
     from ltr_duel.preferences import estimate_preferences
+    from ltr_duel.rankers import rankers_named
 
     if path.suffix in (".parquet", ".npy", ".csv"):
         raise InputError(
@@ -107,7 +108,7 @@ def winners(
     for order in _orders(ties, tie_orders, chosen.compiled):
         row = by_rule[usual]
         if order != ties:
-            other = rankings_of(dataset, words, **order, drop_constant=True, jobs=jobs)
+            other = rankers_named(dataset, words, **order, drop_constant=True, jobs=jobs)
             row = estimated(other, usual)
         rows.append(row)
     click.echo(f"\nby the order of tied documents, outcome rule {usual}:")

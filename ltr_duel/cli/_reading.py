@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -95,3 +95,25 @@ def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_READING):
         option(with_reading)
     return with_reading
+
+
+def print_constant(dataset: Dataset, rankers: Collection[str], *, all_named: bool) -> None:
+    """Print on stderr which features order nothing, why, and whether they are among the rankers."""
+    from ltr_duel.rankers import constant_features
+
+    reasons: dict[str, list[str]] = {}
+    for name in constant_features(dataset):
+        column = dataset.feature_names.index(name)
+        if name in rankers or all_named:
+            reason = "constant within each query" if dataset.features[:, column].any() else "zero everywhere"
+            use = "--ties alone orders the documents" if name in rankers else "left out of the rankers"
+            reasons.setdefault(f"{reason} in {dataset.name}; {use}", []).append(column_label(dataset, column))
+    for reason, columns in reasons.items():
+        listed = ", ".join(columns[:8]) + f" and {len(columns) - 8} more" * (len(columns) > 8)
+        click.echo(f"feature {listed} is {reason}" if len(columns) == 1 else f"features {listed} are {reason}", err=True)
+
+
+def column_label(dataset: Dataset, column: int) -> str:
+    """Return the number of a feature, counted from 1, with its name if it has another."""
+    name = dataset.feature_names[column]
+    return name if name.isdecimal() else f"{column + 1} ({name})"

@@ -15,8 +15,46 @@ from ltr_duel.core import errors
 Completion = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
+_READING = "How feature files are read"
+_HEADINGS = {
+    **dict.fromkeys(
+        ("split", "fold", "queries", "dialect", "features", "first_id", "repeated", "fill", "labels", "unlabelled",
+         "limit", "no_cache"), _READING,
+    ),
+    **dict.fromkeys(
+        ("exposures", "events", "source", "connect", "within", "attribute", "kind", "skip_bad"), "How a log is read"
+    ),
+    **dict.fromkeys(("ties", "tie_seed"), "Documents with equal scores"),
+    **dict.fromkeys(("plugin", "plugins", "seed", "jobs", "most_rankers", "help"), "How it runs"),
+}  # fmt: skip
+
+
+class Command(click.Command):
+    """A command whose help has its own options first, and then those that many commands have, by what they are for."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under headings."""
+        groups: dict[str, list[tuple[str, str]]] = {"Options": [], **{name: [] for name in _HEADINGS.values()}}
+        for option in self.get_params(ctx):
+            record = option.get_help_record(ctx) if isinstance(option, click.Option) else None
+            if record is not None:
+                groups[_HEADINGS.get(str(option.name), "Options")].append(record)
+        for heading, records in groups.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+
 class Commands(click.Group):
-    """A group that answers a misspelt command with the nearest one and all others."""
+    """A group that answers a misspelt command with the nearest one and all others, and lists whole sentences."""
+
+    command_class = Command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first sentence of each command."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, one.get_short_help_str(1000)) for name, one in commands if one is not None])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

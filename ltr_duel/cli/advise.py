@@ -21,10 +21,10 @@ from ltr_duel.cli._options import (
     ties_options,
 )
 from ltr_duel.cli._reading import Reading, reading_options
-from ltr_duel.cli._words import click_model_names
+from ltr_duel.cli._words import Command, click_model_names
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("path", type=click.Path(path_type=Path))
 @reading_options
 @rankers_option
@@ -85,7 +85,7 @@ def command(
     the best ranker by the budget, when one knows, and what users lose on the way. With --out there is also a page, its
     numbers as JSON, and live.toml, the settings that 'ltr-duel serve' takes.
     """
-    from ltr_duel.advice import advise
+    from ltr_duel.advice import ANSWER, advise
 
     only_writer(out)
     dataset = corpus_at(path, words, reading)
@@ -104,10 +104,14 @@ def command(
         seed=seed,
         jobs=jobs,
     )
-    for line in advice.lines():
+    lines = advice.lines()
+    for line in lines[:ANSWER]:
         click.echo(line)
     if advice.rows:
         click.echo()
         print_table(advice.table())
+        click.echo()
+    for line in lines[ANSWER:]:
+        click.echo(line)
     if out is not None:
         click.echo("\n" + ", ".join(str(file) for file in advice.save(out)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ltr_duel.cli._options import plugin_option
-from ltr_duel.cli._reading import Reading, reading_options
+from ltr_duel.cli._reading import Reading, column_label, reading_options
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError
 
@@ -203,11 +203,11 @@ def _facts(dataset: Dataset, seen: Description) -> list[tuple[str, str]]:
     import numpy as np
 
     def columns(numbers: list[int]) -> str:
-        return ", ".join(_column(dataset, i) for i in numbers) or "none"
+        return ", ".join(column_label(dataset, i) for i in numbers) or "none"
 
     low, median, high = np.percentile(seen.sizes, [0, 50, 100])
     grades = ", ".join(f"{g}: {n:,} ({n / dataset.n_docs:.1%})" for g, n in enumerate(seen.grade_counts.tolist()))
-    twins = "; ".join(f"{_column(dataset, a)} = {_column(dataset, b)}" for a, b in seen.twins)
+    twins = "; ".join(f"{column_label(dataset, a)} = {column_label(dataset, b)}" for a, b in seen.twins)
     return [
         ("corpus", dataset.name),
         ("queries", f"{dataset.n_queries:,}, {seen.queries_without_relevant:,} of them without a relevant document"),
@@ -217,11 +217,6 @@ def _facts(dataset: Dataset, seen: Description) -> list[tuple[str, str]]:
         ("zero everywhere", columns(seen.dead)),
         ("constant in queries", columns(seen.constant)),
         ("exact twins", twins or "none"),
-        ("missing values", ", ".join(f"{_column(dataset, i)}: {n:,}" for i, n in seen.missing.items()) or "none"),
+        ("missing values", ", ".join(f"{column_label(dataset, i)}: {n:,}" for i, n in seen.missing.items()) or "none"),
         ("sha256", dataset.sha256),
     ]
-
-
-def _column(dataset: Dataset, column: int) -> str:
-    name = dataset.feature_names[column]
-    return name if name.isdecimal() else f"{column + 1} ({name})"

@@ -65,7 +65,9 @@ class State(NamedTuple):
     exposure: FloatVector  # (K,) impressions: of a page of s rankers each has 1/s
     wins: IntMatrix  # (K, K) pages on which the row won
     ties: IntMatrix  # (K, K)
-    mean: FloatMatrix  # (K, K) mean outcome of the row, -1 to 1; of each user the page of the pair shown first
+    first_wins: IntMatrix  # (K, K) of `wins`, those on users' first pages of the pair
+    first_ties: IntMatrix  # (K, K)
+    mean: FloatMatrix  # (K, K) mean outcome of the row on users' first pages of the pair, -1 to 1
     low: FloatMatrix  # (K, K) confidence sequence: all intervals hold together, at all times
     high: FloatMatrix  # (K, K)
     recommended: str  # by the policy
@@ -136,9 +138,10 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
     ties, won, lost = tally.score
     wins, tied = _matrix(tally.pairs, won, lost), _matrix(tally.pairs, ties, ties)
     highest = _matrix(tally.pairs, high, -low)
-    _, first_won, first_lost = tally.fresh
+    first_ties, first_won, first_lost = tally.fresh
+    first_wins = _matrix(tally.pairs, first_won, first_lost)
     probability = np.zeros(len(names))
-    probability[rows] = beats_all(_matrix(tally.pairs, first_won, first_lost)[np.ix_(rows, rows)])
+    probability[rows] = beats_all(first_wins[np.ix_(rows, rows)])
     plain, clicked, unclicked, expired, compared = tally.events.tolist()
     return State(
         name=settings.name,
@@ -165,6 +168,8 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
         exposure=tally.exposure,
         wins=wins,
         ties=tied,
+        first_wins=first_wins,
+        first_ties=_matrix(tally.pairs, first_ties, first_ties),
         mean=_matrix(tally.pairs, mean, -mean),
         low=_matrix(tally.pairs, low, -high),
         high=highest,

@@ -3,7 +3,6 @@ from .clusters import Means as Means
 from .compare import LogComparison as LogComparison
 from .compare import compare_log as compare_log
 from .describe import LogFacts as LogFacts
-from .describe import date_words as date_words
 from .describe import describe_log as describe_log
 from .guardrail import Guardrail as Guardrail
 from .guardrail import guardrail_lines as guardrail_lines
@@ -53,6 +52,7 @@ from .sums import Sequences as Sequences
 from .table import LOG_COLUMNS as LOG_COLUMNS
 from .table import Impressions as Impressions
 from .table import LogColumn as LogColumn
+from .table import date_words as date_words
 from .table import ragged as ragged
 from .tables import beside_table as beside_table
 from .tables import comparison_table as comparison_table

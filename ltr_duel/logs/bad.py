@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from ltr_duel.core import InputError, errors
 
 Wrong: TypeAlias = str | Callable[[Any], str]  # what is wrong with a line, given where it stands
-_KEPT = 20
+_KEPT = 20  # reasons
+_VALUES = re.compile(r"(?<!^)'[^']*'|\[.*\]|\{.*\}|-?\d[\w.:-]*")  # what differs between lines that are wrong alike
 
 
 class BadLines:
@@ -26,7 +28,16 @@ class BadLines:
         self.allowed, self._find = allowed, find
         self.count = 0
         self.repeated = 0  # of these, rows whose impression had been there before
-        self.first: list[str] = []  # the first ones, as sentences
+        self._reasons: dict[
+            str, tuple[str, int]
+        ] = {}  # by the sentence without its values: the first line, and how many
+        self._other = 0  # lines wrong for still other reasons
+
+    @property
+    def sentences(self) -> list[str]:
+        """One sentence for each reason: the first line that is wrong for it, and how many are."""
+        listed = [first + (f"; {n:,} such lines" if n > 1 else "") for first, n in self._reasons.values()]
+        return [*listed, f"{self._other:,} lines are wrong for other reasons"] if self._other else listed
 
     def add(self, line: int, wrong: Wrong) -> None:
         """Count one more, or give up.
@@ -37,12 +48,15 @@ class BadLines:
             If there are more than are allowed.
         """
         self.count += 1
-        too_many = self.allowed is not None and self.count > self.allowed
-        if not too_many and len(self.first) >= _KEPT:
-            return
         found = self._find(line)
-        sentence = f"{found}: {wrong if isinstance(wrong, str) else wrong(found)}"
-        if too_many:
+        reason = wrong if isinstance(wrong, str) else wrong(found)
+        sentence = errors.in_one_line(f"{found}: {reason}")
+        if self.allowed is not None and self.count > self.allowed:
             beyond = f" ({self.count:,} bad lines; {self.allowed:,} may be skipped)" if self.allowed else ""
             raise InputError(sentence + beyond)
-        self.first.append(errors.in_one_line(sentence))
+        kind = _VALUES.sub("", reason)
+        if kind in self._reasons or len(self._reasons) < _KEPT:
+            first, n = self._reasons.get(kind, (sentence, 0))
+            self._reasons[kind] = first, n + 1
+        else:
+            self._other += 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError
@@ -38,7 +37,7 @@ class LogFacts(NamedTuple):
     columns: tuple[str, ...]  # those with a value in some row
     other_columns: tuple[str, ...]  # those that are not read
     bad: int  # lines that cannot be used
-    sentences: tuple[str, ...]  # what is wrong with the first of them
+    sentences: tuple[str, ...]  # what is wrong with them: for each reason the first line, and how many there are
     not_compared: int = 0  # of the bad lines, those that have to be skipped to compare rankers
 
 
@@ -97,7 +96,7 @@ def describe_log(log: ClickLog) -> LogFacts:
     )
     (about,) = log.engine.run(found).to_pylist()
     if about["n"] == 0:
-        first = f"; {log.bad.first[0]}" if log.bad.first else ""
+        first = f"; {log.bad.sentences[0]}" if log.bad.count else ""
         raise InputError(f"{log.path}: the log has no impression that can be used{first}")
     users = users_of(log.engine, rows, about["n"])
     return LogFacts(
@@ -118,7 +117,7 @@ def describe_log(log: ClickLog) -> LogFacts:
         tuple(name for name in columns if about[f"has {name}"]),
         log.other_columns,
         log.bad.count,
-        tuple(log.bad.first),
+        tuple(log.bad.sentences),
         compared or 0,
     )
 
@@ -130,11 +129,3 @@ def _not_compared(log: ClickLog) -> int | None:
     except InputError:
         return None
     return log.bad.count
-
-
-def date_words(seconds: float) -> str:
-    """Return a time as a date that people read."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
-    except (ValueError, OverflowError, OSError):
-        return f"{seconds:g} s"

@@ -69,7 +69,7 @@ def credited(
         raise InputError(f"{log.path}: page tokens and rankings are credited from files, not by --connect")
     wrong, outcomes = (_by_owners if by_owners else _by_kernels)(log, rows, creditor)
     if needed and not creditor.pairs:
-        first = f"; {log.bad.first[0]}" if log.bad.first else ""
+        first = f"; {log.bad.sentences[0]}" if log.bad.count else ""
         raise InputError(f"{log.path}: no impression can be credited{first}")
     log.known[key] = Credited(outcomes, log.without(rows, wrong), creditor, by_owners)
     return log.known[key]

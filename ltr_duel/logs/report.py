@@ -7,10 +7,10 @@ from pathlib import Path
 from ltr_duel.analysis import png_bytes, render_page
 from ltr_duel.core import files
 from ltr_duel.logs.compare import LogComparison
-from ltr_duel.logs.describe import date_words
 from ltr_duel.logs.guardrail import guardrail_lines
 from ltr_duel.logs.picture import plot_comparison, plot_parts
 from ltr_duel.logs.soundness import finding_lines
+from ltr_duel.logs.table import date_words
 from ltr_duel.logs.tables import ROWS, beside_table, comparison_table, stopping_table
 from ltr_duel.logs.verdict import Evidence, decision_lines, method_lines
 
@@ -52,8 +52,9 @@ def comparison_lines(found: LogComparison) -> list[str]:
         f"{about['log']}: {found.impressions:,} impressions, {len(found.names)} rankers, {pairs},"
         f" by {about['method']} ({about['outcome']})",
         f"from {date_words(about['first'])} to {date_words(about['last'])}, {about['queries']:,} queries"
-        + (f", {about['users']:,} users" if about["users"] else ", users not known"),
-        f"intervals of {found.confidence:.0%}, errors {_robust(found.cluster)}",
+        + (f", {about['users']:,} users" if about["users"] else ", no values in 'user'"),
+        f"intervals of {found.confidence:.0%}, errors {_robust(found.cluster)}"
+        + f": the answer is for queries like these {about['queries']:,}" * (found.cluster in ("query", "both")),
     ]
     if about["bad_lines"]:
         lines.append(f"{about['bad_lines']:,} bad lines were skipped")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ltr_duel.logs.engine import NO_RANKER
-from ltr_duel.logs.table import LOG_COLUMNS
+from ltr_duel.logs.table import LOG_COLUMNS, date_words
 from ltr_duel.logs.text import LEGAL, short
 
 Row = dict[str, Any]
@@ -53,7 +53,8 @@ def kinds_of(rows: Any, **more: Any) -> Any:
 
 def back_sentence(row: Row) -> str:
     """Say that time goes back."""
-    return f"the time goes back, from {row['before']:.3f} to {row['time']:.3f}; rows must be sorted by time"
+    before, time = (date_words(row[name], "milliseconds") for name in ("before", "time"))
+    return f"the time goes back, from {before} to {time}; rows must be sorted by time"
 
 
 def sentence_of(check: Check, row: Row, found: Any) -> str:
@@ -135,7 +136,10 @@ _CHECKS = (
     Check(
         ("clicks",),
         _outside("clicks", 1, lambda t: t.length),
-        lambda row: f"a click at place {_first(row['clicks'], 1, row['length'])} is not on the list of {row['length']}",
+        lambda row: (
+            f"a click at place {_first(row['clicks'], 1, row['length'])} is not on the list of {row['length']}"
+            " (1 is the top)"
+        ),
     ),
     Check(
         ("grades",),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
+
 from ltr_duel.core import errors
-from ltr_duel.logs.describe import LogFacts, date_words
+from ltr_duel.logs.describe import LogFacts
+from ltr_duel.logs.table import LOG_COLUMNS, date_words
 
 _RESTS = {
     "page": "the page token",
@@ -46,21 +49,24 @@ def log_lines(facts: LogFacts) -> list[str]:
                 " what is said of users in general rests on fewer of them than it seems"
             )
     else:
-        lines.append("no users: every impression counts as a user of its own")
+        lines.append("no values in 'user': each impression counts as one user")
     for form, count in facts.forms.items():
         lines.append(f"credit of {count:,} impressions rests on {_RESTS[form]}")
     if facts.rankers:
         lines.append(f"{len(facts.rankers)} rankers, by {facts.method}: {', '.join(facts.rankers)}")
     lines.append(f"columns: {', '.join(facts.columns)}")
     if facts.other_columns:
-        lines.append(f"not read: {', '.join(facts.other_columns)}")
+        lines.append(f"not read: {', '.join(map(_not_read, facts.other_columns))}")
     if facts.bad:
         lines.append(f"{facts.bad:,} lines cannot be used:")
         lines += [f"  {sentence}" for sentence in facts.sentences]
-        if facts.bad > len(facts.sentences):
-            lines.append(f"  ... and {facts.bad - len(facts.sentences):,} more")
         if facts.rankers and facts.not_compared < facts.bad:
             lines.append(
                 f"  'logs compare' counts {facts.not_compared:,} of them: it does not read what is wrong in the others"
             )
     return [errors.in_one_line(line) for line in lines]
+
+
+def _not_read(column: str) -> str:
+    near = difflib.get_close_matches(column, LOG_COLUMNS, n=1)
+    return f"{column} (did you mean '{near[0]}'?)" if near else column

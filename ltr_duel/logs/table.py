@@ -6,6 +6,7 @@ columns, in this order and of these types, so that what comes after the readers 
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -105,3 +106,11 @@ def texts_of(column: Any) -> Texts:
         return Texts(np.zeros(n + 1, np.int64), np.zeros(0, np.uint8))
     ptr = np.frombuffer(offsets, np.int32)[column.offset : column.offset + n + 1].astype(np.int64)
     return Texts(ptr, np.zeros(0, np.uint8) if data is None else as_writable(np.frombuffer(data, np.uint8)))
+
+
+def date_words(seconds: float, precision: str = "seconds") -> str:
+    """Return a time as a date in UTC that people read."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat(" ", precision)
+    except (ValueError, OverflowError, OSError):
+        return f"{seconds:g} s"

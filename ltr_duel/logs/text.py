@@ -233,7 +233,8 @@ _MAKE: dict[str, Callable[[Any], Any]] = {
 LEGAL = {
     **dict.fromkeys(("impression", "query", "user"), "a text or a number"),
     **dict.fromkeys(("shown", "rankers"), "a list of texts"),
-    **dict.fromkeys(("clicks", "grades"), "a list of whole numbers"),
+    "clicks": "a list of places on the page, 1 for the top",
+    "grades": "a list of whole numbers",
     **dict.fromkeys(("method", "outcome", "page", "policy"), "a text"),
     "time": "a number of seconds or a date and time in ISO 8601",
     "owners": "a list of rankers, null for nobody",

@@ -45,7 +45,8 @@ def feature_rankers(
     seed : int
         Of the tie rule.
     drop_constant : bool
-        Leave out features that are constant within every query. They order nothing: such a ranker is its tie rule.
+        Leave out features that are constant within every query, unless `features` names them. They order nothing: such
+        a ranker is its tie rule.
     jobs : int
         Threads; -1 for all cores.
     cache : bool, optional
@@ -72,7 +73,7 @@ def feature_rankers(
         raise InputError(f"rankers are made for a Dataset, not for {errors.shown(dataset)}")
     seed = checked_seed(seed)
     columns = _chosen(dataset, features)
-    if drop_constant:
+    if drop_constant and features is None:
         constant = set(constant_features(dataset))
         columns = [c for c in columns if dataset.feature_names[c] not in constant]
         if not columns:

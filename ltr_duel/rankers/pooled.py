@@ -37,6 +37,10 @@ class Pool(NamedTuple):
         Documents of the corpus that have no judgement; their grade is 0.
     left_out : int
         Queries that have no judgement, or for which no run retrieves anything.
+    negative : int
+        Documents of the corpus with a negative grade; it becomes 0.
+    depth : int
+        How many documents of a run came into the pool, for each query.
 
     Examples
     --------
@@ -50,6 +54,8 @@ class Pool(NamedTuple):
     runs: dict[str, Run]
     unjudged: int
     left_out: int
+    negative: int
+    depth: int
 
 
 def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: str = "") -> Pool:
@@ -127,6 +133,8 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
         {label: _run(label, runs[label], lines, places, len(ids)) for label, lines in read.items()},
         sum(one not in judged[query] for query in queries for one in documents[query]),
         len({*judged, *pooled}) - len(queries),
+        sum(grade < 0 for query in queries for grade in judged[query].values()),
+        depth,
     )
 
 

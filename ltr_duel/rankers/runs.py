@@ -255,7 +255,10 @@ def lines_of(path: Path) -> Iterator[Line]:
         if query != current and query in blocks:
             first, last = blocks[query]
             before = f"in line {first}" if first == last else f"in lines {first} to {last}"
-            raise InputError(f"{where}: query {query} was listed before, {before}; the lines of a query stand together")
+            raise InputError(
+                f"{where}: query {query} was listed before, {before}; the lines of a query stand together"
+                f" (sort -s -k1,1 {path.name} puts them so)"
+            )
         blocks.setdefault(query, [number, number])[1] = number
         current = query
         score = _number(text)

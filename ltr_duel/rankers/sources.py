@@ -109,7 +109,7 @@ def rankers_named(
     seed : int
         Of the tie rule.
     drop_constant : bool
-        Leave out features that are constant within every query.
+        Leave out features that are constant within every query, unless a word names them.
     jobs : int
         Threads; -1 for all cores.
 
@@ -138,13 +138,14 @@ def rankers_named(
     if not dataset.n_features and any(kind == "features" for _, kind, _ in parsed):
         raise InputError(f"{dataset.name} has no features; name other rankers, such as run:bm25.trec.gz")
     if all(kind == "features" and not name for name, kind, _ in parsed):
-        chosen = [one for _, _, what in parsed for one in _features(dataset, what)]
+        whats = [what for _, _, what in parsed]
+        chosen = [one for what in whats for one in _features(dataset, what)] if any(whats) else None
         return feature_rankers(dataset, features=chosen, ties=ties, seed=seed, drop_constant=drop_constant, jobs=jobs)
     constant = set(constant_features(dataset)) if drop_constant else set()
     rankers: list[Ranker] = []
     for name, kind, what in parsed:
         if kind == "features":
-            found = [_feature_ranker(dataset, one) for one in _features(dataset, what) if one not in constant]
+            found = [_feature_ranker(dataset, one) for one in _features(dataset, what) if what or one not in constant]
         else:
             found = _opened(dataset, RANKER_KINDS[kind], what, Path(folder))
         if name and len(found) != 1:

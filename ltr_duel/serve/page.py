@@ -22,7 +22,7 @@ def experiment_page(state: State) -> str:
         _TEMPLATE,
         title=state.name,
         state=state,
-        sentence=state.sentence,
+        sentence=state.sentence if state.steps else "Nothing is known yet: no page has been closed.",
         lines=_lines(state),
         facts=_facts(state),
         switched=[_use(one) for one in state.switched[-_LATEST:]][::-1],
@@ -37,7 +37,7 @@ def experiment_page(state: State) -> str:
 def _lines(state: State) -> list[str]:
     """Say who is ahead, and what it has cost."""
     if not state.steps:
-        return ["Nothing is known yet."]
+        return []
     chance = float(state.probability[state.rankers.index(state.winner)])
     lines = [f"So far {state.winner} leads: it beats all others with probability {_chance(chance)}."]
     if state.recommended != state.winner:
@@ -47,6 +47,7 @@ def _lines(state: State) -> list[str]:
 
 def _facts(state: State) -> dict[str, str]:
     to_go, bound = state.impressions_to_go, state.regret_bound
+    more = "unknown" if math.isinf(to_go) else f"about {to_go:,.0f}, by new users" if to_go else "none"
     return {
         "pages shown": f"{state.pages:,}",
         "with clicks": _share(state.clicked, state.pages),
@@ -55,7 +56,7 @@ def _facts(state: State) -> dict[str, str]:
         "open": f"{state.open:,}",
         "steps of the policy": f"{state.steps:,}",
         "regret": "no bound yet" if math.isinf(bound) else f"at most {bound:,.1f}, {_per_page(bound, state.pages)}",
-        "impressions to go": "none" if to_go == 0 else "cannot be said" if math.isinf(to_go) else f"about {to_go:,.0f}",
+        "impressions to go": more,
         "switches": state.switches.words,
         "policy": state.policy,
         "compared by": f"{state.method} ({state.outcome})",
@@ -87,20 +88,20 @@ def _cell(state: State, i: int, j: int) -> dict[str, str]:
     """Return what the row's ranker did against the column's."""
     if i == j:
         return {"kind": "same", "mean": "", "interval": "", "counts": ""}
-    wins, losses, ties = (int(n) for n in (state.wins[i, j], state.wins[j, i], state.ties[i, j]))
+    wins, losses, ties = (int(n) for n in (state.first_wins[i, j], state.first_wins[j, i], state.first_ties[i, j]))
     if wins + losses + ties == 0:
         return {"kind": "unmet", "mean": "-", "interval": "never met", "counts": ""}
     low, high = float(state.low[i, j]), float(state.high[i, j])
     return {
         "kind": "won" if low > 0 else "lost" if high < 0 else "open",
-        "mean": f"{float(state.mean[i, j]):+.3f}",
+        "mean": f"{float(state.mean[i, j]) + 0:+.3f}",
         "interval": f"{low:+.2f} to {high:+.2f}",
         "counts": f"{wins:,} : {losses:,}, {ties:,} ties",
     }
 
 
 def _share(part: float, whole: float) -> str:
-    return f"{part:,.0f} ({part / whole:.1%})" if whole else f"{part:,.0f}"
+    return f"{part:,.{0 if part % 1 < 1e-9 else 1}f}" + (f" ({part / whole:.1%})" if whole else "")
 
 
 def _per_page(bound: float, pages: int) -> str:

@@ -92,7 +92,7 @@ def simulate(
     if not isinstance(source, PreferenceMatrix | OracleSource):
         raise InputError(
             f"a PreferenceMatrix or an oracle answers comparisons, not {errors.shown(source)};"
-            " a custom oracle inherits from OracleSource"
+            " give PreferenceMatrix(p) for an array p of win probabilities; a custom oracle inherits from OracleSource"
         )
     oracle: OracleSource = FromMatrix(source) if isinstance(source, PreferenceMatrix) else source
     known = isinstance(oracle, FromMatrix) and (preferences is None or isinstance(source, PreferenceMatrix))

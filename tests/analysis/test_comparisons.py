@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex, to_rgb
 
+from ltr_duel.analysis.facets import plot_facets
 from ltr_duel.analysis.identification import plot_accuracy, plot_identification
 from ltr_duel.analysis.regret import plot_against_arms, plot_regret
 from ltr_duel.analysis.style import look_of, save_figure
@@ -94,3 +96,36 @@ def test_figures_are_written_as_the_same_bytes(tmp_path, suffix):
     assert one == two and len(one) > 1000
     with pytest.raises(InputError, match=r"\.png, \.pdf or \.svg"):
         save_figure(plot_regret(results), tmp_path / "a.bmp")
+
+
+def test_lines_bands_and_names_take_the_chosen_colours_labels_and_order():
+    results = simulate(bradley_terry(5), ["rucb", "double_thompson", "random"], horizon=300, repetitions=3)
+    mine = {"colours": {"rucb": "red"}, "labels": {"rucb": "ours"}, "order": ["random", "rucb"]}
+    axes = plot_regret(results, bound=False, **mine)
+    assert [line.get_label() for line in axes.get_lines()] == ["random", "ours", "double_thompson"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["random", "ours", "double_thompson"]
+    assert axes.get_lines()[1].get_color() == to_hex("red")
+    assert to_rgb(axes.collections[1].get_facecolor()[0][:3]) == to_rgb("red"), "the band follows"
+    texts = plot_regret(results, bound=False, colours={"rucb": "red"}).texts
+    assert {text.get_color() for text in texts if text.get_text() == "rucb"} == {to_hex("red")}, (
+        "so does a name at its end"
+    )
+    frame = results.to_frame().assign(rankers=5, problem="one", horizon=300)
+    for drawn in (plot_accuracy(results, **mine), plot_against_arms(frame, **mine)):
+        labels = [str(line.get_label()) for line in drawn.get_lines()]
+        assert [one for one in labels if one[0] != "_"] == ["random", "ours", "double_thompson"]
+    assert [tick.get_text() for tick in plot_identification(results, **mine).get_yticklabels()][:2] == [
+        "random",
+        "ours",
+    ]
+    legend = plot_facets(frame, **mine).legends[0]
+    assert [text.get_text() for text in legend.get_texts()] == ["random", "ours", "double_thompson"]
+
+
+@pytest.mark.parametrize("choice", ["colours", "labels", "order"])
+def test_a_choice_for_a_line_that_is_not_in_the_figure_is_refused(choice):
+    results = simulate(bradley_terry(5), "rucb", horizon=100, repetitions=2)
+    with pytest.raises(InputError, match="no line in the figure called 'rubc'; did you mean 'rucb'"):
+        plot_regret(results, **{choice: ["rubc"] if choice == "order" else {"rubc": "red"}})
+    with pytest.raises(InputError, match="the colour of 'rucb' must be"):
+        plot_regret(results, colours={"rucb": "reddish"})

@@ -32,6 +32,16 @@ def sensitivity() -> pd.DataFrame:
     )
 
 
+def test_marks_and_curves_take_the_chosen_colours_labels_and_order(distortion, sensitivity):
+    for plot, frame, other in (
+        (plot_distortion, distortion, "team_draft"),
+        (plot_sensitivity, sensitivity, "balanced"),
+    ):
+        axes = plot(frame, colours={"sosm": "red"}, labels={"sosm": "ours"}, order=[other, "sosm"])
+        handles, labels = axes.get_legend_handles_labels()
+        assert labels == [other, "ours"] and handles[1].lines[0].get_color() == "#ff0000"
+
+
 def test_marks_are_means_and_bars_two_standard_errors(distortion):
     axes = plot_distortion(distortion, title="title")
     table = distortion_table(distortion)

@@ -27,7 +27,25 @@ def run_all(ltr_duel, commands):
 
 
 def test_the_readme_is_a_page():
-    assert TEXT.count("\n") < 120
+    assert TEXT.count("\n") <= 110
+
+
+def test_the_first_screen_installs_calls_the_command_and_leads_on():
+    first = "\n".join(TEXT.splitlines()[:18])
+    for word in (
+        "make demo",
+        ". .venv/bin/activate",
+        "pip install .",
+        "docs/tutorials/",
+        "docs/howto.md",
+        "docs/faq.md",
+    ):
+        assert word in first, word
+
+
+def test_no_page_installs_from_an_index_that_does_not_have_the_package():
+    pages = [ROOT / "README.md", *(one for one in (ROOT / "docs").rglob("*.md") if "generated" not in one.parts)]
+    assert [one.name for one in pages if re.search(r"pip install '?ltr-duel(?!\[)", one.read_text("utf-8"))] == []
 
 
 @pytest.mark.long

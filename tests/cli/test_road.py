@@ -56,7 +56,7 @@ def test_estimate_show_and_simulate(ltr_duel, corpus, tmp_path):
         "--comparisons", "400", "--top", "5", "--seed", "3", "--jobs", "2", "--out", matrix,
     )  # fmt: skip
     assert answer.code == 0 and "4 rankers, 400 comparisons" in answer.out
-    assert "1 of 4 features are constant within each query" in answer.err and "--drop-constant" in answer.err
+    assert "feature 4 is constant within each query in small; --ties alone orders the documents" in answer.err
     content = json.loads(ltr_duel("prefs", "show", matrix, "--json").out)
     assert set(content) >= {
         "names", "p", "standard_error", "comparisons", "condorcet_winner", "copeland_winners", "borda_winner",
@@ -94,6 +94,18 @@ def test_the_same_seed_gives_the_same_files(ltr_duel, corpus, tmp_path):
         ltr_duel("demo", "--data", corpus, "--out", tmp_path / str(jobs), "--jobs", jobs, "--seed", 4, *QUICK)
     for name in ("preferences.parquet", "results.parquet", "pulls.parquet", "regret.png", "report.html"):
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes(), name
+
+
+@pytest.mark.parametrize("command", ["simulate --live", "prefs winners", "sensitivity"])
+def test_a_feature_without_an_order_is_used_where_it_is_named_and_named_where_it_is_not_used(
+    ltr_duel, corpus, tmp_path, monkeypatch, command
+):
+    monkeypatch.chdir(tmp_path)
+    few = {"sensitivity": ["--impressions", "50"]}.get(command, ["--comparisons", "40"])
+    more = ["--policy", "rucb", "--horizon", "50", "--repetitions", "1"] if command == "simulate --live" else []
+    for words, use in ((["--rankers", "features:1,4"], "--ties alone orders"), ([], "left out of the rankers")):
+        answer = ltr_duel(*command.split(), corpus, *words, *few, *more)
+        assert answer.code == 0 and answer.err.count("feature 4 is constant within each query in small; " + use) == 1
 
 
 def test_no_condorcet_winner_is_null_and_said_plainly(ltr_duel, tmp_path):

@@ -81,8 +81,8 @@ def test_the_state_of_an_experiment_agrees_with_itself(tmp_path):
         state = experiment.state()
     assert np.allclose(state.mean, -state.mean.T) and np.allclose(state.low, -state.high.T)
     assert (state.low <= state.mean).all() and (state.mean <= state.high).all()
-    n = np.maximum(state.wins + state.wins.T + state.ties, 1)
-    assert np.allclose(state.mean, (state.wins - state.wins.T) / n)
+    n = np.maximum(state.first_wins + state.first_wins.T + state.first_ties, 1)
+    assert np.allclose(state.mean, (state.first_wins - state.first_wins.T) / n), "the mean is that of these counts"
     assert state.pages == state.open + state.clicked + state.unclicked + state.expired
     assert state.exposure.sum() == pytest.approx(state.pages)
     assert state.probability.sum() <= 1 and state.winner == state.rankers[int(np.argmax(state.probability))]

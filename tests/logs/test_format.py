@@ -102,13 +102,16 @@ def test_parquet_of_other_types_is_read_where_nothing_is_lost(tmp_path):
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ({"clicks": [3]}, "a click at place 3 is not on the list of 2"),
-        ({"clicks": [0]}, "a click at place 0 is not on the list of 2"),
-        ({"clicks": [1.5]}, "'clicks' must be a list of whole numbers, not [1.5]"),
+        ({"clicks": [3]}, "a click at place 3 is not on the list of 2 (1 is the top)"),
+        ({"clicks": [0]}, "a click at place 0 is not on the list of 2 (1 is the top)"),
+        ({"clicks": [1.5]}, "'clicks' must be a list of places on the page, 1 for the top, not [1.5]"),
         ({"clicks": None}, "'clicks' is missing"),
         ({"shown": ["a", "a"]}, "document 'a' is shown twice"),
         ({"shown": []}, "'shown' is empty"),
-        ({"time": 4}, "the time goes back, from 5.000 to 4.000; rows must be sorted by time"),
+        (
+            {"time": 4},
+            "the time goes back, from 1970-01-01 00:00:05.000 to 1970-01-01 00:00:04.000; rows must be sorted by time",
+        ),
         ({"time": "noon"}, "'time' must be a number of seconds or a date and time in ISO 8601, not 'noon'"),
         ({"time": float("nan")}, "'time' must be a finite number, not nan"),
         ({"impression": 0}, "impression '0' is that of line 1"),
@@ -169,8 +172,8 @@ def test_csv_cells_and_head(tmp_path):
         csv.writer(file).writerows([[*LINE], ["1", "1970-01-01T00:01:00Z", "q", '["a"]', "1 3"], ["2", "3"]])
     log = ClickLog(path, skip_bad=None)
     assert rows_of(log) == []
-    assert log.bad.first[0].endswith(":2: 'clicks' must be a list in JSON, such as [1, 3], not '1 3'")
-    assert log.bad.first[1].endswith(":3: 2 cells, but the first line names 5 columns")
+    assert log.bad.sentences[0].endswith(":2: 'clicks' must be a list in JSON, such as [1, 3], not '1 3'")
+    assert log.bad.sentences[1].endswith(":3: 2 cells, but the first line names 5 columns")
 
 
 def test_formats_are_told_or_asked_for(tmp_path):
@@ -197,7 +200,7 @@ def test_yandex_sessions_of_both_contests(tmp_path):
     ]
     log = ClickLog(tmp_path / "two", skip_bad=None)
     assert [(r["user"], r["query"], r["clicks"]) for r in rows_of(log)] == [("777", "92", [2]), ("777", "93", [])]
-    assert log.bad.first == [
+    assert log.bad.sentences == [
         f"{tmp_path / 'two'}:5: neither a query (Q), a click (C) nor a session (M) of a Yandex log"
     ]
 

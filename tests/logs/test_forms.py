@@ -109,7 +109,7 @@ def test_tokens_written_in_another_way_count_the_same_and_say_what_is_wrong(tmp_
 
     def sentences():
         log = ClickLog(path, skip_bad=None)
-        return compare_log(log, bootstrap=0), log.bad.first
+        return compare_log(log, bootstrap=0), log.bad.sentences
 
     found, fast = sentences()
     monkeypatch.setattr(PageReader, "read", one_by_one)
@@ -160,4 +160,4 @@ def test_a_document_that_is_shown_twice_is_told_by_all_its_bytes(tmp_path):
         written(tmp_path, [row | {"impression": k, "shown": s} for k, s in enumerate(lists)], "c.jsonl"), skip_bad=2
     )
     assert [n for batch in log.batches() for n in batch.table.column("impression").to_pylist()] == ["0", "2"]
-    assert log.bad.first[0].endswith(":2: document 'y12345678y12345678' is shown twice")
+    assert log.bad.sentences[0].endswith(":2: document 'y12345678y12345678' is shown twice")

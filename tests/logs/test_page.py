@@ -21,6 +21,7 @@ from ltr_duel.logs import (
     stopping_decisions,
 )
 from tests.logs.test_slices import drawn, written
+from tests.papers.browser import look_at
 
 CLEAR = np.tile([1, 1, 1, -1, 0], 120)
 
@@ -130,3 +131,12 @@ def test_days_and_users_are_on_the_page_with_whether_they_differ(tmp_path):
 def test_a_page_without_checks_says_so(tmp_path):
     save_comparison(evidence_of(clear(tmp_path / "log.jsonl")), tmp_path / "page.html")
     assert "Is the experiment sound? Not checked." in text_of(tmp_path / "page.html")
+
+
+@pytest.mark.parametrize(("width", "stop"), [(390, False), (1200, True)])
+def test_a_browser_shows_every_cell_of_the_page(tmp_path, width, stop):
+    names = ("LM Jelinek-Mercer title+abstract", "covered term ratio document")
+    log = clear(tmp_path / "log.jsonl", rankers=[names] * len(CLEAR))
+    save_comparison(evidence_of(log, stop=stop, findings=check_log(log)), tmp_path / "decision.html")
+    seen = look_at((tmp_path / "decision.html").read_text(encoding="utf-8"), tmp_path, width)
+    assert seen["cut"] == seen["outside"] == seen["loaded"] == [] and seen["page"] <= seen["width"] == width

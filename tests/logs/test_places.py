@@ -64,8 +64,8 @@ def test_a_row_of_many_files_is_named_by_its_own(tmp_path, kind):
     assert compare_log(log, bootstrap=0).impressions == 3
     line = 3 if kind == "csv" else 2  # its first line names the columns
     second = tmp_path / f"day2.{kind}"
-    assert log.bad.first == [
-        f"{second}:{line}: a click at place 7 is not on the list of 2",
+    assert log.bad.sentences == [
+        f"{second}:{line}: a click at place 7 is not on the list of 2 (1 is the top)",
         f"{second}:{line + 1}: impression 'i1' is that of {tmp_path / f'day1.{kind}'}:{line}",
     ]
 

@@ -21,6 +21,12 @@ _PROBE = """<script>addEventListener("load", () => {
     page: document.documentElement.scrollWidth,
     images: [...document.images].map(image => image.naturalWidth),
     outside: [...document.querySelectorAll("main *")].filter(wide).map(element => element.outerHTML.slice(0, 80)),
+    cut: [...document.querySelectorAll("main td")].filter(cell => {
+      const box = cell.getBoundingClientRect();
+      const around = (cell.closest(".scroll") ?? document.documentElement).getBoundingClientRect();
+      return cell.textContent.trim() && !(box.width && box.right <= Math.min(innerWidth, around.right) + 1
+        && cell.scrollWidth <= cell.clientWidth + 1);
+    }).map(cell => cell.outerHTML.slice(0, 80)),
     loaded: performance.getEntriesByType("resource").map(entry => entry.name).filter(name => !name.startsWith("data:")),
     missing: [...document.querySelectorAll("a[href^='#']")].map(link => link.getAttribute("href").slice(1))
       .filter(name => !document.getElementById(name)),

@@ -187,6 +187,7 @@ def seen_without_fault(text, tmp_path, width, images):
     seen = look_at(text, tmp_path, width)
     assert seen["width"] == width
     assert seen["page"] <= width and not seen["outside"], "the page is wider than the window"
+    assert seen["cut"] == [], "a cell of a table is not to be seen"
     assert len(seen["images"]) == images and all(one > 0 for one in seen["images"]), "a picture did not load"
     assert not seen["loaded"] and not seen["missing"] and not seen["console"]
 

@@ -10,6 +10,7 @@ import pytest
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.mapped import is_kept
 from ltr_duel.data.dataset import Dataset
+from ltr_duel.rankers import rankers_named
 from ltr_duel.rankers.features import constant_features, feature_rankers
 
 
@@ -66,6 +67,9 @@ def test_columns_constant_within_every_query_are_reported_and_dropped():
     dataset = make_dataset([[1, 5, 0], [1, 6, 0], [2, 7, 0], [2, 7, 0]], [2, 2])
     assert constant_features(dataset) == ("1", "3")
     assert feature_rankers(dataset, drop_constant=True).names == ("2",)
+    assert feature_rankers(dataset, features=["2", "3"], drop_constant=True).names == ("2", "3"), "named ones are used"
+    for words, kept in ((["features"], ("2",)), (["features:1,2"], ("1", "2")), (["a=features:3", "2"], ("a", "2"))):
+        assert rankers_named(dataset, words, drop_constant=True).names == kept
     with pytest.raises(InputError, match="no ranker is left"):
         feature_rankers(make_dataset([[1], [1]], [2]), drop_constant=True)
 

@@ -118,7 +118,7 @@ def test_judgements_and_runs_are_a_corpus_on_the_command_line(files, capsys):
         )  # fmt: skip
     said = capsys.readouterr()
     assert stop.value.code == 0 and "2 rankers, 2 queries" in said.out and "mine" in said.out
-    assert "3 are not judged and have grade 0; 2 queries" in said.err
+    assert "3 are not judged and have grade 0; 1 judgements below 0 count as 0; 2 queries" in said.err
 
 
 @pytest.mark.parametrize(

@@ -38,10 +38,11 @@ def test_the_page_says_what_the_state_is(tmp_path):
     assert f"pages shown {state.pages}" in text and f"open {state.open}" in text
     assert state.sentence in text
     for k, name in enumerate(RANKERS):
-        assert re.search(rf"{name} {state.exposure[k]:,.0f} \([0-9.]+%\) {state.pulls[k]} ", text)
+        shown = f"{state.exposure[k]:,.1f}".removesuffix(".0")
+        assert re.search(rf"{name} {shown} \([0-9.]+%\) {state.pulls[k]} ", text)
     low, high = state.low[0, 2], state.high[0, 2]
     assert f"{state.mean[0, 2]:+.3f} {low:+.2f} to {high:+.2f}" in text
-    assert f"{state.wins[2, 0]} : {state.wins[0, 2]}, {state.ties[0, 2]} ties" in text
+    assert f"{state.first_wins[2, 0]} : {state.first_wins[0, 2]}, {state.first_ties[0, 2]} ties" in text
 
 
 def test_a_page_loads_nothing_runs_nothing_and_comes_again(tmp_path):
@@ -71,5 +72,5 @@ def test_a_browser_shows_the_pages(tmp_path, path, pages, rankers, width):
     (tmp_path / "store").mkdir()
     text = using(Service(tmp_path / "store", rankers=rankers), story).body.decode()
     seen = look_at(text, tmp_path, width)
-    assert seen["console"] == [] and seen["outside"] == [] and seen["loaded"] == []
+    assert seen["console"] == [] and seen["outside"] == seen["loaded"] == seen["cut"] == []
     assert seen["page"] <= seen["width"] == width

@@ -20,7 +20,9 @@ _MISSING_QUERY, _NEGATIVE_ID, _NOT_FINITE, _STRANGE_BLANK = -1, -2, -3, -4
 _SENTENCES = {
     scan.BAD_LABEL: f"the line starts with '{{token}}'; a grade {_NUMBER} must stand there",
     scan.LARGE_LABEL: _LARGE,
-    scan.NO_QUERY: "'{token}' stands where the query must stand, such as qid:17",
+    scan.NO_QUERY: (
+        "'{token}' stands where the query must stand, such as qid:17 (of judgements without features, give qrels:FILE)"
+    ),
     _MISSING_QUERY: "nothing stands where the query must stand, such as qid:17",
     scan.BAD_TOKEN: (
         "'{token}' is not '<id>:<value>'; a line is '<grade> qid:<query> <id>:<value> <id>:<value> ... # comment'"

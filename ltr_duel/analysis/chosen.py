@@ -1,0 +1,46 @@
+"""Colours, labels and order that a caller chose for the policies or methods of a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from matplotlib.colors import is_color_like, to_hex
+
+from ltr_duel.analysis.style import Look
+from ltr_duel.core import InputError, errors
+
+
+class Chosen(NamedTuple):
+    """Choices by name; names without one keep the usual look, label and place."""
+
+    colours: Mapping[str, str] = {}
+    labels: Mapping[str, str] = {}
+    order: Sequence[str] = ()
+
+    def names(self, drawn: Iterable[str], among: Collection[str] = ()) -> list[str]:
+        """Return the names that are drawn, those of the chosen order first.
+
+        Raises
+        ------
+        InputError
+            For a name that is neither drawn nor ``among`` those of other figures, or for an unknown colour.
+        """
+        names = list(dict.fromkeys(map(str, drawn)))
+        for name in (*self.colours, *self.labels, *self.order):
+            if name not in names and name not in among:
+                raise errors.unknown_name("line in the figure called", name, names)
+        for name, colour in self.colours.items():
+            if not is_color_like(colour):
+                raise InputError(
+                    f"the colour of '{name}' must be one of Matplotlib's, such as '#0072B2', not '{colour}'"
+                )
+        first = [name for name in self.order if name in names]
+        return [*first, *(name for name in names if name not in first)]
+
+    def look(self, name: str, usual: Look) -> Look:
+        """Return the look of a name."""
+        return usual._replace(color=to_hex(self.colours[name])) if name in self.colours else usual
+
+
+USUAL = Chosen()

@@ -179,7 +179,7 @@ class LivePolicy:
         arrays : mapping of str to ndarray
             From `snapshot`. One of an earlier version of this package does not say its policy, and is taken as it is.
         accept_new_code : bool
-            Resume although the policy has another numbers version (`ltr_duel.core.numbered`) than it had then.
+            Resume although the policy has another numbers version (`ltr_duel.core.numbering`) than it had then.
 
         Raises
         ------

@@ -28,7 +28,7 @@ from ltr_duel.bandits.recorder import (
 from ltr_duel.bandits.room import require_room
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, kernel, stream
 
-LOOP_NUMBERS = 1  # numbers version of the loop and of a matrix's coins (`ltr_duel.core.numbered`)
+LOOP_NUMBERS = 1  # numbers version of the loop and of a matrix's coins (`ltr_duel.core.numbering`)
 
 
 @kernel

@@ -165,7 +165,7 @@ class Policy(components.Component):
     compiled : bool
         False for functions that numba cannot compile; the loop then runs as plain Python, a thousand times slower.
     numbers : int
-        Version of its choices for given seed and outcomes (`ltr_duel.core.numbered`).
+        Version of its choices for given seed and outcomes (`ltr_duel.core.numbering`).
 
     Examples
     --------

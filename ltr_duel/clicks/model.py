@@ -21,7 +21,7 @@ from numpy.random import Generator
 from ltr_duel.core import FloatVector, InputError, IntVector, SmallIntVector, components, errors, kernel, uniform
 
 STOP_RULES = ("click", "examine")
-CLICK_NUMBERS = 1  # version of what `simulate_clicks` makes of one seed (`ltr_duel.core.numbered`)
+CLICK_NUMBERS = 1  # version of what `simulate_clicks` makes of one seed (`ltr_duel.core.numbering`)
 
 
 @dataclass(frozen=True)

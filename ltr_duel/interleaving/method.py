@@ -143,7 +143,7 @@ class Method(components.Component):
     compiled : bool
         False for functions that numba cannot compile; they run as plain Python.
     numbers : int
-        Version of the lists and credits that it makes of one seed (`ltr_duel.core.numbered`).
+        Version of the lists and credits that it makes of one seed (`ltr_duel.core.numbering`).
 
     Examples
     --------

@@ -4,6 +4,8 @@ from .compare import LogComparison as LogComparison
 from .compare import compare_log as compare_log
 from .describe import LogFacts as LogFacts
 from .describe import describe_log as describe_log
+from .findings import Finding as Finding
+from .findings import finding_lines as finding_lines
 from .guardrail import Guardrail as Guardrail
 from .guardrail import guardrail_lines as guardrail_lines
 from .guardrail import guardrails as guardrails
@@ -36,9 +38,7 @@ from .simulated import simulate_log as simulate_log
 from .slices import Beside as Beside
 from .slices import secondary as secondary
 from .slices import sliced as sliced
-from .soundness import Finding as Finding
 from .soundness import check_log as check_log
-from .soundness import finding_lines as finding_lines
 from .spread import Spread as Spread
 from .spread import spread_of as spread_of
 from .spread import spreads_in_log as spreads_in_log

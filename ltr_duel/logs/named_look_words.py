@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from ltr_duel.logs.findings import Finding
 from ltr_duel.logs.named_looks import NamedLook
-from ltr_duel.logs.soundness import Finding
 from ltr_duel.logs.stopping import never_shown
 from ltr_duel.logs.verdict import failed_checks
 

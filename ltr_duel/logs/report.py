@@ -7,9 +7,9 @@ from pathlib import Path
 from ltr_duel.analysis import png_bytes, render_page
 from ltr_duel.core import files
 from ltr_duel.logs.compare import LogComparison
+from ltr_duel.logs.findings import finding_lines
 from ltr_duel.logs.guardrail import guardrail_lines
 from ltr_duel.logs.picture import plot_comparison, plot_parts
-from ltr_duel.logs.soundness import finding_lines
 from ltr_duel.logs.table import date_words
 from ltr_duel.logs.tables import ROWS, beside_table, comparison_table, stopping_table
 from ltr_duel.logs.verdict import Evidence, decision_lines, method_lines

@@ -125,7 +125,7 @@ _CHECKS = (
     Check(("owners", "rankers"), lambda t: t.owners.notnull() & t.rankers.isnull(), lambda row: "'rankers' is missing"),
     Check(
         ("owners", "rankers"),
-        lambda t: t.owners.filter(lambda k: (k < -1) | (k >= t.rankers.length())).length() > 0,
+        lambda t: (t.owners.mins() < -1) | (t.owners.maxs() >= t.rankers.length()),
         _owner,
     ),
     Check(

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.logs.compare import LogComparison
+from ltr_duel.logs.findings import Finding
 from ltr_duel.logs.guardrail import Guardrail
 from ltr_duel.logs.slices import Beside
-from ltr_duel.logs.soundness import Finding
 from ltr_duel.logs.stopping import StoppingDecision, impressions_to_go, never_shown, stopping_sentence
 
 

@@ -24,7 +24,7 @@ TIE_RULES: tuple[TieRule, ...] = ("fixed_random", "shared", "file", "resample", 
 SEEDED: tuple[TieRule, ...] = ("fixed_random", "shared")  # these depend on the tie seed
 REDRAWING: tuple[TieRule, ...] = ("resample", "redraw_at_inference")
 
-TIE_NUMBERS = 1  # version of the orders that one seed gives (`ltr_duel.core.numbered`)
+TIE_NUMBERS = 1  # version of the orders that one seed gives (`ltr_duel.core.numbering`)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 

@@ -30,7 +30,7 @@ from ltr_duel.rankers import Rankings, require_rankings
 from ltr_duel.simulation.oracle import OracleSource
 
 TIE_RULES = ("coin", "half")
-LIVE_NUMBERS = 1  # numbers version of queries and coins (`ltr_duel.core.numbered`)
+LIVE_NUMBERS = 1  # numbers version of queries and coins (`ltr_duel.core.numbering`)
 
 
 class LiveOracle(NamedTuple):

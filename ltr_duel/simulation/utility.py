@@ -47,7 +47,7 @@ from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import OracleSource
 
 LINKS = ("linear", "logistic", "natural")
-UTILITY_NUMBERS = 1  # numbers version of utilities (`ltr_duel.core.numbered`)
+UTILITY_NUMBERS = 1  # numbers version of utilities (`ltr_duel.core.numbering`)
 
 
 class SampleOracle(NamedTuple):

@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from ltr_duel.logs import ClickLog, check_log, write_log
-from ltr_duel.logs.soundness import ERROR, even, fair, unchanged
+from ltr_duel.logs.coins import _mean_outcomes
+from ltr_duel.logs.findings import ERROR, even, fair, mirrored, seldom, unchanged
 
 COLUMNS = ("impression", "time", "query", "user", "shown", "clicks", "rankers", "owners")
 SHOWN = [f"d{k}" for k in range(6)]
@@ -60,6 +61,16 @@ def swapped_owners_of_the_third_place(rows):
     return {"owners by place"}
 
 
+def three_places_are_drawn_together(rows):
+    """Each place alone is fair, but a user who clicks on all three favours the ranker whose name comes later."""
+    rng = np.random.default_rng(3)
+    for row in rows[::2]:
+        low = row["rankers"].index(min(row["rankers"]))
+        top = [low ^ one for one in ([0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0])[rng.integers(4)]]
+        row |= {"owners": [*top, *row["owners"][3:]], "clicks": [1, 2, 3]}
+    return {"A/A by exchanged owners"}
+
+
 def a_pair_is_lost(rows):
     rows[:] = [row for k, row in enumerate(rows) if set(row["rankers"]) != {"a", "b"} or k % 4]
     return {"pairs shown"}
@@ -109,9 +120,9 @@ def the_clock_steps(rows):
 
 
 DAMAGES = [
-    biased_coin, coin_breaks_halfway, swapped_owners_of_the_third_place, a_pair_is_lost, a_ranker_is_replaced,
-    pages_of_a_ranker_are_empty, a_batch_is_sent_twice, a_batch_is_sent_twice_with_new_names, a_robot,
-    a_heavy_user, the_clock_steps,
+    biased_coin, coin_breaks_halfway, swapped_owners_of_the_third_place, three_places_are_drawn_together,
+    a_pair_is_lost, a_ranker_is_replaced, pages_of_a_ranker_are_empty, a_batch_is_sent_twice,
+    a_batch_is_sent_twice_with_new_names, a_robot, a_heavy_user, the_clock_steps,
 ]  # fmt: skip
 
 
@@ -134,6 +145,31 @@ def test_the_heaviest_user_is_stated_among_how_many(tmp_path, users, sentence):
         log.write({name: [row[name] for row in rows] for name in COLUMNS})
     findings = check_log(ClickLog(tmp_path / "clicks.parquet", skip_bad=None))
     assert [one.sentence for one in findings if one.name == "heaviest user"] == [sentence]
+
+
+def test_owners_that_are_fair_place_by_place_may_still_favour_a_ranker(tmp_path):
+    """Clicks on all three places win under one of four patterns: identical rankers differ by -1/2 on half the lists."""
+    rows = sound()
+    three_places_are_drawn_together(rows)
+    assert failing(tmp_path, rows) == {"A/A by exchanged owners"}
+
+
+@pytest.mark.parametrize(("stale", "expected"), [(0, set()), (20, set()), (60, {"events out of order"})])
+def test_clicks_that_carry_the_name_of_an_old_list_are_found(tmp_path, stale, expected):
+    """Each of 20 users sees 20 lists; of 400 clicked lists 5 % are usual, and 60 have a chance below 1e-9."""
+    exposures = [
+        {name: value for name, value in row.items() if name != "clicks"} | {"user": f"u{k % 20}"}
+        for k, row in enumerate(sound(400))
+    ]
+    events = [{"impression": f"i{k}", "item": "d0", "time": 10.0 * k + 5} for k in range(400)]
+    for k in range(0, 5 * stale, 5):
+        events[k]["time"] += 200  # the user's next list comes 200 s after this one
+    for name, table in (("exposures", exposures), ("events", events)):
+        pq.write_table(pa.Table.from_pylist(table), tmp_path / f"{name}.parquet")
+    log = ClickLog(tmp_path / "exposures.parquet", events=tmp_path / "events.parquet", skip_bad=None)
+    found = {one.name: one for one in check_log(log)}
+    assert found["events out of order"].number == stale / 400
+    assert {name for name, one in found.items() if one.verdict == "fails"} == expected
 
 
 @pytest.mark.parametrize(("lost", "early", "missing", "expected"), [
@@ -166,5 +202,13 @@ def test_each_test_alarms_on_at_most_one_sound_log_of_a_hundred():
             unchanged(table.reshape(3, 10)) < ERROR for table in rng.multinomial(3000, [1 / 30] * 30, logs)
         ),
     }
+    order = [[0, 1] if coin else [1, 0] for coin in range(2)]
+    drafts = np.array([[*order[k & 1], *order[k >> 1 & 1], *order[k >> 2 & 1]] for k in range(8)])  # of three rounds
+    owners = np.pad(1 - 2 * drafts, ((0, 0), (0, 4)))
+    clicks = {(1,): 400, (2,): 150, (1, 2): 50, (1, 3): 100, (1, 2, 3): 30, (): 270}
+    values = _mean_outcomes(owners, clicks)
+    alarms["mirrored"] = sum(mirrored(values, counts) < ERROR for counts in rng.multinomial(1000, [1 / 8] * 8, logs))
+    late = rng.binomial(2000, 0.05, logs)
+    alarms["seldom"] = sum(seldom("", int(number), 2000, 0.05, "").verdict == "fails" for number in late)
     assert all(count <= 130 for count in alarms.values()), alarms
     assert all(count >= 50 for count in alarms.values()), alarms

@@ -150,7 +150,7 @@ def extend_preferences(
     ------
     InputError
         If the matrix has no counts, if the corpus, the rankers or the tie rule are not the same, or if what makes
-        the comparisons has another numbers version (`ltr_duel.core.numbered`). Package versions do not matter.
+        the comparisons has another numbers version (`ltr_duel.core.numbering`). Package versions do not matter.
 
     Examples
     --------

@@ -25,7 +25,7 @@ REDUCTIONS: dict[str, str] = {
     "antithetic": "lists in mirrored pairs; for probabilistic interleave, with 'integrated'",
     "control": "what the query alone says about the outcome is taken off, and its mean over all queries given back",
 }
-# Versions of the numbers (`ltr_duel.core.numbered`) of the blocks, and of each reduction.
+# Versions of the numbers (`ltr_duel.core.numbering`) of the blocks, and of each reduction.
 NUMBERS = {"blocks": 1, "common": 1, "stratified": 1, "integrated": 1, "antithetic": 1, "control": 1}
 
 

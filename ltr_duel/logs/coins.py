@@ -1,0 +1,158 @@
+"""Are the coins of the draft fair? Tests of who owns which place, together, over time, and by what users click on.
+
+Two tables leave the engine: how often each pattern of owners of the first ten places was shown, and how often each list
+of clicks was made.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ltr_duel.core import FloatVector, IntMatrix, IntVector
+from ltr_duel.logs.findings import Finding, even, fair, least_p, mirrored, tested, unchanged
+
+_BLOCKS = 10  # of time, for what should not change
+_PLACES = 10
+
+
+class _Patterns(NamedTuple):
+    """How often rankers were shown in a tenth of the time with the same owners; one entry each."""
+
+    owners: IntMatrix  # (patterns, 10) 1 and -1 for the ranker whose name comes first and the other one, else 0
+    first: IntVector  # who owns the first owned place; 0 of sets of more than two rankers, and without one
+    owned: IntVector  # whether a place is owned
+    rankers: IntVector  # number of the set
+    block: IntVector
+    n: IntVector
+
+
+def owner_findings(
+    engine: Any, rows: Any, ends: tuple[float, float], planned: str, policies: list[str], orders: list[tuple[str, ...]]
+) -> list[Finding]:
+    """Check the coins of the draft and the sets of rankers, together and over time.
+
+    Parameters
+    ----------
+    engine : Engine
+    rows : ibis Table
+        With ``rankers`` and ``owners``.
+    ends : tuple of float
+        Time of the first and of the last row.
+    planned : {"", "even"}
+    policies : list of str
+        Those that chose the rankers by earlier outcomes.
+    orders : list of tuple of str
+        What the rows have as ``rankers``.
+    """
+    names, seen = _patterns(engine, rows, ends, orders)
+    if not names:  # page tokens or rankings say how to credit
+        return []
+    shown = _sums(seen.rankers, seen.block, seen.n, (len(names), _BLOCKS))
+    found = []
+    kinds = f"{len(names)} set{'s' if len(names) > 1 else ''} of rankers"
+    if planned == "even":
+        found.append(tested("pairs shown", even(shown.sum(axis=1)), f"{kinds}, planned to be shown alike"))
+    elif len(names) > 1:
+        found.append(
+            Finding("pairs shown", "not checked", np.nan, f"{kinds}; --planned even checks that all were alike")
+        )
+    if policies:
+        shifts = f"{' and '.join(policies)} chose the rankers by earlier outcomes, so that shares change"
+        found.append(Finding("pairs over time", "not checked", np.nan, shifts))
+    else:
+        found.append(tested("pairs over time", unchanged(shown), f"{kinds}, in tenths of the time"))
+    if len(names) > 1:
+        empty = _sums(1 - seen.owned, seen.rankers, seen.n, (2, len(names)))
+        found.append(tested("empty pages", unchanged(empty), f"pages without an owned place, of {kinds}"))
+    side = np.where(seen.first > 0, 0, 1)
+    some = seen._replace(n=seen.n * (seen.first != 0))
+    by_set, by_time = (
+        _sums(side, key, some.n, (2, size)) for key, size in ((seen.rankers, len(names)), (seen.block, _BLOCKS))
+    )
+    share = by_set[0].sum() / max(by_set.sum(), 1)
+    sentence = f"the ranker whose name comes first owns {share:.2%} of the first owned places"
+    found.append(tested("owners of place 1", fair(by_set[0], by_set.sum(axis=0)), sentence))
+    found.append(
+        tested("owners over time", unchanged(by_time), "who owns the first owned place, in tenths of the time")
+    )
+    by_place = [((seen.owners[:, 1:] == one) * seen.n[:, None]).sum(axis=0) for one in (1, -1)]
+    found.append(tested("owners by place", fair(by_place[0], sum(by_place)), f"who owns places 2 to {_PLACES}"))
+    return [*found, _identical_rankers(engine, rows, orders, names, seen)]
+
+
+def _patterns(
+    engine: Any, rows: Any, ends: tuple[float, float], orders: list[tuple[str, ...]]
+) -> tuple[list[tuple[str, ...]], _Patterns]:
+    """Return the sets of rankers, and the patterns of owners."""
+    import ibis
+
+    first, last = ends
+    span = max(last - first, 1e-9) * (1 + 1e-9)
+    code = sum((rows.owners[k] + 1).coalesce(0).cast("int64") * 3**k for k in range(_PLACES))
+    if {len(one) for one in orders} != {2}:
+        code = ibis.ifelse(rows.rankers.length() == 2, code, code.sign().cast("int64"))
+    block = ((rows.time - first) / span * _BLOCKS).floor().cast("int64")
+    found = _counted(engine, rows.select("rankers", code=code, block=block), orders)
+    sets = [tuple(sorted(one)) for one in found["rankers"]]
+    names = sorted(set(sets))
+    code, block, n = (np.array(found[name], np.int64) for name in ("code", "block", "n"))
+    turned = np.array([1 if one[0] < one[1] else -1 for one in found["rankers"]], np.int64)
+    two = np.array([len(one) == 2 for one in sets], np.bool_)
+    digits = code[:, None] // 3 ** np.arange(_PLACES) % 3
+    owners = np.array([0, 1, -1])[digits] * (turned * two)[:, None]
+    place = (owners != 0).argmax(axis=1)
+    numbers = {name: k for k, name in enumerate(names)}
+    rankers = np.array([numbers[one] for one in sets], np.int64)
+    of = owners[np.arange(len(n)), place]
+    return names, _Patterns(owners, of, (code > 0).astype(np.int64), rankers, np.minimum(block, _BLOCKS - 1), n)
+
+
+def _counted(engine: Any, t: Any, orders: list[tuple[str, ...]]) -> dict[str, list[Any]]:
+    """Return the different rows and how often each is there; rankers are compared only where they differ."""
+    keys = [name for name in t.columns if name != "rankers" or len(orders) > 1]
+    found: dict[str, list[Any]] = engine.run(t.group_by(*keys).agg(n=t.count())).to_pydict()
+    return found if len(orders) > 1 else found | {"rankers": orders * len(found["n"])}
+
+
+def _identical_rankers(
+    engine: Any, rows: Any, orders: list[tuple[str, ...]], names: list[tuple[str, ...]], seen: _Patterns
+) -> Finding:
+    """Compare rankers by clicks on lists whose owners are those of other lists of the pair: as identical ones would be.
+
+    The mean is over all exchanges of owners. A fair draft makes a pattern of owners as likely as its mirror image, so
+    the mean outcome under a pattern is as likely as its negative, whatever users click on.
+    """
+    clicked: dict[tuple[str, ...], dict[tuple[int, ...], int]] = {}
+    found = _counted(engine, rows.select("rankers", "clicks"), orders)
+    for rankers, clicks, n in zip(found["rankers"], found["clicks"], found["n"], strict=True):
+        counts = clicked.setdefault(tuple(sorted(rankers)), {})
+        places = tuple(sorted({place for place in clicks if place <= _PLACES}))
+        counts[places] = counts.get(places, 0) + n
+    p, farthest = [], 0.0
+    for k, name in enumerate(names):
+        if len(name) == 2:
+            here = seen.rankers == k
+            values = _mean_outcomes(seen.owners[here], clicked[name])
+            p.append(mirrored(values, seen.n[here]))
+            farthest = max(farthest, float(values @ seen.n[here] / seen.n[here].sum()), key=abs)
+    sentence = f"with owners exchanged between lists, identical rankers differ by {farthest:+.4f}"
+    return tested("A/A by exchanged owners", least_p(p), sentence)
+
+
+def _mean_outcomes(owners: IntMatrix, clicked: dict[tuple[int, ...], int]) -> FloatVector:
+    """Return the mean outcome over all lists of clicks, had each been made under a pattern; one entry a pattern."""
+    marks = np.zeros((len(clicked), _PLACES), np.int64)
+    for k, places in enumerate(clicked):
+        marks[k, [place - 1 for place in places]] = 1
+    n = np.array(list(clicked.values()), np.float64)
+    different, of = np.unique(owners, axis=0, return_inverse=True)
+    means = np.array([np.sign(marks @ one) @ n for one in different]) / n.sum()
+    return np.asarray(means[of.ravel()], np.float64)
+
+
+def _sums(row: IntVector, column: IntVector, n: IntVector, shape: tuple[int, int]) -> IntMatrix:
+    out = np.zeros(shape, np.int64)
+    np.add.at(out, (row, column), n)
+    return out

@@ -1,0 +1,110 @@
+"""What a check of an experiment finds: a sentence, a number and a verdict, and the tests behind it.
+
+A test fails at p < 0.01, so that it alarms on one sound log of a hundred at most.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special, stats
+
+from ltr_duel.core import FloatVector, IntMatrix, IntVector, statistics
+
+ERROR = 0.01  # chance of a false alarm of a test
+RATE = 0.01  # of rows or events, from which on a fault is more than an accident
+_FEW = 100_000  # coins that are tossed one by one
+
+
+class Finding(NamedTuple):
+    """What a check found.
+
+    Examples
+    --------
+    >>> Finding("repeated rows", "sound", 0.0, "0 rows are there twice").verdict
+    'sound'
+    """
+
+    name: str
+    verdict: str  # "sound", "fails", or "not checked"
+    number: float  # p-value of a test, or a rate
+    sentence: str
+
+
+def tested(name: str, p: float, sentence: str) -> Finding:
+    """Return the finding of a test."""
+    said = "p < 1e-12" if p < 1e-12 else f"p = {p:.2g}"
+    return Finding(name, "fails" if p < ERROR else "sound", p, f"{sentence} ({said})")
+
+
+def limited(name: str, rate: float, most: float, sentence: str) -> Finding:
+    """Return the finding of a rate that may be at most so large."""
+    return Finding(name, "fails" if rate > most else "sound", rate, sentence)
+
+
+def seldom(name: str, number: int, total: int, most: float, sentence: str) -> Finding:
+    """Return the finding of a rate that is surely above its limit, by the exact binomial test, or not."""
+    p = float(special.bdtrc(number - 1, total, most)) if number else 1.0
+    return Finding(name, "fails" if p < ERROR else "sound", number / max(total, 1), sentence)
+
+
+def even(counts: IntVector) -> float:
+    """Return the p-value of "all were equally likely"; 1 if there is one only."""
+    return float(stats.chisquare(counts).pvalue) if len(counts) > 1 else 1.0
+
+
+def fair(heads: IntVector, tosses: IntVector) -> float:
+    """Return the p-value of "all these coins are fair", exact for each and corrected for their number (Bonferroni)."""
+    return least_p([stats.binomtest(int(h), int(n)).pvalue for h, n in zip(heads, tosses, strict=True) if n])
+
+
+def mirrored(values: FloatVector, counts: IntVector) -> float:
+    """Return the p-value of "each value is as likely as its negative", of values that are there so many times."""
+    if counts.sum() <= _FEW:
+        return statistics.sign_flip_p(np.repeat(values, counts))
+    square = float(counts @ values**2)
+    return float(2 * special.ndtr(-abs(counts @ values) / square**0.5)) if square > 0 else 1.0
+
+
+def least_p(p: list[float]) -> float:
+    """Return the smallest p-value, corrected for their number (Bonferroni)."""
+    return min(1.0, len(p) * min(p)) if p else 1.0
+
+
+def unchanged(table: IntMatrix) -> float:
+    """Return the p-value of "rows have the same shares in each column"; rows expected below 5 are put together."""
+    table = table[:, table.sum(axis=0) > 0]
+    if not table.size:
+        return 1.0
+    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0).min() / max(table.sum(), 1)
+    rare = expected[:, 0] < 5
+    table = np.concatenate([table[~rare], table[rare].sum(axis=0, keepdims=True)])
+    table = table[table.sum(axis=1) > 0]
+    if min(table.shape) < 2 or (table.sum(axis=1) * table.sum(axis=0).min() / table.sum()).min() < 5:
+        return 1.0
+    return float(stats.chi2_contingency(table, correction=False).pvalue)
+
+
+def finding_lines(found: list[Finding], *, only_failures: bool = False) -> list[str]:
+    """Say what the checks found, failures first.
+
+    Parameters
+    ----------
+    found : list of Finding
+    only_failures : bool
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> finding_lines([Finding("robots", "sound", 0.0, "0 users click on nearly all")])
+    ['sound: robots: 0 users click on nearly all']
+    """
+    order = ("fails", "sound", "not checked")
+    chosen = [one for one in found if one.verdict == "fails" or not only_failures]
+    return [
+        f"{one.verdict}: {one.name}: {one.sentence}" for one in sorted(chosen, key=lambda one: order.index(one.verdict))
+    ]

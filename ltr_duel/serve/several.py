@@ -24,6 +24,7 @@ class Several:
 
     def __init__(self, gates: Mapping[str, Gate]) -> None:
         self._gates, self._router = gates, Router([], lifespan=self._lifespan)
+        self.metrics = next(iter(gates.values())).metrics  # of connections, which are of all experiments
 
     @asynccontextmanager
     async def _lifespan(self, app: Any) -> AsyncIterator[None]:

@@ -222,7 +222,8 @@ def test_a_service_whose_store_cannot_be_written_is_not_ready_and_says_so_until_
         for _ in range(500):
             await asyncio.sleep(0.02)
             if (await service.call("GET", "/ready")).status == 200:
-                break
+                return
+        pytest.fail("the service is not ready again")
 
     using(Service(tmp_path), story)
 

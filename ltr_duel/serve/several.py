@@ -48,7 +48,7 @@ class Several:
         await response(scope, receive, send)
 
     def _own(self, path: str) -> Response:
-        """Return what no single experiment answers; names are told to nobody without a key."""
+        """Return what no single experiment answers; without a key no name is shown."""
         if path == "/health":
             return JSONResponse({"status": "ok"})
         if path == "/ready":

@@ -166,8 +166,8 @@ def _events(
     """Yield the rows of a page's outcomes, each once: those that were credited, at the time when it was closed."""
     rows = db.execute("SELECT place, kind, value, at FROM outcomes WHERE page = ? ORDER BY at, place, kind", (page,))
     found = [(place, kind, float(value), float(at)) for place, kind, value, at in rows]
-    told = {place + 1 for place, kind, _, _ in found if kind == settings.credit}
-    found = [*((position - 1, settings.credit, 1.0, closed) for position in clicks if position not in told), *found]
+    stored = {place + 1 for place, kind, _, _ in found if kind == settings.credit}
+    found = [*((position - 1, settings.credit, 1.0, closed) for position in clicks if position not in stored), *found]
     for place, kind, value, at in found:
         item = (ids[place], place + 1) if place >= 0 else (None, None)
         yield (str(page), max(shown, at), *item, kind, value)

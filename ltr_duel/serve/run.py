@@ -20,7 +20,6 @@ from ltr_duel.serve.app import make_app
 from ltr_duel.serve.events import EventLog, forward_logging
 from ltr_duel.serve.gate import Gate
 from ltr_duel.serve.key_files import KeyFiles
-from ltr_duel.serve.metrics import Metrics
 from ltr_duel.serve.protocol import NOT_LIMITED, PLAIN, http_options
 from ltr_duel.serve.settings import ServiceSettings, service_settings
 from ltr_duel.serve.several import Several
@@ -143,7 +142,7 @@ def _run(
         for name, experiment in experiments.items():
             log.write("start", experiment=name, host=address[0], port=address[1], pages=experiment.pages)
         url = f"http://{f'[{address[0]}]' if ':' in address[0] else address[0]}:{address[1]}"
-        config = _config(Several(gates) if others else first, first.metrics, service)
+        config = _config(Several(gates) if others else first, service)
         if config.http == PLAIN:
             log.write("limits", message=NOT_LIMITED)
         server = _Server(config, ready=lambda: ready(url))
@@ -188,10 +187,10 @@ class _Server(uvicorn.Server):
         self._ready()
 
 
-def _config(app: Gate | Several, metrics: Metrics, settings: ServiceSettings) -> uvicorn.Config:
+def _config(app: Gate | Several, settings: ServiceSettings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        **http_options(settings, metrics),
+        **http_options(settings, app.metrics),
         ws="none",
         lifespan="on",
         log_config=None,

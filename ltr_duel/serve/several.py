@@ -24,6 +24,7 @@ class Several:
 
     def __init__(self, gates: Mapping[str, Gate]) -> None:
         self._gates, self._router = gates, Router([], lifespan=self._lifespan)
+        self.metrics = next(iter(gates.values())).metrics  # of connections, which are of all experiments
 
     @asynccontextmanager
     async def _lifespan(self, app: Any) -> AsyncIterator[None]:
@@ -47,7 +48,7 @@ class Several:
         await response(scope, receive, send)
 
     def _own(self, path: str) -> Response:
-        """Return what no single experiment answers; names are told to nobody without a key."""
+        """Return what no single experiment answers; without a key no name is shown."""
         if path == "/health":
             return JSONResponse({"status": "ok"})
         if path == "/ready":

@@ -3,7 +3,7 @@
 import sqlite3
 from contextlib import closing
 
-from tests.live.shop import opened
+from tests.live.shop import RANKINGS, opened, settings
 from tests.live.test_experiment import use
 
 
@@ -15,6 +15,24 @@ def test_export_writes_a_log_that_compare_reads(ltr_duel, tmp_path):
         answer = ltr_duel("live", "export", tmp_path / "shop.db", "--out", log)  # while it goes on
     assert answer.code == 0 and answer.out == f"{log}: {rows:,} impressions\n"
     assert f"{rows:,} impressions" in ltr_duel("logs", "compare", log, "--cluster", "impression").out
+
+
+def test_purchases_by_device_are_exported_and_compared(ltr_duel, tmp_path):
+    given = settings(rankers=("a", "b"), policy="random", context=("device",))
+    lists = {name: RANKINGS[name] for name in ("a", "b")}
+    with opened(tmp_path, given) as experiment:
+        for k in range(80):
+            page = experiment.decide("q", lists, user=f"u{k}", context={"device": ["phone", "desk"][k % 2]})
+            experiment.record(page.token, page.shown[:1])
+            experiment.record(page.token, [{"document": page.shown[k % 4], "kind": "purchase"}], late=True)
+    log, events = tmp_path / "log.parquet", tmp_path / "events.parquet"
+    answer = ltr_duel("live", "export", tmp_path / "shop.db", "--out", log, "--events", events)
+    assert answer.code == 0, answer.err
+    found = ltr_duel(
+        *("logs", "compare", "--exposures", log, "--events", events, "--outcome", "purchase", "--by", "device")
+    )
+    assert found.code == 0, found.err
+    assert "phone" in found.out and "desk" in found.out and "80 impressions" in found.out
 
 
 def test_a_file_that_is_no_store_is_refused(ltr_duel, tmp_path):

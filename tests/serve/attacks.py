@@ -88,6 +88,19 @@ def malformed() -> list[Attack]:
         Attack("a token that is a number", "/clicks", {"token": 1, "clicks": []}, 400),
         Attack("a token of a megabyte", "/clicks", {"token": "t" * 100_000, "clicks": []}, 400),
         Attack("places", "/clicks", {"token": "t", "places": [1]}, 400),
+        Attack("an outcome in an outcome", "/clicks", {"token": "t", "clicks": [{"document": {"kind": "a"}}]}, 400),
+        Attack("no events", "/events", {"token": "t"}, 400),
+        Attack("clicks as events", "/events", {"token": "t", "events": ["a"]}, 400),
+        Attack("events in an object", "/events", {"token": "t", "events": {"kind": "a"}}, 400),
+        Attack("events of another service", "/events", {"token": "t", "events": [{"kind": "a"}]}, 403),
+        Attack("a thousand events", "/events", {"token": "t", "events": [{"kind": "a"}] * 1000}, 400),
+        decide("an offset below the top", offset=-1),
+        decide("a limit of nothing", limit=0),
+        decide("a token that is a list", token=["t"]),
+        decide("a token of another service", 403, token="t"),
+        decide("a context that the settings do not name", context={"device": "phone"}),
+        decide("a context of a megabyte", context={"device": "x" * 200_000}),
+        decide("a context in a context", context={"device": {"kind": "phone"}}),
     ]
 
 

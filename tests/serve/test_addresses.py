@@ -178,6 +178,15 @@ def test_no_text_of_the_store_reaches_a_client(tmp_path, monkeypatch):
     assert [one.status for one in said] == [503, 503, 200]
 
 
+async def until_ready(service, status=200):
+    """Wait until the service answers whether it is ready by this status."""
+    for _ in range(500):
+        await asyncio.sleep(0.02)
+        if (await service.call("GET", "/ready")).status == status:
+            return
+    pytest.fail(f"/ready does not answer {status}")
+
+
 def test_a_store_that_is_moved_away_is_noticed_without_a_request(tmp_path, monkeypatch):
     monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
     monkeypatch.setattr("ltr_duel.serve.app._EVERY", 0.02)
@@ -185,15 +194,13 @@ def test_a_store_that_is_moved_away_is_noticed_without_a_request(tmp_path, monke
     async def story(service):
         page = await service.decide()
         (tmp_path / "live.db").rename(tmp_path / "elsewhere")
-        await asyncio.sleep(0.2)
-        assert (await service.call("GET", "/ready")).status == 503
+        await until_ready(service, 503)
         away = await service.decide()
         assert (away["served"], away["rankers"], away["page"]) == ("away", ["bm25"], LISTS["bm25"])
         assert (await service.clicks(away["token"], ["a"])).status == 200
         assert (await service.clicks(page["token"], [])).status == 503
         (tmp_path / "elsewhere").rename(tmp_path / "live.db")
-        await asyncio.sleep(0.2)
-        assert (await service.call("GET", "/ready")).status == 200
+        await until_ready(service)
         assert (await service.clicks(page["token"], [])).status == 200
         assert (await service.decide())["served"] == "experiment"
         lines = [json.loads(line) for line in service.log.getvalue().splitlines()]
@@ -219,8 +226,7 @@ def test_a_service_whose_store_cannot_be_written_is_not_ready_and_says_so_until_
         assert metrics.status == 200 and b"\nltr_duel_failed_batches_total 1\n" in metrics.body
         assert (await service.call("GET", "/health")).status == 200
         db.execute("PRAGMA query_only = 0")
-        await asyncio.sleep(0.1)
-        assert (await service.call("GET", "/ready")).status == 200
+        await until_ready(service)
 
     using(Service(tmp_path), story)
 

@@ -94,7 +94,7 @@ def test_the_client_continues_a_fallback_by_a_fallback(server):  # noqa: F811
 
 @pytest.mark.parametrize("user, left", [("ann", 1), ("bob", 1)])
 def test_a_reload_whose_answer_came_too_late_leaves_the_page_open(tmp_path, monkeypatch, user, left):
-    """A new page that nobody saw is closed without an outcome (that of Bob); one that was shown before stays."""
+    """A new page that was not delivered is closed without an outcome (that of Bob); one that was shown before stays."""
 
     async def story(service):
         await ask(service)

@@ -111,7 +111,7 @@ def files(folder, *experiments):
         ([("red shoes", "a.db"), ("hats", "b.db")], "0.toml: name: of several experiments"),
     ],
 )
-def test_experiments_of_one_service_have_names_and_stores_of_their_own(tmp_path, experiments, sentence):
+def test_two_experiments_of_one_service_have_neither_a_name_nor_a_store_in_common(tmp_path, experiments, sentence):
     paths = files(tmp_path, *((name, store.format(folder=tmp_path.name)) for name, store in experiments))
     with pytest.raises(InputError, match=sentence):
         _plans(paths, {}, EventLog(io.StringIO()))

@@ -26,8 +26,12 @@ export class ClickReporter {
     this.#view = view;
     this.#storage = storageOf(view);
     view.addEventListener("pagehide", () => this.#send());
-    view.document.addEventListener("visibilitychange", () => view.document.visibilityState === "hidden" && this.#send());
-    view.addEventListener("pageshow", (event) => event.persisted && this.#token && !this.isOpen(this.#token) && stale());
+    view.document.addEventListener("visibilitychange", () => {
+      if (view.document.visibilityState === "hidden") this.#send();
+    });
+    view.addEventListener("pageshow", (event) => {
+      if (event.persisted && this.#token && !this.isOpen(this.#token)) stale();
+    });
   }
 
   /**

@@ -12,7 +12,10 @@ class View extends EventTarget {
 
   constructor(storage = new Map()) {
     super();
-    this.sessionStorage = { getItem: (name) => storage.get(name) ?? null, setItem: (name, text) => storage.set(name, text) };
+    this.sessionStorage = {
+      getItem: (name) => storage.get(name) ?? null,
+      setItem: (name, text) => storage.set(name, text),
+    };
   }
 
   leave() { this.dispatchEvent(new Event("pagehide")); }

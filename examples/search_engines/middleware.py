@@ -1,0 +1,64 @@
+"""An experiment in front of a search site in WSGI: the site shows the page that it finds in its environment.
+
+    from ltr_duel.client import Client
+    from engines import Lists
+    from middleware import Experiment
+
+    lists = Lists("opensearch", "http://127.0.0.1:9200", "shop", {"words": "by-words", "dense": "by-vectors"})
+    client = Client("http://127.0.0.1:8080", "words", key="...")     # "words": the ranker of today
+    application = Experiment(application, lists, client, "words")
+
+For `GET /search?q=...` the site gets `ltr_duel.page`, document ids, and `ltr_duel.token` for the page that it writes.
+`POST /clicks` is what `clients/js/clicks.js` reports to.
+"""
+
+import json
+import sys
+from urllib.parse import parse_qs
+
+LARGEST = 100_000  # bytes of a report
+
+
+class Experiment:
+    """Asks for the lists and for the page; where anything fails people get the incumbent's list as before.
+
+    `user` names who asks, from the environment of a request: each user counts once for each pair of rankers.
+    """
+
+    def __init__(self, site, lists, client, incumbent, *, user=lambda environ: ""):
+        self.site, self.lists, self.client, self.incumbent, self.user = site, lists, client, incumbent, user
+
+    def __call__(self, environ, start_response):
+        """Answer a request."""
+        method, path = environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")
+        if (method, path) == ("POST", "/clicks"):
+            return self.clicks(environ, start_response)
+        query = parse_qs(environ.get("QUERY_STRING", "")).get("q", [""])[0]
+        if path == "/search" and query:
+            environ["ltr_duel.page"], environ["ltr_duel.token"] = self.page(query, self.user(environ))
+        return self.site(environ, start_response)
+
+    def page(self, query, user):
+        """Return what to show, and the token; a search that has not got a list of each ranker is not counted."""
+        lists, failures = self.lists(query)
+        for name, why in failures.items():
+            print(f"no list of {name}: {why}", file=sys.stderr)
+        if self.incumbent not in lists:
+            raise RuntimeError("the search engine does not answer")  # as without the experiment
+        if failures or not all(lists.values()):
+            return lists[self.incumbent], ""
+        shown = self.client.decide(query, lists, user)
+        return list(shown.page), shown.token
+
+    def clicks(self, environ, start_response):
+        """Pass a report on."""
+        try:
+            size = int(environ.get("CONTENT_LENGTH") or 0)
+            said = json.loads(environ["wsgi.input"].read(size)) if size <= LARGEST else None
+            recorded = self.client.clicks(said["token"], said["clicks"], final=said["final"])
+        except (ValueError, LookupError, TypeError):
+            start_response("400 Bad Request", [("content-length", "0")])
+            return [b""]
+        body = json.dumps({"recorded": recorded}).encode()
+        start_response("200 OK", [("content-type", "application/json"), ("content-length", str(len(body)))])
+        return [body]

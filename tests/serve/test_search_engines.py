@@ -1,0 +1,252 @@
+"""The example that asks search engines: requests and answers in the formats that their manuals describe."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import json
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from ltr_duel.client import Client, Shown
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "search_engines"
+RANKED = {"by-words": ["d7", "d2"], "by-titles": ["d2"], "by-date": ["d9", "d7", "d2"]}
+RANKERS = {"words": "by-words", "titles": "by-titles", "newest": "by-date"}
+LISTS = {name: RANKED[configuration] for name, configuration in RANKERS.items()}
+QUERY = 'red {!lucene}"shoes" ]'
+
+
+@pytest.fixture(scope="module")
+def example():
+    """Return the two modules of the example, imported as its users do."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(str(EXAMPLE))
+        yield importlib.import_module("engines"), importlib.import_module("middleware")
+    for name in ("engines", "middleware"):
+        del sys.modules[name]
+
+
+def opensearch(ids):
+    hits = [{"_index": "shop", "_id": one, "_score": 9.5 - k, "_source": {"title": one}} for k, one in enumerate(ids)]
+    return {
+        "took": 4,
+        "timed_out": False,
+        "_shards": {"total": 3, "successful": 3, "skipped": 0, "failed": 0},
+        "hits": {"total": {"value": len(ids), "relation": "eq"}, "max_score": 9.5, "hits": hits},
+    }
+
+
+def solr(ids):
+    found = {"numFound": len(ids), "start": 0, "numFoundExact": True, "docs": [{"id": one} for one in ids]}
+    return {"responseHeader": {"zkConnected": True, "status": 0, "QTime": 3}, "response": found}
+
+
+def vespa(ids):
+    children = [
+        {"id": f"index:shop/0/{one}", "relevance": 1.0 / (1 + k), "source": "shop", "fields": {"documentid": one}}
+        for k, one in enumerate(ids)
+    ]
+    coverage = {"coverage": 100, "documents": 9, "full": True, "nodes": 1, "results": 1, "resultsFull": 1}
+    root = {"id": "toplevel", "relevance": 1.0, "fields": {"totalCount": len(ids)}, "coverage": coverage}
+    return {"root": {**root, **({"children": children} if children else {})}}
+
+
+ANSWERS = {"opensearch": opensearch, "elasticsearch": opensearch, "solr": solr, "vespa": vespa}
+
+
+def configuration(path, said):
+    """Return the name of the configuration that a request asks for."""
+    if "useParams" in path:
+        return parse_qs(urlsplit(path).query)["useParams"][0]
+    return said["ranking"]["profile"] if "ranking" in said else said["id"]
+
+
+class Fake(BaseHTTPRequestHandler):
+    """Answers as its server says for a configuration: by a list, by a status, by other JSON, or late."""
+
+    def do_POST(self):
+        said = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.asked.append((self.path, said, self.headers["authorization"]))
+        name = configuration(self.path, said)
+        way = self.server.ways.get(name, 200)
+        if way == "late":
+            time.sleep(1)
+        self.send_response(way if isinstance(way, int) else 200)
+        self.end_headers()
+        answer = way if isinstance(way, dict | list) else ANSWERS[self.server.engine](RANKED[name])
+        with contextlib.suppress(BrokenPipeError):  # nobody waits for a late answer
+            self.wfile.write(json.dumps(answer).encode())
+
+    def log_message(self, *given):
+        pass
+
+
+@pytest.fixture(params=sorted(ANSWERS))
+def lists(request, example):
+    """Return what asks a server that answers as an engine, and the server."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Fake) as server:
+        server.engine, server.asked, server.ways, server.daemon_threads = request.param, [], {}, True
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        url, headers = f"http://127.0.0.1:{server.server_port}/", {"authorization": "Basic abc"}
+        asking = example[0].Lists(server.engine, url, "shop", RANKERS, size=7, seconds=20, headers=headers)
+        yield asking, server
+        asking.close()
+        server.shutdown()
+        thread.join()
+
+
+def test_each_ranker_is_asked_for_by_its_configuration_and_gives_its_list(lists):
+    asking, server = lists
+    assert asking(QUERY) == (LISTS, {})
+    by_template = lambda name: {"id": name, "params": {"query_string": QUERY, "size": 7}}  # noqa: E731  one of three
+    path, body = {
+        "opensearch": ("/shop/_search/template?filter_path=timed_out,_shards.failed,hits.hits._id", by_template),
+        "solr": (
+            "/solr/shop/query?useParams={}",
+            lambda name: {"query": "{!edismax v=$text}", "fields": "id", "limit": 7, "params": {"text": QUERY}},
+        ),
+        "vespa": (
+            "/search/",
+            lambda name: {
+                "yql": "select documentid from sources shop where userInput(@text)",
+                "text": QUERY,
+                "hits": 7,
+                "ranking": {"profile": name},
+            },
+        ),
+    }[server.engine.replace("elasticsearch", "opensearch")]
+    wanted = [(path.format(name), body(name), "Basic abc") for name in RANKED]
+    assert sorted(server.asked, key=str) == sorted(wanted, key=str)
+
+
+PARTIAL = {
+    "opensearch": [
+        {"timed_out": True, "_shards": {"failed": 0}, "hits": {"hits": [{"_id": "d2"}]}},
+        {"timed_out": False, "_shards": {"failed": 1}, "hits": {"hits": [{"_id": "d2"}]}},
+    ],
+    "solr": [
+        {"responseHeader": {"status": 0, "partialResults": True}, "response": {"docs": [{"id": "d2"}]}},
+        {"responseHeader": {"status": 400}, "error": {"code": 400, "msg": "undefined field"}},
+    ],
+    "vespa": [
+        {"root": {"errors": [{"code": 12, "summary": "Timed out"}], "coverage": {"full": True}, "children": []}},
+        {"root": {"coverage": {"full": False, "degraded": {"timeout": True}}, "children": []}},
+    ],
+}
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_list_that_is_not_whole_is_none(lists, place):
+    asking, server = lists
+    server.ways = {"by-titles": PARTIAL[server.engine.replace("elasticsearch", "opensearch")][place]}
+    found, failures = asking("q")
+    assert found == {name: LISTS[name] for name in ("words", "newest")} and list(failures) == ["titles"]
+
+
+@pytest.mark.parametrize("way", [500, [], {}, {"root": None}, "late"])
+def test_a_ranker_that_fails_or_is_late_leaves_the_others_their_lists(lists, way):
+    asking, server = lists
+    server.ways, asking.seconds = {"by-date": way}, 0.5 if way == "late" else 20
+    found, failures = asking("q")
+    assert "newest" not in found and "newest" in failures
+    if way != "late":  # which others are in time depends on the machine
+        assert found == {name: LISTS[name] for name in ("words", "titles")} and list(failures) == ["newest"]
+
+
+def test_what_is_not_found_is_an_empty_list(lists):
+    asking, server = lists
+    server.ways = {"by-titles": {**ANSWERS[server.engine]([])}}
+    assert asking("q") == ({**LISTS, "titles": []}, {})
+    if server.engine.endswith("search"):
+        server.ways = {"by-titles": {"timed_out": False, "_shards": {"failed": 0}}}  # what the filter leaves
+        assert asking("q") == ({**LISTS, "titles": []}, {})
+
+
+class Service:
+    """Gives the same page for every search."""
+
+    def __init__(self):
+        self.asked, self.reported = [], []
+
+    def decide(self, query, rankings, user):
+        self.asked.append((query, rankings, user))
+        return Shown(("d9", "d2"), "token", ("words", "newest"), "experiment")
+
+    def clicks(self, token, clicks, *, final):
+        self.reported.append((token, clicks, final))
+        return True
+
+
+def site(environ, start_response):
+    """Show what the middleware has found."""
+    start_response("200 OK", [("content-type", "application/json")])
+    page = [environ.get("ltr_duel.page"), environ.get("ltr_duel.token"), environ["PATH_INFO"]]
+    return [json.dumps(page).encode()]
+
+
+def call(application, method, path, body=b"", **environ):
+    """Return status and body of an answer."""
+    path, _, query = path.partition("?")
+    said = []
+    given = {"REQUEST_METHOD": method, "PATH_INFO": path, "QUERY_STRING": query, "CONTENT_LENGTH": str(len(body))}
+    parts = application(
+        {**given, "wsgi.input": io.BytesIO(body), **environ}, lambda status, headers: said.append(status)
+    )
+    return said[0][:3], b"".join(parts)
+
+
+def test_the_site_gets_the_page_of_the_experiment(example):
+    service = Service()
+    application = example[1].Experiment(
+        site, lambda query: (LISTS, {}), service, "words", user=lambda environ: environ["user"]
+    )
+    assert call(application, "GET", "/search?q=red+shoes", user="u81") == ("200", b'[["d9", "d2"], "token", "/search"]')
+    assert service.asked == [("red shoes", LISTS, "u81")]
+    assert call(application, "GET", "/search", user="") == ("200", b'[null, null, "/search"]')
+    assert call(application, "GET", "/other?q=red", user="") == ("200", b'[null, null, "/other"]')
+    assert len(service.asked) == 1
+
+
+@pytest.mark.parametrize("lists", [({"words": ["a"]}, {"titles": "late"}), ({"words": ["a"], "titles": []}, {})])
+def test_without_a_list_of_each_ranker_the_incumbents_is_shown_and_nothing_is_counted(example, lists):
+    service = Service()
+    application = example[1].Experiment(site, lambda query: lists, service, "words")
+    assert call(application, "GET", "/search?q=red") == ("200", b'[["a"], "", "/search"]')
+    assert service.asked == []
+
+
+def test_without_the_incumbents_list_the_site_says_what_it_said_before(example):
+    application = example[1].Experiment(site, lambda query: ({}, {"words": "late"}), Service(), "words")
+    with pytest.raises(RuntimeError, match="search engine does not answer"):
+        call(application, "GET", "/search?q=red")
+
+
+def test_reports_are_passed_on_and_others_refused(example):
+    service = Service()
+    application = example[1].Experiment(site, lambda query: (LISTS, {}), service, "words")
+    said = json.dumps({"token": "t", "clicks": ["d9"], "final": False}).encode()
+    assert call(application, "POST", "/clicks", said) == ("200", b'{"recorded": true}')
+    assert service.reported == [("t", ["d9"], False)]
+    for wrong in (b"", b"no JSON", b"[]", b"{}", b"1", said + b" " * 100_000):
+        assert call(application, "POST", "/clicks", wrong)[0] == "400"
+    assert len(service.reported) == 1
+
+
+def test_a_search_by_an_engine_is_counted_by_the_service(example, lists, running):
+    asking, server = lists
+    with Client(running.url, "words", deadline=30) as client:
+        application = example[1].Experiment(site, asking, client, "words")
+        page, token, _ = json.loads(call(application, "GET", f"/search?q={server.engine}")[1])
+        assert token and set(page) <= {"d2", "d7", "d9"}
+        said = json.dumps({"token": token, "clicks": [page[0]], "final": True}).encode()
+        assert call(application, "POST", "/clicks", said) == ("200", b'{"recorded": true}')
+    assert running.counted(server.engine) == [[page[0]]]

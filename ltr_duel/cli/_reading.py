@@ -110,7 +110,9 @@ def print_constant(dataset: Dataset, rankers: Collection[str], *, all_named: boo
             reasons.setdefault(f"{reason} in {dataset.name}; {use}", []).append(column_label(dataset, column))
     for reason, columns in reasons.items():
         listed = ", ".join(columns[:8]) + f" and {len(columns) - 8} more" * (len(columns) > 8)
-        click.echo(f"feature {listed} is {reason}" if len(columns) == 1 else f"features {listed} are {reason}", err=True)
+        click.echo(
+            f"feature {listed} is {reason}" if len(columns) == 1 else f"features {listed} are {reason}", err=True
+        )
 
 
 def column_label(dataset: Dataset, column: int) -> str:

@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 
 from ltr_duel.cli._options import COUNT, checked_plugin_option
+from ltr_duel.cli._words import Command
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option("--host", default="", help="Address to listen on.  [default: that of CONFIG, or 127.0.0.1]")
 @click.option("--port", type=COUNT, help="0 for any free one.  [default: that of CONFIG, or 8080]")
@@ -17,7 +18,7 @@ from ltr_duel.cli._options import COUNT, checked_plugin_option
 @click.option("--wait", type=float, default=0.0, help="Seconds to wait for a service that uses the store.")
 @checked_plugin_option
 def command(config: Path, host: str, port: int | None, accept_new_code: bool, wait: float) -> None:
-    """Serve the live experiment of CONFIG, a TOML file, until it is told to stop (SIGTERM, Ctrl-C).
+    """Serve the live experiment of CONFIG, a TOML file, until SIGTERM or Ctrl-C stops it.
 
     POST /decide gives a page for a query, POST /clicks takes what was clicked; / shows where the experiment stands,
     /docs the rest. Secrets that sign tokens are in the file 'key_file' of CONFIG or in LTR_DUEL_LIVE_KEYS, API keys in

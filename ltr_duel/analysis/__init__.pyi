@@ -1,3 +1,5 @@
+from .agreement import agreement_lines as agreement_lines
+from .agreement import agreement_table as agreement_table
 from .facets import plot_facets as plot_facets
 from .html import render_page as render_page
 from .identification import plot_accuracy as plot_accuracy
@@ -8,8 +10,6 @@ from .measures import measures_table as measures_table
 from .measures import plot_measures as plot_measures
 from .methods import plot_distortion as plot_distortion
 from .methods import plot_sensitivity as plot_sensitivity
-from .rankers import agreement_lines as agreement_lines
-from .rankers import agreement_table as agreement_table
 from .rankers import confidence_sentence as confidence_sentence
 from .rankers import property_lines as property_lines
 from .rankers import rankers_table as rankers_table

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ltr_duel.core import arguments, stream
 from ltr_duel.preferences import (
     STATISTICS,
-    Agreement,
     PreferenceMatrix,
     condorcet_confidence,
     cyclic_triples,
@@ -47,15 +48,20 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
     ['5 of 5', '4 of 5']
     """
     arguments.require_type("the matrix", matrix, PreferenceMatrix)
+    known = _known(matrix)
+    rivals = np.maximum(1, known.sum(axis=1))
+    beats = (((matrix.p > 0.5) + 0.5 * (matrix.p == 0.5)) * known).sum(axis=1)
+    average, order = (matrix.p * known).sum(axis=1) / rivals, matrix.copeland_order
     winner = matrix.condorcet_winner or matrix.copeland_winners[0]
+    if _open_pairs(matrix):
+        order, winner = list(np.argsort(-average, kind="stable")), matrix.names[int(rivals.argmax())]
     best = matrix.names.index(winner)
-    copeland, borda, order = matrix.copeland_scores, matrix.borda_scores, matrix.copeland_order
     return pd.DataFrame(
         [
             {
                 "ranker": matrix.names[k],
-                "beats": f"{copeland[k]:g} of {len(matrix) - 1}",
-                "wins on average": f"{borda[k]:.3f}",
+                "beats": f"{beats[k]:g} of {rivals[k]}",
+                "wins on average": f"{average[k]:.3f}",
                 f"against {winner}": ""
                 if k == best
                 else _with_error(matrix.p[k, best], matrix.standard_error[k, best]),
@@ -88,21 +94,23 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
     estimated = bool(matrix.standard_error.any())
     sure = condorcet_confidence(matrix)
     none = max(0.0, 1 - float(sure.sum()))
+    if winner is None and _open_pairs(matrix):
+        return f"No ranker is shown to beat all others; {_open_pairs(matrix):,} pairs were not compared."
     if winner is None:
-        copeland = ", ".join(matrix.copeland_winners[:3])
+        copeland = _listed(matrix.copeland_winners[:3])
         beaten, beat = matrix.copeland_scores.max(), "beat" if len(matrix.copeland_winners) > 1 else "beats"
         said = "No Condorcet winner: no" if not estimated or none >= _SURE else "Undecided. In this estimate no"
         return (
             f"{said} ranker beats all others. {copeland} {beat} the most ({beaten:g} of {len(matrix) - 1});"
             f" {matrix.borda_winner} wins most often on average."
-        ) + (f" P(there is none) {_equal(none)}.{_about_ties(matrix)}" if estimated else "")
+        ) + (f" P(there is none) {equal_words(none)}.{_about_ties(matrix)}" if estimated else "")
     best = matrix.index(winner)
     row = matrix.p[best].copy()
     row[best] = 1
     rival = int(row.argmin())
     error = matrix.standard_error[best, rival]
     doubt = " (less than two standard errors)" if error and row[rival] - 0.5 < 2 * error else ""
-    known = f" ± {error:.4f}" if error else ""
+    known = f" ± {error:.4f} (standard error)" if error else ""
     margin = f"beats its strongest rival, {matrix.names[rival]}, in {row[rival]:.4f}{known} of comparisons{doubt}."
     if not estimated:
         return f"Condorcet winner: {winner}. It {margin}"
@@ -110,8 +118,8 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
         said, rest = f"Condorcet winner: {winner}. It {margin} P(it is the winner)", ""
     else:
         said = f"Undecided. In this estimate {winner} beats all others; it {margin} P(it is the Condorcet winner)"
-        rest = f" P(there is none) {_equal(none)}."
-    return f"{said} {_equal(float(sure[best]))}.{rest}{_about_ties(matrix)}"
+        rest = f" P(there is none) {equal_words(none)}."
+    return f"{said} {equal_words(float(sure[best]))}.{rest}{_about_ties(matrix)}"
 
 
 def _about_ties(matrix: PreferenceMatrix) -> str:
@@ -146,10 +154,10 @@ def confidence_sentence(matrix: PreferenceMatrix) -> str:
     sure = condorcet_confidence(matrix)
     order = sorted(range(len(matrix)), key=lambda k: -sure[k])
     none = max(0.0, 1 - float(sure.sum()))
-    likely = [f"{matrix.names[k]}, P {_equal(sure[k])}" for k in order[:3] if sure[k] > 0.001]
+    likely = [f"{matrix.names[k]}, P {equal_words(sure[k])}" for k in order[:3] if sure[k] > 0.001]
     if not likely:
-        return f"Condorcet winner: none, P {_equal(none)}"
-    rest = f"; none, P {_equal(none)}" if none > 0.001 else ""
+        return f"Condorcet winner: none, P {equal_words(none)}"
+    rest = f"; none, P {equal_words(none)}" if none > 0.001 else ""
     return f"Condorcet winner: {'; '.join(likely)}{rest}"
 
 
@@ -194,8 +202,12 @@ def null_words(matrix: PreferenceMatrix) -> dict[str, str]:
 
 def property_lines(matrix: PreferenceMatrix) -> list[str]:
     """Describe the properties of a matrix in a few lines, with their ranges over transitive worlds with its noise."""
+    if _open_pairs(matrix):
+        return [
+            "Copeland, Borda and von Neumann winners, order, transitivity and bounds need all pairs, and are left out."
+        ]
     about, noise = matrix_properties(matrix), null_words(matrix)
-    copeland = ", ".join(about.copeland_winners[:5]) + (", ..." if len(about.copeland_winners) > 5 else "")
+    copeland = _listed(about.copeland_winners[:5]) + (", ..." if len(about.copeland_winners) > 5 else "")
     mixture = ", ".join(f"{name} {weight:.3f}" for name, weight in list(about.von_neumann_winner.items())[:5])
     of = "Winners of this estimate: " if matrix.standard_error.any() else ""
     lines = [f"{of}Copeland: {copeland}; Borda: {about.borda_winner}; von Neumann: {mixture}"]
@@ -237,35 +249,19 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
     return lines
 
 
-def agreement_lines(agreement: Agreement) -> list[str]:
-    """Say how two matrices differ."""
-    z = agreement.pairs["z"].abs()
-    lines = [f"{len(agreement.names)} rankers in common; the differences have a root mean square of"
-             f" {agreement.root_mean_square:.4f}, at most {agreement.pairs['difference'].abs().max():.4f}"]  # fmt: skip
-    if agreement.chance is not None:
-        lines.append(
-            f"{(z > 2).mean():.1%} of pairs differ by more than two standard errors (4.6% expected by chance);"
-            f" the largest z is {z.max():.2f}; P(by chance) {_equal(agreement.chance)}"
-        )
-    if agreement.settings:
-        listed = "; ".join(f"{key}: {one} and {other}" for key, (one, other) in agreement.settings.items())
-        lines.append(f"They were estimated with different settings: {listed}")
-    return lines
+def _listed(names: Sequence[str]) -> str:
+    """Write names with commas between them; a name that has a comma is quoted."""
+    return ", ".join(f"'{name}'" if "," in name else name for name in names)
 
 
-def agreement_table(agreement: Agreement, rows: int) -> pd.DataFrame:
-    """Return the pairs that differ most, as text."""
-    head = agreement.pairs.head(rows)
-    return pd.DataFrame(
-        {
-            "first": head["first"],
-            "second": head["second"],
-            "A": head["p_a"].map("{:.4f}".format),
-            "B": head["p_b"].map("{:.4f}".format),
-            "difference": head["difference"].map("{:+.4f}".format),
-            "z": head["z"].map(lambda z: "" if math.isnan(z) else f"{z:+.2f}"),
-        }
-    )
+def _known(matrix: PreferenceMatrix) -> NDArray[np.bool_]:
+    """Return which pairs of two rankers were compared."""
+    return np.isfinite(matrix.standard_error) & ~np.eye(len(matrix), dtype=bool)
+
+
+def _open_pairs(matrix: PreferenceMatrix) -> int:
+    """Return how many pairs were never compared."""
+    return len(matrix) * (len(matrix) - 1) // 2 - int(_known(matrix).sum()) // 2
 
 
 def _with_error(p: float, error: float) -> str:
@@ -281,7 +277,7 @@ def _chance(share: float) -> str:
     return "< 0.001" if share < 0.0005 else f"{share:.3f}"
 
 
-def _equal(share: float) -> str:
+def equal_words(share: float) -> str:
     """Write a probability after its name: ``= 0.691`` or ``> 0.999``."""
     text = _chance(share)
     return text if text[0] in "<>" else f"= {text}"

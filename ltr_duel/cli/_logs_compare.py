@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ltr_duel.cli._logs_sources import OUTCOMES, format_option, opened, skip_option, sources
-from ltr_duel.cli._options import OUT_FILE, ROWS, plugin_option, print_table, seed_option
+from ltr_duel.cli._options import OUT_FILE, ROWS, plugin_option, print_rest, print_table, seed_option
+from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
     from ltr_duel.logs import Beside, ClickLog, Evidence, Guardrail, LogComparison
 
 
-@click.command()
+@click.command(cls=Command)
 @sources
 @format_option
 @skip_option
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="A ranker of the experiment; rows with other rankers are bad lines. Repeatable.",
 )
-@click.option("--bootstrap", type=ROWS, default=1000, show_default=True, help="Draws of clusters; 0 for none.")
+@click.option("--bootstrap", type=ROWS, default=0, help="Draws of clusters for a second interval, a cross-check.")
 @click.option(
     "--outcome", "outcomes", multiple=True, default=("click",), show_default=True, help=f"{OUTCOMES}; repeatable."
 )
@@ -216,6 +217,7 @@ def _print_evidence(evidence: Evidence, rows: int) -> None:
         click.echo(line)
     click.echo()
     print_table(comparison_table(found, rows) if decisions is None else stopping_table(found, decisions, rows))
+    print_rest(rows, len(found.pairs), "pairs")
     for line in guardrail_lines(list(evidence.guards)):
         click.echo(line)
     for one in evidence.beside:

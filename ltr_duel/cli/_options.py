@@ -213,8 +213,11 @@ def corpus_at(path: Path, words: Sequence[str], reading: Reading) -> Dataset:
     if pool is None:
         return reading.load(path)
     click.echo(
-        f"{path}: {pool.dataset.n_queries:,} queries, {pool.dataset.n_docs:,} documents, of which {pool.unjudged:,} are"
-        f" not judged and have grade 0; {pool.left_out:,} queries without judgements or documents are left out",
+        f"{path}: {pool.dataset.n_queries:,} queries, {pool.dataset.n_docs:,} documents (judged, or among the"
+        f" first {pool.depth} of a run), of which {pool.unjudged:,} are"
+        f" not judged and have grade 0; "
+        + (f"{pool.negative:,} judgements below 0 count as 0; " if pool.negative else "")
+        + f"{pool.left_out:,} queries without judgements or documents are left out",
         err=True,
     )
     return pool.dataset
@@ -229,10 +232,14 @@ def rankings_of(dataset: Dataset, words: Sequence[str], **options: Any) -> Ranki
     _reading.print_constant(dataset, rankings.names, all_named="features" in (words or ("features",)))
     for name, about in rankings.provenance.get("rankers", {}).items():
         strange = [
-            f"{about[key]:,} {key.replace('_', ' ')}" for key in about if key.startswith("unknown_") and about[key]
+            f"{about[key]:,} {key.removeprefix('unknown_')}"
+            for key in about
+            if key.startswith("unknown_") and about[key]
         ]
         if strange:
-            click.echo(f"{name}: {' and '.join(strange)} in {about['file']} are left out", err=True)
+            click.echo(
+                f"{name}: {dataset.name} lacks {' and '.join(strange)} of {about['file']}; they are left out", err=True
+            )
     return rankings
 
 
@@ -261,6 +268,12 @@ def print_table(frame: pd.DataFrame) -> None:
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         click.echo("  ".join([first, *rest]).rstrip())
+
+
+def print_rest(rows: int, total: int, what: str) -> None:
+    """Print how many lines of a table were left out, if any, and the option that lists them."""
+    if total > rows:
+        click.echo(f"{total - rows:,} more {what}; --rows {total} lists them")
 
 
 def print_catalogue(registry: components.Registry[Any], names: Sequence[str], *, bibtex: bool) -> None:

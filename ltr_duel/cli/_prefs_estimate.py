@@ -26,7 +26,7 @@ from ltr_duel.cli._options import (
     ties_options,
 )
 from ltr_duel.cli._reading import Reading, reading_options
-from ltr_duel.cli._words import click_model_names, method_names
+from ltr_duel.cli._words import Command, click_model_names, method_names
 
 if TYPE_CHECKING:
     from ltr_duel.preferences import PreferenceMatrix
@@ -76,7 +76,7 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option(
     "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Click model."
@@ -171,7 +171,7 @@ def estimate(
     _save(matrix, out, parts)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--comparisons", type=COUNT, default=0, help="Comparisons for each pair, in all.")

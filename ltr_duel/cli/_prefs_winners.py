@@ -20,7 +20,7 @@ from ltr_duel.cli._options import (
     ties_options,
 )
 from ltr_duel.cli._reading import Reading, reading_options
-from ltr_duel.cli._words import click_model_names, method_names
+from ltr_duel.cli._words import Command, click_model_names, method_names
 
 if TYPE_CHECKING:
     from ltr_duel.rankers import Rankings
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ORDER = "order of ties"  # a column
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--clicks", default="navigational", show_default=True, shell_complete=click_model_names)
 @click.option("--method", default="probabilistic", show_default=True, shell_complete=method_names)

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
+from ltr_duel.cli._words import Command
 
-@click.command()
+
+@click.command(cls=Command)
 @click.argument("file", type=click.Path(path_type=Path))
 def command(file: Path) -> None:
     """Check all components that the plug-in FILE registers: policies, methods, click models, corpora, kinds of rankers.

@@ -21,10 +21,10 @@ from ltr_duel.cli._options import (
     ties_options,
 )
 from ltr_duel.cli._reading import Reading, reading_options
-from ltr_duel.cli._words import click_model_names, policy_names
+from ltr_duel.cli._words import Command, click_model_names, policy_names
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--data",
     "path",

@@ -12,9 +12,10 @@ from typing import Any
 import click
 
 from ltr_duel.cli._options import OUT_FILE, plugin_option
+from ltr_duel.cli._words import Commands
 
 
-@click.group()
+@click.group(cls=Commands)
 def command() -> None:
     """Look at the store of a live experiment; 'ltr-duel serve' runs one."""
 

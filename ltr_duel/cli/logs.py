@@ -23,10 +23,10 @@ from ltr_duel.cli._options import (
     ties_options,
 )
 from ltr_duel.cli._reading import Reading, reading_options
-from ltr_duel.cli._words import click_model_names, method_names
+from ltr_duel.cli._words import Commands, click_model_names, method_names
 
 
-@click.group()
+@click.group(cls=Commands)
 def command() -> None:
     """Read click logs of interleaving: what is in them, who won, whether to stop, how many impressions it takes.
 
@@ -170,18 +170,24 @@ def power(
         spreads, rankers = spreads_in_matrix(matrix), len(matrix)
         of = f"simulated users ({clicks}), {method}, {top} documents"
     spread, tests = spread_of(spreads, pair), rankers * (rankers - 1) // 2
-    click.echo(f"from {of}: {spread.first} against {spread.second}, mean outcome {spread.effect:+.4f} (shrunk),")
-    click.echo(
-        f"mean square {spread.square:.4f}, clustering multiplies the variance by {spread.design:.3f},"
-        f" {spread.each:.2f} impressions of all pairs for one of this pair"
-    )
     wanted = effects or sorted({0.01, 0.02, 0.05, 0.1, *([abs(spread.effect)] if abs(spread.effect) >= 0.001 else [])})
     settings: dict[str, Any] = {"power": power, "confidence": confidence, "tests": tests, "seed": seed}
     settings["every"] = per_day or 0.0
     plans = plan_impressions(spread, wanted, **settings)
     shared = f", shared by {tests} pairs" if tests > 1 else ""
-    looks = "a look a day" if per_day else "a look at any time"
-    click.echo(f"impressions of the experiment for power {power:g} at confidence {confidence:g}{shared}; {looks}:")
+    looks = "a look a day" if per_day else "looks at any time"
+    plan = next((one for one in plans if one.effect == abs(spread.effect)), plans[-1])
+    ahead, behind = (spread.first, spread.second)[:: 1 if spread.effect >= 0 else -1]
+    amounts = plans_table([plan])
+    click.echo(
+        f"To find a mean outcome of {plan.effect:.4g} with power {power:g} at confidence {confidence:g}{shared},"
+        f" plan for {amounts['fixed test'].item()} impressions and one look at the end,\nor for"
+        f" {amounts['sequential, with that power'].item()} with {looks}, of which"
+        f" {amounts['sequential, in the mean'].item()} are needed on average.\n"
+        f"By {of}, {ahead} is ahead of {behind} with a mean outcome of {abs(spread.effect):.4f} (shrunk towards 0).\n"
+        f"Outcomes have a mean square of {spread.square:.4f}; clustering multiplies the variance by {spread.design:.3f}"
+        + (f"; one impression in {spread.each:.2f} is of this pair.\n" if spread.each > 1 else ".\n")
+    )
     print_table(plans_table(plans))
     if per_day and days:
         fixed, sequential = smallest_effects(spread, per_day * days, **settings)

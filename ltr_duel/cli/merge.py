@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from ltr_duel.cli._options import OUT_FOLDER
+from ltr_duel.cli._words import Command
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", type=OUT_FOLDER, required=True, help="The folder to merge them into.")
 def command(folders: tuple[Path, ...], out: Path) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from ltr_duel.cli._options import plugin_option, print_catalogue
-from ltr_duel.cli._words import method_names
+from ltr_duel.cli._words import Command, method_names
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=method_names)
 @click.option("--bibtex", is_flag=True, help="Print what to cite, instead.")
 @plugin_option

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ltr_duel.cli._options import COUNT, OUT_FILE, ROWS, most_rankers_option, print_table, seed_option
+from ltr_duel.cli._options import COUNT, OUT_FILE, ROWS, most_rankers_option, print_rest, print_table, seed_option
 from ltr_duel.cli._prefs_estimate import Names, estimate, extend, rule_sentence
 from ltr_duel.cli._prefs_winners import winners
 from ltr_duel.cli._words import Commands
@@ -53,6 +53,7 @@ def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
         click.echo(line)
     click.echo()
     print_table(rankers_table(matrix, rows))
+    print_rest(rows, len(matrix), "rankers")
     click.echo()
     for key, value in matrix.provenance.items():
         click.echo(f"  {key}: {value}")
@@ -75,6 +76,7 @@ def compare(a: Path, b: Path, rows: int, most_rankers: int) -> None:
         click.echo(line)
     click.echo()
     print_table(agreement_table(agreement, rows))
+    print_rest(rows, len(agreement.pairs), "pairs")
 
 
 @command.command()
@@ -143,6 +145,15 @@ def _everything(matrix: PreferenceMatrix) -> dict[str, Any]:
     """Return all that is known of a matrix; what is not a number is null."""
     from ltr_duel.preferences import difference_from_paper, matrix_properties
 
+    scores: dict[str, Any] = {
+        "copeland_winners": matrix.copeland_winners,
+        "copeland_scores": matrix.copeland_scores.tolist(),
+        "borda_winner": matrix.borda_winner,
+        "borda_scores": matrix.borda_scores.tolist(),
+        "properties": matrix_properties(matrix).as_dict(),
+    }
+    if any(map(math.isinf, matrix.standard_error.flat)):  # a pair was never compared: only the winner can be known
+        scores = dict.fromkeys(scores)
     counts = {"comparisons": matrix.comparisons, "wins": matrix.wins, "ties": matrix.ties}
     return {
         "names": matrix.names,
@@ -150,11 +161,7 @@ def _everything(matrix: PreferenceMatrix) -> dict[str, Any]:
         "standard_error": [[_finite(e) for e in row] for row in matrix.standard_error.tolist()],
         **{name: None if array is None else array.tolist() for name, array in counts.items()},
         "condorcet_winner": matrix.condorcet_winner,
-        "copeland_winners": matrix.copeland_winners,
-        "copeland_scores": matrix.copeland_scores.tolist(),
-        "borda_winner": matrix.borda_winner,
-        "borda_scores": matrix.borda_scores.tolist(),
-        "properties": matrix_properties(matrix).as_dict(),
+        **scores,
         "difference_from_paper": difference_from_paper(matrix),
         "provenance": matrix.provenance,
     }

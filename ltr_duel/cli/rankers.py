@@ -9,11 +9,13 @@ import click
 
 from ltr_duel.cli._options import (
     OUT_FOLDER,
+    ROWS,
     corpus_at,
     jobs_option,
     only_writer,
     plugin_option,
     print_catalogue,
+    print_rest,
     print_table,
     rankers_option,
     rankings_of,
@@ -42,6 +44,7 @@ def kinds() -> None:
 @reading_options
 @rankers_option
 @click.option("--measure", "measures", multiple=True, help="NDCG@k, ERR@k, MAP, MRR, P@k, R@k; may be repeated.")
+@click.option("--rows", type=ROWS, default=5, show_default=True, help="Rankers to list for each measure.")
 @ties_options
 @plugin_option
 @jobs_option
@@ -51,6 +54,7 @@ def evaluate(
     words: tuple[str, ...],
     reading: Reading,
     measures: tuple[str, ...],
+    rows: int,
     ties: dict[str, Any],
     jobs: int,
     out: Path | None,
@@ -71,7 +75,8 @@ def evaluate(
     text = measures_table(table)
     title = f"{dataset.name}: {len(rankings)} rankers"
     click.echo(f"{title}, {rankings.n_queries:,} queries\n")
-    print_table(text)
+    print_table(text.groupby("measure", sort=False).head(rows))
+    print_rest(rows, len(rankings), "rankers for each measure")
     if out is None:
         return
     with files.replacing(out / "measures.parquet") as temporary:

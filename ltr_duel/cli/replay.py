@@ -17,10 +17,10 @@ from ltr_duel.cli._options import (
     ties_options,
 )
 from ltr_duel.cli._reading import Reading, reading_options
-from ltr_duel.cli._words import click_model_names
+from ltr_duel.cli._words import Command, click_model_names
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("corpus", type=click.Path(path_type=Path))
 @click.option("--config", type=click.Path(path_type=Path), required=True, help="Settings of the live experiment.")
 @click.option("--url", required=True, help="Of its service: http://127.0.0.1:8080.")

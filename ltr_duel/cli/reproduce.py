@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ltr_duel.cli._options import OUT_FOLDER, jobs_option, only_writer
+from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +23,7 @@ _WIDTH = 100  # columns of --list
 _STANDINGS = ("state_of_the_art", "real_corpora")  # the figures that have pages of their own
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("names", nargs=-1, metavar="NAME...|all|claims|reliability")
 @click.option("--scale", default="quick", show_default=True, help="quick (minutes for all) or paper (as printed).")
 @click.option(

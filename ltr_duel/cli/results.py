@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ltr_duel.cli._options import COUNT, OUT_FILE, abscissa_option, plugin_option, print_table
+from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +19,7 @@ _FORMAT = click.Choice(("png", "pdf", "svg"), case_sensitive=False)
 _BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
     "--regret",

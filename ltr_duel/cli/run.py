@@ -9,6 +9,7 @@ import click
 
 from ltr_duel.cli._options import OUT_FOLDER, check_once, end, jobs_option, plugins_option
 from ltr_duel.cli._signals import interrupted
+from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
     from ltr_duel.core import plugins as core_plugins
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _MOST = 10  # runs that are named
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("spec", type=click.Path(path_type=Path))
 @click.option("--out", type=OUT_FOLDER, help="The folder of results; existing results are reused.")
 @click.option("--dry-run", is_flag=True, help="Only print the plan: runs, duels, estimated time and disk.")

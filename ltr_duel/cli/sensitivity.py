@@ -21,13 +21,13 @@ from ltr_duel.cli._options import (
     ties_options,
 )
 from ltr_duel.cli._reading import Reading, reading_options
-from ltr_duel.cli._words import click_model_names, method_names
+from ltr_duel.cli._words import Command, click_model_names, method_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("path", type=click.Path(path_type=Path))
 @reading_options
 @rankers_option

@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 
 from ltr_duel.cli._options import COUNT, checked_plugin_option
+from ltr_duel.cli._words import Command
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("config", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--host", default="", help="Address to listen on.  [default: that of CONFIG, or 127.0.0.1]")
 @click.option("--port", type=COUNT, help="0 for any free one.  [default: that of CONFIG, or 8080]")
@@ -17,7 +18,7 @@ from ltr_duel.cli._options import COUNT, checked_plugin_option
 @click.option("--wait", type=float, default=0.0, help="Seconds to wait for a service that uses the store.")
 @checked_plugin_option
 def command(config: tuple[Path, ...], host: str, port: int | None, accept_new_code: bool, wait: float) -> None:
-    """Serve the live experiment of CONFIG, a TOML file, until it is told to stop (SIGTERM, Ctrl-C).
+    """Serve the live experiment of CONFIG, a TOML file, until SIGTERM or Ctrl-C stops it.
 
     Of several, the addresses of each begin with its name, as /shoes/decide; each has its own store and keys.
 

@@ -25,10 +25,10 @@ from ltr_duel.cli._options import (
     ties_options,
 )
 from ltr_duel.cli._reading import Reading, reading_options
-from ltr_duel.cli._words import click_model_names, method_names, policy_names
+from ltr_duel.cli._words import Command, click_model_names, method_names, policy_names
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--live", type=click.Path(path_type=Path), help="Ask simulated users of this corpus, not coins.")
 @reading_options

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import click
 
+from ltr_duel.cli._words import Command
+
 _MOST = 10
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--traceback", is_flag=True, help="Print the whole traceback of each failed run.")
 def command(folder: Path, traceback: bool) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ltr_duel.cli._options import COUNT, jobs_option, plugins_option, seed_option
+from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
     from ltr_duel.core import plugins as core_plugins
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 _MOST = 20
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--sample", type=COUNT, default=10, show_default=True, help="Runs to repeat; 0 for none.")
 @click.option("--repair", is_flag=True, help="Do runs again that are wrong, and say so.")

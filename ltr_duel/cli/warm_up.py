@@ -7,10 +7,10 @@ import time
 import click
 
 from ltr_duel.cli._options import jobs_option
-from ltr_duel.cli._words import policy_names
+from ltr_duel.cli._words import Command, policy_names
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("policies", nargs=-1, metavar="[POLICY]...", shell_complete=policy_names)
 @jobs_option
 def command(policies: tuple[str, ...], jobs: int) -> None:

@@ -263,7 +263,12 @@ def weighted_lines(found: WeightedOutcome) -> list[str]:
     ]
     if found.refused:
         return [*lines, f"refused: {found.refused}"]
-    ahead = found.first if found.mean >= 0 else found.second
+    sign = 1 if found.mean >= 0 else -1
+    ahead, behind = (found.first, found.second)[::sign]
+    low, high = sorted((sign * found.low, sign * found.high))
     how = f" (doubly robust, with {found.click_model})" if found.click_model else ""
-    says = f"{ahead} is ahead" if found.low > 0 or found.high < 0 else "not clear who is ahead"
-    return [*lines, f"mean outcome {found.mean:+.4f}{how}, interval {found.low:+.4f} {found.high:+.4f}: {says}"]
+    says = f"{ahead} is ahead" if low > 0 else "not clear who is ahead"
+    return [
+        *lines,
+        f"{ahead} > {behind}: mean outcome {sign * found.mean:+.4f}{how}, interval {low:+.4f} {high:+.4f}: {says}",
+    ]

@@ -52,7 +52,7 @@ def comparison_table(found: LogComparison, rows: int = ROWS) -> pd.DataFrame:
                 "ties": f"{row.ties:,}",
                 "mean": f"{sign * row.mean:+.4f}",
                 "interval": f"{ends[0]:+.4f} {ends[1]:+.4f}",
-                "bootstrap": "-" if math.isnan(drawn[0]) else f"{drawn[0]:+.4f} {drawn[1]:+.4f}",
+                **({} if math.isnan(drawn[0]) else {"bootstrap": f"{drawn[0]:+.4f} {drawn[1]:+.4f}"}),
                 "p": _p(row.p),
                 "p, corrected": _p(row.p_corrected),
             }

@@ -139,7 +139,7 @@ def rankers_named(
         raise InputError(f"{dataset.name} has no features; name other rankers, such as run:bm25.trec.gz")
     if all(kind == "features" and not name for name, kind, _ in parsed):
         whats = [what for _, _, what in parsed]
-        chosen = [one for what in whats for one in _features(dataset, what)] if any(whats) else None
+        chosen = None if whats == [""] else [one for what in whats for one in _features(dataset, what)]
         return feature_rankers(dataset, features=chosen, ties=ties, seed=seed, drop_constant=drop_constant, jobs=jobs)
     constant = set(constant_features(dataset)) if drop_constant else set()
     rankers: list[Ranker] = []

@@ -140,8 +140,9 @@ def test_figures_are_the_same_bytes_each_time(results):
 def test_sentences_say_who_won_and_how_sure_that_is(results):
     matrix = PreferenceMatrix(np.array([[0.5, 0.51], [0.49, 0.5]]), ("x", "y"), np.array([[0, 0.02], [0.02, 0]]))
     assert winner_sentence(matrix) == (
-        "Undecided. In this estimate x beats all others; it beats its strongest rival, y, in 0.5100 ± 0.0200 of"
-        " comparisons (less than two standard errors). P(it is the Condorcet winner) = 0.691. P(there is none) < 0.001."
+        "Undecided. In this estimate x beats all others; it beats its strongest rival, y, in 0.5100 ± 0.0200"
+        " (standard error) of comparisons (less than two standard errors). P(it is the Condorcet winner) = 0.691."
+        " P(there is none) < 0.001."
     )  # Phi(.01 / .02)
     assert winner_sentence(ROCK_PAPER_SCISSORS).startswith(
         "No Condorcet winner: no ranker beats all others. 0, 1, 2 beat the most"

@@ -86,7 +86,7 @@ def test_power_from_a_corpus(ltr_duel, corpus, tmp_path):
     words = ["logs", "power", "--live", corpus, "--rankers", "features:1,2", "--comparisons", 2000]
     answer = ltr_duel(*words, "--effect", 0.2, "--effect", 0.1, "--plot", tmp_path / "curve.png")
     assert answer.code == 0, answer.err
-    assert len(answer.out.splitlines()) == 7 and (tmp_path / "curve.png").exists()
+    assert len(answer.out.splitlines()) == 9 and (tmp_path / "curve.png").exists()
 
 
 def test_a_bad_log_is_told_by_line(ltr_duel, tmp_path):
@@ -174,7 +174,7 @@ def test_power_and_weigh_read_exposures_and_events(ltr_duel, tmp_path):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     words = ["--exposures", tmp_path / "exposures.jsonl", "--events", tmp_path / "events.jsonl", "--outcome", "buy"]
     answer = ltr_duel("logs", "power", *words, "--effect", 0.1)
-    assert answer.code == 0 and "from 400 impressions of " in answer.out, answer.err
+    assert answer.code == 0 and "By 400 impressions of " in answer.out, answer.err
     answer = ltr_duel("logs", "weigh", "new", "old", *words)
     assert "new" in answer.out and "400" in answer.out, answer.err
     answer = ltr_duel("logs", "weigh", "old", *words)

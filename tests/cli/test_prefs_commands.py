@@ -198,3 +198,18 @@ def test_rows_and_names_of_a_csv_must_agree(tmp_path):
     (tmp_path / "m.csv").write_text(",a,b\na,0.5,0.6\nc,0.4,0.5\n")
     with pytest.raises(InputError, match=":3: the first column must repeat the names"):
         load_preferences(tmp_path / "m.csv")
+
+
+def test_of_pairs_that_were_never_compared_nothing_is_printed(ltr_duel, corpus, tmp_path):
+    out = tmp_path / "against.parquet"
+    answer = ltr_duel("prefs", "estimate", corpus, "--against", "2", "--comparisons", "200", "--out", out)
+    assert "No ranker is shown to beat all others; 3 pairs were not compared." in answer.out
+    shown = ltr_duel("prefs", "show", out).out
+    assert "3 pairs were not compared" in shown and "need all pairs" in shown
+    assert not any(word in shown for word in ("Borda:", "even pairs"))
+    rows = [line.split() for line in shown.splitlines() if line[:2] in ("1 ", "3 ", "4 ")]
+    assert len(rows) == 3 and all(row[3] == "1" and row[4] == row[5] for row in rows), (
+        "of one pair, the mean is that pair"
+    )
+    about = json.loads(ltr_duel("prefs", "show", out, "--json").out)
+    assert about["borda_scores"] is about["properties"] is None

@@ -35,7 +35,7 @@ def test_a_matrix_of_features_a_model_and_a_run_is_estimated_and_extended(ltr_du
     words = ("--rankers", "features:1,2", "--rankers", model, "--rankers", run)
     answer = ltr_duel("prefs", "estimate", corpus, *words, "--comparisons", "200", "--out", out)
     assert answer.code == 0, answer.err
-    assert "run:bm25: 1 unknown documents in bm25.trec are left out" in answer.err
+    assert "run:bm25: small lacks 1 documents of bm25.trec; they are left out" in answer.err
     matrix = load_preferences(out)
     assert matrix.names == ("1", "2", "lightgbm:model", "run:bm25")
     assert set(matrix.provenance["rankers"]) == {"lightgbm:model", "run:bm25"}

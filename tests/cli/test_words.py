@@ -12,6 +12,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from ltr_duel.cli.main import cli
+from ltr_duel.interleaving import METHODS
 from ltr_duel.preferences.io import load_preferences
 
 README = Path(__file__).resolve().parents[2] / "README.md"
@@ -64,3 +65,39 @@ def test_python_and_command_line_of_the_readme_are_the_same_experiment(ltr_duel,
 def test_the_list_of_figures_fits_100_columns(ltr_duel):
     lines = ltr_duel("reproduce", "--list").out.splitlines()
     assert len(lines) > 10 and max(map(len, lines)) <= 100
+
+
+def test_the_glossary_has_the_words_of_outputs(ltr_duel, corpus, tmp_path):
+    ltr_duel("prefs", "estimate", corpus, "--comparisons", "300", "--out", tmp_path / "m.parquet")
+    printed = ltr_duel("prefs", "show", tmp_path / "m.parquet").out
+    printed += ltr_duel("prefs", "show", "arith51").out + ltr_duel("logs", "power", "--help").out
+    glossary = (README.parent / "docs" / "glossary.md").read_text(encoding="utf-8").casefold()
+    words = (
+        "Borda, Copeland, Condorcet winner, von Neumann, top cycle, Strong transitivity, ±, lower bound, mean outcome"
+    )
+    for word in words.split(", "):
+        assert word.casefold() in printed.casefold() and word.casefold() in glossary, word
+    rules = {rule for method in METHODS for rule in method.outcomes}
+    rules |= {"incumbent", "gamma_btm", "even pair", "p(winner)", "identification time", "e-value"}
+    assert [rule for rule in rules if rule not in glossary] == []
+
+
+def test_help_is_whole_and_begins_with_what_a_command_has_alone(ltr_duel):
+    commands = ltr_duel("--help").out.partition("Commands:")[2]
+    assert "..." not in commands and "whether to stop, how many impressions it takes." in " ".join(commands.split())
+    for command, first, heading in (
+        ("advise", "--budget", "How feature files are read:"),
+        ("prefs estimate", "--comparisons", "Documents with equal scores:"),
+        ("logs compare", "--stop-at", "How a log is read:"),
+    ):
+        text = ltr_duel(*command.split(), "--help").out
+        assert 0 < text.index(first) < text.index(heading) < text.index("How it runs:") < text.index("--plugin"), (
+            command
+        )
+
+
+def test_a_table_that_leaves_out_lines_ends_in_how_many(ltr_duel, corpus):
+    answer = ltr_duel("rankers", "evaluate", corpus, "--measure", "MAP", "--rows", "1")
+    assert answer.out.splitlines()[-1] == "3 more rankers for each measure; --rows 4 lists them"
+    assert "more rankers" not in ltr_duel("rankers", "evaluate", corpus, "--measure", "MAP").out
+    assert ltr_duel("prefs", "show", "arith51").out.count("41 more rankers; --rows 51 lists them") == 1

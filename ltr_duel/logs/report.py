@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ltr_duel.analysis import png_bytes, render_page
 from ltr_duel.core import files
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.describe import date_words
 from ltr_duel.logs.findings import finding_lines
 from ltr_duel.logs.guardrails import guardrail_lines
-from ltr_duel.logs.picture import plot_comparison, plot_parts
 from ltr_duel.logs.tables import ROWS, beside_table, comparison_table, stopping_table
 from ltr_duel.logs.verdict import Evidence, decision_lines, method_lines
 
@@ -82,6 +80,9 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
     >>> callable(save_comparison)
     True
     """
+    from ltr_duel.analysis import png_bytes, render_page  # with matplotlib, which the terminal does not need
+    from ltr_duel.logs.picture import plot_comparison, plot_parts
+
     found, decisions = evidence.found, evidence.decisions
     table = comparison_table(found) if decisions is None else stopping_table(found, decisions)
     always = evidence.confidence if decisions is not None else None

@@ -149,6 +149,8 @@ class Warehouse:
             self.backend: Any = ibis.connect(url) if isinstance(url, str) else url
         except Exception as error:  # each backend has its own kinds
             raise InputError(f"{self.name}: {str(error).strip().splitlines()[0]}") from None
+        if isinstance(url, str):  # a backend that was passed in stays open
+            weakref.finalize(self, self.backend.disconnect)
 
     def table(self, name: str) -> Any:
         """Return a table as an Ibis table."""

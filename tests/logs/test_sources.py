@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
 import socket
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,7 @@ from scipy import stats
 
 from ltr_duel.core import InputError
 from ltr_duel.logs import ClickLog, compare_log, describe_log, guardrails
+from ltr_duel.logs.engine import Warehouse
 from ltr_duel.logs.summed import summed
 
 DAY = 86400
@@ -252,6 +255,17 @@ def same_numbers(folder, connection, fill, clusters):
         assert numbers(there, cluster) == expected
 
 
+def test_a_connection_ends_with_its_log_and_a_backend_that_was_passed_in_stays_open(monkeypatch):
+    ended = []
+    backend = SimpleNamespace(name="there", disconnect=lambda: ended.append(1))
+    monkeypatch.setattr("ibis.connect", lambda url: backend)
+    for given, times in ((backend, 0), ("postgres://somewhere/shop", 1)):
+        warehouse = Warehouse(given)
+        del warehouse
+        gc.collect()
+        assert len(ended) == times
+
+
 @pytest.fixture(scope="module")
 def postgres(tmp_path_factory):
     """Start a server, as another user where the tests run as root."""
@@ -283,7 +297,6 @@ def postgres(tmp_path_factory):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.mark.filterwarnings("default")  # of another library's doings
 def test_postgres_says_the_same_to_the_last_integer(tmp_path, postgres):
     url, psycopg = postgres
 

@@ -71,6 +71,11 @@ class Engine:
             raise self._damaged(error) from None
         return self.table(name)
 
+    def drop(self, *names: str) -> None:
+        """Delete relations that were kept."""
+        for name in names:
+            self.duckdb.execute(f"DROP TABLE {name}")
+
     def insert(self, name: str, rows: Any, *, new: bool = False) -> None:
         """Add an Arrow table to a relation, or make a new one of it."""
         cursor = self.duckdb.cursor()

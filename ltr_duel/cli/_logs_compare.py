@@ -91,7 +91,6 @@ def compare(
     **given: Any,
 ) -> None:
     """Say of each pair of rankers in LOG who won, how sure that is, and, with --stop-at, whether to stop."""
-    from ltr_duel.analysis import save_figure
     from ltr_duel.core import InputError, errors
     from ltr_duel.logs import (
         USUAL,
@@ -100,8 +99,6 @@ def compare(
         check_log,
         compare_log,
         comparison_lines,
-        plot_comparison,
-        save_comparison,
         stopping_decisions,
     )
     from ltr_duel.preferences import save_preferences
@@ -160,9 +157,14 @@ def compare(
         save_preferences(found.preferences, out)
         click.echo(f"{out}")
     if report is not None:
+        from ltr_duel.logs import save_comparison
+
         save_comparison(evidence, report)
         click.echo(f"{report}")
     if plot is not None:
+        from ltr_duel.analysis import save_figure
+        from ltr_duel.logs import plot_comparison
+
         save_figure(plot_comparison(found, confidence=stop_at, margin=margin), plot)
         click.echo(f"{plot}")
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from ltr_duel.bandits import POLICIES
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, statistics
@@ -144,7 +144,7 @@ def adaptive_means(
         mean = np.where(weighted, means.mean, mean)
         low, high = np.where(weighted, ends[0], low), np.where(weighted, ends[1], high)
         p = np.where(weighted, np.maximum(statistics.student_p(*cautious), signs), p)
-    error = (high - low) / 2 / float(stats.norm.ppf((1 + confidence) / 2))
+    error = (high - low) / 2 / float(special.ndtri((1 + confidence) / 2))
     return AdaptiveMeans(Means(mean, error, sequences.n - 1), low, high, p, weighted)
 
 

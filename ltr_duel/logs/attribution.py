@@ -140,8 +140,15 @@ def attributed(exposures: Any, events: Any, late: Late) -> Any:
     return exact.union(met.select(*exact.columns))
 
 
-def one_table(exposures: Any, events: Any, outcome: Outcome, late: Late) -> Any:
-    """Return the table of a log: exposures with the places whose events count.
+def numbered(table: Any) -> Any:
+    """Return the table of a log with its lines: the rows in the order of time, then of impressions."""
+    import ibis
+
+    return table.mutate(line=(ibis.row_number().over(order_by=[table.time, table.impression]) + 1))
+
+
+def one_table(exposures: Any, events: Any, outcome: Outcome, late: Late, *, items: bool = True) -> Any:
+    """Return the table of a log without ``line``: exposures with the places whose events count.
 
     Where exposures have no lists, only the owners of the items with events are known, and stand for the list.
 
@@ -151,6 +158,8 @@ def one_table(exposures: Any, events: Any, outcome: Outcome, late: Late) -> Any:
         With columns of `EXPOSURE`, and with those of `EVENT`, see `completed`.
     outcome : Outcome
     late : Late
+    items : bool
+        Whether any event names its item; where none does, positions are places, and lists need not be joined.
 
     Raises
     ------
@@ -162,10 +171,9 @@ def one_table(exposures: Any, events: Any, outcome: Outcome, late: Late) -> Any:
     found = attributed(exposures, counted(events, outcome), late)
     lists = [name for name in ("shown", "owners") if name in exposures.columns]
     if lists:
-        some = exposures.select("impression", **({"shown": exposures.shown} if "shown" in lists else {}))
-        at = found.join(some, "impression")
-        place = at.position
-        if "shown" in lists:
+        at, place = found, found.position
+        if items and "shown" in lists:
+            at = found.join(exposures.select("impression", "shown"), "impression")
             place = at.shown.index(at.item) + 1
             place = ibis.cases((at.item.isnull(), at.position), (place > 0, place), else_=ibis.null("int64"))
         at = at.mutate(place=place)
@@ -201,4 +209,4 @@ def one_table(exposures: Any, events: Any, outcome: Outcome, late: Late) -> Any:
     table = table.mutate(clicks=table.clicks.coalesce(none))
     if not lists:
         table = table.mutate(owners=table.owners.coalesce(none))
-    return table.mutate(line=(ibis.row_number().over(order_by=[table.time, table.impression]) + 1))
+    return table

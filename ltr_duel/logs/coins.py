@@ -15,6 +15,7 @@ from ltr_duel.logs.findings import Finding, even, fair, least_p, mirrored, teste
 
 _BLOCKS = 10  # of time, for what should not change
 _PLACES = 10
+_LISTS = 1_000_000  # the first ones, whose clicks decide what each place weighs
 
 
 class _Patterns(NamedTuple):
@@ -90,9 +91,9 @@ def _patterns(
 
     first, last = ends
     span = max(last - first, 1e-9) * (1 + 1e-9)
-    code = sum((rows.owners[k] + 1).coalesce(0).cast("int64") * 3**k for k in range(_PLACES))
+    code = sum((rows.owners[k] + 1).coalesce(0) * 3**k for k in range(_PLACES))
     if {len(one) for one in orders} != {2}:
-        code = ibis.ifelse(rows.rankers.length() == 2, code, code.sign().cast("int64"))
+        code = ibis.ifelse(rows.rankers.length() == 2, code, code.sign())
     block = ((rows.time - first) / span * _BLOCKS).floor().cast("int64")
     found = _counted(engine, rows.select("rankers", code=code, block=block), orders)
     sets = [tuple(sorted(one)) for one in found["rankers"]]
@@ -121,18 +122,18 @@ def _identical_rankers(
 ) -> Finding:
     """Compare rankers by clicks on lists whose owners are those of other lists of the pair: as identical ones would be.
 
-    The mean is over all exchanges of owners. A fair draft makes a pattern of owners as likely as its mirror image, so
-    the mean outcome under a pattern is as likely as its negative, whatever users click on.
+    The mean is over all exchanges of owners with the first million lists. A fair draft makes a pattern of owners as
+    likely as its mirror image, so the mean outcome under a pattern is as likely as its negative, whatever is clicked.
     """
     clicked: dict[tuple[str, ...], dict[tuple[int, ...], int]] = {}
-    found = _counted(engine, rows.select("rankers", "clicks"), orders)
+    found = _counted(engine, rows.filter(rows.line <= _LISTS).select("rankers", "clicks"), orders)
     for rankers, clicks, n in zip(found["rankers"], found["clicks"], found["n"], strict=True):
         counts = clicked.setdefault(tuple(sorted(rankers)), {})
         places = tuple(sorted({place for place in clicks if place <= _PLACES}))
         counts[places] = counts.get(places, 0) + n
     p, farthest = [], 0.0
     for k, name in enumerate(names):
-        if len(name) == 2:
+        if len(name) == 2 and name in clicked:
             here = seen.rankers == k
             values = _mean_outcomes(seen.owners[here], clicked[name])
             p.append(mirrored(values, seen.n[here]))

@@ -71,6 +71,11 @@ class Engine:
             raise self._damaged(error) from None
         return self.table(name)
 
+    def drop(self, *names: str) -> None:
+        """Delete relations that were kept."""
+        for name in names:
+            self.duckdb.execute(f"DROP TABLE {name}")
+
     def insert(self, name: str, rows: Any, *, new: bool = False) -> None:
         """Add an Arrow table to a relation, or make a new one of it."""
         cursor = self.duckdb.cursor()
@@ -149,6 +154,8 @@ class Warehouse:
             self.backend: Any = ibis.connect(url) if isinstance(url, str) else url
         except Exception as error:  # each backend has its own kinds
             raise InputError(f"{self.name}: {str(error).strip().splitlines()[0]}") from None
+        if isinstance(url, str):  # a backend that was passed in stays open
+            weakref.finalize(self, self.backend.disconnect)
 
     def table(self, name: str) -> Any:
         """Return a table as an Ibis table."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from ltr_duel.core import FloatMatrix, FloatVector
 from ltr_duel.logs.compare import LogComparison
@@ -70,9 +70,9 @@ def interaction_p(
     weight = error**-2 / (error**-2).sum()
     surplus = float(((1 - weight) ** 2 / freedom).sum())
     statistic = wald / (k - 1) / (1 + 2 * (k - 2) / (k**2 - 1) * surplus)
-    welch = stats.f.sf(statistic, k - 1, (k**2 - 1) / (3 * surplus))
+    welch = special.fdtrc(k - 1, (k**2 - 1) / (3 * surplus), statistic)
     rest = whole - k + 2
-    return float(max(welch, stats.f.sf(wald / (k - 1) * rest / whole, k - 1, rest)))
+    return float(max(welch, special.fdtrc(k - 1, rest, wald / (k - 1) * rest / whole)))
 
 
 def _products(engine: Any, cells: Any, cluster: str, size: int, parts: int) -> FloatMatrix:

@@ -29,6 +29,7 @@ from typing import Any
 from ltr_duel.core import InputError, errors
 from ltr_duel.logs.attribution import EVENT, EXPOSURE
 from ltr_duel.logs.engine import Engine, named, owner_numbers, quoted
+from ltr_duel.logs.files import files_of, format_of
 
 _TYPES = {"shown": "VARCHAR[]", "rankers": "VARCHAR[]", "owners": "INTEGER[]", "rankings": "VARCHAR[][]"}
 _NUMBERS = {"propensity": "DOUBLE", "position": "BIGINT", "value": "DOUBLE", "dwell": "DOUBLE"}
@@ -97,11 +98,16 @@ class Part:
 
     @property
     def read(self) -> str:
-        """The SQL of DuckDB for the rows, with their file as ``ltr_file``."""
-        path = self.file + "/**/*.parquet" if Path(self.file).is_dir() else self.file
-        suffix = next((one for one in reversed(Path(path).suffixes) if one != ".gz"), "")
+        """The SQL of DuckDB for the rows, with their file as ``ltr_file``; a folder has files of one format."""
+        path = Path(self.file)
+        names = quoted(self.file)
+        if path.is_dir():
+            files = files_of(path)
+            format_of(files)
+            path, names = files[0], f"[{', '.join(quoted(str(file)) for file in files)}]"
+        suffix = next((one for one in reversed(path.suffixes) if one != ".gz"), "")
         kinds = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}
-        return f"{kinds.get(suffix, 'read_json')}({quoted(path)}, filename = 'ltr_file')"
+        return f"{kinds.get(suffix, 'read_json')}({names}, filename = 'ltr_file')"
 
     def tried(self, make: Callable[[dict[str, str], str], Any]) -> Any:
         """Return what is made of the columns and the condition; an error names the key of the mapping that is to blame.

@@ -19,7 +19,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from ltr_duel.clicks import FORMS
 from ltr_duel.core import FloatVector, InputError, errors, stream
@@ -119,7 +119,7 @@ def weigh_outcomes(
     names = (first, second)
     source = Source(log, learnt(log, names))
     design = Design(source, names)
-    quantile = float(stats.norm.ppf((1 + confidence) / 2))
+    quantile = float(special.ndtri((1 + confidence) / 2))
     within = reach_of(design.mixtures, design.state, quantile, stream(seed, "logs", "weigh"))
     total, parts = Totals(), list[Rows]()
     for used in design.rows():
@@ -194,7 +194,7 @@ class Totals:
         means = clustered_means(self._count, self._total)
         mean = float(means.mean[0])
         floor = _least_error(self._square / self.weight - mean**2, effective)
-        half = max(float(reach(means, confidence)[0]), float(stats.norm.ppf((1 + confidence) / 2)) * floor)
+        half = max(float(reach(means, confidence)[0]), float(special.ndtri((1 + confidence) / 2)) * floor)
         return Estimate(mean, mean * expected, max(float(means.error[0]), floor) * expected, half * expected)
 
 
@@ -214,7 +214,7 @@ def robust_estimate(users: HashVector, found: Residuals, effective: float, confi
     np.add.at(total[0], groups, found.value)
     means = clustered_means(count, total)
     near, floor = float(means.mean[0]), _least_error(found.scatter, effective)
-    half = max(float(reach(means, confidence)[0]), float(stats.norm.ppf((1 + confidence) / 2)) * floor)
+    half = max(float(reach(means, confidence)[0]), float(special.ndtri((1 + confidence) / 2)) * floor)
     return Estimate(near + found.beyond, near, max(float(means.error[0]), floor), half)
 
 

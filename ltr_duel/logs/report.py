@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ltr_duel.analysis import png_bytes, render_page
 from ltr_duel.core import files
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.findings import finding_lines
@@ -83,6 +82,8 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
     >>> callable(save_comparison)
     True
     """
+    from ltr_duel.analysis import png_bytes, render_page  # with matplotlib, which the terminal does not need
+
     found, decisions = evidence.found, evidence.decisions
     table = comparison_table(found) if decisions is None else stopping_table(found, decisions)
     always = evidence.confidence if decisions is not None else None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.logs.attribution import EVENT, EXPOSURE, Late, Outcome, completed, one_table
+from ltr_duel.logs.attribution import EVENT, EXPOSURE, Late, Outcome, completed, numbered, one_table
 from ltr_duel.logs.engine import Engine, Warehouse, quoted
 from ltr_duel.logs.files import Files, load_files
 from ltr_duel.logs.mapping import Mapping, Part, create_view, find_row, select
@@ -128,12 +128,19 @@ def _joined(
 ) -> Loaded:
     """Join exposures and events; ``find`` takes an impression, and how many rows of it are earlier."""
     exposures, events = cleaned(parts[0]), completed(cleaned(parts[1]))
-    kinds = engine.run(events.group_by("kind").agg(n=events.count())).column("kind").to_pylist()
+    about = engine.run(events.group_by("kind").agg(items=events.item.count())).to_pydict()
+    kinds = about["kind"]
     if kinds and outcome.kind and outcome.kind not in kinds:
         raise errors.unknown_name("kind of event", outcome.kind, sorted(kind for kind in kinds if kind is not None))
-    table = one_table(exposures, events, outcome, late)
-    if isinstance(engine, Engine):
-        table = engine.keep("log", table)  # a join is not done again for each question
+    table = one_table(exposures, events, outcome, late, items=sum(about["items"]) > 0)
+    if isinstance(engine, Engine):  # a join is not done again for each question, and only ids and times are sorted
+        rows = engine.keep("log_rows", table)
+        times = rows.select("time", "impression", row=rows.rowid())
+        lines = engine.keep("log_lines", numbered(times).select("row", "line"))
+        table = engine.keep("log", rows.mutate(row=rows.rowid()).join(lines, "row").drop("row"))
+        engine.drop("log_rows", "log_lines")
+    else:
+        table = numbered(table)
 
     def find_line(line: int) -> Found:
         impression = engine.run(table.filter(table.line == line).select("impression")).column(0)[0].as_py()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
 import socket
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,6 +20,7 @@ from scipy import stats
 
 from ltr_duel.core import InputError
 from ltr_duel.logs import ClickLog, compare_log, describe_log, guardrails
+from ltr_duel.logs.engine import Warehouse
 from ltr_duel.logs.summed import summed
 
 DAY = 86400
@@ -104,6 +108,35 @@ def test_late_events_go_to_the_last_the_first_or_all_exposures_of_that_user_and_
     assert outcome_of(tmp_path, exposures, late, outcome="purchase") == (0, 0, 5)
     with pytest.raises(InputError, match="'soon' is no length of time"):
         outcome_of(tmp_path, exposures, late, within="soon")
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
+def test_a_folder_of_exposures_has_files_of_any_one_format(tmp_path, kind):
+    """The row of day 10 is the second of the third file, so day 2 comes before it."""
+    for name in ("shown", "clicked"):
+        (tmp_path / name).mkdir()
+    days = {"day1": [exposure(0)], "day2": [exposure(1, time=1)], "day10": [exposure(2, time=2), exposure(0, time=3)]}
+    for name, rows in days.items():
+        texts = [{key: json.dumps(one) if isinstance(one, list) else one for key, one in row.items()} for row in rows]
+        if kind == "parquet":
+            parquet(tmp_path / "shown", name, rows)
+        elif kind == "csv":
+            pd.DataFrame(texts).to_csv(tmp_path / "shown" / f"{name}.csv", index=False)
+        else:
+            (tmp_path / "shown" / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    parquet(tmp_path / "clicked", "all", [event("i1", "a"), event("i2", "b")])
+    log = ClickLog(tmp_path / "shown", events=tmp_path / "clicked", skip_bad=1)
+    found = compare_log(log, bootstrap=0)
+    assert (found.wins[0], found.losses[0], found.ties[0]) == (1, 1, 1)
+    row = 3 if kind == "csv" else 2  # its first line names the columns
+    assert f"day10.{kind}:{row}: impression 'i0' is that of" in log.bad.first[0]
+
+
+def test_a_folder_of_several_formats_is_refused(tmp_path):
+    parquet(tmp_path, "one", [exposure(0)])
+    (tmp_path / "two.jsonl").write_text(json.dumps(exposure(1)) + "\n")
+    with pytest.raises(InputError, match="a log has files of one format, not"):
+        compare_log(ClickLog(tmp_path, events=tmp_path / "one.parquet"))
 
 
 def test_an_exposure_that_is_there_twice_is_named(tmp_path):
@@ -222,6 +255,17 @@ def same_numbers(folder, connection, fill, clusters):
         assert numbers(there, cluster) == expected
 
 
+def test_a_connection_ends_with_its_log_and_a_backend_that_was_passed_in_stays_open(monkeypatch):
+    ended = []
+    backend = SimpleNamespace(name="there", disconnect=lambda: ended.append(1))
+    monkeypatch.setattr("ibis.connect", lambda url: backend)
+    for given, times in ((backend, 0), ("postgres://somewhere/shop", 1)):
+        warehouse = Warehouse(given)
+        del warehouse
+        gc.collect()
+        assert len(ended) == times
+
+
 @pytest.fixture(scope="module")
 def postgres(tmp_path_factory):
     """Start a server, as another user where the tests run as root."""
@@ -253,7 +297,6 @@ def postgres(tmp_path_factory):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.mark.filterwarnings("default")  # of another library's doings
 def test_postgres_says_the_same_to_the_last_integer(tmp_path, postgres):
     url, psycopg = postgres
 

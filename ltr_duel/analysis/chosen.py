@@ -14,7 +14,7 @@ from ltr_duel.core import InputError, errors
 class Chosen(NamedTuple):
     """Choices by name; names without one keep the usual look, label and place."""
 
-    colours: Mapping[str, str] = {}
+    colors: Mapping[str, str] = {}
     labels: Mapping[str, str] = {}
     order: Sequence[str] = ()
 
@@ -27,10 +27,10 @@ class Chosen(NamedTuple):
             For a name that is neither drawn nor ``among`` those of other figures, or for an unknown colour.
         """
         names = list(dict.fromkeys(map(str, drawn)))
-        for name in (*self.colours, *self.labels, *self.order):
+        for name in (*self.colors, *self.labels, *self.order):
             if name not in names and name not in among:
                 raise errors.unknown_name("line in the figure called", name, names)
-        for name, colour in self.colours.items():
+        for name, colour in self.colors.items():
             if not is_color_like(colour):
                 raise InputError(
                     f"the colour of '{name}' must be one of Matplotlib's, such as '#0072B2', not '{colour}'"
@@ -40,7 +40,7 @@ class Chosen(NamedTuple):
 
     def look(self, name: str, usual: Look) -> Look:
         """Return the look of a name."""
-        return usual._replace(color=to_hex(self.colours[name])) if name in self.colours else usual
+        return usual._replace(color=to_hex(self.colors[name])) if name in self.colors else usual
 
 
 USUAL = Chosen()

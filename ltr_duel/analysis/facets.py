@@ -29,7 +29,7 @@ def plot_facets(
     spread: str = "quantiles",
     start: float = 0,
     log: str = "xy",
-    colours: Mapping[str, str] | None = None,
+    colors: Mapping[str, str] | None = None,
     labels: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Figure:
@@ -42,7 +42,7 @@ def plot_facets(
         ``lower_bound``, if the bound is to be drawn.
     columns : sequence of str
         The regrets. With several, each problem has a row of panels; a panel without data carries a note.
-    spread, start, log, colours, labels, order
+    spread, start, log, colors, labels, order
         See `plot_regret`.
 
     Returns
@@ -84,7 +84,7 @@ def plot_facets(
         if rows[column].notna().any():
             plot_regret(
                 rows, ax, column=column, title=title, spread=spread, start=start, log=log, legend=False, among=among,
-                colours=colours, labels=labels, order=order,
+                colors=colors, labels=labels, order=order,
             )  # fmt: skip
         else:
             ax.set_title(title, loc="left", fontsize=10)

@@ -24,7 +24,7 @@ def plot_accuracy(
     start: float = 0,
     legend: bool = True,
     among: Sequence[str] = (),
-    colours: Mapping[str, str] | None = None,
+    colors: Mapping[str, str] | None = None,
     labels: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Axes:
@@ -44,7 +44,7 @@ def plot_accuracy(
     among : sequence of str
         All policies of the study, in the order in which they share out the colours, so that several figures agree; by
         default those that are drawn.
-    colours, labels : mapping of str to str, optional
+    colors, labels : mapping of str to str, optional
         Colours (of lines, bands and names) and labels of some policies, by their names as in the results.
     order : sequence of str
         Policies that are drawn and named first, in this order.
@@ -64,7 +64,7 @@ def plot_accuracy(
     require_table(frame, columns.CORRECT)
     ax = prepared_axes(ax, 7.2, 4.2, title)
     if frame[columns.CORRECT].notna().any():
-        chosen = Chosen(colours or {}, labels or {}, order)
+        chosen = Chosen(colors or {}, labels or {}, order)
         draw_over_time(ax, frame, columns.CORRECT, spread="none", start=start, log="x", among=among, chosen=chosen)
         write_remarks(ax, [remark(frame)])
         if legend:
@@ -82,7 +82,7 @@ def plot_identification(
     *,
     title: str = "",
     among: Sequence[str] = (),
-    colours: Mapping[str, str] | None = None,
+    colors: Mapping[str, str] | None = None,
     labels: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Axes:
@@ -102,7 +102,7 @@ def plot_identification(
     among : sequence of str
         All policies of the study, in the order in which they share out the colours, so that several figures agree; by
         default those that are drawn.
-    colours, labels : mapping of str to str, optional
+    colors, labels : mapping of str to str, optional
         Colours (of lines, bands and names) and labels of some policies, by their names as in the results.
     order : sequence of str
         Policies that are drawn and named first, in this order.
@@ -122,7 +122,7 @@ def plot_identification(
         final = results
     else:
         final = identified(results.to_frame(("average",)), results.matrix.condorcet_winner)
-    chosen = Chosen(colours or {}, labels or {}, order)
+    chosen = Chosen(colors or {}, labels or {}, order)
     drawn = list(dict.fromkeys(final[columns.POLICY]))
     policies = chosen.names(drawn, among)
     ax = prepared_axes(ax, 7.2, 1.2 + 0.42 * len(policies), title)

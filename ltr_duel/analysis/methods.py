@@ -19,7 +19,7 @@ def plot_distortion(
     ax: Axes | None = None,
     *,
     title: str = "",
-    colours: Mapping[str, str] | None = None,
+    colors: Mapping[str, str] | None = None,
     labels: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Axes:
@@ -35,7 +35,7 @@ def plot_distortion(
     ax : Axes, optional
         Where to draw; by default on a new figure, as high as there are rows.
     title : str
-    colours, labels : mapping of str to str, optional
+    colors, labels : mapping of str to str, optional
         Colours (of marks and bars) and labels of some methods, by their names as in the table.
     order : sequence of str
         Methods that are drawn and named first, in this order.
@@ -54,7 +54,7 @@ def plot_distortion(
     require_table(frame, columns.METHOD, columns.CLICKS, columns.RANKERS, "percent", "percent_clear")
     table = distortion_table(frame)
     rows = list(table[[columns.CLICKS, columns.RANKERS]].drop_duplicates().itertuples(index=False, name=None))
-    chosen = Chosen(colours or {}, labels or {}, order)
+    chosen = Chosen(colors or {}, labels or {}, order)
     methods = chosen.names(table[columns.METHOD])
     step = 0.8 / len(methods)
     ax = prepared_axes(ax, 8.4, 1.2 + float(np.clip(0.16 * len(methods) * len(rows), 1.6, 16)), title, grid="x")
@@ -86,7 +86,7 @@ def plot_sensitivity(
     *,
     title: str = "",
     accuracy: float = 0.95,
-    colours: Mapping[str, str] | None = None,
+    colors: Mapping[str, str] | None = None,
     labels: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Axes:
@@ -103,7 +103,7 @@ def plot_sensitivity(
     title : str
     accuracy : float
         The level to be reached, drawn as a line.
-    colours, labels : mapping of str to str, optional
+    colors, labels : mapping of str to str, optional
         Colours (of marks and bars) and labels of some methods, by their names as in the table.
     order : sequence of str
         Methods that are drawn and named first, in this order.
@@ -120,7 +120,7 @@ def plot_sensitivity(
     """
     require_table(frame, columns.METHOD, "better", "worse", "impressions", "accuracy")
     ax = prepared_axes(ax, 7.8, 4.6, title)
-    chosen = Chosen(colours or {}, labels or {}, order)
+    chosen = Chosen(colors or {}, labels or {}, order)
     methods = chosen.names(frame[columns.METHOD])
     for line, method in enumerate(methods):
         part = frame[frame[columns.METHOD] == method]

@@ -43,7 +43,7 @@ def plot_regret(
     bound: bool = True,
     legend: bool = True,
     among: Sequence[str] = (),
-    colours: Mapping[str, str] | None = None,
+    colors: Mapping[str, str] | None = None,
     labels: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Axes:
@@ -82,7 +82,7 @@ def plot_regret(
     among : sequence of str
         All policies of the study, in the order in which they share out the colours, so that several figures agree; by
         default those that are drawn.
-    colours, labels : mapping of str to str, optional
+    colors, labels : mapping of str to str, optional
         Colours (of lines, bands and names) and labels of some policies, by their names as in the results.
     order : sequence of str
         Policies that are drawn and named first, in this order.
@@ -114,7 +114,7 @@ def plot_regret(
     ax = prepared_axes(ax, 7.2, 4.8, title)
     if over not in frame:
         raise errors.unknown_name("column", over, [str(name) for name in frame.columns])
-    chosen = Chosen(colours or {}, labels or {}, order)
+    chosen = Chosen(colors or {}, labels or {}, order)
     table = draw_over_time(ax, frame, column, spread=spread, start=start, log=log, among=among, x=over, chosen=chosen)
     ax.set(xlabel=label, ylabel=f"cumulative {columns.regret_label(column)}")
     if (
@@ -145,7 +145,7 @@ def plot_against_arms(
     log: str = "xy",
     legend: bool = True,
     among: Sequence[str] = (),
-    colours: Mapping[str, str] | None = None,
+    colors: Mapping[str, str] | None = None,
     labels: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Axes:
@@ -172,7 +172,7 @@ def plot_against_arms(
     among : sequence of str
         All policies of the study, in the order in which they share out the colours, so that several figures agree; by
         default those that are drawn.
-    colours, labels : mapping of str to str, optional
+    colors, labels : mapping of str to str, optional
         Colours (of lines, bands and names) and labels of some policies, by their names as in the results.
     order : sequence of str
         Policies that are drawn and named first, in this order.
@@ -197,7 +197,7 @@ def plot_against_arms(
     ends = final_rows(results, [name for name in (columns.PROBLEM, columns.POLICY) if name in results])
     table = averaged(ends, [columns.POLICY, x], column, spread)
     ax = prepared_axes(ax, 7.2, 4.8, title)
-    draw_lines(ax, table, x, spread=spread, log=log, among=among, chosen=Chosen(colours or {}, labels or {}, order))
+    draw_lines(ax, table, x, spread=spread, log=log, among=among, chosen=Chosen(colors or {}, labels or {}, order))
     if "y" not in log:
         ax.set_ylim(bottom=0)
     values = sorted(table[x].unique())

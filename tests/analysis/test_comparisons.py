@@ -100,13 +100,13 @@ def test_figures_are_written_as_the_same_bytes(tmp_path, suffix):
 
 def test_lines_bands_and_names_take_the_chosen_colours_labels_and_order():
     results = simulate(bradley_terry(5), ["rucb", "double_thompson", "random"], horizon=300, repetitions=3)
-    mine = {"colours": {"rucb": "red"}, "labels": {"rucb": "ours"}, "order": ["random", "rucb"]}
+    mine = {"colors": {"rucb": "red"}, "labels": {"rucb": "ours"}, "order": ["random", "rucb"]}
     axes = plot_regret(results, bound=False, **mine)
     assert [line.get_label() for line in axes.get_lines()] == ["random", "ours", "double_thompson"]
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["random", "ours", "double_thompson"]
     assert axes.get_lines()[1].get_color() == to_hex("red")
     assert to_rgb(axes.collections[1].get_facecolor()[0][:3]) == to_rgb("red"), "the band follows"
-    texts = plot_regret(results, bound=False, colours={"rucb": "red"}).texts
+    texts = plot_regret(results, bound=False, colors={"rucb": "red"}).texts
     assert {text.get_color() for text in texts if text.get_text() == "rucb"} == {to_hex("red")}, (
         "so does a name at its end"
     )
@@ -122,10 +122,10 @@ def test_lines_bands_and_names_take_the_chosen_colours_labels_and_order():
     assert [text.get_text() for text in legend.get_texts()] == ["random", "ours", "double_thompson"]
 
 
-@pytest.mark.parametrize("choice", ["colours", "labels", "order"])
+@pytest.mark.parametrize("choice", ["colors", "labels", "order"])
 def test_a_choice_for_a_line_that_is_not_in_the_figure_is_refused(choice):
     results = simulate(bradley_terry(5), "rucb", horizon=100, repetitions=2)
     with pytest.raises(InputError, match="no line in the figure called 'rubc'; did you mean 'rucb'"):
         plot_regret(results, **{choice: ["rubc"] if choice == "order" else {"rubc": "red"}})
     with pytest.raises(InputError, match="the colour of 'rucb' must be"):
-        plot_regret(results, colours={"rucb": "reddish"})
+        plot_regret(results, colors={"rucb": "reddish"})

@@ -37,7 +37,7 @@ def test_marks_and_curves_take_the_chosen_colours_labels_and_order(distortion, s
         (plot_distortion, distortion, "team_draft"),
         (plot_sensitivity, sensitivity, "balanced"),
     ):
-        axes = plot(frame, colours={"sosm": "red"}, labels={"sosm": "ours"}, order=[other, "sosm"])
+        axes = plot(frame, colors={"sosm": "red"}, labels={"sosm": "ours"}, order=[other, "sosm"])
         handles, labels = axes.get_legend_handles_labels()
         assert labels == [other, "ours"] and handles[1].lines[0].get_color() == "#ff0000"
 

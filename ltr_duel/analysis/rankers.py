@@ -110,8 +110,11 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
     rival = int(row.argmin())
     error = matrix.standard_error[best, rival]
     doubt = " (less than two standard errors)" if error and row[rival] - 0.5 < 2 * error else ""
-    known = f" ± {error:.4f} (standard error)" if error else ""
-    margin = f"beats its strongest rival, {matrix.names[rival]}, in {row[rival]:.4f}{known} of comparisons{doubt}."
+    digits = 4 if error == 0 or error >= 5e-5 else math.ceil(-math.log10(error)) + 1
+    known = f" ± {error:.{digits}f} (standard error)" if error else ""
+    margin = (
+        f"beats its strongest rival, {matrix.names[rival]}, in {row[rival]:.{digits}f}{known} of comparisons{doubt}."
+    )
     if not estimated:
         return f"Condorcet winner: {winner}. It {margin}"
     if sure[best] >= _SURE:

@@ -8,8 +8,8 @@ Then a claim
 - `holds`, if all panels say yes;
 - `only a weaker form holds`, if all say yes or weaker: the claim as printed is contradicted by some panel;
 - `does not hold`, if all say no;
-- is `mixed`, if some panels say no and others do not; the ledger names them;
-- is `undecided` otherwise: no panel says no, but an interval crosses an end.
+- is `mixed`, if some panels say no, or weaker, and others do not; the ledger names them;
+- is `undecided` otherwise: no panel lies outside, but an interval crosses an end.
 
 Four words say that there is no judgement, and why: `not made`, the figure was not made; `incomplete`, a panel that the
 claim is about is not there or could not be measured; `needs data`, it is about a corpus, and a panel comes from a
@@ -75,7 +75,7 @@ def verdict(answers: Collection[str]) -> str:
     if "no" in found:
         return FAILS if found == {"no"} else MIXED
     if "open" in found:
-        return UNDECIDED
+        return MIXED if "weaker" in found else UNDECIDED
     return WEAKLY if "weaker" in found else HOLDS
 
 

@@ -16,7 +16,6 @@ from ltr_duel.data.text.write import write_svmlight
 from ltr_duel.papers.measures import MEASURES
 from ltr_duel.papers.measures.np2004_provenance import QUANTILES, _compared, _parts, profile
 from ltr_duel.preferences.estimate.api import estimate_preferences
-from ltr_duel.preferences.io import save_preferences
 from ltr_duel.preferences.synthetic import arithmetic
 from ltr_duel.rankers.features import feature_rankers
 from ltr_duel.simulation.distortion import distortion_table, measure_distortion
@@ -49,7 +48,7 @@ def publish(corpus, folder, ties, clicks="informational"):
         rankings, clicks=clicks, comparisons=4000, seed=11, outcome="marginal_sign", variance_reduction="none"
     )
     shuffled = np.random.default_rng(0).permutation(len(matrix)).tolist()
-    save_preferences(matrix[shuffled], folder / "matrix.npy")
+    np.save(folder / "matrix.npy", matrix.p[np.ix_(shuffled, shuffled)])
     return {"path": corpus, "file": folder / "matrix.npy"}
 
 

@@ -180,7 +180,7 @@ def test_about_equal_is_said_only_with_a_bound_on_the_ratio(sign, spread):
 
 def test_a_problem_without_a_winner_is_named():
     frame = pd.concat([runs(), runs([("circle", 15)], regret_average=float("nan"), correct=float("nan"))])
-    assert "Not ranked (no Condorcet winner): circle." in comparison(frame)
+    assert "noise): circle." in comparison(frame)
 
 
 def seen_without_fault(text, tmp_path, width, images):

@@ -30,6 +30,8 @@ def frontier(
         Which regret.
     """
     table = standings(frame, column)
+    told = table[table["low"] == 1].groupby([col.PROBLEM, "compares"])[col.POLICY].agg(list)
+    alone = {(key[0], some[0]) for key, some in zip(told.index, told, strict=True) if len(some) == 1}
     wide = table.pivot(index=col.PROBLEM, columns=col.POLICY, values="to_best")
     wide = wide.loc[list(dict.fromkeys(table[col.PROBLEM]))]
     order = np.exp(np.log(wide.where(wide > 0)).mean()).sort_values(kind="stable").index
@@ -48,9 +50,10 @@ def frontier(
     for row, column_number in np.argwhere(np.isfinite(values)):
         value = values[row, column_number]
         dark = np.log(max(value, 1.0)) > 0.45 * np.log(top)
+        best = value == 1 and (wide.index[row], wide.columns[column_number]) in alone
         axes.text(
             column_number + 0.5, row + 0.5, f"{value:.2f}" if value < 9.95 else f"{value:,.0f}", ha="center",
-            va="center", fontsize=8, color="white" if dark else "#1c1f23", weight="bold" if value == 1 else "normal",
+            va="center", fontsize=8, color="white" if dark else "#1c1f23", weight="bold" if best else "normal",
         )  # fmt: skip
     axes.set_yticks(np.arange(len(wide)) + 0.5, [safe(name) for name in names], fontsize=8)
     axes.set_xticks(np.arange(wide.shape[1]) + 0.5, [safe(marked(str(name))) for name in wide], fontsize=8, rotation=40)
@@ -62,4 +65,5 @@ def frontier(
     if 0 < len(sets) < wide.shape[1]:
         axes.axvline(wide.shape[1] - len(sets), color="#1c1f23", lw=1.5)  # pairs to the left, sets to the right
     what = f"{col.regret_label(column)} at the horizon divided by the lowest mean"
-    return finish(figure, [], about, f"{what} of those that compare pairs (left), or sets (right); blank: not run")
+    said = "bold: every other one is surely above it; blank: not run"
+    return finish(figure, [], about, f"{what} of those that compare pairs (left), or sets (right); {said}")

@@ -23,7 +23,8 @@ _CAPTION = (
     " confidence (multiple comparisons with the best: Edwards and Hsu 1983, with the bootstrap-t of 4,000 resamples of"
     " the runs, balanced after Beran 1988; not for fewer than six runs, and of no event so rare that no run had it). A"
     " lower bound of 1: the policy may be the best. ≈: it may be, and pays at most {close:g} times the least; ?: it may"
-    " be, and these runs do not tell."
+    " be, and these runs do not tell. Regret is measured by one reference matrix for all runs: where it is an estimate,"
+    " its error moves the means of a table together, and the bounds do not hold it."
 )
 _BOUND = (
     " × bound: as a multiple of c ln T, the asymptotic lower bound on average regret for policies that compare pairs;"
@@ -142,9 +143,10 @@ def _over_all(ranked: pd.DataFrame) -> list[str]:
 
 
 def _unranked(frame: pd.DataFrame, ranked: pd.DataFrame) -> list[str]:
-    """Name the problems that have no standings: without a Condorcet winner there is no such regret."""
+    """Name the problems that have no standings: where the matrix has no Condorcet winner there is no such regret."""
     missing = [str(one) for one in frame[col.PROBLEM].unique() if one not in set(ranked[col.PROBLEM])]
-    return [f"Not ranked (no Condorcet winner): {', '.join(missing)}."] if missing else []
+    words = "no ranker beats all others in the estimate by which regret is measured, which may be its noise"
+    return [f"Not ranked ({words}): {', '.join(missing)}."] if missing else []
 
 
 def _heading(problem: str, rows: pd.DataFrame) -> str:

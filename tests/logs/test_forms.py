@@ -160,4 +160,4 @@ def test_a_document_that_is_shown_twice_is_told_by_all_its_bytes(tmp_path):
         written(tmp_path, [row | {"impression": k, "shown": s} for k, s in enumerate(lists)], "c.jsonl"), skip_bad=2
     )
     assert [n for batch in log.batches() for n in batch.table.column("impression").to_pylist()] == ["0", "2"]
-    assert log.bad.sentences[0].endswith(":2: document 'y12345678y12345678' is shown twice")
+    assert log.bad.sentences[0].endswith(":2: document 'y12345678y12345678' is shown twice; 2 such lines")

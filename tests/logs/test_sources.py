@@ -129,7 +129,7 @@ def test_a_folder_of_exposures_has_files_of_any_one_format(tmp_path, kind):
     found = compare_log(log, bootstrap=0)
     assert (found.wins[0], found.losses[0], found.ties[0]) == (1, 1, 1)
     row = 3 if kind == "csv" else 2  # its first line names the columns
-    assert f"day10.{kind}:{row}: impression 'i0' is that of" in log.bad.first[0]
+    assert f"day10.{kind}:{row}: impression 'i0' is that of" in log.bad.sentences[0]
 
 
 def test_a_folder_of_several_formats_is_refused(tmp_path):

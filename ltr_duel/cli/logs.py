@@ -135,6 +135,7 @@ def power(
     from ltr_duel.interleaving import METHODS
     from ltr_duel.logs import (
         compare_log,
+        least_effect,
         plan_impressions,
         plans_table,
         plot_plans,
@@ -189,6 +190,13 @@ def power(
         + (f"; one impression in {spread.each:.2f} is of this pair.\n" if spread.each > 1 else ".\n")
     )
     print_table(plans_table(plans))
+    if live is None and found.cluster == "query" and spread.returning:
+        least = least_effect(spread, found.impressions, power=power, confidence=confidence, tests=tests)
+        click.echo(
+            f"No user is known, so errors are by query, and plans are of new queries with about {spread.visits:,.0f}"
+            f" impressions of the pair each:\nmore impressions of the queries in this log find no mean outcome below"
+            f" {least:.2g}."
+        )
     if per_day and days:
         fixed, sequential = smallest_effects(spread, per_day * days, **settings)
         click.echo(

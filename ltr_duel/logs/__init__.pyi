@@ -25,6 +25,7 @@ from .picture import plot_comparison as plot_comparison
 from .plans import plans_table as plans_table
 from .plans import plot_plans as plot_plans
 from .power import ImpressionPlan as ImpressionPlan
+from .power import least_effect as least_effect
 from .power import plan_impressions as plan_impressions
 from .power import smallest_effects as smallest_effects
 from .report import comparison_lines as comparison_lines

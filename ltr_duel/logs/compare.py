@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import FloatVector, IntVector, digest, errors, statistics
+from ltr_duel.core import FloatVector, InputError, IntVector, digest, errors, statistics
 from ltr_duel.logs.adaptive import adapted
 from ltr_duel.logs.clusters import Means, bootstrap_means, interval_ends
 from ltr_duel.logs.drift import drift_notes
@@ -198,8 +198,8 @@ def compare_log(
     Raises
     ------
     InputError
-        For numbers out of range, another cluster, more bad lines than the log may have, or a log without a line that
-        can be used.
+        For numbers out of range, another cluster, users to cluster by that no impression names, more bad lines than the
+        log may have, or a log without a line that can be used.
 
     Examples
     --------
@@ -220,6 +220,8 @@ def compare_log(
         raise errors.unknown_name("kind of cluster", cluster, CLUSTERS)
     found = summed(log, cluster, rankers, looks=looks, history=history)
     creditor, sums = found.creditor, found.sums
+    if cluster in ("user", "both") and not found.users.number:
+        raise InputError(f"no impression of {log.path.name} names its user, so errors cannot be clustered by {cluster}")
     limits = np.full((2, len(creditor.pairs)), np.nan)
     if bootstrap and sums.cluster in ("user", "query"):
         drawn = bootstrap_means(*sums.drawn(seed), draws=bootstrap, seed=seed)

@@ -164,6 +164,20 @@ def smallest_effects(
     return _smallest(fixed, impressions), _smallest(sequential, impressions)
 
 
+def least_effect(spread: Spread, impressions: int, *, power: float, confidence: float, tests: int) -> float:
+    """Return the mean outcome below which the clusters that a log has show nothing, however often they come.
+
+    Of N clusters whose outcomes have a correlation rho, the variance of the mean falls to rho / N times an outcome's.
+    """
+    if not spread.returning or spread.visits <= 1:
+        return 0.0
+    clusters = impressions / spread.each * spread.clusters
+    alike = max(spread.design - 1, 0.0) / (spread.visits - 1)
+    floor = alike * max(spread.square - spread.effect**2, 0.0) / clusters
+    reach = special.ndtri(1 - (1 - confidence) / tests / 2) + special.ndtri(power)
+    return float(reach * floor**0.5)
+
+
 def _smallest(needed: Callable[[float], float], impressions: float) -> float:
     """Return the smallest effect that needs no more impressions, to a hundredth of it; infinity if there is none."""
     low, high = float(np.log(1e-4)), 0.0

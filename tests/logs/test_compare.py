@@ -488,6 +488,13 @@ def test_how_long_to_go_on_is_not_said_where_few_users_made_the_log(tmp_path):
         assert sentence == said if said else sentence.startswith(("go on: about", "stop"))
 
 
+@pytest.mark.parametrize("cluster", ["user", "both"])
+def test_without_users_errors_are_not_said_to_be_by_user(tmp_path, cluster):
+    path = write(tmp_path, [{key: value for key, value in ROW.items() if key != "user"}] * 4)
+    with pytest.raises(InputError, match=f"no impression of .* names its user, so errors cannot be .* by {cluster}"):
+        compare_log(ClickLog(path), cluster=cluster)
+
+
 @pytest.mark.parametrize("names", [("old", "new"), ("new", "old"), ("third", "new", "old")])
 def test_the_order_in_which_rankers_are_named_turns_no_result(tmp_path, names):
     rows = [

@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from ltr_duel.core import InputError, statistics, stream
 from ltr_duel.logs import Spread, confidence_sequence, plan_impressions, smallest_effects
 from ltr_duel.logs.clusters import naive_means
-from ltr_duel.logs.power import fixed_test, found_by
+from ltr_duel.logs.power import fixed_test, found_by, least_effect
 from ltr_duel.logs.sequential import Bets, observations_needed
 from ltr_duel.logs.spread import shrunk
 from ltr_duel.logs.sums import Sequences
@@ -287,3 +287,11 @@ def test_power_agrees_with_brute_simulation(effect, square):
 def test_impossible_plans_are_refused(settings, says):
     with pytest.raises(InputError, match=says):
         plan_impressions(Spread("a", "b", 0.1, 0.5), **settings)
+
+
+def test_no_number_of_impressions_of_the_same_clusters_finds_less_than_their_own_variance_allows():
+    """Clusters of ten outcomes with a correlation of .2: design 1 + 9 * .2. N of them have a variance of .2 / N."""
+    spread = Spread("a", "b", 0.0, 1.0, design=2.8, clusters=0.1)
+    least = least_effect(spread, 4000, power=0.8, confidence=0.95, tests=1)
+    assert least == pytest.approx((1.959964 + 0.841621) * (0.2 / 400) ** 0.5, rel=1e-5)
+    assert least_effect(Spread("a", "b", 0.0, 1.0), 4000, power=0.8, confidence=0.95, tests=1) == 0

@@ -26,6 +26,11 @@ class Chosen(NamedTuple):
         InputError
             For a name that is neither drawn nor ``among`` those of other figures, or for an unknown colour.
         """
+        for word, given in (("colors", self.colors), ("labels", self.labels)):
+            if not isinstance(given, Mapping):
+                raise InputError(
+                    f"{word} is a dictionary by name, such as {{'rucb': 'red'}}, not {errors.shown(given)}"
+                )
         names = list(dict.fromkeys(map(str, drawn)))
         for name in (*self.colors, *self.labels, *self.order):
             if name not in names and name not in among:

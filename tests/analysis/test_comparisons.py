@@ -129,3 +129,9 @@ def test_a_choice_for_a_line_that_is_not_in_the_figure_is_refused(choice):
         plot_regret(results, **{choice: ["rubc"] if choice == "order" else {"rubc": "red"}})
     with pytest.raises(InputError, match="the colour of 'rucb' must be"):
         plot_regret(results, colors={"rucb": "reddish"})
+
+
+def test_a_list_of_colours_is_refused_with_an_example_of_what_is_wanted():
+    results = simulate(bradley_terry(4), "rucb", horizon=100, repetitions=1)
+    with pytest.raises(InputError, match=r"colors is a dictionary by name, such as \{'rucb': 'red'\}, not a list"):
+        plot_regret(results, colors=["red"])

@@ -47,7 +47,7 @@ ELSEWHERE = {  # how the texts begin that are not run from their page as printed
     "from ltr_duel.rankers import evaluate_rankers, pool_runs": "a recipe: tests/rankers/test_recipes.py",
     "from ltr_duel.client import Client": "it needs a service: tests/serve/test_client.py",
     "import hashlib": "it needs services: tests/deploy/test_several_stores.py",
-    "from pathlib import Path\n\nimport pandas as pd\n\nlogs = []": "exported logs: tests/deploy/test_several_stores.py",
+    "from pathlib import Path\n\nimport pandas as pd\n\nlogs = []": "exports: tests/deploy/test_several_stores.py",
     "from ltr_duel.advice import advise": "it takes many minutes: tests/advice",
     # what takes long
     "ltr-duel advise MQ2008/Fold1 --rankers features:1,5,23,40": "it takes many minutes: README, tests/advice",

@@ -45,7 +45,7 @@ def test_behind_a_proxy_one_address_may_have_all_connections():
 def test_the_command_serves_the_settings_with_legal_options(words):
     assert Path(words[0]).name == "ltr-duel" and words[1] == "serve"
     given = cli.get_command(None, "serve").make_context("serve", list(words[2:])).params
-    assert given["config"] == Path("/etc/ltr-duel/live.toml") and given["wait"] > run._GRACE
+    assert given["config"] == (Path("/etc/ltr-duel/live.toml"),) and given["wait"] > run._GRACE
 
 
 def test_the_image_listens_for_others_where_its_port_is_and_is_asked_whether_it_is_ready():

@@ -13,6 +13,7 @@ import json
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -211,9 +212,12 @@ class Client:
             return None, f"JSON cannot hold this: {error}"
         try:
             status, again, answer = self._connections.post(self._root + path, body, time.monotonic() + deadline)
-            said = json.loads(answer)
-            why, failed = "", status >= http.HTTPStatus.INTERNAL_SERVER_ERROR
-            if status != http.HTTPStatus.OK:
+            if status == http.HTTPStatus.OK:
+                said, why, failed = json.loads(answer), "", False
+            else:
+                failed = status >= http.HTTPStatus.INTERNAL_SERVER_ERROR
+                with suppress(ValueError):  # a proxy refuses in HTML
+                    said = json.loads(answer)
                 why = f"{status}: {said.get('error', '') if isinstance(said, dict) else ''}"
             if status == http.HTTPStatus.CONFLICT and again:  # by the same report, whose answer was lost
                 said, why = {"recorded": True}, ""

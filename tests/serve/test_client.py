@@ -37,7 +37,8 @@ class Fake(BaseHTTPRequestHandler):
             return
         if way == "slow":
             time.sleep(0.5)
-        status, body = (way, ANSWER) if isinstance(way, int) else (200, b"no JSON" if way == "strange" else ANSWER)
+        strange = {"strange": (200, b"no JSON"), "large": (413, b"<html>")}  # the second one by nginx
+        status, body = (way, ANSWER) if isinstance(way, int) else strange.get(way, (200, ANSWER))
         self.send_response(status)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
@@ -115,10 +116,12 @@ def test_after_a_report_that_failed_no_report_is_sent_for_a_moment_but_searches_
     assert len(server.keys) == 2
 
 
-def test_after_a_request_that_was_refused_the_next_one_is_sent(server):
+@pytest.mark.parametrize("way, why", [(400, "400: full"), ("large", "413: ")])
+def test_after_a_request_that_was_refused_the_next_one_is_sent(server, way, why):
     with Client(server.url, "bm25", deadline=5, pause=60) as client:
-        server.ways = [400]
-        assert [client.decide("q", LISTS).served for _ in range(2)] == ["fallback", "experiment"]
+        server.ways = [way]
+        assert client.decide("q", LISTS).why == why
+        assert client.decide("q", LISTS).served == "experiment"
 
 
 def test_a_connection_that_was_closed_is_opened_again_with_the_same_key(server):

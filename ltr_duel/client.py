@@ -1,9 +1,9 @@
 """A client for a search page, of the standard library alone: the experiment never stands between people and results.
 
 Each call has a deadline. A search that is not answered in time, or not at all, gets the incumbent's list, and for a
-moment after a failure no search is sent, nor, after a failed report, another report. The logger ``ltr_duel.client``
-warns when calls begin to fail, and why. A process that forks may use its client in parent and children: each has
-connections that no other one has.
+moment after a failure no search is sent, nor, after a failed report, another report of its kind. The logger
+``ltr_duel.client`` warns when calls begin to fail, and why. A process that forks may use its client in parent and
+children: each has connections that no other one has.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -110,7 +111,7 @@ class Client:
         rankings: Mapping[str, Sequence[str | int]],
         user: str = "",
         *,
-        token: str = "",
+        token: str | None = None,
         offset: int = 0,
         limit: int | None = None,
         context: Mapping[str, str] | None = None,
@@ -124,8 +125,9 @@ class Client:
             Document ids of each ranker, best first; the incumbent's list must be there.
         user : str
             Who asked, if it is known.
-        token : str
-            Of the page that is shown again, or continued; a later part without it continues a fallback, and is one.
+        token : str, optional
+            Of the page that is shown again, or continued. A later part with an empty one continues a fallback, and is
+            one; without one it continues the user's page, where the experiment is ``sticky``.
         offset, limit : int, optional
             Documents above the part, and of the part; all that follow if not given.
         context : mapping of str to str, optional
@@ -137,8 +139,8 @@ class Client:
         """
         said: Any = None
         why = "it continues a fallback"
-        if token or not offset:
-            asked = {"query": query, "rankings": dict(rankings), "user": user, "offset": offset, "token": token}
+        if not offset or (user if token is None else token):
+            asked = {"query": query, "rankings": dict(rankings), "user": user, "offset": offset, "token": token or ""}
             said, why = self._ask(
                 "/decide",
                 asked | ({"limit": limit} if limit else {}) | ({"context": dict(context)} if context else {}),
@@ -203,16 +205,19 @@ class Client:
             return None, "the client is closed"
         if time.monotonic() < self._asleep.get(path, 0.0):
             return None, f"not asked, a moment after: {self._why.get(path)}"
-        said = None
+        said, failed = None, True
         try:
             body = json.dumps(given).encode()
         except (TypeError, ValueError, RecursionError) as error:  # no fault of the service
             return None, f"JSON cannot hold this: {error}"
         try:
             status, again, answer = self._connections.post(self._root + path, body, time.monotonic() + deadline)
-            said = json.loads(answer)
-            why = ""
-            if status != http.HTTPStatus.OK:
+            if status == http.HTTPStatus.OK:
+                said, why, failed = json.loads(answer), "", False
+            else:
+                failed = status >= http.HTTPStatus.INTERNAL_SERVER_ERROR
+                with suppress(ValueError):  # a proxy refuses in HTML
+                    said = json.loads(answer)
                 why = f"{status}: {said.get('error', '') if isinstance(said, dict) else ''}"
             if status == http.HTTPStatus.CONFLICT and again:  # by the same report, whose answer was lost
                 said, why = {"recorded": True}, ""
@@ -220,7 +225,7 @@ class Client:
             why = f"no answer within {deadline:g} seconds"
         except (OSError, http.client.HTTPException, ValueError, RuntimeError) as error:
             why = str(error) or type(error).__name__
-        if why and said is None:
+        if failed:
             self._asleep[path] = time.monotonic() + self._pause
         if why and not self._why.get(path):
             _LOG.warning("%s: %s", path, why)

@@ -2,8 +2,9 @@
  * Asks a service of `ltr-duel serve` for pages: the experiment never stands between people and results.
  *
  * Each call has a deadline. A search that is not answered in time, or not at all, gets the incumbent's list and the
- * cause. For a moment after a failure the service is not asked. It runs on a server (Node 18 or newer): the API key
- * and the lists of all rankers belong there and not in a browser, for which `clicks.js` is.
+ * cause. For a moment after a failure no search is sent, nor, after a failed report, another report of its kind. It
+ * runs on a server (Node 18 or newer): the API key and the lists of all rankers belong there and not in a browser, for
+ * which `clicks.js` is.
  *
  * @typedef {string | number} Id of a document; a number is whole
  *
@@ -12,17 +13,20 @@
  * @property {string} token for the clicks; empty if the service has not made the page
  * @property {string[]} rankers whose lists are on it
  * @property {string} served "experiment"; why the search takes no part; or "fallback", if the service gave no page
- * @property {string} why the list is a fallback, else empty: "deadline", "network", "pause" (the service failed a
- *   moment ago and was not asked), "request" (JSON cannot hold the lists), "answer" (not that of the service), "token"
- *   (a later part of a page that was a fallback), or "status 401: the API key is missing or wrong"
+ * @property {string} why the list is a fallback, else empty: "deadline", "network", "pause" (a search failed a
+ *   moment ago, and this one was not sent), "request" (it cannot be made, as of lists that JSON cannot hold), "answer"
+ *   (not that of the service), "token" (a later part of a page that was a fallback), or "status 401: the API key is
+ *   missing or wrong"
  */
+
+import { randomBytes } from "node:crypto"; // Node 18 has no global `crypto`
 
 const FALLBACK = "fallback";
 
 /** Asks one service. Searches may share a client. */
 export class Client {
   #url; #incumbent; #headers; #deadline; #top; #pause; #fetch;
-  #asleep = 0;
+  #asleep = new Map(); // address -> until when it is not asked
 
   /**
    * @param {string} url `http://127.0.0.1:8080`; of one experiment among several `http://127.0.0.1:8080/shoes`
@@ -31,7 +35,7 @@ export class Client {
    * @param {string} [options.key] the API key, with the role `ask`
    * @param {number} [options.deadline] milliseconds that `decide` may take
    * @param {number} [options.top] documents of the incumbent's list that are shown; the `top` of the experiment
-   * @param {number} [options.pause] milliseconds after a failure in which `decide` does not ask the service
+   * @param {number} [options.pause] milliseconds after a failure in which no other call of that kind is sent
    * @param {typeof fetch} [options.fetch] what sends requests
    */
   constructor(url, incumbent, { key = "", deadline = 100, top = 10, pause = 1000, fetch = globalThis.fetch } = {}) {
@@ -53,19 +57,19 @@ export class Client {
    * @param {Record<string, Id[]>} rankings document ids of each ranker, best first; the incumbent's must be there
    * @param {object} [options]
    * @param {string} [options.user] who asked, if it is known
-   * @param {string} [options.token] of a page to continue, where the service can
+   * @param {string} [options.token] of the page that is shown again, or continued. A later part with an empty one
+   *   continues a fallback, and is one; without one it continues the user's page, where the experiment is `sticky`
    * @param {number} [options.offset] documents above the part that is wanted
    * @param {number} [options.limit] documents of the part; all that follow if not given
    * @param {Record<string, string>} [options.context] what else is known of the search
    * @param {string} [options.idempotencyKey] one for each search; a caller that asks again gives that of before
    * @returns {Promise<Page>} with whatever else the service says of the page
    */
-  async decide(query, rankings, { idempotencyKey = newKey(), ...more } = {}) {
-    const list = rankings?.[this.#incumbent], { offset = 0, limit = Infinity, token } = more;
+  async decide(query, rankings, { idempotencyKey, ...more } = {}) {
+    const list = rankings?.[this.#incumbent], { offset = 0, limit = Infinity, token, user } = more;
     if (!Array.isArray(list)) throw new TypeError(`the list of the incumbent '${this.#incumbent}' is missing`);
     const given = { query, rankings, ...more }; // only what is there, as services refuse what they do not know
-    const { said, why } = offset && !token ? { why: "token" }
-      : performance.now() < this.#asleep ? { why: "pause" }
+    const { said, why } = offset && !(token ?? user) ? { why: "token" }
       : await this.#ask("/decide", given, this.#deadline, idempotencyKey);
     if (Array.isArray(said?.page) && typeof said.token === "string") return { ...said, why: "" };
     const page = list.slice(0, this.#top).slice(offset, offset + limit);
@@ -73,7 +77,7 @@ export class Client {
   }
 
   /**
-   * Report the clicks of a page; return whether the service counts them. It is asked also in a pause.
+   * Report the clicks of a page; return whether the service counts them.
    *
    * @param {string} token of the page
    * @param {Id[]} clicks ids of the documents that were clicked; empty if none was
@@ -83,21 +87,38 @@ export class Client {
    * @returns {Promise<boolean>} false too if the page was closed before
    */
   async clicks(token, clicks, { final = true, deadline = 2000 } = {}) {
-    if (!token) return false;
-    const { said } = await this.#ask("/clicks", { token, clicks, final }, deadline, newKey());
-    return said?.recorded === true;
+    return this.#report("/clicks", { token, clicks, final }, deadline);
+  }
+
+  /**
+   * Report outcomes of a page, also after it was closed; return whether the service keeps them.
+   *
+   * @param {string} token of the page
+   * @param {{kind: string, document?: Id, value?: number, id?: string}[]} events one that is repeated counts once
+   * @param {object} [options]
+   * @param {number} [options.deadline] milliseconds that the call may take
+   * @returns {Promise<boolean>}
+   */
+  async events(token, events, { deadline = 2000 } = {}) {
+    return this.#report("/events", { token, events }, deadline);
+  }
+
+  async #report(path, given, deadline) {
+    return given.token ? (await this.#ask(path, given, deadline)).said?.recorded === true : false;
   }
 
   /** Return what the service said, or why there is nothing. */
   async #ask(path, given, deadline, idempotencyKey) {
-    let body;
+    if (performance.now() < this.#asleep.get(path)) return { why: "pause" };
+    let body, headers, signal;
     try {
       body = JSON.stringify(given);
+      headers = { ...this.#headers, "idempotency-key": idempotencyKey ?? randomBytes(16).toString("hex") };
+      signal = AbortSignal.timeout(deadline);
     } catch {
       return { why: "request" };
     }
-    const headers = { ...this.#headers, "idempotency-key": idempotencyKey };
-    const signal = AbortSignal.timeout(deadline), send = this.#fetch;
+    const send = this.#fetch;
     for (let again = true; ; again = false) {
       let text, status;
       try {
@@ -106,17 +127,18 @@ export class Client {
         text = await answer.text();
       } catch {
         if (again && !signal.aborted) continue; // the service had closed the connection; its key makes it one page
-        return this.#failed(signal.aborted ? "deadline" : "network");
+        return this.#failed(path, signal.aborted ? "deadline" : "network");
       }
       const said = parsed(text);
-      if (status === 200) return said ? { said } : this.#failed("answer");
+      if (status === 200) return said ? { said } : this.#failed(path, "answer");
+      if (status === 409 && !again) return { said: { recorded: true } }; // by the same report, whose answer was lost
       const why = `status ${status}` + (typeof said?.error === "string" ? `: ${said.error}` : "");
-      return status < 500 ? { why } : this.#failed(why);
+      return status < 500 ? { why } : this.#failed(path, why);
     }
   }
 
-  #failed(why) {
-    this.#asleep = performance.now() + this.#pause;
+  #failed(path, why) {
+    this.#asleep.set(path, performance.now() + this.#pause);
     return { why };
   }
 }
@@ -127,8 +149,4 @@ function parsed(text) {
   } catch {
     return null;
   }
-}
-
-function newKey() {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

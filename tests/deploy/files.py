@@ -45,9 +45,9 @@ def unit(name):
     return parser
 
 
-def unit_command(name):
+def unit_command(name, key="ExecStart"):
     """Return the words of a unit's command, with what systemd replaces in them."""
-    return [word.replace("$$", "$").replace("%%", "%") for word in shlex.split(unit(name)["Service"]["ExecStart"])]
+    return [word.replace("$$", "$").replace("%%", "%") for word in shlex.split(unit(name)["Service"][key])]
 
 
 def seconds(text):

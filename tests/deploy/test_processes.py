@@ -164,6 +164,23 @@ def test_a_backup_by_the_units_command_is_a_standby_that_goes_on(machine, tmp_pa
         assert experiment.pages == pages + 1
 
 
+def test_after_a_backup_the_latest_24_are_kept_and_files_with_other_names(tmp_path):
+    machine = Machine(tmp_path)
+    folder = tmp_path / "lib" / "backup"
+    command = machine.words(unit_command("ltr-duel-backup.service", "ExecStartPost"))
+    names = [f"live-202611{day}T{hour:02}3000.db" for day in (22, 23) for hour in range(12, 24)]
+    others = ["live-20261101T000000.db-wal", "live-before-update.db", "notes"]
+    for name in [*names, *others]:
+        (folder / name).touch()
+    subprocess.run(command, check=True, timeout=60)
+    assert sorted(one.name for one in folder.iterdir()) == sorted([*names, *others])
+    newer = ["live-20261124T000030.db", "live-20261124T001012.db", "live-20270101T000000.db"]
+    for name in newer:
+        (folder / name).touch()
+    subprocess.run(command, check=True, timeout=60)
+    assert sorted(one.name for one in folder.iterdir()) == sorted([*names[3:], *newer, *others])
+
+
 def proxied(url, context=None):
     """Ask for a page, report it, and be refused with a body that is too large."""
     status, body = ask(url, "/decide", {"query": "by proxy", "rankings": LISTS}, context=context)

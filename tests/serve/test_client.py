@@ -37,7 +37,8 @@ class Fake(BaseHTTPRequestHandler):
             return
         if way == "slow":
             time.sleep(0.5)
-        status, body = (way, ANSWER) if isinstance(way, int) else (200, b"no JSON" if way == "strange" else ANSWER)
+        strange = {"strange": (200, b"no JSON"), "large": (413, b"<html>")}  # the second one by nginx
+        status, body = (way, ANSWER) if isinstance(way, int) else strange.get(way, (200, ANSWER))
         self.send_response(status)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
@@ -97,12 +98,29 @@ def test_after_a_slow_search_clicks_are_sent_and_a_log_line_says_why(server, cap
     assert caplog.messages == ["/decide: no answer within 0.2 seconds"]
 
 
-def test_after_a_failure_the_service_is_left_alone_for_a_moment(server):
+@pytest.mark.parametrize("way", ["strange", 503, 500])
+def test_after_a_failure_the_service_is_left_alone_for_a_moment(server, way):
     with Client(server.url, "bm25", deadline=5, top=2, pause=0.2) as client:
-        server.ways = ["strange"]
+        server.ways = [way]
         assert [client.decide("q", LISTS).served for _ in range(3)] == ["fallback"] * 3
         assert len(server.keys) == 1
         time.sleep(0.25)
+        assert client.decide("q", LISTS).served == "experiment"
+
+
+def test_after_a_report_that_failed_no_report_is_sent_for_a_moment_but_searches_are(server):
+    with Client(server.url, "bm25", deadline=5, pause=60) as client:
+        server.ways = [503]
+        assert [client.clicks("t", ["d"], deadline=5) for _ in range(2)] == [False, False]
+        assert client.decide("q", LISTS).served == "experiment"
+    assert len(server.keys) == 2
+
+
+@pytest.mark.parametrize("way, why", [(400, "400: full"), ("large", "413: ")])
+def test_after_a_request_that_was_refused_the_next_one_is_sent(server, way, why):
+    with Client(server.url, "bm25", deadline=5, pause=60) as client:
+        server.ways = [way]
+        assert client.decide("q", LISTS).why == why
         assert client.decide("q", LISTS).served == "experiment"
 
 

@@ -21,6 +21,7 @@ const again = await client.decide("from JavaScript", lists, { idempotencyKey: "s
 const slow = { deadline: 30000 };
 const more = [
   await client.clicks(page.token, [page.page[0]], { ...slow, final: false }), await client.clicks(page.token, [], slow),
+  await client.events(page.token, [{ kind: "cart", document: page.page[0] }], slow),
 ];
 const refused = (await client.decide("", lists)).why;
 console.log(JSON.stringify({ page, again, more, refused }));
@@ -56,6 +57,6 @@ def test_the_service_answers_the_module(node, running):
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     assert said["page"] == said["again"] and said["page"]["served"] == "experiment" and said["page"]["why"] == ""
-    assert said["more"] == [True, True]
+    assert said["more"] == [True, True, True]
     assert said["refused"].startswith("status 400: 'query' must have from 1 to 1,000 characters")
     assert len(running.counted("from JavaScript")) == 1

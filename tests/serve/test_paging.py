@@ -87,8 +87,14 @@ def test_while_the_store_is_away_a_later_part_is_of_the_incumbents_list(tmp_path
 def test_the_client_continues_a_fallback_by_a_fallback(server):  # noqa: F811
     with Client(server.url, "bm25", deadline=30, top=3) as client:
         assert client.decide("q", LISTS, "ann", token="t", offset=10, limit=5).served == "experiment"
-        shown = client.decide("q", LISTS, "ann", offset=1, limit=5)
-    assert shown == Shown(("b", "c"), "", ("bm25",), "fallback", "it continues a fallback")
+        shown = [client.decide("q", LISTS, "ann", token="", offset=1, limit=5), client.decide("q", LISTS, offset=1)]
+    assert shown == [Shown(("b", "c"), "", ("bm25",), "fallback", "it continues a fallback")] * 2
+    assert len(server.keys) == 1
+
+
+def test_the_client_asks_for_a_later_part_by_the_user_alone(server):  # noqa: F811
+    with Client(server.url, "bm25", deadline=30) as client:
+        assert client.decide("q", LISTS, "ann", offset=1, limit=5).served == "experiment"
     assert len(server.keys) == 1
 
 

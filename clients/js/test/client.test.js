@@ -59,13 +59,53 @@ test("without a service the cause is the network", async () => {
   assert.equal((await client.decide("q", LISTS)).why, "network");
 });
 
-test("after a failure searches leave the service alone for a moment, clicks do not", async () => {
+test("after a search that failed no search is sent for a moment, reports are", async () => {
   const client = new Client(url, "bm25", { deadline: 30_000, pause: 60_000 });
   ways = [500];
   assert.match((await client.decide("q", LISTS)).why, /^status 500/);
   assert.equal((await client.decide("q", LISTS)).why, "pause");
   assert.equal(await client.clicks("t", [], { deadline: 30_000 }), true);
-  assert.equal(asked.length, 2);
+  assert.equal(await client.events("t", [{ kind: "cart" }], { deadline: 30_000 }), true);
+  assert.deepEqual(asked.map((one) => one.path), ["/decide", "/clicks", "/events"]);
+});
+
+test("after a report that failed no report of that kind is sent for a moment, searches are", async () => {
+  const client = new Client(url, "bm25", { deadline: 30_000, pause: 60_000 });
+  ways = [503];
+  for (const _ of [1, 2]) assert.equal(await client.clicks("t", [], { deadline: 30_000 }), false);
+  assert.equal((await client.decide("q", LISTS)).served, "experiment");
+  assert.deepEqual(asked.map((one) => one.path), ["/clicks", "/decide"]);
+});
+
+test("a report that was counted and whose answer was lost is recorded", async () => {
+  const client = new Client(url, "bm25"), deadline = 30_000;
+  ways = ["close", 409];
+  assert.equal(await client.clicks("t", ["d"], { deadline }), true);
+  assert.equal(asked[0].headers["idempotency-key"], asked[1].headers["idempotency-key"]);
+});
+
+test("outcomes are reported by the token of their page", async () => {
+  const client = new Client(url, "bm25"), events = [{ document: 7, kind: "purchase", value: 39.9, id: "order 7" }];
+  ways = [200, 410];
+  for (const recorded of [true, false])
+    assert.equal(await client.events("t", events, { deadline: 30_000 }), recorded);
+  assert.equal(await client.events("", events), false);
+  assert.deepEqual(asked.map((one) => [one.path, one.said]), Array(2).fill(["/events", { token: "t", events }]));
+});
+
+test("no global crypto is needed, which Node 18 lacks", async () => {
+  const own = Object.getOwnPropertyDescriptor(globalThis, "crypto");
+  delete globalThis.crypto;
+  try {
+    assert.equal((await new Client(url, "bm25", { deadline: 30_000 }).decide("q", LISTS)).served, "experiment");
+  } finally {
+    if (own) Object.defineProperty(globalThis, "crypto", own);
+  }
+});
+
+test("a request that cannot be made gets the incumbent's list", async () => {
+  const page = await new Client(url, "bm25", { deadline: NaN }).decide("q", LISTS);
+  assert.deepEqual(page, fallback(LISTS.bm25, "request"));
 });
 
 test("after the moment the service is asked again", async () => {
@@ -114,8 +154,15 @@ test("a part of a page is asked for by the fields that are given, and cuts the f
 
 test("a later part of a fallback is a fallback, and the service is not asked", async () => {
   const client = new Client(url, "bm25", { deadline: 30_000 });
-  assert.deepEqual(await client.decide("q", LISTS, { offset: 2, limit: 9 }), fallback(["c", "d"], "token"));
+  for (const of of [{}, { token: "" }, { token: "", user: "ann" }])
+    assert.deepEqual(await client.decide("q", LISTS, { ...of, offset: 2, limit: 9 }), fallback(["c", "d"], "token"));
   assert.equal(asked.length, 0);
+});
+
+test("a later part without a token is asked for by its user", async () => {
+  const part = { user: "ann", offset: 2 };
+  assert.equal((await new Client(url, "bm25", { deadline: 30_000 }).decide("q", LISTS, part)).served, "experiment");
+  assert.deepEqual(asked[0].said, { query: "q", rankings: LISTS, ...part });
 });
 
 test("clicks of a page that was closed before are not recorded", async () => {

@@ -190,6 +190,7 @@ class Actions:
             raise UsedError("the page is closed already")
         _, key = self.memory.waiting.pop(page)
         self._forget_gathered(page)
+        self._drafts.forget(page)
         self._happen(Event(self.memory.events + 1, page, now, EXPIRED), key)
         return Recorded(page, self._rankers(key), {})
 

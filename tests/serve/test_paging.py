@@ -115,3 +115,28 @@ def test_a_reload_whose_answer_came_too_late_leaves_the_page_open(tmp_path, monk
         return service.experiment.open_pages
 
     assert using(Service(tmp_path, sticky=60), story) == left
+
+
+def test_a_search_behind_a_page_that_was_not_delivered_has_a_new_one(tmp_path, monkeypatch):
+    """The page of the first search is dropped; the same user's next one, which waits meanwhile, must not be shown it."""
+
+    async def story(service):
+        answer, begun = service.experiment.answer, asyncio.Event()
+
+        def slowly(calls):
+            loop.call_soon_threadsafe(begun.set)
+            time.sleep(0.1)
+            return answer(calls)
+
+        loop = asyncio.get_running_loop()
+        monkeypatch.setattr(service.experiment, "answer", slowly)
+        worker = Worker(service.experiment, 10, Metrics(), EventLog(service.log))
+        late = asyncio.create_task(worker.ask(Decide("q", LISTS, "ann")))
+        await begun.wait()
+        late.cancel()
+        shown = await worker.ask(Decide("q", LISTS, "ann"))
+        again = await worker.ask(Decide("q", LISTS, "ann"))
+        await worker.close()
+        return shown.page, again.page, service.experiment.open_pages
+
+    assert using(Service(tmp_path, sticky=60), story) == (2, 2, 1)

@@ -106,7 +106,11 @@ def _outcome(document: dict[str, Any]) -> dict[str, Any]:
         "kind": {**_TEXT, "pattern": "^[a-z][a-z0-9_]{0,31}$"},
         "document": document,
         "value": {"type": "number", "default": 1},
-        "id": {**_TEXT, "maxLength": 100, "description": "to tell two outcomes of the same kind and document"},
+        "id": {
+            **_TEXT,
+            "maxLength": 100,
+            "description": "to tell two outcomes of the same kind and document; refused once user and query of the page were forgotten",
+        },
     }
     return _object(keys, "kind")
 

@@ -118,7 +118,7 @@ def test_a_reload_whose_answer_came_too_late_leaves_the_page_open(tmp_path, monk
 
 
 def test_a_search_behind_a_page_that_was_not_delivered_has_a_new_one(tmp_path, monkeypatch):
-    """The page of the first search is dropped; the same user's next one, which waits meanwhile, must not be shown it."""
+    """The page of the first search is dropped; the same user's next one, which waits meanwhile, has another."""
 
     async def story(service):
         answer, begun = service.experiment.answer, asyncio.Event()

@@ -140,3 +140,20 @@ def test_a_search_behind_a_page_that_was_not_delivered_has_a_new_one(tmp_path, m
         return shown.page, again.page, service.experiment.open_pages
 
     assert using(Service(tmp_path, sticky=60), story) == (2, 2, 1)
+
+
+def test_while_a_winner_is_served_page_two_needs_the_incumbents_list_alone(tmp_path):
+    async def story(service):
+        first = await ask(service, limit=2)
+        service.experiment.switch("winner", ranker="dense")
+        own = {"rankings": {"bm25": LISTS["bm25"]}}
+        known = await ask(service, offset=2, limit=2, token=first["token"], **own)
+        assert known["token"] == first["token"] and not set(known["page"]) & set(first["page"])
+        assert (await service.call("POST", "/decide", ASKED | own)).status == 400
+        unknown = [await ask(service, offset=1, **more) for more in (own, {})]
+        return [(one["page"], one["served"]) for one in unknown]
+
+    assert using(Service(tmp_path, policy="random"), story) == [
+        (LISTS["bm25"][1:], "later"),
+        (LISTS["dense"][1:], "winner"),
+    ]

@@ -73,9 +73,9 @@ class Outcomes:
         for one in items:
             plain = not isinstance(one, Mapping)
             outcome = _read({"kind": CLICK, "document": one} if plain else one, ids)
-            if outcome.kind == self._settings.credit and outcome.place >= 0 and outcome.value > 0:
+            if not call.late and outcome.kind == self._settings.credit and outcome.place >= 0 and outcome.value > 0:
                 clicks.append(ids[outcome.place])
-                if plain and not call.late:
+                if plain:
                     continue
             if outcome[:3] not in kept:
                 new.setdefault(outcome[:3], outcome)

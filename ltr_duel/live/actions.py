@@ -154,8 +154,9 @@ class Actions:
             clicks, outcomes = self._outcomes.read(claim.page, call)
             if closed:
                 self._outcomes.require_in_time(claim.page, now)
+            if call.late:
                 recorded = Recorded(claim.page, (), {})
-            elif call.final and not call.late:
+            elif call.final:
                 recorded = self._close(claim.page, clicks, now)
             else:
                 recorded = self._gather(claim.page, clicks)
@@ -190,6 +191,7 @@ class Actions:
             raise UsedError("the page is closed already")
         _, key = self.memory.waiting.pop(page)
         self._forget_gathered(page)
+        self._drafts.forget(page)
         self._happen(Event(self.memory.events + 1, page, now, EXPIRED), key)
         return Recorded(page, self._rankers(key), {})
 

@@ -40,7 +40,7 @@ class Record(NamedTuple):
     final: bool = (
         True  # whether that is all; if not, the page stays open until its deadline, and later reports add to it
     )
-    late: bool = False  # whether the page may be closed already, so the outcomes are kept for the log alone
+    late: bool = False  # whether the page may be closed already; the outcomes are kept for the log alone
 
 
 class Drop(NamedTuple):

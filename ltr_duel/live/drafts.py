@@ -62,6 +62,12 @@ class Drafts:
             if len(self._latest) > self._settings.max_open:
                 del self._latest[next(iter(self._latest))]
 
+    def forget(self, page: int) -> None:
+        """Forget a page that was not delivered."""
+        query, user = self._store.asked(page)
+        if self._latest and user and self._latest.get(_place(query, user), (0, 0.0))[0] == page:
+            del self._latest[_place(query, user)]
+
     def find(self, call: Decide, now: float) -> Decision | None:
         """Return the part that a search asks for of a page that was shown before, None if it belongs to none.
 

@@ -14,17 +14,17 @@ from typing import Any
 
 from ltr_duel.core import InputError, arguments, errors
 from ltr_duel.live.complaints import StoreError
-from ltr_duel.live.schema import FORGOT, connected
+from ltr_duel.live.schema import BEFORE, FORGOT, NAMELESS, connected
 from ltr_duel.live.users import hashed_user, require_own_key
 
 _DAY = 86_400.0
-_FORGOTTEN = "forgotten-"
 _PATIENCE = 10_000  # milliseconds for a service to end its transaction
 _SOME = 500  # pages that are forgotten in one transaction, beside a service
 _DONE = "retained"  # a key of ``about``: up to this page all are forgotten
-_KNOWN = f"(query <> '' OR user NOT LIKE '{_FORGOTTEN}%')"
+_KNOWN = f"(query <> '' OR user NOT LIKE '{NAMELESS}%')"
 _OTHER = "query = '', context = NULL, user = CASE WHEN user IS NULL THEN NULL ELSE other_name(user) END"
-_NAMES = "name = other_name(name) WHERE name <> '' AND page IN"
+_NAMES = f"name = other_name(name) WHERE name <> '' AND name NOT LIKE '{NAMELESS}%' AND page IN"
+_SAY_BEFORE = "INSERT INTO about VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2 WHERE value < ?2"
 _USERS = (
     "UPDATE users SET user = other_name(user) WHERE user IN (SELECT user FROM former)"
     " AND user NOT IN (SELECT user FROM pages WHERE user IS NOT NULL)"
@@ -95,6 +95,8 @@ def forget(
                 pages = _forget(db, "user = ?", hashed_user(user_key, user))
             else:
                 pages = _forget(db, f"at < ? AND {_KNOWN}", before)
+                db.execute(f"UPDATE outcomes SET {_NAMES} (SELECT page FROM pages WHERE at < ?)", (before,))
+                db.execute(_SAY_BEFORE, (BEFORE, before))
             db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (FORGOT, secrets.token_hex(8)))
             db.execute("COMMIT")
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # the log holds the former rows
@@ -137,9 +139,10 @@ def retain(store: Path, days: float, now: float) -> Iterator[int]:
                 pages = (done, old[-1])
                 which = f"page > ? AND page <= ? AND {_KNOWN}"
                 db.execute(f"INSERT OR IGNORE INTO former SELECT user FROM pages WHERE user <> '' AND {which}", pages)
-                db.execute(f"UPDATE outcomes SET {_NAMES} (SELECT page FROM pages WHERE {which})", pages)
+                db.execute(f"UPDATE outcomes SET {_NAMES} (SELECT page FROM pages WHERE page > ? AND page <= ?)", pages)
                 count = db.execute(f"UPDATE pages SET {_OTHER} WHERE {which}", pages).rowcount
                 db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (_DONE, old[-1]))
+                db.execute(_SAY_BEFORE, (BEFORE, now - days * _DAY))
                 db.execute("COMMIT")
                 yield count
             db.execute(_USERS)
@@ -166,7 +169,7 @@ def _name_others(db: sqlite3.Connection) -> None:
     key = secrets.token_bytes(16)
 
     def other(name: str) -> str:
-        return f"{_FORGOTTEN}{hashlib.blake2b(str(name).encode(), key=key, digest_size=8).hexdigest()}"
+        return f"{NAMELESS}{hashlib.blake2b(str(name).encode(), key=key, digest_size=8).hexdigest()}"
 
     db.create_function("other_name", 1, other, deterministic=True)
 

@@ -15,6 +15,7 @@ from ltr_duel.core import InputError, errors
 from ltr_duel.live.calls import Record
 from ltr_duel.live.complaints import ExpiredError
 from ltr_duel.live.lists import places_of, require_text
+from ltr_duel.live.schema import BEFORE, NAMELESS
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.sheets import read_ids
 from ltr_duel.live.store import Store
@@ -55,6 +56,8 @@ class Outcomes:
         ------
         InputError
             For an outcome that there cannot be, or too many of them.
+        ExpiredError
+            For one with an id, of a page that was forgotten.
         """
         items = call.clicks
         if items is None:
@@ -70,15 +73,26 @@ class Outcomes:
         for one in items:
             plain = not isinstance(one, Mapping)
             outcome = _read({"kind": CLICK, "document": one} if plain else one, ids)
-            if outcome.kind == self._settings.credit and outcome.place >= 0 and outcome.value > 0:
+            if not call.late and outcome.kind == self._settings.credit and outcome.place >= 0 and outcome.value > 0:
                 clicks.append(ids[outcome.place])
-                if plain and not call.late:
+                if plain:
                     continue
             if outcome[:3] not in kept:
                 new.setdefault(outcome[:3], outcome)
         if len(kept) + len(new) > _MOST:
             raise InputError(f"a page has at most {_MOST} outcomes beside its clicks")
+        if any(one.name for one in new.values()):
+            self._require_known(page)
         return clicks, list(new.values())
+
+    def _require_known(self, page: int) -> None:
+        """Refuse ids of a page that was forgotten: nothing would forget them, nor tell those that it had already."""
+        query, user = self._store.asked(page)
+        at, before = self._store.shown(page)[0], self._store.about(BEFORE) or 0.0
+        if (not query and user.startswith(NAMELESS)) or not isinstance(at, float) or at < before:
+            raise ExpiredError(
+                "user and query of the page were forgotten: an outcome with an 'id' is not kept any more"
+            )
 
     def keep(self, page: int, outcomes: list[Outcome], now: float) -> None:
         """Write outcomes."""

@@ -58,12 +58,14 @@ class Outside:
         otherwise : str
             Why no search can take part, so that it gets the incumbent's list; empty if it can.
         """
-        served = self._served(call.user)
+        served = self._served(call)
         if not served and otherwise:
             served = self._settings.incumbent, otherwise
         if not served:
             return None
         name, why = served
+        if call.offset and isinstance(call.rankings, Mapping) and name not in call.rankings:
+            name, why = self._settings.incumbent, LATER
         require_text("the query", call.query)
         require_part(call)
         if not isinstance(call.rankings, Mapping):
@@ -77,21 +79,33 @@ class Outside:
 
     def record(self, call: Record) -> Recorded | None:
         """Accept the clicks of such a page, which are not counted; None for a page of the experiment."""
-        claim = self._keys.verify(call.token)
-        if claim.page != NO_PAGE:
-            return None
-        if claim.experiment != self._experiment:
-            raise TokenError("the token is of another experiment")
-        return Recorded(NO_PAGE, (), {})
+        return None if self._page_of(call.token) else Recorded(NO_PAGE, (), {})
 
-    def _served(self, user: str) -> tuple[str, str] | None:
-        """Return the ranker that a user is served in place of the experiment, and why."""
+    def _page_of(self, token: str) -> int:
+        """Return the page of a token; 0 for one outside of the experiment."""
+        claim = self._keys.verify(token)
+        if claim.page == NO_PAGE and claim.experiment != self._experiment:
+            raise TokenError("the token is of another experiment")
+        return claim.page
+
+    def _served(self, call: Decide) -> tuple[str, str] | None:
+        """Return the ranker that a search is served in place of the experiment, and why.
+
+        A later part is of the page of its token, whatever the switches say meanwhile. A search without a user falls on
+        the side of its token, if it has one.
+        """
         now, incumbent = self.switches, self._settings.incumbent
         if now.mode == PAUSED:
             return incumbent, PAUSED
         if now.idle:
             return None
-        require_text("the user", user)
+        require_text("the user", user := call.user)
+        if call.token:
+            page = self._page_of(call.token)
+            if page and (call.offset or (now.mode == RUNS and not user)):
+                return None
+            if not page and now.mode == RUNS and not user:
+                return incumbent, "share"
         side = side_of(self._side_key, user or f"\0{self._mark}{next(self._strangers)}")
         if side >= 1 - now.holdback:
             return incumbent, "holdback"

@@ -27,6 +27,8 @@ _APPLICATION = 0x4C54524C  # marks the file as one of ours
 LEAD, LOG = "lead", "log"  # keys of ``about``
 ENDED = "ended"  # another one: when the store was closed, 0 while it is in use
 FORGOT = "forgot"  # another one: changes when pages of a user are forgotten
+BEFORE = "before"  # another one: pages that were shown earlier are forgotten
+NAMELESS = "forgotten-"  # begins the name of a user who was forgotten
 SIDES = "sides"  # another one: the key by which users fall on sides
 _TABLES = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value) WITHOUT ROWID;

@@ -59,6 +59,12 @@ class Store(Transactions):
         at, query, arms, shown, sheet = row
         return at, query, arms, shown, sheet
 
+    def asked(self, page: int) -> tuple[str, str]:
+        """Return query and user of a page; empty where there is none."""
+        row = self._db.execute("SELECT query, user FROM pages WHERE page = ?", (page,)).fetchone() or ("", "")
+        query, user = (one if isinstance(one, str) else "" for one in row)
+        return query, user
+
     def page(self, page: int) -> tuple[str, bytes, bytes | None]:
         """Return shown ids and sheet of an open page, and the pairs of which its user had been shown another one."""
         row: tuple[str, bytes, bytes | None] = self._db.execute(

@@ -73,11 +73,8 @@ class _Service:
         body = await read_body(request, self._settings)
         given = read_object(body)
         experiment, away = self._experiment, bool(self.worker.broken)
-        needed = experiment.needed
-        if (
-            given.get("offset") and experiment.switches.mode == "experiment"
-        ):  # a later part needs no list, or the incumbent's
-            needed = (experiment.settings.incumbent,)
+        later = given.get("offset")  # such a part needs no list, or the incumbent's
+        needed = (experiment.settings.incumbent,) if later else experiment.needed
         asked = read_decide(given, experiment.settings.rankers, self._settings, needed)
         request.scope.setdefault("state", {})["query"] = asked.query
         decision: Any = experiment.outside(asked, away=away)

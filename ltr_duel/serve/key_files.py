@@ -41,15 +41,18 @@ class KeyFiles:
         self.user_key = next(iter(users.values())) if users else b""  # another key would let each user count again
         self._seen: dict[Path, bytes] = {}
         for path in filter(None, (self._api, self._signing, self._users)):
-            self._seen[path] = _digest(path)
+            self._seen[path] = _digest(path)  # as it was read
             if read_by_others(path):
                 log.write("keys", file=path.name, message="other users of this machine can read it: chmod 600")
 
+        self._latest = dict(self._seen)  # as it was found; it may have been half-written
+
     def look(self) -> None:
-        """Read again what has changed, and log it."""
+        """Read again what has changed and was the same at the look before, and log it."""
         for path, before in self._seen.items():
             now = _digest(path)
-            if now == before:
+            whole, self._latest[path] = now == self._latest[path], now
+            if now == before or not whole:
                 continue
             self._seen[path] = now
             try:

@@ -19,7 +19,7 @@ _REFUSED = {
     405: "The address is not for that method.",
     408: "The request came too slowly.",
     409: "The clicks of the page were counted already.",
-    410: "The page's deadline has passed: it counts as seen without clicks.",
+    410: "The page's deadline has passed: it counts as seen without clicks; or an outcome's page was forgotten.",
     413: "The body is too large.",
     415: "The body is not said to be JSON, or is compressed.",
     422: "The header 'idempotency-key' came with another body before.",
@@ -106,7 +106,11 @@ def _outcome(document: dict[str, Any]) -> dict[str, Any]:
         "kind": {**_TEXT, "pattern": "^[a-z][a-z0-9_]{0,31}$"},
         "document": document,
         "value": {"type": "number", "default": 1},
-        "id": {**_TEXT, "maxLength": 100, "description": "to tell two outcomes of the same kind and document"},
+        "id": {
+            **_TEXT,
+            "maxLength": 100,
+            "description": "to tell outcomes apart; refused for a page that was forgotten",
+        },
     }
     return _object(keys, "kind")
 

@@ -138,7 +138,8 @@ class Worker:
             for (_, future), answer in zip(batch, answers, strict=True):
                 if future.done():  # the client was told that it took too long, so it has no page
                     if isinstance(answer, Decision) and answer.page > before and answer.page not in delivered:
-                        self._waiting.append((Drop(answer.page), loop.create_future()))
+                        # before a search behind it is shown that page again
+                        self._waiting.appendleft((Drop(answer.page), loop.create_future()))
                     continue
                 if isinstance(answer, Exception):
                     future.set_exception(answer)

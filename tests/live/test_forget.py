@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.live import export_log, forget
+from ltr_duel.live import ExpiredError, export_log, forget
 from ltr_duel.logs import ClickLog, compare_log
 from tests.live.shop import RANKINGS, Clock, opened, settings
 
@@ -136,3 +136,61 @@ def test_without_days_nothing_is_forgotten_and_a_row_without_a_time_does_not_sto
     given = settings(rankers=("a", "b"), policy="random", keep_days=2.5)
     with opened(tmp_path, given, clock=clock) as experiment:
         assert list(experiment.retain()) == [4]
+
+
+def late(experiment, page, *ids):
+    return experiment.record(
+        page.token, [{"kind": "purchase", **({"id": one} if one else {})} for one in ids], late=True
+    )
+
+
+ANN, ANYONE = [("ann", "shoes"), ("ann", "")], [("", "shoes"), ("", "")]
+
+
+@pytest.mark.parametrize(
+    "by, user, query",
+    [(by, *who) for by, whose in (("user", ANN), ("age", ANN + ANYONE), ("retain", ANN + ANYONE)) for who in whose],
+)
+def test_no_id_of_an_outcome_is_kept_after_its_page_was_forgotten(tmp_path, by, user, query):
+    clock = Clock()
+    with opened(tmp_path, settings(keep_days=1.0), clock=clock) as experiment:
+        page = experiment.decide(query, RANKINGS, user=user)
+        late(experiment, page, "order 7")
+        clock.now += 2 * 86_400
+        young = experiment.decide(query, RANKINGS, user="bob" if user else "")
+        if by == "retain":
+            assert sum(experiment.retain()) == bool(user or query)
+        else:
+            forget(tmp_path / "shop.db", now=clock.now, **({"user": user} if by == "user" else {"older_than": 1}))
+        assert b"order 7" not in content(tmp_path)
+        for ids in (["order 7"], ["order 8"], ["", "order 7"]):
+            with pytest.raises(ExpiredError, match="forgotten"):
+                late(experiment, page, *ids)
+        late(experiment, page, "")
+        late(experiment, page, "")
+        late(experiment, young, "order 9")
+        assert len(experiment._store.outcomes(page.page)) == 2 and experiment.record(young.token, []).page == 2
+        with pytest.raises(ExpiredError, match="deadline"):
+            experiment.record(page.token, [])
+    assert b"order 7" not in content(tmp_path) and b"order 9" in content(tmp_path)
+
+
+def test_the_clicks_of_an_open_page_that_was_forgotten_are_counted(tmp_path):
+    with opened(tmp_path) as experiment:
+        page = experiment.decide("shoes", RANKINGS, user="ann")
+        forget(tmp_path / "shop.db", user="ann")
+        with pytest.raises(ExpiredError, match="forgotten"):
+            experiment.record(page.token, [{"kind": "cart", "id": "order 7"}])
+        experiment.record(page.token, [page.shown[0], {"kind": "cart"}])
+        assert experiment.state().clicked == 1
+
+
+def test_ids_that_an_earlier_version_kept_of_forgotten_pages_are_forgotten_with_all_older_pages(tmp_path):
+    clock = Clock()
+    with opened(tmp_path, clock=clock) as experiment:
+        page = experiment.decide("shoes", RANKINGS, user="ann")
+        forget(tmp_path / "shop.db", user="ann")
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
+        db.execute("INSERT INTO outcomes VALUES (?, -1, 'purchase', 'order 7', 1, 1)", (page.page,))
+    assert forget(tmp_path / "shop.db", older_than=0, now=clock.now + 1) == 0
+    assert b"order 7" not in content(tmp_path)

@@ -86,7 +86,7 @@ def test_rankers_are_credited_with_the_kind_that_the_settings_name(tmp_path):
     with opened(tmp_path, settings(credit="purchase")) as experiment:
         page = experiment.decide("q", RANKINGS)
         experiment.record(page.token, list(page.shown), final=False)
-        experiment.record(page.token, [{"document": page.shown[0], "kind": "purchase", "value": 3}], late=True)
+        experiment.record(page.token, [{"document": page.shown[0], "kind": "purchase", "value": 3}], final=False)
         credit = experiment.record(page.token, []).credit
         other = experiment.decide("q", RANKINGS)
         refunded = [{"document": other.shown[0], "kind": "purchase", "value": -3}]
@@ -99,6 +99,20 @@ def test_rankers_are_credited_with_the_kind_that_the_settings_name(tmp_path):
     found = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
     assert [one["value"] for one in found if one["kind"] == "purchase"] == [3.0, -3.0]
     assert sum(one["kind"] == "click" for one in found) == 10
+
+
+@pytest.mark.parametrize("kind", ["click", "purchase"])
+def test_a_late_report_is_for_the_log_alone_also_of_an_open_page(tmp_path, kind):
+    with opened(tmp_path, settings(credit=kind)) as experiment:
+        page = experiment.decide("q", RANKINGS)
+        for document in page.shown[:3]:
+            experiment.record(page.token, [{"document": document, "kind": kind}], late=True)
+        assert experiment.open_pages == 1
+        assert set(experiment.record(page.token, []).credit.values()) == {0.0}
+        assert (experiment.state().clicked, experiment.state().unclicked) == (0, 1)
+    export_log(tmp_path / "shop.db", tmp_path / "log.jsonl", events=tmp_path / "events.jsonl")
+    found = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+    assert [one["kind"] for one in found] == [kind] * 3
 
 
 def test_an_outcome_with_an_id_of_its_own_is_another_one(tmp_path):

@@ -209,3 +209,54 @@ def test_what_is_remembered_of_users_is_bounded(tmp_path):
 def test_the_window_is_not_longer_than_the_deadline():
     with pytest.raises(InputError, match="sticky: must be at most the deadline of 60 s, not 61"):
         settings(sticky=61.0)
+
+
+@pytest.mark.parametrize("user", ["", "ann"])
+@pytest.mark.parametrize(
+    "switches",
+    [
+        [("winner", {"ranker": "e"})],
+        [("end", {})],
+        [("winner", {"ranker": "e"}), ("end", {})],
+        [("share", {"share": 0.0})],
+        [("share", {"share": 0.0, "holdback": 1.0})],
+    ],
+)
+def test_a_token_continues_its_page_whatever_the_switches_say_meanwhile(tmp_path, switches, user):
+    with opened(tmp_path, settings(policy="random")) as experiment:
+        first = experiment.decide("q", RANKINGS, user=user, limit=5)
+        for what, how in switches:
+            experiment.switch(what, **how)
+        second = experiment.decide("q", {"a": RANKINGS["a"]}, user=user, offset=5, token=first.token)
+        assert (second.page, second.token, second.served) == (1, first.token, "experiment")
+        assert len(set(first.shown + second.shown)) == 10
+        with pytest.raises(InputError, match="another query"):
+            experiment.decide("p", RANKINGS, user=user, offset=5, token=first.token)
+        with pytest.raises(TokenError):
+            experiment.decide("q", RANKINGS, user=user, offset=5, token=first.token[:-2])
+        new = experiment.decide("q", RANKINGS, user="bob")
+        assert new.page == 0 and experiment.pages == 1
+
+
+def test_the_coin_of_the_share_is_not_tossed_again_for_a_token(tmp_path):
+    served = []
+    with opened(tmp_path, settings(policy="random")) as experiment:
+        experiment.switch("share", share=0.5)
+        for _ in range(40):
+            first = experiment.decide("q", RANKINGS, limit=5)
+            second = experiment.decide("q", RANKINGS, offset=5, token=first.token)
+            again = experiment.decide("q", RANKINGS, token=first.token)
+            assert second.served == again.served == first.served and second.page == again.page == first.page
+            assert len(set(first.shown + second.shown)) == 10
+            served.append(first.served)
+        assert experiment.pages == served.count("experiment") > 0 < served.count("share")
+
+
+def test_a_user_outside_of_the_share_begins_no_page_by_a_token(tmp_path):
+    with opened(tmp_path, settings(policy="random")) as experiment:
+        first = experiment.decide("q", RANKINGS, user="ann")
+        experiment.switch("share", share=0.0)
+        assert experiment.decide("q", RANKINGS, user="ann", token=first.token).served == "share"
+        forget(tmp_path / "shop.db", user="ann")
+        later = experiment.decide("q", RANKINGS, user="ann", token=first.token, offset=5)
+        assert (later.served, later.shown, experiment.pages) == ("later", tuple(DOCUMENTS[5:10]), 1)

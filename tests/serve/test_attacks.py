@@ -132,7 +132,8 @@ def test_pages_that_are_never_reported_do_not_stop_the_service(tmp_path):
     assert (counts.early, counts.expired, counts.clicked) == (17, 17, 1)
 
 
-def test_a_request_that_was_refused_as_too_slow_leaves_no_page(tmp_path, monkeypatch):
+@pytest.mark.parametrize("keyed", [False, True])
+def test_a_request_that_was_refused_as_too_slow_leaves_no_page(tmp_path, monkeypatch, keyed):
     """One disk wait is too long: nobody sees the pages of those who waited for it, nor those of who came behind."""
     asked = {"query": "q", "rankings": LISTS}
 
@@ -142,20 +143,23 @@ def test_a_request_that_was_refused_as_too_slow_leaves_no_page(tmp_path, monkeyp
         def slowly(given):
             calls.append(len(given))
             if len(calls) == 1:
-                time.sleep(0.5)
+                time.sleep(1.0)
             return answer(given)
 
         monkeypatch.setattr(service.experiment, "answer", slowly)
-        first = asyncio.create_task(service.call("POST", "/decide", asked))
+        headers = [{"idempotency-key": f"key {k}"} if keyed else None for k in range(30)]
+        first = asyncio.create_task(service.call("POST", "/decide", asked, headers=headers[0]))
         await asyncio.sleep(0.02)
-        said = await asyncio.gather(first, *(service.call("POST", "/decide", asked) for _ in range(29)))
+        said = await asyncio.gather(
+            first, *(service.call("POST", "/decide", asked, headers=one) for one in headers[1:])
+        )
         assert {one.status for one in said} == {503}
-        await asyncio.sleep(0.7)
+        await asyncio.sleep(1.0)
         good = await service.decide()
         assert (await service.clicks(good["token"], good["page"][:1])).status == 200
         return service.experiment.state(), service.experiment.open_pages
 
-    state, open_pages = using(Service(tmp_path, limits={"answer_seconds": 0.05, "body_seconds": 0.05}), story)
+    state, open_pages = using(Service(tmp_path, limits={"answer_seconds": 0.2, "body_seconds": 0.2}), story)
     assert (state.compared, state.clicked, state.ties.sum(), open_pages) == (1, 1, 0, 0)
     assert state.pages == 2  # one had begun
 

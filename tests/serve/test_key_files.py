@@ -28,6 +28,32 @@ def made(folder):
     return KeyFiles(folder, NAMES, EventLog(log)), log
 
 
+def looked(keys):
+    """Look as often as a change takes to be believed."""
+    keys.look()
+    keys.look()
+
+
+def test_a_file_that_is_half_written_is_not_believed(tmp_path):
+    keys, log = made(tmp_path)
+    before, half, whole = log.getvalue(), NEW + OLD[:5], f"{NEW}{OLD}\n"
+    for text in (half, whole):
+        (tmp_path / "api").write_text(text)
+        (tmp_path / "signing").write_text(SECOND[:-9] if text == half else SECOND)
+        keys.look()
+        assert keys.api_keys.roles(f"Bearer {OLD}".encode()) and list(keys.signing) == ["first"]
+        assert not keys.api_keys.roles(f"Bearer {half}".encode()) and log.getvalue() == before
+    keys.look()
+    assert keys.api_keys.roles(f"Bearer {whole.strip()}".encode()) and list(keys.signing) == ["second"]
+    (tmp_path / "api").write_text(half)
+    keys.look()
+    (tmp_path / "api").write_text(whole)
+    keys.look()
+    (tmp_path / "api").write_text(half)
+    keys.look()
+    assert not keys.api_keys.roles(f"Bearer {half}".encode())
+
+
 def test_a_key_of_the_service_is_exchanged_while_it_runs(tmp_path, monkeypatch):
     monkeypatch.setattr("ltr_duel.serve.app._EVERY", 0.02)
     keys, log = made(tmp_path)
@@ -58,12 +84,12 @@ def test_a_signing_key_is_exchanged_without_a_gap_and_a_key_that_is_gone_is_beli
     with Experiment.open(tmp_path / "live.db", settings, keys=keys.signing) as experiment:
         early = [experiment.decide("q", LISTS).token for _ in range(2)]
         (tmp_path / "signing").write_text(SECOND + FIRST)
-        keys.look()
+        looked(keys)
         late = experiment.decide("q", LISTS).token
         assert (early[0].split(".")[1], late.split(".")[1]) == ("first", "second")
         experiment.record(early[0], [])
         (tmp_path / "signing").write_text(SECOND)
-        keys.look()
+        looked(keys)
         with pytest.raises(TokenError, match="not signed"):
             experiment.record(early[1], [])
         experiment.record(late, [])
@@ -100,7 +126,7 @@ def test_another_key_of_the_users_is_logged_and_not_taken(tmp_path):
     keys, log = made(tmp_path)
     key = keys.user_key
     (tmp_path / "users").write_text(SECOND)
-    keys.look()
+    looked(keys)
     assert keys.user_key == key and "under another one each user would count again" in log.getvalue()
 
 

@@ -121,3 +121,45 @@ def test_a_reload_whose_answer_came_too_late_leaves_the_page_open(tmp_path, monk
         return service.experiment.open_pages
 
     assert using(Service(tmp_path, sticky=60), story) == left
+
+
+def test_a_search_behind_a_page_that_was_not_delivered_has_a_new_one(tmp_path, monkeypatch):
+    """The page of the first search is dropped; the same user's next one, which waits meanwhile, has another."""
+
+    async def story(service):
+        answer, begun = service.experiment.answer, asyncio.Event()
+
+        def slowly(calls):
+            loop.call_soon_threadsafe(begun.set)
+            time.sleep(0.1)
+            return answer(calls)
+
+        loop = asyncio.get_running_loop()
+        monkeypatch.setattr(service.experiment, "answer", slowly)
+        worker = Worker(service.experiment, 10, Metrics(), EventLog(service.log))
+        late = asyncio.create_task(worker.ask(Decide("q", LISTS, "ann")))
+        await begun.wait()
+        late.cancel()
+        shown = await worker.ask(Decide("q", LISTS, "ann"))
+        again = await worker.ask(Decide("q", LISTS, "ann"))
+        await worker.close()
+        return shown.page, again.page, service.experiment.open_pages
+
+    assert using(Service(tmp_path, sticky=60), story) == (2, 2, 1)
+
+
+def test_while_a_winner_is_served_page_two_needs_the_incumbents_list_alone(tmp_path):
+    async def story(service):
+        first = await ask(service, limit=2)
+        service.experiment.switch("winner", ranker="dense")
+        own = {"rankings": {"bm25": LISTS["bm25"]}}
+        known = await ask(service, offset=2, limit=2, token=first["token"], **own)
+        assert known["token"] == first["token"] and not set(known["page"]) & set(first["page"])
+        assert (await service.call("POST", "/decide", ASKED | own)).status == 400
+        unknown = [await ask(service, offset=1, **more) for more in (own, {})]
+        return [(one["page"], one["served"]) for one in unknown]
+
+    assert using(Service(tmp_path, policy="random"), story) == [
+        (LISTS["bm25"][1:], "later"),
+        (LISTS["dense"][1:], "winner"),
+    ]

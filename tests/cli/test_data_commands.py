@@ -64,8 +64,9 @@ def test_cache_lists_what_a_killed_process_left_and_deletes_nothing_without_an_a
     (own_home / "corpora" / ".mq2008.tmp").mkdir(parents=True)
     (own_home / "corpora" / ".mq2008.tmp" / "half").write_bytes(bytes(3_000_000))
     assert "1 unfinished with 3.0 MB, of a command that is writing or was killed" in run("cache").output
-    with pytest.raises(InputError, match="--yes deletes without asking"):
-        run("cache", "--clear")  # standard input is empty
+    program = [sys.executable, "-c", "from ltr_duel.cli.main import main; main()", "data", "cache", "--clear"]
+    done = subprocess.run(program, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert done.returncode == 2 and "--yes deletes without asking" in done.stderr
     assert run("cache", "--clear", "--yes").output == "freed 3.0 MB\n" and "unfinished" not in run("cache").output
 
 

@@ -147,7 +147,9 @@ def test_a_backup_by_the_units_command_is_a_standby_that_goes_on(machine, tmp_pa
     url = f"http://127.0.0.1:{machine.port}"
     assert ask(url, "/decide", {"query": "q", "rankings": LISTS})[0] == 200
     command = machine.words(unit_command("ltr-duel-backup.service"))
-    said = subprocess.run(command, check=True, timeout=120, capture_output=True, text=True).stdout
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # where ltr-duel is
+    env = {**os.environ, "PATH": path}
+    said = subprocess.run(command, check=True, timeout=120, capture_output=True, text=True, env=env).stdout
     pages = int(re.search(r"(\d+) pages", said)[1])  # the state of the service may be some seconds old
     (copy,) = (machine.folder / "lib" / "backup").iterdir()
     assert re.fullmatch(r"live-\d{8}T\d{6}\.db", copy.name)

@@ -28,9 +28,7 @@ class BadLines:
         self.allowed, self._find = allowed, find
         self.count = 0
         self.repeated = 0  # of these, rows whose impression had been there before
-        self._reasons: dict[
-            str, tuple[str, int]
-        ] = {}  # by the sentence without its values: the first line, and how many
+        self._reasons: dict[str, tuple[str, int]] = {}  # sentence without values -> the first one, and how many
         self._other = 0  # lines wrong for still other reasons
 
     @property

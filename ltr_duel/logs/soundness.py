@@ -1,8 +1,7 @@
 """Is the experiment sound? Questions that a log answers before anyone reads its result.
 
 Tests fail at p < 0.01, so that each alarms on one sound log of a hundred; limits on rates are far above what sound logs
-have. Fabijan et al. Diagnosing Sample Ratio Mismatch in Online
-Controlled Experiments. KDD 2019.
+have. Fabijan et al. Diagnosing Sample Ratio Mismatch in Online Controlled Experiments. KDD 2019.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def browsing(profile: Path, *options: str) -> Iterator[Tab]:
     try:
         yield Tab(say, hear)
     finally:
-        os.close(say)  # the browser ends when nobody can steer it
+        os.close(say)  # the browser ends with its pipe
         os.close(hear)
         try:
             process.wait(10)

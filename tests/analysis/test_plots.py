@@ -144,6 +144,8 @@ def test_sentences_say_who_won_and_how_sure_that_is(results):
         " (standard error) of comparisons (less than two standard errors). P(it is the Condorcet winner) = 0.691."
         " P(there is none) < 0.001."
     )  # Phi(.01 / .02)
+    close = PreferenceMatrix(np.array([[0.5, 0.50004], [0.49996, 0.5]]), ("x", "y"), 2e-5 * ~np.eye(2, dtype=bool))
+    assert "in 0.500040 ± 0.000020 (standard error) of comparisons." in winner_sentence(close)
     assert winner_sentence(ROCK_PAPER_SCISSORS).startswith(
         "No Condorcet winner: no ranker beats all others. 0, 1, 2 beat the most"
     )

@@ -89,6 +89,19 @@ def test_power_from_a_corpus(ltr_duel, corpus, tmp_path):
     assert len(answer.out.splitlines()) == 9 and (tmp_path / "curve.png").exists()
 
 
+def test_a_plan_by_query_counts_new_queries_and_says_what_those_of_the_log_cannot_show(ltr_duel, tmp_path):
+    path = tmp_path / "clicks.jsonl"
+    row = {"shown": ["a", "b"], "rankers": ["new", "old"], "owners": [0, 1]}
+    rows = [
+        row | {"impression": k, "time": k, "query": f"q{k % 40}", "clicks": [1 + (k % 40 % 3 == 0)]} for k in range(800)
+    ]
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    answer = ltr_duel("logs", "power", path, "--effect", 0.2)
+    assert "plans are of new queries with about 20 impressions of the pair each" in answer.out, answer.err
+    path.write_text("".join(json.dumps(one | {"user": one["query"]}) + "\n" for one in rows))
+    assert "new queries" not in ltr_duel("logs", "power", path, "--effect", 0.2).out
+
+
 def test_a_bad_log_is_told_by_line(ltr_duel, tmp_path):
     path = tmp_path / "clicks.jsonl"
     row = {"impression": 1, "time": 0, "query": "q", "shown": ["a"], "clicks": [2]}

@@ -182,6 +182,16 @@ def test_the_frontier_divides_by_the_best_of_each_problem():
     assert sorted(cells) == sorted(f"{one:.2f}" if one < 9.95 else f"{one:,.0f}" for one in ranked["to_best"])
     kinds = ranked.groupby(["problem", "compares"]).ngroups
     assert cells.count("1.00") == kinds == 4  # pairs and sets on two problems
+    bold = sum(text.get_weight() == "bold" for text in figure.axes[0].texts)
+    assert bold == ((ranked["low"] == 1).groupby([ranked["problem"], ranked["compares"]]).sum() == 1).sum()
+
+
+def test_the_frontier_has_nothing_bold_where_policies_are_not_told_apart():
+    frame = runs(lower_bound=8.0)
+    one = frame[frame["policy"] == frame["policy"].iloc[0]]
+    figure = DRAWINGS["frontier"](pd.concat([one, one.assign(policy="rmed1")]), about())
+    assert {text.get_text() for text in figure.axes[0].texts} == {"1.00"}
+    assert all(text.get_weight() == "normal" for text in figure.axes[0].texts)
 
 
 def test_an_unknown_spread_is_named():

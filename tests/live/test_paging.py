@@ -260,3 +260,13 @@ def test_a_user_outside_of_the_share_begins_no_page_by_a_token(tmp_path):
         forget(tmp_path / "shop.db", user="ann")
         later = experiment.decide("q", RANKINGS, user="ann", token=first.token, offset=5)
         assert (later.served, later.shown, experiment.pages) == ("later", tuple(DOCUMENTS[5:10]), 1)
+
+
+def test_of_as_many_pages_as_may_be_open_the_one_shown_longest_ago_is_forgotten_first(tmp_path):
+    clock = Clock()
+    with opened(tmp_path, settings(sticky=10, max_open=2), clock=clock) as experiment:
+        first = [experiment.decide("q", RANKINGS, user=user).page for user in ("ann", "bob")]
+        clock.now += 11  # Ann's search has a page anew, later than Bob's
+        again = experiment.decide("q", RANKINGS, user="ann").page
+        experiment.decide("q", RANKINGS, user="cat")
+        assert again not in first and experiment.decide("q", RANKINGS, user="ann").page == again

@@ -1,5 +1,7 @@
 """Outcomes reach a policy in turn: without delay its own path, with any delay the same law, each outcome once."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -159,3 +161,10 @@ def test_a_delay_that_depends_on_the_outcome_shows_if_outcomes_are_taken_as_they
     now = final("rucb", 300, False, lambda signs, rng: 0)
     late = final("rucb", 300, False, late_if_lost)
     assert same_law(now, late) < 1e-6
+
+
+@pytest.mark.parametrize("keys", [([0, 1], [1, 2]), ([1, 2], [0, 1])])
+def test_what_waits_is_written_the_same_in_whatever_order_its_rankers_came(keys):
+    turns = made("random", in_order=True)
+    turns.wait_again(json.dumps([[key, [[page, None]]] for page, key in enumerate(keys)]))
+    assert [key for key, _ in json.loads(turns.waiting())] == [[0, 1], [1, 2]]

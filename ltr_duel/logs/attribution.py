@@ -144,7 +144,8 @@ def numbered(table: Any) -> Any:
     """Return the table of a log with its lines: the rows in the order of time, then of impressions."""
     import ibis
 
-    return table.mutate(line=(ibis.row_number().over(order_by=[table.time, table.impression]) + 1))
+    order = [table[name] for name in ("time", "impression", "origin") if name in table.columns]
+    return table.mutate(line=ibis.row_number().over(order_by=order) + 1)
 
 
 def one_table(exposures: Any, events: Any, outcome: Outcome, late: Late, *, items: bool = True) -> Any:

@@ -1,16 +1,34 @@
-"""Lines of a log that cannot be used: each has a sentence, and so many may be passed over."""
+"""Lines of a log that cannot be used: each reason has a sentence, and so many lines may be passed over."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
-from ltr_duel.core import InputError, errors
+import numpy as np
 
-Wrong: TypeAlias = str | Callable[[Any], str]  # what is wrong with a line, given where it stands
+from ltr_duel.core import InputError, IntVector, errors
+
 _KEPT = 20  # reasons
 _VALUES = re.compile(r"(?<!^)'[^']*'|\[.*\]|\{.*\}|-?\d[\w.:-]*")  # what differs between lines that are wrong alike
+
+
+class Refused(NamedTuple):
+    """Lines that cannot be used."""
+
+    lines: IntVector
+    reasons: list[tuple[int, int]]  # the first line of each, and how many lines it has
+    sentences: Callable[[list[int]], dict[int, str]]  # of some of the lines
+
+
+def refused(wrong: dict[int, str]) -> Refused:
+    """Return the lines of these sentences."""
+    reasons: dict[str, list[int]] = {}
+    for line in sorted(wrong):
+        reasons.setdefault(_VALUES.sub("", wrong[line]), []).append(line)
+    lines = np.array(sorted(wrong), np.int64)
+    return Refused(lines, [(one[0], len(one)) for one in reasons.values()], lambda some: {k: wrong[k] for k in some})
 
 
 class BadLines:
@@ -37,24 +55,36 @@ class BadLines:
         listed = [first + (f"; {n:,} such lines" if n > 1 else "") for first, n in self._reasons.values()]
         return [*listed, f"{self._other:,} lines are wrong for other reasons"] if self._other else listed
 
-    def add(self, line: int, wrong: Wrong) -> None:
-        """Count one more, or give up.
+    def add(self, *parts: Refused) -> None:
+        """Count more, or give up. Only the first line of each reason is looked up.
 
         Raises
         ------
         InputError
             If there are more than are allowed.
         """
-        self.count += 1
-        found = self._find(line)
-        reason = wrong if isinstance(wrong, str) else wrong(found)
-        sentence = errors.in_one_line(f"{found}: {reason}")
+        if not any(len(part.lines) for part in parts):
+            return
+        lines, before = np.sort(np.concatenate([part.lines for part in parts])), self.count
+        self.count += len(lines)
         if self.allowed is not None and self.count > self.allowed:
-            beyond = f" ({self.count:,} bad lines; {self.allowed:,} may be skipped)" if self.allowed else ""
-            raise InputError(sentence + beyond)
-        kind = _VALUES.sub("", reason)
-        if kind in self._reasons or len(self._reasons) < _KEPT:
-            first, n = self._reasons.get(kind, (sentence, 0))
-            self._reasons[kind] = first, n + 1
-        else:
-            self._other += 1
+            line = int(lines[self.allowed - before])
+            (part,) = (part for part in parts if line in part.lines)
+            beyond = f" ({self.allowed + 1:,} bad lines; {self.allowed:,} may be skipped)" if self.allowed else ""
+            raise InputError(self._sentence(line, part.sentences([line])[line]) + beyond)
+        reasons = sorted((first, n, k) for k, part in enumerate(parts) for first, n in part.reasons)
+        self._other += sum(n for _, n, _ in reasons[_KEPT:])
+        said: dict[int, str] = {}
+        for k, part in enumerate(parts):
+            wanted = [first for first, _, of in reasons[:_KEPT] if of == k]
+            said |= part.sentences(wanted) if wanted else {}
+        for line, n, _ in reasons[:_KEPT]:
+            kind = _VALUES.sub("", said[line])
+            if kind in self._reasons or len(self._reasons) < _KEPT:
+                first, earlier = self._reasons.get(kind) or (self._sentence(line, said[line]), 0)
+                self._reasons[kind] = first, earlier + n
+            else:
+                self._other += n
+
+    def _sentence(self, line: int, wrong: str) -> str:
+        return errors.in_one_line(f"{self._find(line)}: {wrong}")

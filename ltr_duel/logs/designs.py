@@ -10,6 +10,7 @@ import numpy as np
 
 from ltr_duel.core import FloatVector, InputError, IntVector
 from ltr_duel.interleaving import METHODS, Lists, Size
+from ltr_duel.logs.bad import refused
 from ltr_duel.logs.crediting import Clicked, credit_rows
 from ltr_duel.logs.doubly_robust import Rows
 from ltr_duel.logs.hashing import HashVector, hash_texts
@@ -116,8 +117,7 @@ class Design:
                             f"{log.path}: weights need one method in the whole log, not {[self._only[0], found.method]}"
                         )
                     yield part, users, found
-            for row in sorted(wrong):
-                log.bad.add(int(batch.lines[row]), wrong[row])
+            log.bad.add(refused({int(batch.lines[row]): sentence for row, sentence in wrong.items()}))
 
     def _mixtures(
         self, shown: dict[tuple[int, int, int], Counter[tuple[str, ...]]], names: tuple[str, str]

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,29 @@ class Engine:
         folder = tempfile.mkdtemp(prefix="ltr_duel-")
         self.duckdb: Any = duckdb.connect(config={"memory_limit": MEMORY, "temp_directory": folder})
         self._damaged, self._tables = damaged, 0
+        self.duckdb.execute("SET TimeZone = 'UTC'")  # of texts without a zone
         weakref.finalize(self, _close, self.duckdb, folder)
+
+    def execute(self, sql: str) -> None:
+        """Run a statement.
+
+        Raises
+        ------
+        InputError
+            If a file that it reads is damaged.
+        """
+        with self.guarded():
+            self.duckdb.execute(sql)
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Turn an error of DuckDB into a sentence on the file."""
+        import duckdb
+
+        try:
+            yield
+        except (duckdb.Error, pa.ArrowException, OSError) as error:
+            raise self._damaged(error) from None
 
     def rows(self, sql: str, *values: Any) -> list[dict[str, Any]]:
         """Return the rows of a query, the marks in which stand for the values."""
@@ -62,13 +85,9 @@ class Engine:
 
     def keep(self, name: str, expression: Any) -> Any:
         """Store the result of an expression as a relation."""
-        import duckdb
         import ibis
 
-        try:
-            self.duckdb.execute(f"CREATE TABLE {name} AS {ibis.to_sql(expression, dialect='duckdb')}")
-        except duckdb.Error as error:
-            raise self._damaged(error) from None
+        self.execute(f"CREATE TABLE {name} AS {ibis.to_sql(expression, dialect='duckdb')}")
         return self.table(name)
 
     def drop(self, *names: str) -> None:
@@ -120,16 +139,12 @@ class Engine:
         InputError
             If the file turns out to be damaged.
         """
-        import duckdb
         import ibis
 
         kinds = expression.schema().to_pyarrow()
-        try:
-            with self.duckdb.cursor() as cursor:
-                for batch in _reader(cursor.sql(ibis.to_sql(expression, dialect="duckdb")), rows):
-                    yield batch.cast(kinds)
-        except (duckdb.Error, pa.ArrowException, OSError) as error:
-            raise self._damaged(error) from None
+        with self.guarded(), self.duckdb.cursor() as cursor:
+            for batch in _reader(cursor.sql(ibis.to_sql(expression, dialect="duckdb")), rows):
+                yield batch.cast(kinds)
 
 
 class Warehouse:
@@ -204,15 +219,6 @@ def _close(duckdb: Any, folder: str) -> None:
 def quoted(text: str) -> str:
     """Return a text as SQL writes it."""
     return "'" + text.replace("'", "''") + "'"
-
-
-def owner_numbers(owners: str, rankers: str) -> str:
-    """Return the SQL of DuckDB for owners by name: their places among the rankers, -1 for nobody.
-
-    A name that is none of the rankers becomes `NO_RANKER`, which the check of owners refuses.
-    """
-    place = f"coalesce(nullif(list_position({rankers}, o), 0) - 1, {NO_RANKER})"
-    return f"list_transform({owners}, lambda o: (CASE WHEN o IS NULL THEN -1 ELSE {place} END)::INTEGER)"
 
 
 def named(name: str) -> str:

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from functools import cached_property, partial
+from collections.abc import Callable, Collection, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ltr_duel.core import InputError
 from ltr_duel.logs.attribution import Late, outcome_of, seconds_of
-from ltr_duel.logs.bad import BadLines, Wrong
-from ltr_duel.logs.files import files_of, format_of
-from ltr_duel.logs.rows import back_sentence, checks_of, going_back, kinds_of, ready, sentence_of
-from ltr_duel.logs.sources import Found, Loaded, own, tables, ubi
+from ltr_duel.logs.bad import BadLines, Refused
+from ltr_duel.logs.files import Found, files_of, format_of
+from ltr_duel.logs.rows import (
+    back_sentence,
+    checks_of,
+    going_back,
+    kinds_of,
+    marked,
+    ready,
+    refused_in,
+    repeating,
+)
+from ltr_duel.logs.sources import Loaded, own, tables, ubi
 from ltr_duel.logs.table import LOG_COLUMNS, Impressions
 
 _ROWS = 1 << 16
@@ -102,8 +113,8 @@ class ClickLog:
 
     @property
     def other_columns(self) -> tuple[str, ...]:
-        """Columns, met so far, that are none of a log's and are not read."""
-        return self.loaded.strange
+        """Columns that are none of a log's and are not read."""
+        return tuple(self.loaded.strange)
 
     @cached_property
     def loaded(self) -> Loaded:
@@ -138,56 +149,44 @@ class ClickLog:
         InputError
             If the file cannot be read, or has more bad lines than may be skipped; the sentence names the line.
         """
-        table = self.table.select([name for name in self.table.columns if name in {*columns, "line", "worth"}])
+        wanted = {*columns, "line", "worth", "fault"}
+        table = self.table.select([name for name in self.table.columns if name in wanted])
         self.bad = BadLines(self.loaded.find, self._allowed)
-        repeated = self._repeated(table)
-        self.bad.repeated = len(repeated)
-        wrong: dict[int, Wrong] = {**self.loaded.wrong, **repeated, **self._wrong(table)}
-        for line in sorted(wrong):
-            self.bad.add(line, wrong[line])
-        return self.without(table, wrong)
+        wrong = self._wrong(table)
+        self.bad.add(*wrong)
+        return self.without(table, np.concatenate([one.lines for one in wrong])) if wrong else table
 
     def without(self, table: Any, lines: Collection[int]) -> Any:
         """Return a relation without some of its lines."""
-        return table.anti_join(self.engine.small({"line": sorted(lines)}), "line") if lines else table
+        return table.anti_join(self.engine.small({"line": np.sort(list(lines))}), "line") if len(lines) else table
 
-    def _repeated(self, table: Any) -> dict[int, Wrong]:
-        """Return the lines whose impression has been there before, anywhere in the log."""
-        if "impression" not in table.columns:
-            return {}
-        named = table.filter(table.impression.notnull())
-        if self.engine.all_differ(named, "impression"):
-            return {}
-        often = named.group_by("impression").agg(first=named.line.min(), n=named.count())
-        often = often.filter(often.n > 1)
-        if self.engine.value(often.count()) == 0:
-            return {}
-        again = named.join(often, "impression").select("line", "impression", "first")
-        found = self.engine.run(again.filter(again.line > again.first)).to_pylist()
-        return {row["line"]: partial(self._repeats, row["impression"], row["first"]) for row in found}
-
-    def _repeats(self, impression: str, first: int, found: Found) -> str:
-        other = self.find(first)
-        return f"impression '{impression}' is that of {f'line {other.row}' if other.file == found.file else other}"
-
-    def _wrong(self, table: Any) -> dict[int, Wrong]:
-        """Return the lines that a check refuses."""
+    def _wrong(self, table: Any) -> list[Refused]:
+        """Return the lines that repeat an impression, that a check refuses, or that go back in time."""
         import ibis
 
-        checks = checks_of(table.columns)
-        full = ready(table)
+        found = list[Refused]()
+
+        def take(bad: Any, sentence: Callable[[dict[str, Any]], str], *kinds: str) -> None:
+            known = np.concatenate([np.zeros(0, np.int64), *(one.lines for one in found)])
+            found.append(refused_in(self.engine, bad, sentence, known, *kinds))
+
+        named = table.filter(table.impression.notnull()) if "impression" in table.columns else None
+        if named is not None and not self.engine.all_differ(named, "impression"):
+            take(repeating(named), self._repeats)
+            self.bad.repeated = len(found[0].lines)
+        checks, full = checks_of(table.columns), ready(table)
         conditions = [check.wrong(full) for check in checks]
-        if not conditions:
-            return {}
-        wrong: dict[int, Wrong] = {}
-        if self._any(full, ibis.or_(*conditions).fill_null(False)):
-            found = full.mutate(code=ibis.cases(*((one, k) for k, one in enumerate(conditions)), else_=-1))
-            bad = self.engine.run(found.filter(found.code >= 0)).to_pylist()
-            wrong = {row["line"]: partial(sentence_of, checks[row["code"]], row) for row in bad}
+        if conditions and self._any(full, ibis.or_(*conditions).fill_null(False)):
+            take(marked(full, conditions), lambda row: checks[row["code"]].sentence(row), "code", "kind")
         if "time" in table.columns and self.loaded.events is None:  # else rows are numbered by time
-            back = self.engine.run(going_back(table)).to_pylist()
-            wrong = {**{row["line"]: back_sentence(row) for row in back}, **wrong}
-        return wrong
+            take(going_back(table), back_sentence)
+        return found
+
+    def _repeats(self, row: dict[str, Any]) -> str:
+        here, first = self.find(row["line"]), self.find(row["first"])
+        return (
+            f"impression '{row['impression']}' is that of {f'line {first.row}' if first.file == here.file else first}"
+        )
 
     def _any(self, full: Any, wrong: Any) -> bool:
         """Return whether a row is wrong; the same scan finds who was interleaved, in what the good rows are."""

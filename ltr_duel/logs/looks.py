@@ -82,7 +82,11 @@ def looks_of(engine: Engine, rows: Any, outcomes: Any, pairs: int, cluster: str,
 
 
 def _plain(t: Any) -> dict[str, Any]:
-    return {"n": t.count(), "total": t.y.sum().cast("float64") / UNIT, "squares": t.square.sum().cast("float64") / UNIT}
+    return {
+        "n": t.line.count(),
+        "total": t.y.sum().cast("float64") / UNIT,
+        "squares": t.square.sum().cast("float64") / UNIT,
+    }
 
 
 def _sequence(y: Any, square: Any, where: Any = True) -> dict[str, Any]:
@@ -95,29 +99,17 @@ def _sequence(y: Any, square: Any, where: Any = True) -> dict[str, Any]:
 
 
 def _moments(t: Any, keys: tuple[str, ...]) -> Any:
-    """Return by how much sums over clusters grow in each block: of outcomes, and of products of clusters' sums."""
+    """Return by how much sums over clusters grow in each block: of outcomes, and of products of clusters' sums.
+
+    An outcome adds to n n, n t and t t what they are with it less what they were before it.
+    """
     import ibis
 
     own = {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys else {}
-    order = t.line * (4 * UNIT) + (t.y + UNIT)
-    cells = t.group_by("pair", "block", *keys, **own).agg(
-        n=t.count().cast("float64"),
-        total=t.y.sum().cast("float64") / UNIT,
-        squares=t.square.sum().cast("float64") / UNIT,
-        begin=order.min(),
-    )
-    before = ibis.window(group_by=["pair", *keys, *own], order_by="block", preceding=None, following=0)
-    cells = cells.mutate(all_n=cells.n.sum().over(before), all_total=cells.total.sum().over(before))
-    n, total = cells.all_n - cells.n, cells.all_total - cells.total
-    y = cells.begin % (4 * UNIT) - UNIT
-    square = (y.cast("float64") / UNIT) ** 2 * UNIT
-    cells = cells.mutate(
-        nn=cells.all_n**2 - n**2,
-        nt=cells.all_n * cells.all_total - n * total,
-        tt=cells.all_total**2 - total**2,
-        y0=y,
-        square0=square,
-        new=n == 0,
-    )
-    sums = {name: cells[name].sum() for name in ("n", "total", "squares", "nn", "nt", "tt")}
-    return cells.group_by("pair", "block").agg(**sums, **_sequence(cells.y0, cells.square0, cells.new))
+    t = t.mutate(**own, value=t.y.cast("float64") / UNIT)
+    until = ibis.window(group_by=["pair", *keys, *own], order_by="line", preceding=None, following=0)
+    t = t.mutate(n=t.count().over(until).cast("float64"), total=t.value.sum().over(until))
+    before = t.total - t.value
+    sums = {"nn": 2 * t.n - 1, "nt": t.n * t.total - (t.n - 1) * before, "tt": t.total**2 - before**2}
+    first = _sequence(t.y, t.value**2 * UNIT, t.n == 1)
+    return t.group_by("pair", "block").agg(**_plain(t), **{name: one.sum() for name, one in sums.items()}, **first)

@@ -28,11 +28,11 @@ from typing import Any
 
 from ltr_duel.core import InputError, errors
 from ltr_duel.logs.attribution import EVENT, EXPOSURE
-from ltr_duel.logs.engine import Engine, named, owner_numbers, quoted
-from ltr_duel.logs.files import files_of, format_of
+from ltr_duel.logs.columns import EVENTS, LOG, typed
+from ltr_duel.logs.engine import Engine, named, quoted
+from ltr_duel.logs.files import Found, files_of, format_of
 
-_TYPES = {"shown": "VARCHAR[]", "rankers": "VARCHAR[]", "owners": "INTEGER[]", "rankings": "VARCHAR[][]"}
-_NUMBERS = {"propensity": "DOUBLE", "position": "BIGINT", "value": "DOUBLE", "dwell": "DOUBLE"}
+_ITEM = ("item", "position", "owner")  # of exposures of which each item has a row
 _WHERE = ("file", "table", "where")
 
 
@@ -60,7 +60,7 @@ class Mapping:
         for part in given:
             errors.require_one_of(f"section of {path}", part, ("exposures", "events"))
         self.exposures, self.events = given.get("exposures", {}), given.get("events", {})
-        for part, legal in (("exposures", (*EXPOSURE, *context)), ("events", tuple(EVENT))):
+        for part, legal in (("exposures", (*EXPOSURE, *_ITEM, *context)), ("events", tuple(EVENT))):
             section = given.get(part, {})
             if not isinstance(section, dict):
                 raise InputError(f"{path}: '{part}' must be a section, [{part}]")
@@ -95,19 +95,6 @@ class Part:
         self.where = section.get("where", "")
         self.table, self.file = section.get("table", given), section.get("file", given)
         self._named = "file" in section
-
-    @property
-    def read(self) -> str:
-        """The SQL of DuckDB for the rows, with their file as ``ltr_file``; a folder has files of one format."""
-        path = Path(self.file)
-        names = quoted(self.file)
-        if path.is_dir():
-            files = files_of(path)
-            format_of(files)
-            path, names = files[0], f"[{', '.join(quoted(str(file)) for file in files)}]"
-        suffix = next((one for one in reversed(path.suffixes) if one != ".gz"), "")
-        kinds = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}
-        return f"{kinds.get(suffix, 'read_json')}({names}, filename = 'ltr_file')"
 
     def tried(self, make: Callable[[dict[str, str], str], Any]) -> Any:
         """Return what is made of the columns and the condition; an error names the key of the mapping that is to blame.
@@ -148,62 +135,65 @@ def select(columns: dict[str, Any], where: str, source: str) -> str:
     return f"SELECT {', '.join(chosen) or '*'} FROM {source}{f' WHERE {where}' * bool(where)}"
 
 
-def create_view(engine: Engine, part: Part) -> None:
-    """Make a view of a relation of a mapping, its columns of the types that a log has.
+def create_view(engine: Engine, part: Part) -> Callable[[int], Found]:
+    """Make a view of a relation of a mapping, with ``origin``; return what finds the row of a file by it.
+
+    Rows of CSV count from the line that names the columns.
 
     Raises
     ------
     InputError
         If that cannot be done.
     """
+    rows, csv = _rows_of(part.file)
 
-    def kinds_of(columns: dict[str, Any], where: str) -> dict[str, str]:
-        found = engine.rows(f"DESCRIBE {select(columns, where, part.read)}")
-        return {row["column_name"]: str(row["column_type"]) for row in found}
+    def described(columns: dict[str, str], where: str) -> list[str]:
+        return [row["column_name"] for row in engine.rows(f"DESCRIBE {select(columns, where, f'({rows})')}")]
 
-    kinds = part.tried(kinds_of)
+    found = part.tried(described)
     if not part.columns:
-        kinds = {column: kind for column, kind in kinds.items() if column in part.legal}
-        part.columns = {column: named(column) for column in kinds}
-    columns = ", ".join(f"{_cast(column, kind, kinds)} AS {named(column)}" for column, kind in kinds.items())
-    engine.duckdb.execute(
-        f"CREATE VIEW {part.name} AS SELECT {columns} FROM ({select(part.columns, part.where, part.read)})"
-    )
+        part.columns = {column: named(column) for column in found if column in part.legal}
+    raw = select(part.columns | {"origin": "ltr_line"}, part.where, f"({rows})")
+    if part.name == "exposures" and {"item", "owner"} & set(part.columns):
+        raw = _listed(part.columns, raw)
+    types = LOG if part.name == "exposures" else EVENTS
+    engine.execute(f"CREATE VIEW {part.name} AS {typed(engine, raw, types)}")
+
+    def find(line: int) -> Found:
+        first = f"SELECT ltr_file, min(ltr_line) AS first FROM ({rows}) GROUP BY ltr_file"
+        (found,) = engine.rows(f"SELECT * FROM ({first}) WHERE first <= ? ORDER BY first DESC LIMIT 1", line)
+        return Found(found["ltr_file"], line - found["first"] + (2 if csv else 1))
+
+    return find
 
 
-def find_row(engine: Engine, part: Part, impression: str | None, earlier: int) -> tuple[str, int, dict[str, Any]]:
-    """Return the file, the number in it and the columns as given of a row, before which so many of its impression are.
+def _rows_of(given: str) -> tuple[str, bool]:
+    """Return the SQL of the rows with ``ltr_file`` and ``ltr_line``, and whether they are of CSV."""
+    path, names = Path(given), quoted(given)
+    if path.is_dir():
+        files = files_of(path)
+        format_of(files)
+        path, names = files[0], f"[{', '.join(quoted(str(file)) for file in files)}]"
+    suffix = next((one for one in reversed(path.suffixes) if one != ".gz"), "")
+    kinds = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}
+    read = f"{kinds.get(suffix, 'read_json')}({names}, filename = 'ltr_file')"
+    return f"SELECT *, row_number() OVER () AS ltr_line FROM {read}", "read_csv" in read
 
-    Rows of CSV count from the line that names the columns.
-    """
-    rows = f"(SELECT *, row_number() OVER () AS ltr_row FROM {part.read})"
-    raw = select(part.columns | {"ltr_file": "ltr_file", "ltr_row": "ltr_row"}, part.where, rows)
-    time = "ltr_row"
-    if "time" in part.columns:
-        kind = engine.duckdb.execute(f"SELECT typeof(time) FROM ({raw}) LIMIT 1").fetchone()
-        time = f"{seconds('time', kind[0])}, ltr_row" if kind else time
-    same = f"SELECT * FROM ({raw}) WHERE nullif(impression::VARCHAR, '') IS NOT DISTINCT FROM ? ORDER BY {time}"
-    (found,) = engine.rows(f"{same} LIMIT 1 OFFSET {earlier}", impression)
-    file, row = found.pop("ltr_file"), found.pop("ltr_row")
-    (first,) = engine.rows(f"SELECT min(ltr_row) AS row FROM {rows} WHERE ltr_file = ?", file)
-    return file, row - first["row"] + (2 if "read_csv" in part.read else 1), found
+
+def _listed(columns: dict[str, Any], raw: str) -> str:
+    """Return the SQL of exposures of which each item has a row: one row for each, its items by position."""
+    order = [named(name) for name in ("position", "origin") if name in (*columns, "origin")]
+    item = "item" if "item" in columns else "position"
+    once = f"SELECT *, row_number() OVER (PARTITION BY impression, {item} ORDER BY origin) AS turn FROM ({raw})"
+    chosen = [
+        f"list({named(name)} ORDER BY {', '.join(order)}) FILTER (turn = 1 AND {item} IS NOT NULL) AS {made}"
+        for name, made in (("item", "shown"), ("owner", "owners"))
+        if name in columns
+    ]
+    rest = [name for name in columns if name not in ("impression", "item", "owner", "position")]
+    chosen += [f"arg_min({named(name)}, origin) AS {named(name)}" for name in rest]
+    return f"SELECT impression, {', '.join(chosen)}, min(origin) AS origin FROM ({once}) GROUP BY impression"
 
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0]
-
-
-def _cast(column: str, kind: str, kinds: dict[str, str]) -> str:
-    name = named(column)
-    if column == "time":
-        return seconds(name, kind)
-    if column == "owners" and kind == "VARCHAR[]" and "rankers" in kinds:
-        return owner_numbers(name, "rankers")
-    return f"try_cast({name} AS {_TYPES.get(column, _NUMBERS.get(column, 'VARCHAR'))})"
-
-
-def seconds(name: str, kind: str) -> str:
-    """Return the SQL of a time in seconds: dates and times, their texts, or numbers as they are."""
-    if kind.startswith(("TIMESTAMP", "DATE")):
-        return f"epoch_us({name}::TIMESTAMPTZ) / 1e6" if "TIME ZONE" in kind else f"epoch_us({name}::TIMESTAMP) / 1e6"
-    return f"coalesce(try_cast({name} AS DOUBLE), epoch_us(try_cast({name} AS TIMESTAMPTZ)) / 1e6)"

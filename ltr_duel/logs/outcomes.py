@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from ltr_duel.core import InputError
+from ltr_duel.logs.bad import refused
 from ltr_duel.logs.credit import Creditor
 from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.log import ClickLog
@@ -104,8 +105,7 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
             for name in keys:
                 same = same.filter(same[name].identical_to(ibis.literal(about[name], rows[name].type())))
             wrong |= dict.fromkeys(log.engine.run(same.select("line"))["line"].to_pylist(), str(error))
-    for line in sorted(wrong):
-        log.bad.add(line, wrong[line])
+    log.bad.add(refused(wrong))
     if not creditor.pairs:
         return wrong, None
     good = log.without(rows, wrong)
@@ -160,9 +160,9 @@ def _by_kernels(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int,
     log.engine.duckdb.execute(f"CREATE OR REPLACE TABLE outcomes ({_OUTCOMES})")
     for batch in log.stream(rows):
         found, unfit = creditor(batch)
-        for row, sentence in sorted(unfit.items()):
-            wrong[int(batch.lines[row])] = sentence
-            log.bad.add(int(batch.lines[row]), sentence)
+        here = {int(batch.lines[row]): sentence for row, sentence in unfit.items()}
+        log.bad.add(refused(here))
+        wrong |= here
         at = pa.array(found.row)
         texts = {
             name: batch.table.column(name).take(at)

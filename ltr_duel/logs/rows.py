@@ -5,13 +5,17 @@ The engine finds the rows that cannot be used; their sentences are made from the
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ltr_duel.core import IntVector
+from ltr_duel.logs.bad import Refused
 from ltr_duel.logs.engine import NO_RANKER
-from ltr_duel.logs.table import LOG_COLUMNS, date_words
-from ltr_duel.logs.text import LEGAL, short
+from ltr_duel.logs.table import LEGAL, LOG_COLUMNS, date_words
 
 Row = dict[str, Any]
 _GRADES = 1000  # the largest
@@ -38,11 +42,39 @@ def ready(rows: Any) -> Any:
     return rows.mutate(**more)
 
 
+def refused_in(engine: Any, rows: Any, sentence: Callable[[Row], str], but: IntVector, *kinds: str) -> Refused:
+    """Return the lines of a relation of bad rows, but for some; rows with the same ``kinds`` have one reason."""
+    found = engine.run(rows.select("line", *kinds))
+    found = found.filter(~np.isin(found["line"].to_numpy(), but))
+    alike = found.group_by(list(kinds)).aggregate([("line", "min"), ("line", "count")]).to_pylist() if found else []
+
+    def sentences(lines: list[int]) -> dict[int, str]:
+        return {row["line"]: sentence(row) for row in engine.run(rows.filter(rows.line.isin(lines))).to_pylist()}
+
+    return Refused(found["line"].to_numpy(), [(one["line_min"], one["line_count"]) for one in alike], sentences)
+
+
+def marked(full: Any, conditions: list[Any]) -> Any:
+    """Return the rows that a check refuses, with ``code``, the number of the check, and ``kind``."""
+    import ibis
+
+    code = ibis.cases(*((one, k) for k, one in enumerate(conditions)), else_=-1)
+    kind = full.fault.re_replace("[0-9]+|:.*", "") if "fault" in full.columns else ibis.literal("")
+    return full.mutate(code=code, kind=kind).filter(lambda t: t.code >= 0)
+
+
 def going_back(rows: Any) -> Any:
     """Return the lines whose time is before that of the row before; DuckDB keeps the rows of a file in their order."""
     timed = rows.select("line", "time").filter(lambda t: ~t.time.isnan())
     timed = timed.mutate(before=timed.time.lag())
     return timed.filter(timed.time < timed.before)
+
+
+def repeating(rows: Any) -> Any:
+    """Return the lines whose impression has been there before, and the line where it was ``first``."""
+    often = rows.group_by("impression").agg(first=rows.line.min(), n=rows.count())
+    again = rows.join(often.filter(often.n > 1), "impression").select("line", "impression", "first")
+    return again.filter(again.line > again.first)
 
 
 def kinds_of(rows: Any, **more: Any) -> Any:
@@ -57,18 +89,30 @@ def back_sentence(row: Row) -> str:
     return f"the time goes back, from {before} to {time}; rows must be sorted by time"
 
 
-def sentence_of(check: Check, row: Row, found: Any) -> str:
-    """Say what a check refuses in a row, by its values as the file gives them where a log could not read them."""
-    name, given = check.columns[0], found.given
-    if given.get(name) is not None and (row[name] is None or row[name] != row[name]):
-        return f"'{name}' must be {LEGAL[name]}, not {short(given[name])}"
-    return check.sentence(row | {"given": given})
+def fault_sentence(row: Row) -> str:
+    """Say which value of a row cannot be read."""
+    given = json.loads(row["fault"])
+    if isinstance(given, str):
+        return given
+    name, value = next(iter(given.items()))
+    if name == "owners" and isinstance(value, list) and given.get("rankers"):
+        strange = [one for one in value if isinstance(one, str) and one not in given["rankers"]]
+        if strange:
+            return f"owner {short(strange[0])} is not a ranker ({', '.join(given['rankers'])})"
+    legal = "a list in JSON, such as [1, 3]" if isinstance(value, str) and name in _LISTS else LEGAL[name]
+    return f"'{name}' must be {legal}, not {short(value)}"
+
+
+def short(value: Any) -> str:
+    """Return a value as a sentence shows it."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def checks_of(columns: tuple[str, ...]) -> list[Check]:
     """Return the checks of a relation with these columns, in the order in which they are said."""
     needed = [_needed(name) for name, column in LOG_COLUMNS.items() if column.needed]
-    return [check for check in (*needed, *_CHECKS) if set(check.columns) <= set(columns)]
+    return [check for check in (_FAULT, *needed, *_CHECKS) if set(check.columns) <= set(columns)]
 
 
 def _needed(name: str) -> Check:
@@ -98,11 +142,12 @@ def _owner(row: Row) -> str:
     high = len(row["rankers"]) - 1
     value = _first(row["owners"], -1, high, -1)
     if value == NO_RANKER:
-        names = [one for one in row["given"].get("owners") or () if isinstance(one, str) and one not in row["rankers"]]
-        return f"owner {short(names[0]) if names else 'of an item'} is not a ranker ({', '.join(row['rankers'])})"
+        return f"owner of an item is not a ranker ({', '.join(row['rankers'])})"
     return f"owner {value} is not a ranker: -1 for nobody, 0 to {high} for the rankers"
 
 
+_LISTS = [name for name, column in LOG_COLUMNS.items() if "list" in str(column.kind)]
+_FAULT = Check(("fault",), lambda t: t.fault.notnull(), fault_sentence)
 _CHECKS = (
     Check(
         ("time",),
@@ -112,9 +157,7 @@ _CHECKS = (
     Check(
         ("time",),
         lambda t: t.time >= _LATEST,
-        lambda row: (
-            f"'time' must be in seconds or milliseconds since 1970, not {row['given'].get('time', row['time'] * 1000)}"
-        ),
+        lambda row: f"'time' must be in seconds or milliseconds since 1970, not {row['time'] * 1000:.0f}",
     ),
     Check(("shown",), lambda t: t.shown.length() == 0, lambda row: "'shown' is empty"),
     Check(

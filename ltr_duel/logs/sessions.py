@@ -18,75 +18,33 @@ no time of day: all impressions have time 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from ltr_duel.logs.engine import Engine
 
-from ltr_duel.logs.table import LOG_COLUMNS
-from ltr_duel.logs.text import Found, Row, cut_short, open_text
-
-
-@dataclass
-class _Shown:
-    """One impression, until its session ends."""
-
-    line: int
-    number: str
-    query: str
-    shown: list[str]
-    clicks: list[int] = field(default_factory=list)
-
-
-def rows_of_sessions(path: Path) -> Iterator[Found]:
-    """Yield the impressions of a session log, in the order of the file.
-
-    Raises
-    ------
-    InputError
-        If the file is no text or cut short.
-    """
-    session, user, open_ones = "", None, list[_Shown]()
-    with open_text(path) as file:
-        for number, line in enumerate(cut_short(path, file), 1):
-            parts = line.rstrip("\r\n").split("\t")
-            if parts == [""]:
-                continue
-            if parts[0] != session:
-                yield from _rows(session, user, open_ones)
-                session, user, open_ones = parts[0], None, []
-            wrong = ""
-            if len(parts) == 4 and parts[1] == "M":
-                user = parts[3]
-            elif len(parts) >= 6 and parts[2] in ("Q", "T"):
-                second = "," in parts[6] if len(parts) > 6 else False
-                shown = [part.partition(",")[0] for part in parts[6:]] if second else parts[5:]
-                if len(set(shown)) < len(shown):
-                    wrong = "a document is shown twice"
-                else:
-                    query = parts[4] if second else parts[3]
-                    open_ones.append(_Shown(number, parts[3] if second else str(len(open_ones)), query, shown))
-            elif len(parts) in (4, 5) and parts[2] == "C":
-                _click(open_ones, parts)
-            else:
-                wrong = "neither a query (Q), a click (C) nor a session (M) of a Yandex log"
-            if wrong:
-                yield number, wrong, []
-        yield from _rows(session, user, open_ones)
+_VIEWS = """
+CREATE TABLE actions AS SELECT line, p[1] AS session, p, contains(coalesce(p[7], ''), ',') AS second, CASE
+  WHEN len(p) = 4 AND p[2] = 'M' THEN 'M' WHEN len(p) >= 6 AND p[3] IN ('Q', 'T') THEN 'Q'
+  WHEN len(p) IN (4, 5) AND p[3] = 'C' THEN 'C' END AS kind
+  FROM (SELECT line, string_split(text, chr(9)) AS p FROM lines);
+CREATE VIEW shown AS SELECT line, session,
+  CASE WHEN second THEN p[4] ELSE (row_number() OVER (PARTITION BY session ORDER BY line) - 1)::VARCHAR END AS number,
+  CASE WHEN second THEN p[5] ELSE p[4] END AS query,
+  CASE WHEN second THEN list_transform(p[7:], lambda one: split_part(one, ',', 1)) ELSE p[6:] END AS shown
+  FROM actions WHERE kind = 'Q';
+CREATE VIEW clicked AS SELECT target AS line, list_sort(list(DISTINCT place::INTEGER)) AS clicks FROM (
+  SELECT c.line, max(s.line) AS target, arg_max(list_position(s.shown, c.p[-1]), s.line) AS place
+  FROM actions c JOIN shown s ON s.session = c.session AND s.line < c.line AND list_contains(s.shown, c.p[-1])
+  AND (len(c.p) = 4 OR s.number = c.p[4]) WHERE c.kind = 'C' GROUP BY c.line) GROUP BY target;
+CREATE TABLE log AS SELECT s.session || '/' || number AS impression, 0.0::DOUBLE AS time, query, user_id AS user, shown,
+  coalesce(clicks, []::INTEGER[]) AS clicks, line, NULL::VARCHAR AS fault
+  FROM shown s LEFT JOIN clicked USING (line)
+  LEFT JOIN (SELECT session, any_value(p[4]) AS user_id FROM actions WHERE kind = 'M' GROUP BY session) USING (session)
+  UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, NULL, line,
+  '"neither a query (Q), a click (C) nor a session (M) of a Yandex log"' FROM actions WHERE kind IS NULL
+  ORDER BY line;
+DROP VIEW clicked; DROP VIEW shown; DROP TABLE actions; DROP TABLE lines
+"""
 
 
-def _click(open_ones: list[_Shown], parts: list[str]) -> None:
-    document = parts[-1]
-    for one in reversed(open_ones):
-        if document in one.shown and (len(parts) == 4 or one.number == parts[3]):
-            place = one.shown.index(document) + 1
-            if place not in one.clicks:
-                one.clicks.append(place)
-            return
-
-
-def _rows(session: str, user: str | None, open_ones: list[_Shown]) -> Iterator[Found]:
-    for one in open_ones:
-        row: Row = dict.fromkeys(LOG_COLUMNS)
-        row |= {"impression": f"{session}/{one.number}", "time": 0.0, "query": one.query, "user": user}
-        row |= {"shown": one.shown, "clicks": one.clicks}
-        yield one.line, row, []
+def create_sessions(engine: Engine) -> None:
+    """Make the relation ``log`` of the table ``lines``."""
+    engine.execute(_VIEWS)

@@ -1,4 +1,8 @@
-"""Where a log comes from: our one table, User Behavior Insights records, or exposures and events of any form."""
+"""Where a log comes from: our one table, User Behavior Insights records, or exposures and events of any form.
+
+Each source makes relations with the same columns in an engine: a table of impressions, or exposures and events, which
+are joined to it. What follows reads that table only.
+"""
 
 from __future__ import annotations
 
@@ -8,34 +12,24 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ltr_duel.core import InputError, errors
 from ltr_duel.logs.attribution import EVENT, EXPOSURE, Late, Outcome, completed, numbered, one_table
-from ltr_duel.logs.engine import Engine, Warehouse, quoted
-from ltr_duel.logs.files import Files, load_files
-from ltr_duel.logs.mapping import Mapping, Part, create_view, find_row, select
-from ltr_duel.logs.ubi import create_views, find_query
+from ltr_duel.logs.engine import Engine, Warehouse
+from ltr_duel.logs.files import Files, Found
+from ltr_duel.logs.lines import load_lines
+from ltr_duel.logs.mapping import Mapping, Part, create_view, select
+from ltr_duel.logs.own import create_log
+from ltr_duel.logs.sessions import create_sessions
+from ltr_duel.logs.ubi import create_views
 
 _MILLISECONDS = 1e11  # from here on a time is in milliseconds; seconds reach it in the year 5138
-
-
-class Found(NamedTuple):
-    """Where a row of a log stands, and its columns as they are written there, where that is known."""
-
-    file: str
-    row: int | str
-    given: dict[str, Any] = {}  # noqa: RUF012  # never written to
-
-    def __str__(self) -> str:
-        """Return the place as sentences begin with it."""
-        return f"{self.file}:{self.row}" if isinstance(self.row, int) else f"{self.file}, {self.row}"
 
 
 class Loaded(NamedTuple):
     """A log as a relation of an engine."""
 
     engine: Any
-    table: Any  # Ibis table: columns of `LOG_COLUMNS` that there are, and ``line``
+    table: Any  # Ibis table: columns of `LOG_COLUMNS` that there are, ``line``, and ``fault`` where rows may have one
     find: Callable[[int], Found]  # where a line of it stands
-    strange: tuple[str, ...] = ()  # columns that are not read
-    wrong: dict[int, str] = {}  # noqa: RUF012  # never written to: lines that are no rows, with what is wrong
+    strange: list[str] = []  # noqa: RUF012  # never written to: columns that are not read
     exposures: Any = None  # Ibis tables, where the log comes in two
     events: Any = None
 
@@ -48,7 +42,13 @@ def own(paths: tuple[Path, ...], kind: str, context: tuple[str, ...] = ()) -> So
 
     def load(outcome: Outcome, late: Late) -> Loaded:
         engine = Engine(damaged(paths[0], "no Parquet file, or not all of one"))
-        files = load_files(paths, kind, engine, context)
+        strange: list[str] = []
+        if kind == "yandex":
+            files = Files(paths, load_lines(engine, paths, kind))
+            create_sessions(engine)
+        else:
+            with engine.guarded():
+                files, strange = create_log(engine, paths, kind, context)
         table = cleaned(engine.table("log"))
         if outcome.dwell:
             if "dwell" not in table.columns:
@@ -59,18 +59,9 @@ def own(paths: tuple[Path, ...], kind: str, context: tuple[str, ...] = ()) -> So
             raise InputError(
                 f"{paths[0]}: outcome '{outcome.name}' needs events beside the exposures; this log has clicks"
             )
-        return Loaded(engine, table, lambda line: _found(engine, files, kind, line), files.strange, files.wrong)
+        return Loaded(engine, table, files.find, strange)
 
     return load
-
-
-def _found(engine: Engine, files: Files, kind: str, line: int) -> Found:
-    file, row = files.place(line)
-    if kind != "parquet":
-        return Found(file, row)
-    read = f"read_parquet({quoted(file)}, file_row_number = true)"
-    (given,) = engine.rows(f"SELECT * FROM {read} WHERE file_row_number = ?", row - 1)
-    return Found(file, row, given)
 
 
 def ubi(paths: tuple[Path, ...], context: tuple[str, ...] = ()) -> Source:
@@ -78,9 +69,9 @@ def ubi(paths: tuple[Path, ...], context: tuple[str, ...] = ()) -> Source:
 
     def load(outcome: Outcome, late: Late) -> Loaded:
         engine = Engine(damaged(paths[0]))
-        create_views(engine, paths, context)
-        views = engine.table("exposures"), engine.table("events")
-        return _joined(engine, views, outcome, late, lambda impression, _: Found(*find_query(engine, impression)))
+        files = Files(paths, load_lines(engine, paths, "ubi"))
+        create_views(engine, context)
+        return _joined(engine, engine.table("exposures"), engine.table("events"), outcome, late, files.find)
 
     return load
 
@@ -103,11 +94,9 @@ def tables(
         seen = Part("events", mapping, str(events if events is not None else path), tuple(EVENT))
         if connect:
             parts = _table_of(engine, shown), _table_of(engine, seen)
-            return _joined(engine, parts, outcome, late, lambda name, _: Found(shown.table, f"impression '{name}'"))
-        for part in (shown, seen):
-            create_view(engine, part)
-        views = engine.table("exposures"), engine.table("events")
-        return _joined(engine, views, outcome, late, lambda *row: Found(*find_row(engine, shown, *row)))
+            return _joined(engine, *parts, outcome, late, lambda name: Found(shown.table, f"impression '{name}'"))
+        find, _ = (create_view(engine, part) for part in (shown, seen))
+        return _joined(engine, engine.table("exposures"), engine.table("events"), outcome, late, find)
 
     return load
 
@@ -123,11 +112,9 @@ def cleaned(table: Any) -> Any:
     return table.mutate(**names)
 
 
-def _joined(
-    engine: Any, parts: tuple[Any, Any], outcome: Outcome, late: Late, find: Callable[[str | None, int], Found]
-) -> Loaded:
-    """Join exposures and events; ``find`` takes an impression, and how many rows of it are earlier."""
-    exposures, events = cleaned(parts[0]), completed(cleaned(parts[1]))
+def _joined(engine: Any, shown: Any, seen: Any, outcome: Outcome, late: Late, find: Callable[[Any], Found]) -> Loaded:
+    """Join exposures and events; ``find`` takes the ``origin`` of an exposure, where there is none its impression."""
+    exposures, events = cleaned(shown), completed(cleaned(seen))
     about = engine.run(events.group_by("kind").agg(items=events.item.count())).to_pydict()
     kinds = about["kind"]
     if kinds and outcome.kind and outcome.kind not in kinds:
@@ -135,7 +122,7 @@ def _joined(
     table = one_table(exposures, events, outcome, late, items=sum(about["items"]) > 0)
     if isinstance(engine, Engine):  # a join is not done again for each question, and only ids and times are sorted
         rows = engine.keep("log_rows", table)
-        times = rows.select("time", "impression", row=rows.rowid())
+        times = rows.select("time", "impression", "origin", row=rows.rowid())
         lines = engine.keep("log_lines", numbered(times).select("row", "line"))
         table = engine.keep("log", rows.mutate(row=rows.rowid()).join(lines, "row").drop("row"))
         engine.drop("log_rows", "log_lines")
@@ -143,9 +130,8 @@ def _joined(
         table = numbered(table)
 
     def find_line(line: int) -> Found:
-        impression = engine.run(table.filter(table.line == line).select("impression")).column(0)[0].as_py()
-        same = table.impression.isnull() if impression is None else table.impression == impression
-        return find(impression, engine.value(table.filter(same & (table.line < line)).count()))
+        by = "origin" if "origin" in table.columns else "impression"
+        return find(engine.run(table.filter(table.line == line).select(by)).column(0)[0].as_py())
 
     return Loaded(engine, table, find_line, exposures=exposures, events=events)
 

@@ -55,6 +55,18 @@ LOG_COLUMNS: Final[dict[str, LogColumn]] = {
     "dwell": LogColumn(_REAL, False, "seconds spent on each click, in the order of `clicks`"),
     "grades": LogColumn(_WHOLE, False, "relevance grades of the shown documents, where they are known"),
 }
+LEGAL: Final = {  # what a column must be, for sentences
+    **dict.fromkeys(("impression", "query", "user"), "a text or a number"),
+    **dict.fromkeys(("shown", "rankers"), "a list of texts"),
+    "clicks": "a list of places on the page, 1 for the top",
+    "grades": "a list of whole numbers",
+    **dict.fromkeys(("method", "outcome", "page", "policy"), "a text"),
+    "time": "a number of seconds or a date and time in ISO 8601",
+    "owners": "a list of rankers, null for nobody",
+    "rankings": "a list with one list of texts for each ranker",
+    "propensity": "a number",
+    "dwell": "a list of numbers",
+}
 SCHEMA: Final = pa.schema([(name, column.kind) for name, column in LOG_COLUMNS.items()])
 CREDIT: Final = ("page", "rankers", "owners", "rankings", "method", "outcome")
 

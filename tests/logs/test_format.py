@@ -117,7 +117,7 @@ def test_parquet_of_other_types_is_read_where_nothing_is_lost(tmp_path):
         ({"impression": 0}, "impression '0' is that of line 1"),
         ({"rankers": ["x", "y"], "owners": [0, 2]}, "owner 2 is not a ranker: -1 for nobody, 0 to 1 for the rankers"),
         ({"rankers": ["x", "y"], "owners": [0]}, "1 owners for 2 shown documents"),
-        ({"rankers": ["x", "y"], "owners": ["x", "z"]}, "'owners' must hold names of 'rankers' or their positions"),
+        ({"rankers": ["x", "y"], "owners": ["x", "z"]}, "owner 'z' is not a ranker (x, y)"),
         ({"grades": [1]}, "1 grades for 2 shown documents"),
         ({"grades": [1, -1]}, "-1 is not a grade (0 to 1000)"),
         ({"dwell": [1, 2]}, "2 dwell times for 1 clicks"),

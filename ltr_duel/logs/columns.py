@@ -1,0 +1,122 @@
+"""Columns of files and tables become those of a log: an expression of DuckDB for each type, and what cannot be read.
+
+A value that is there and is none of the column's type is a fault of its row. ``fault`` holds in JSON the first one of
+a row, ``{column: value}``, or a text that says what is wrong with the row as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ltr_duel.logs.attribution import EVENT
+from ltr_duel.logs.engine import NO_RANKER, Engine, named, quoted
+from ltr_duel.logs.table import LOG_COLUMNS
+
+LOG = {  # the type in SQL of each column
+    name: str(column.kind)
+    .replace("string", "VARCHAR")
+    .replace("double", "DOUBLE")
+    .replace("int32", "INTEGER")
+    .replace("list<item: ", "")
+    .replace(">", "[]")
+    for name, column in LOG_COLUMNS.items()
+}
+_SQL = {"string": "VARCHAR", "float64": "DOUBLE", "int64": "BIGINT"}
+EVENTS = {name: _SQL[kind] for name, kind in EVENT.items()}
+_NUMBERS = ("BIGINT", "UBIGINT", "HUGEINT")
+_KINDS = {  # of JSON that may be an entry
+    "VARCHAR": ("VARCHAR", "DOUBLE", *_NUMBERS),
+    "DOUBLE": ("DOUBLE", *_NUMBERS),
+    "INTEGER": _NUMBERS,
+    "BIGINT": _NUMBERS,
+}
+
+
+def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:
+    """Return the SQL of a query with columns of these types, and ``fault`` where there can be one.
+
+    Parameters
+    ----------
+    engine : Engine
+    raw : str
+        A query. Its columns ``line``, ``origin`` and ``fault`` stay as they are; further ones are texts.
+    types : dict
+        Of the columns of a log, or of events.
+    """
+    kinds = {row["column_name"]: row["column_type"] for row in engine.rows(f"DESCRIBE {raw}")}
+    made = {name: _made(name, kind, kinds, types) for name, kind in kinds.items() if name != "fault"}
+    faults = ["WHEN fault IS NOT NULL THEN fault"] if "fault" in kinds else []
+    for name, value in made.items():
+        if value != named(name):
+            rankers = f", 'rankers', {made['rankers']}" if name == "owners" and "rankers" in made else ""
+            given = f"json_object({quoted(name)}, {named(name)}{rankers})::VARCHAR"
+            faults.append(f"WHEN {named(name)} IS NOT NULL AND {value} IS NULL THEN {given}")
+    chosen = [f"{value} AS {named(name)}" for name, value in made.items()]
+    if faults:
+        chosen.append(f"CASE {' '.join(faults)} END AS fault")
+    return f"SELECT {', '.join(chosen)} FROM ({raw})"
+
+
+def _made(name: str, kind: str, kinds: dict[str, str], types: dict[str, str]) -> str:
+    """Return the expression of a column of this type, given the types of all."""
+    column, wanted = named(name), types.get(name, kind)
+    if kind == wanted:
+        return _text(column) if kind == "JSON" else column
+    if name == "time":
+        return seconds(_text(column) if kind == "JSON" else column, kind)
+    if name == "owners" and kind in ("JSON", "VARCHAR", "VARCHAR[]"):
+        rankers = _made("rankers", kinds["rankers"], kinds, types) if "rankers" in kinds else "[]"
+        return _owners(column, kind, rankers)
+    if kind == "JSON":
+        return _of_json(column, wanted, ["OBJECT"] if name == "page" else [])
+    cast = f"try_cast({column} AS {wanted})"
+    if kind == "VARCHAR" and wanted.endswith("[]"):  # a list as a text
+        return f"CASE WHEN json_valid({column}) THEN {_of_json(f'{column}::JSON', wanted)} ELSE {cast} END"
+    return cast
+
+
+def _text(value: str) -> str:
+    return f"json_extract_string({value}, '$')"
+
+
+def _of_json(value: str, wanted: str, more: Collection[str] = ()) -> str:
+    kind, depth = wanted.rstrip("[]"), wanted.count("[]")
+    made = _text(value) if wanted == "VARCHAR" else f"try_cast({value} AS {wanted})"
+    legal = [_is(value, *(["ARRAY"] if depth else _KINDS[kind]), *more)]
+    for k in range(1, depth + 1):
+        legal.append(_all(value, "$" + "[*]" * k, *(["ARRAY"] if k < depth else _KINDS[kind])))
+    return f"CASE WHEN {' AND '.join(legal)} THEN {made} END"
+
+
+def _is(value: str, *kinds: str) -> str:
+    return f"json_type({value}) IN ({', '.join(map(quoted, kinds))})"
+
+
+def _all(value: str, path: str, *kinds: str) -> str:
+    return f"len(list_filter(json_extract({value}, '{path}'), lambda one: NOT {_is('one', *kinds)})) = 0"
+
+
+def _owners(column: str, kind: str, rankers: str) -> str:
+    """Return the expression of owners by name or number: their places among the rankers, -1 for nobody."""
+    if kind == "VARCHAR[]":
+        made = f"list_transform({column}, lambda one: CASE WHEN one IS NULL THEN -1 ELSE {_place('one', rankers)} END)"
+    else:
+        value = f"CASE WHEN json_valid({column}) AND json_type({column}) = 'ARRAY' THEN {column}::JSON END"
+        by_name = _place(_text("one"), rankers)
+        place = (
+            f"CASE json_type(one) WHEN 'NULL' THEN -1 WHEN 'VARCHAR' THEN {by_name}"
+            f" WHEN 'DOUBLE' THEN {NO_RANKER} ELSE coalesce(try_cast(one AS INTEGER), {NO_RANKER}) END"
+        )
+        made = f"list_transform(json_extract({value}, '$[*]'), lambda one: {place})"
+    return f"CASE WHEN NOT list_contains({made}, {NO_RANKER}) THEN {made}::INTEGER[] END"
+
+
+def _place(name: str, rankers: str) -> str:
+    return f"coalesce(nullif(list_position({rankers}, {name}), 0) - 1, {NO_RANKER})"
+
+
+def seconds(name: str, kind: str) -> str:
+    """Return the SQL of a time in seconds: dates and times, their texts, or numbers as they are."""
+    if kind.startswith(("TIMESTAMP", "DATE")):
+        return f"epoch_us({name}::TIMESTAMPTZ) / 1e6" if "TIME ZONE" in kind else f"epoch_us({name}::TIMESTAMP) / 1e6"
+    return f"coalesce(try_cast({name} AS DOUBLE), epoch_us(try_cast({name} AS TIMESTAMPTZ)) / 1e6)"

@@ -49,7 +49,7 @@ def check(store: Path) -> None:
 
 @command.command()
 @click.argument("store", type=click.Path(path_type=Path))
-@click.option("--out", type=OUT_FILE, required=True, help="Click log to write (.parquet, .csv, .jsonl).")
+@click.option("--out", type=OUT_FILE, required=True, help="Click log to write (.parquet, .csv, .jsonl; .ndjson: UBI).")
 @click.option("--events", type=OUT_FILE, help="Table of clicks and other outcomes to write beside it, likewise.")
 @click.option("--without", multiple=True, type=click.Choice(["query", "user"]), help="A column to leave out.")
 @click.option("--spreadsheet", is_flag=True, help="Put ' before what a spreadsheet takes for a formula (CSV).")

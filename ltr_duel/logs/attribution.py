@@ -140,11 +140,11 @@ def attributed(exposures: Any, events: Any, late: Late) -> Any:
     return exact.union(met.select(*exact.columns))
 
 
-def numbered(table: Any) -> Any:
-    """Return the table of a log with its lines: the rows in the order of time, then of impressions."""
+def numbered(table: Any, *then: str) -> Any:
+    """Return the table of a log with its lines: the rows in the order of time, then of other columns."""
     import ibis
 
-    order = [table[name] for name in ("time", "impression", "origin") if name in table.columns]
+    order = [table[name] for name in ("time", *then) if name in table.columns]
     return table.mutate(line=ibis.row_number().over(order_by=order) + 1)
 
 

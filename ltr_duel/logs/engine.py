@@ -38,7 +38,7 @@ class Engine:
         folder = tempfile.mkdtemp(prefix="ltr_duel-")
         self.duckdb: Any = duckdb.connect(config={"memory_limit": MEMORY, "temp_directory": folder})
         self._damaged, self._tables = damaged, 0
-        self.duckdb.execute("SET TimeZone = 'UTC'")  # of texts without a zone
+        self.duckdb.execute("SET GLOBAL TimeZone = 'UTC'")  # of texts without a zone
         weakref.finalize(self, _close, self.duckdb, folder)
 
     def execute(self, sql: str) -> None:

@@ -71,7 +71,7 @@ def ubi(paths: tuple[Path, ...], context: tuple[str, ...] = ()) -> Source:
         engine = Engine(damaged(paths[0]))
         files = Files(paths, load_lines(engine, paths, "ubi"))
         create_views(engine, context)
-        return _joined(engine, engine.table("exposures"), engine.table("events"), outcome, late, files.find)
+        return _joined(engine, engine.table("exposures"), engine.table("events"), outcome, late, files.find, "origin")
 
     return load
 
@@ -112,8 +112,15 @@ def cleaned(table: Any) -> Any:
     return table.mutate(**names)
 
 
-def _joined(engine: Any, shown: Any, seen: Any, outcome: Outcome, late: Late, find: Callable[[Any], Found]) -> Loaded:
-    """Join exposures and events; ``find`` takes the ``origin`` of an exposure, where there is none its impression."""
+def _joined(
+    engine: Any, shown: Any, seen: Any, outcome: Outcome, late: Late, find: Callable[[Any], Found], then: str = ""
+) -> Loaded:
+    """Join exposures and events.
+
+    ``find`` takes the ``origin`` of an exposure, or where there is none its impression; rows of the same time are in
+    the order of the column ``then``, by default of impressions, which all engines have.
+    """
+    order = [then] if then else ["impression", "origin"]
     exposures, events = cleaned(shown), completed(cleaned(seen))
     about = engine.run(events.group_by("kind").agg(items=events.item.count())).to_pydict()
     kinds = about["kind"]
@@ -123,11 +130,11 @@ def _joined(engine: Any, shown: Any, seen: Any, outcome: Outcome, late: Late, fi
     if isinstance(engine, Engine):  # a join is not done again for each question, and only ids and times are sorted
         rows = engine.keep("log_rows", table)
         times = rows.select("time", "impression", "origin", row=rows.rowid())
-        lines = engine.keep("log_lines", numbered(times).select("row", "line"))
+        lines = engine.keep("log_lines", numbered(times, *order).select("row", "line"))
         table = engine.keep("log", rows.mutate(row=rows.rowid()).join(lines, "row").drop("row"))
         engine.drop("log_rows", "log_lines")
     else:
-        table = numbered(table)
+        table = numbered(table, *order)
 
     def find_line(line: int) -> Found:
         by = "origin" if "origin" in table.columns else "impression"

@@ -3,7 +3,7 @@
 A query is an exposure; records with the same ``query_id`` are one, of which the first value of each kind counts. What
 it showed are its ``query_response_hit_ids``, or else the objects of its events with the action ``impression`` in the
 order of their positions, which count from 0 or from 1, whichever the application does. Who was interleaved stands in
-``query_attributes``: ``page`` (a page token), or ``rankers`` and ``owners``.
+``query_attributes``: ``page`` (a page token), or ``rankers`` and ``owners``, and the other columns of a log.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 from ltr_duel.logs.columns import EVENTS, seconds, typed
 from ltr_duel.logs.engine import Engine, named, quoted
 
+_TEXTS = ("page", "method", "outcome", "policy")
+_LISTS = ("rankers", "owners", "rankings", "propensity")  # in JSON
 _USER = "coalesce(nullif(json ->> '$.user_id', ''), json ->> '$.client_id')"
 _EVENTS = f"""CREATE TABLE all_events AS SELECT line, (json ->> '$.query_id') AS impression, {_USER} AS user,
   (json ->> '$.application') AS application, (json ->> '$.action_name') AS kind, (json ->> '$.timestamp') AS time,
@@ -42,8 +44,8 @@ def create_views(engine: Engine, context: tuple[str, ...] = ()) -> None:
     engine.execute(_EVENTS)
     engine.execute(f"CREATE VIEW events AS {typed(engine, _SEEN, EVENTS)}")
     texts = {"query": "json ->> '$.user_query'", "user": _USER}
-    texts |= {name: f"json ->> {quoted('$.query_attributes.' + name)}" for name in ("page", *context)}
+    texts |= {name: f"json ->> {quoted('$.query_attributes.' + name)}" for name in (*_TEXTS, *context)}
     first = {name: f"nullif(({value}), '')" for name, value in texts.items()}
-    first |= {name: f"nullif((json -> '$.query_attributes.{name}'), 'null')" for name in ("rankers", "owners")}
+    first |= {name: f"nullif((json -> '$.query_attributes.{name}'), 'null')" for name in _LISTS}
     more = ", ".join(f"arg_min({value}, line) AS {named(name)}" for name, value in first.items())
     engine.execute(f"CREATE VIEW exposures AS {typed(engine, _SHOWN.format(more=more))}")

@@ -1,4 +1,4 @@
-"""Writing a log: the columns of the table as JSON lines, CSV or Parquet, by the suffix."""
+"""Writing a log: the columns of the table as JSON lines, CSV or Parquet, or User Behavior Insights, by the suffix."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from ltr_duel.core import InputError, files
 from ltr_duel.logs.table import LOG_COLUMNS, SCHEMA
 
 _MORE = {"position": pa.int32(), "value": pa.float64()}  # columns of events; the other ones are texts
+_KINDS = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet", ".ndjson": "ubi"}
+_UBI = {"impression": "query_id", "query": "user_query", "user": "client_id", "shown": "query_response_hit_ids"}
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # by which a spreadsheet knows a cell that it works out
 
 
@@ -50,8 +52,10 @@ class LogWriter:
             self._text.write("".join(map(self._line, batch.to_pylist())))
 
     def _line(self, row: dict[str, Any]) -> str:
-        if self._kind == "jsonl":
-            return json.dumps({name: value for name, value in row.items() if value is not None}) + "\n"
+        if self._kind != "csv":
+            given = {name: value for name, value in row.items() if value is not None}
+            records = [given] if self._kind == "jsonl" else ubi_records(given)
+            return "".join(json.dumps(record) + "\n" for record in records)
         cells = ["" if v is None else json.dumps(v) if isinstance(v, list) else v for v in row.values()]
         if self._spreadsheet:
             cells = [f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULAS) else cell for cell in cells]
@@ -66,15 +70,30 @@ class LogWriter:
                 file.close()
 
 
+def ubi_records(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a row as a query of User Behavior Insights, and an event for each click; times are milliseconds."""
+    about: dict[str, Any] = {"application": "ltr_duel", "timestamp": round(row["time"] * 1000)}
+    about |= {key: row[name] for name, key in _UBI.items() if name in row and name not in ("query", "shown")}
+    query = about | {key: row.get(name, "") for name, key in _UBI.items() if name in ("query", "shown")}
+    rest = {name: value for name, value in row.items() if name not in (*_UBI, "time", "clicks", "dwell")}
+    records = [query | {"query_attributes": rest}]
+    for place, dwell in zip(row["clicks"], row.get("dwell") or [None] * len(row["clicks"]), strict=True):
+        seen = {"object": {"object_id": row["shown"][place - 1]}, "position": {"ordinal": place}}
+        records.append(about | {"action_name": "click", "event_attributes": seen | {"dwell_time": dwell}})
+    return records
+
+
 @contextmanager
 def write_log(
     path: str | Path, columns: tuple[str, ...] = tuple(LOG_COLUMNS), *, spreadsheet: bool = False
 ) -> Iterator[LogWriter]:
-    """Write a click log: JSON lines, CSV or Parquet by the suffix. It appears whole or not at all.
+    """Write a click log as JSON lines, CSV, Parquet or User Behavior Insights. It appears whole or not at all.
 
     Parameters
     ----------
     path : path
+        Its suffix is the form: ``.jsonl``, ``.csv``, ``.parquet``, or ``.ndjson`` for User Behavior Insights, whose
+        times are whole milliseconds.
     columns : tuple of str
         The columns that it will have, of `LOG_COLUMNS`, of a table of events, or further ones, which are texts.
     spreadsheet : bool
@@ -102,9 +121,9 @@ def write_log(
     {"query": "a", "clicks": []}
     {"query": "b", "clicks": [1, 3]}
     """
-    kind = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}.get(Path(path).suffix)
+    kind = _KINDS.get(Path(path).suffix)
     if kind is None:
-        raise InputError(f"{path}: a log ends in .jsonl, .csv or .parquet")
+        raise InputError(f"{path}: a log ends in .jsonl, .csv or .parquet, and in .ndjson as search records (UBI)")
     with files.replacing(path) as temporary:
         writer = LogWriter(temporary, kind, columns, spreadsheet=spreadsheet)
         try:

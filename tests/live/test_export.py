@@ -18,6 +18,7 @@ from tests.live.test_experiment import use
         ("rucb", "team_draft", "", "parquet"),
         ("interleaved_filter", "probabilistic", "marginal_bernoulli", "jsonl"),
         ("multi_self_sparring:size=3", "probabilistic", "", "csv"),
+        ("rucb", "probabilistic", "", "ndjson"),
     ],
 )
 def test_compare_finds_in_the_log_what_the_state_says(tmp_path, users, policy, method, outcome, suffix):
@@ -31,7 +32,8 @@ def test_compare_finds_in_the_log_what_the_state_says(tmp_path, users, policy, m
         state = experiment.state()
     log = tmp_path / f"log.{suffix}"
     assert export_log(tmp_path / "shop.db", log) == state.compared > 0
-    found = compare_log(ClickLog(log), rankers=NAMES, cluster="user" if users else "impression", bootstrap=0)
+    read = ClickLog(log, format="ubi" if suffix == "ndjson" else suffix)
+    found = compare_log(read, rankers=NAMES, cluster="user" if users else "impression", bootstrap=0)
     assert found.impressions == state.compared and found.names == NAMES
     for (a, b), wins, losses, ties in zip(found.pairs, found.wins, found.losses, found.ties, strict=True):
         assert (state.wins[a, b], state.wins[b, a], state.ties[a, b]) == (wins, losses, ties)

@@ -13,31 +13,13 @@ from ltr_duel.core import InputError, errors
 from ltr_duel.logs.engine import NO_RANKER
 
 EXPOSURE = (
-    "impression",
-    "time",
-    "user",
-    "query",
-    "shown",
-    "page",
-    "rankers",
-    "owners",
-    "rankings",
-    "method",
-    "outcome",
-    "policy",
-    "propensity",
-)
+    "impression", "time", "user", "query", "shown", "page", "rankers", "owners", "rankings", "method", "outcome",
+    "policy", "propensity",
+)  # fmt: skip
 EVENT = {
-    "impression": "string",
-    "user": "string",
-    "item": "string",
-    "position": "int64",
-    "owner": "string",
-    "kind": "string",
-    "value": "float64",
-    "dwell": "float64",
-    "time": "float64",
-}
+    **dict.fromkeys(("impression", "user", "item"), "string"), "position": "int64", "owner": "string", "kind": "string",
+    **dict.fromkeys(("value", "dwell", "time"), "float64"),
+}  # fmt: skip
 WHICH = ("last", "first", "all")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 

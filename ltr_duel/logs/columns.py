@@ -84,16 +84,16 @@ def _of_json(value: str, wanted: str, more: Collection[str] = ()) -> str:
     made = _text(value) if wanted == "VARCHAR" else f"try_cast({value} AS {wanted})"
     legal = [_is(value, *(["ARRAY"] if depth else _KINDS[kind]), *more)]
     for k in range(1, depth + 1):
-        legal.append(_all(value, "$" + "[*]" * k, *(["ARRAY"] if k < depth else _KINDS[kind])))
+        each = _is("one", *(["ARRAY"] if k < depth else _KINDS[kind]))
+        if k == depth and kind != "VARCHAR":
+            each += f" AND try_cast(one AS {kind}) IS NOT NULL"
+        entries = f"json_extract({value}, '${'[*]' * k}')"
+        legal.append(f"len(list_filter({entries}, lambda one: NOT ({each}))) = 0")
     return f"CASE WHEN {' AND '.join(legal)} THEN {made} END"
 
 
 def _is(value: str, *kinds: str) -> str:
     return f"json_type({value}) IN ({', '.join(map(quoted, kinds))})"
-
-
-def _all(value: str, path: str, *kinds: str) -> str:
-    return f"len(list_filter(json_extract({value}, '{path}'), lambda one: NOT {_is('one', *kinds)})) = 0"
 
 
 def _owners(column: str, kind: str, rankers: str) -> str:

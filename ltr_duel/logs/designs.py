@@ -19,18 +19,8 @@ from ltr_duel.logs.mixtures import Mixtures, weights_of
 from ltr_duel.logs.targets import PageTargets, RankedTargets, Weighable, rows_with
 
 _COLUMNS = (
-    "impression",
-    "time",
-    "query",
-    "user",
-    "shown",
-    "clicks",
-    "page",
-    "rankers",
-    "rankings",
-    "method",
-    "outcome",
-)
+    "impression", "time", "query", "user", "shown", "clicks", "page", "rankers", "rankings", "method", "outcome",
+)  # fmt: skip
 
 
 class Used(NamedTuple):

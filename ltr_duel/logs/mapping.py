@@ -36,8 +36,8 @@ _ITEM = ("item", "position", "owner")  # of exposures of which each item has a r
 _WHERE = ("file", "table", "where")
 
 
-class Mapping:
-    """What a mapping says.
+def sections_of(path: Path, context: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the sections of a mapping.
 
     Parameters
     ----------
@@ -50,29 +50,25 @@ class Mapping:
     InputError
         If it cannot be read, or names columns that a log does not have.
     """
-
-    def __init__(self, path: Path, context: tuple[str, ...] = ()) -> None:
-        self.path = path
-        try:
-            given = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise InputError(f"{path}: no mapping: {error}") from None
-        for part in given:
-            errors.require_one_of(f"section of {path}", part, ("exposures", "events"))
-        self.exposures, self.events = given.get("exposures", {}), given.get("events", {})
-        for part, legal in (("exposures", (*EXPOSURE, *_ITEM, *context)), ("events", tuple(EVENT))):
-            section = given.get(part, {})
-            if not isinstance(section, dict):
-                raise InputError(f"{path}: '{part}' must be a section, [{part}]")
-            for key, value in section.items():
-                if key not in (*legal, *_WHERE):
-                    raise errors.unknown_name(f"column of [{part}] in {path}", key, (*legal, *_WHERE))
-                texts = isinstance(value, list) and all(isinstance(one, str) for one in value) and key == "rankers"
-                if not isinstance(value, str) and not texts:
-                    raise InputError(f"{path}: [{part}] {key} must be an expression, in quotes; not {value}")
-        for key in ("impression", "time", "query"):
-            if key not in self.exposures:
-                raise InputError(f"{path}: [exposures] must map '{key}'")
+    try:
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path}: no mapping: {error}") from None
+    legal = {"exposures": (*EXPOSURE, *_ITEM, *context, *_WHERE), "events": (*EVENT, *_WHERE)}
+    for part, section in given.items():
+        errors.require_one_of(f"section of {path}", part, tuple(legal))
+        if not isinstance(section, dict):
+            raise InputError(f"{path}: '{part}' must be a section, [{part}]")
+        for key, value in section.items():
+            if key not in legal[part]:
+                raise errors.unknown_name(f"column of [{part}] in {path}", key, legal[part])
+            texts = isinstance(value, list) and all(isinstance(one, str) for one in value) and key == "rankers"
+            if not isinstance(value, str) and not texts:
+                raise InputError(f"{path}: [{part}] {key} must be an expression, in quotes; not {value}")
+    for key in ("impression", "time", "query"):
+        if key not in given.get("exposures", {}):
+            raise InputError(f"{path}: [exposures] must map '{key}'")
+    return given
 
 
 class Part:
@@ -81,16 +77,20 @@ class Part:
     Parameters
     ----------
     name : {"exposures", "events"}
-    mapping : Mapping or None
+    path : Path or None
+        Of the mapping.
+    section : dict
+        Of the mapping; empty if there is none.
     given : str
         Where the rows are, if the mapping does not say.
     legal : tuple of str
         The columns that it may have.
     """
 
-    def __init__(self, name: str, mapping: Mapping | None, given: str, legal: tuple[str, ...]) -> None:
-        section = getattr(mapping, name) if mapping else {}
-        self.name, self.legal, self._path = name, legal, mapping.path if mapping else None
+    def __init__(
+        self, name: str, path: Path | None, section: dict[str, Any], given: str, legal: tuple[str, ...]
+    ) -> None:
+        self.name, self.legal, self._path = name, legal, path
         self.columns = {key: value for key, value in section.items() if key not in _WHERE}
         self.where = section.get("where", "")
         self.table, self.file = section.get("table", given), section.get("file", given)

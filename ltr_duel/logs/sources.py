@@ -15,7 +15,7 @@ from ltr_duel.logs.attribution import EVENT, EXPOSURE, Late, Outcome, completed,
 from ltr_duel.logs.engine import Engine, Warehouse
 from ltr_duel.logs.files import Files, Found
 from ltr_duel.logs.lines import load_lines
-from ltr_duel.logs.mapping import Mapping, Part, create_view, select
+from ltr_duel.logs.mapping import Part, create_view, sections_of, select
 from ltr_duel.logs.own import create_log
 from ltr_duel.logs.sessions import create_sessions
 from ltr_duel.logs.ubi import create_views
@@ -86,12 +86,18 @@ def tables(
     """Return the source of exposures and events, by files or by tables of a connection."""
 
     def load(outcome: Outcome, late: Late) -> Loaded:
-        mapping = Mapping(Path(source), context) if source is not None else None
+        mapping = Path(source) if source is not None else None
+        sections = sections_of(mapping, context) if mapping else {}
         engine: Any = Warehouse(connect) if connect else Engine(damaged(Path(path)))
-        if events is None and not (mapping and mapping.events):
+        if events is None and "events" not in sections:
             raise InputError("exposures need events: give --events, or a mapping with [events]")
-        shown = Part("exposures", mapping, str(path), (*EXPOSURE, *context))
-        seen = Part("events", mapping, str(events if events is not None else path), tuple(EVENT))
+        shown, seen = (
+            Part(name, mapping, sections.get(name, {}), str(where), legal)
+            for name, where, legal in (
+                ("exposures", path, (*EXPOSURE, *context)),
+                ("events", events if events is not None else path, tuple(EVENT)),
+            )
+        )
         if connect:
             parts = _table_of(engine, shown), _table_of(engine, seen)
             return _joined(engine, *parts, outcome, late, lambda name: Found(shown.table, f"impression '{name}'"))

@@ -105,6 +105,7 @@ def test_parquet_of_other_types_is_read_where_nothing_is_lost(tmp_path):
         ({"clicks": [3]}, "a click at place 3 is not on the list of 2 (1 is the top)"),
         ({"clicks": [0]}, "a click at place 0 is not on the list of 2 (1 is the top)"),
         ({"clicks": [1.5]}, "'clicks' must be a list of places on the page, 1 for the top, not [1.5]"),
+        ({"clicks": [2**40]}, "'clicks' must be a list of places on the page, 1 for the top, not [1099511627776]"),
         ({"clicks": None}, "'clicks' is missing"),
         ({"shown": ["a", "a"]}, "document 'a' is shown twice"),
         ({"shown": []}, "'shown' is empty"),

@@ -45,16 +45,17 @@ def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:
     """
     kinds = {row["column_name"]: row["column_type"] for row in engine.rows(f"DESCRIBE {raw}")}
     made = {name: _made(name, kind, kinds, types) for name, kind in kinds.items() if name != "fault"}
+    other = {name: named(f"ltr {name}") for name, value in made.items() if value != named(name)}
     faults = ["WHEN fault IS NOT NULL THEN fault"] if "fault" in kinds else []
-    for name, value in made.items():
-        if value != named(name):
-            rankers = f", 'rankers', {made['rankers']}" if name == "owners" and "rankers" in made else ""
-            given = f"json_object({quoted(name)}, {named(name)}{rankers})::VARCHAR"
-            faults.append(f"WHEN {named(name)} IS NOT NULL AND {value} IS NULL THEN {given}")
-    chosen = [f"{value} AS {named(name)}" for name, value in made.items()]
+    for name, value in other.items():
+        rankers = f", 'rankers', {other.get('rankers', 'rankers')}" if name == "owners" and "rankers" in made else ""
+        given = f"json_object({quoted(name)}, {named(name)}{rankers})::VARCHAR"
+        faults.append(f"WHEN {named(name)} IS NOT NULL AND {value} IS NULL THEN {given}")
+    chosen = [f"{other.get(name, named(name))} AS {named(name)}" for name in made]
     if faults:
         chosen.append(f"CASE {' '.join(faults)} END AS fault")
-    return f"SELECT {', '.join(chosen)} FROM ({raw})"
+    once = ", ".join(["*", *(f"{made[name]} AS {value}" for name, value in other.items())])
+    return f"SELECT {', '.join(chosen)} FROM (SELECT {once} FROM ({raw}))"
 
 
 def _made(name: str, kind: str, kinds: dict[str, str], types: dict[str, str]) -> str:

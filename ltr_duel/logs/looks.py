@@ -32,8 +32,18 @@ def step_of(first: float, last: float) -> float:
     return next((step for step in _STEPS if (last - first) / step < _MOST), max(last - first, 1.0) / (_MOST - 1))
 
 
-def looks_of(engine: Engine, rows: Any, outcomes: Any, pairs: int, cluster: str, step: float) -> list[Look]:
-    """Return the state of a comparison at the end of each step of the clock (UTC).
+def looks_of(
+    engine: Engine,
+    rows: Any,
+    outcomes: Any,
+    pairs: int,
+    cluster: str,
+    step: float,
+    *,
+    whole: bool = False,
+    named: bool = False,
+) -> list[Look]:
+    """Return the state of a comparison at the end of each step of the clock (UTC); see `pair_sums`.
 
     The errors are those of `cautious_of_moments`; the comparison itself corrects each cluster by its own size.
     """
@@ -53,7 +63,7 @@ def looks_of(engine: Engine, rows: Any, outcomes: Any, pairs: int, cluster: str,
     t = outcomes.mutate(block=(outcomes.time / step).floor().cast("int64"))
     kinds, sequences, n, total = [], None, np.empty(0), np.empty(0)
     for keys in _KINDS.get(cluster, ()):
-        found = engine.run(_moments(t, keys))
+        found = engine.run(_moments(t, keys, whole, named))
         moments = [running(found, name) for name in ("n", "total", "squares", "nn", "nt", "tt")]
         kinds.append(cautious_of_moments(*moments))
         n, total = moments[:2]  # the same for each kind of cluster
@@ -98,17 +108,21 @@ def _sequence(y: Any, square: Any, where: Any = True) -> dict[str, Any]:
     return {name: value.sum() for name, value in sums.items()}
 
 
-def _moments(t: Any, keys: tuple[str, ...]) -> Any:
+def _moments(t: Any, keys: tuple[str, ...], whole: bool, named: bool) -> Any:
     """Return by how much sums over clusters grow in each block: of outcomes, and of products of clusters' sums.
 
-    An outcome adds to n n, n t and t t what they are with it less what they were before it.
+    An outcome adds to n n, n t and t t what they are with it less what they were before it. All outcomes are sorted, so
+    the table that is sorted is kept narrow.
     """
     import ibis
 
-    own = {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys else {}
-    t = t.mutate(**own, value=t.y.cast("float64") / UNIT)
+    own = {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys and not named else {}
+    t = t.select("pair", "block", "line", "y", *([] if whole else ["square"]), *keys, **own)
     until = ibis.window(group_by=["pair", *keys, *own], order_by="line", preceding=None, following=0)
-    t = t.mutate(n=t.count().over(until).cast("float64"), total=t.value.sum().over(until))
+    t = t.mutate(n=t.count().over(until).cast("float64"), so_far=t.y.sum().over(until))
+    t = t.mutate(total=t.so_far.cast("float64") / UNIT, value=t.y.cast("float64") / UNIT)
+    if whole:
+        t = t.mutate(square=t.y.abs())
     before = t.total - t.value
     sums = {"nn": 2 * t.n - 1, "nt": t.n * t.total - (t.n - 1) * before, "tt": t.total**2 - before**2}
     first = _sequence(t.y, t.value**2 * UNIT, t.n == 1)

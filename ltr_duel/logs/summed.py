@@ -94,7 +94,9 @@ def summed(
         less = combined(sums, less, history)
         notes, sums = [saving_note(sums, less, history)], less
     step = step_of(about["first"], about["last"])
-    noted = looks_of(log.engine, rows, outcomes, len(creditor.pairs), cluster, step) if looks else []
+    whole = whole and history is None  # outcomes that were adjusted are neither wins nor losses
+    settings = {"whole": whole, "named": named}
+    noted = looks_of(log.engine, rows, outcomes, len(creditor.pairs), cluster, step, **settings) if looks else []
     if history is not None:
         noted = [look._replace(cautious=fewer_degrees(look.cautious, sums.slopes)) for look in noted]
     return Summed(

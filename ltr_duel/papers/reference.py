@@ -9,11 +9,14 @@ import numpy as np
 from ltr_duel.analysis import confidence_sentence, winner_sentence
 from ltr_duel.core import FloatVector
 from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence
+from ltr_duel.rankers import Rankings
 
 _RULES = {"method": "method", "clicks": "clicks", "outcome": "outcome rule", "ties": "equal scores"}
 
 
-def reference_of(matrix: PreferenceMatrix, source: str, ndcg: FloatVector | None = None) -> dict[str, Any]:
+def reference_of(
+    matrix: PreferenceMatrix, source: str, ndcg: FloatVector | None = None, users: Rankings | None = None
+) -> dict[str, Any]:
     """Return what a problem is measured against, as JSON.
 
     Parameters
@@ -24,6 +27,8 @@ def reference_of(matrix: PreferenceMatrix, source: str, ndcg: FloatVector | None
         Where the problem comes from; it tells an exact matrix from one that was published without standard errors.
     ndcg : ndarray of float64, shape (K,), optional
         By which NDCG regret is measured.
+    users : Rankings, optional
+        What simulated users are shown.
 
     Returns
     -------
@@ -41,12 +46,20 @@ def reference_of(matrix: PreferenceMatrix, source: str, ndcg: FloatVector | None
         if winner is not None and matrix.index(winner) != best:
             own = ndcg[matrix.index(winner)]
             parts.append(f"The Condorcet winner has {own:.4f}, place {int((ndcg > own).sum()) + 1}.")
+    if users is not None:
+        parts.append(_queries(users))
     return {
         "winner": winner,
         "probability": float(sure[matrix.index(winner)]) if winner is not None else 0.0,
         "best": None if best is None else matrix.names[best],
         "text": " ".join(parts),
     }
+
+
+def _queries(users: Rankings) -> str:
+    bare = int((np.maximum.reduceat(users.relevance, users.query_ptr[:-1]) == 0).sum())
+    none = f"; {bare:,} of them have no relevant document, and count as any other" if bare else ""
+    return f"{users.n_queries:,} queries{none}."
 
 
 def _known(matrix: PreferenceMatrix, source: str) -> str:

@@ -162,6 +162,15 @@ def test_a_page_names_its_regret_setting_notes_and_what_it_is_measured_against()
     assert "| × bound |" in comparison(frame) and "Average regret at the horizon" in comparison(frame)
 
 
+def test_the_error_of_the_reference_stands_beside_each_mean_of_average_regret():
+    frame = runs(policies=("rmed1", "rucb"), problems=[("sixteen", 16)], regret_ndcg=3.0, reference_error=12.0)
+    known = frame.assign(reference_error=np.where(frame["policy"] == "rucb", 12.0, 0.0))
+    page = comparison(known)
+    assert "| ± reference |" in page and page.count("| ± 12 |") == 1 and "one standard error of the estimated" in page
+    assert "± reference" not in comparison(known, "regret_ndcg"), "it needs no estimate"
+    assert "± reference" not in comparison(frame.assign(reference_error=0.0)), "the matrix is exact"
+
+
 def test_policies_that_know_the_horizon_or_were_made_for_another_regret_are_marked():
     page = comparison(runs(policies=("savage", "winner_stays", "rucb")))
     assert "savage (knows T) |" in page and "winner_stays (for weak regret) |" in page and "rucb |" in page

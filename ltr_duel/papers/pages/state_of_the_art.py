@@ -30,6 +30,7 @@ _BOUND = (
     " × bound: as a multiple of c ln T, the asymptotic lower bound on average regret for policies that compare pairs;"
     " any policy may stay below it at a finite horizon; blank where an estimate does not tell the winner."
 )
+_REFERENCE = " ± reference: how far one standard error of the estimated matrix moves the mean of a policy."
 _ACCURACY = " Names the winner: share of the runs that name the Condorcet winner at the end."
 _NDCG = " Names the NDCG-best: share of the runs that name the ranker with the highest NDCG@10."
 
@@ -61,6 +62,7 @@ def state_of_the_art(frame: pd.DataFrame, about: Mapping[str, Any]) -> StateOfTh
         tables.append((_heading(str(name), rows), f"{_regret(column)}. {measured}".strip(), _texts(rows)))
     said = _CAPTION.format(regret=_regret(column), close=_CLOSE)
     said += _BOUND if ranked["to_bound"].notna().any() else ""
+    said += _REFERENCE if (ranked["reference_error"] > 0).any() else ""
     said += _ACCURACY if ranked["accuracy"].notna().any() else ""
     said += _NDCG if ranked["ndcg_accuracy"].notna().any() else ""
     return StateOfTheArt([*best_lines(ranked), *_over_all(ranked), *_unranked(frame, ranked)], tables, said)
@@ -83,7 +85,7 @@ def state_of_the_art_markdown(frame: pd.DataFrame, about: Mapping[str, Any], cir
     lines += [f"```\nltr-duel reproduce {name} --scale {about['scale']} --data DIR --out figures\n```", ""]
     lines += [f"![{described['title']}]({name}.png)", "", f"Setting: {described['setting']} {_runs(frame, about)}", ""]
     lines += [f"- {note}" for note in described.get("notes", [])] + [""]
-    lines += ["This page is computed from runs; no number below is written by hand.", ""]
+    lines += ["This page is computed from runs.", ""]
     lines += [circumstances, ""] if circumstances else []
     lines += ["## Who may be the best", "", *(f"- {line}" for line in found.lines), "", found.caption, ""]
     for heading, measured, table in found.tables:
@@ -164,6 +166,7 @@ def _texts(rows: pd.DataFrame) -> pd.DataFrame:
     texts = {
         col.POLICY: [_sign(one) + marked(one[col.POLICY]) for one in records],
         "regret": [format_number(one) for one in rows["regret"]],
+        "± reference": [_moved(one) for one in rows["reference_error"]],
         "median": [format_number(float(one)) for one in rows["median"]],
         "× best": [_ratio(one) for one in rows["to_best"]],
         "bounds": [f"{_ratio(one['low'])} to {_ratio(one['high'])}" if one["low"] > 0 else "" for one in records],
@@ -188,6 +191,10 @@ def _sign(row: Mapping[Any, Any]) -> str:
 
 def _ratio(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.2f}" if value < 9.995 else f"{value:,.1f}" if value < 1e6 else "∞"
+
+
+def _moved(error: float) -> str:
+    return f"± {format_number(error)}" if error > 0 else ""
 
 
 def _share(value: float) -> str:

@@ -36,7 +36,6 @@ def called_true(matrix, folder):
     return {
         "order unlikely": read("reached", orders, along="rankers", level=0.1).high <= 20,
         "order unlikely, of the estimate": read("reached", orders, along="rankers", level=0.1).value <= 20,
-        "winner likely": read("value", winners, take="least").low >= 0.97,
         "valley": read("valley", winners, along="rankers").low >= 0.9,
         "strong transitivity": read("value", gammas[gammas["item"] == LOW_GAMMA]).low >= 1.001,
         "strong transitivity, of the estimate": read("value", gammas[gammas["item"] == LOW_GAMMA]).value >= 1.001,

@@ -58,8 +58,10 @@ def reference_of(
 
 def _queries(users: Rankings) -> str:
     bare = int((np.maximum.reduceat(users.relevance, users.query_ptr[:-1]) == 0).sum())
-    none = f"; {bare:,} of them have no relevant document, and count as any other" if bare else ""
-    return f"{users.n_queries:,} queries{none}."
+    if not bare:
+        return f"{users.n_queries:,} queries."
+    have, count = ("has", "counts") if bare == 1 else ("have", "count")
+    return f"{users.n_queries:,} queries; {bare:,} of them {have} no relevant document, and {count} as any other."
 
 
 def _known(matrix: PreferenceMatrix, source: str) -> str:

@@ -31,7 +31,10 @@ _BOUND = (
     " any policy may stay below it at a finite horizon; blank where an estimate does not tell the winner."
 )
 _REFERENCE = " ± reference: how far one standard error of the estimated matrix moves the mean of a policy."
-_ACCURACY = " Names the winner: share of the runs that name the Condorcet winner at the end."
+_ACCURACY = (
+    " Names the winner: share of the runs that name the Condorcet winner at the end; blank where an estimate does not"
+    " tell the winner."
+)
 _NDCG = " Names the NDCG-best: share of the runs that name the ranker with the highest NDCG@10."
 
 

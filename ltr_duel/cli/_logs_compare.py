@@ -100,6 +100,7 @@ def compare(
         compare_log,
         comparison_lines,
         stopping_decisions,
+        user_hint,
     )
     from ltr_duel.preferences import save_preferences
 
@@ -149,6 +150,8 @@ def compare(
     )
     for line in comparison_lines(found):
         click.echo(line)
+    if not found.provenance["users"] and (hint := user_hint(log.other_columns)):
+        click.echo(f"note: {hint}")
     if days is not None:
         _print_named_looks(log, evidence, days)
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ltr_duel.cli._logs_sources import OUTCOMES, format_option, opened, skip_option, sources
-from ltr_duel.cli._options import OUT_FILE, ROWS, plugin_option, print_rest, print_table, seed_option
+from ltr_duel.cli._options import OUT_FILE, ROWS, plugin_option, print_rest, print_table, seed_option, wide_option
 from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 @click.option("--plot", type=OUT_FILE, help="Picture over time to write (.png, .svg, .pdf).")
 @plugin_option
 @seed_option
+@wide_option
 def compare(
     kind: str,
     skip_bad: int,

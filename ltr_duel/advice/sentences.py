@@ -59,7 +59,7 @@ def _known(advice: Advice, row: Row) -> str:
     line += f", and in {_asked(advice)} of them from {impressions(at)} impressions on"
     last = max(row.worlds, key=lambda one: (one.sure_at.value or 0, one is row.worst))
     if last is not row.worst:
-        line += f" (with '{last.users}' users from {impressions(last.sure_at)} on)"
+        line += f", with '{last.users}' users from {impressions(last.sure_at)} on"
     if row.worst.right.low < advice.settings["confidence"]:
         line += f"; so few runs do not rule out {percent_of(row.worst.right.low)} %"
     return line + "."
@@ -68,7 +68,7 @@ def _known(advice: Advice, row: Row) -> str:
 def _cost(advice: Advice, row: Row) -> str:
     s, best = advice.settings, advice.ndcg[advice.best]
     most = max(row.worlds, key=lambda one: (one.lost.value, one is row.worst))
-    users = "" if most is row.worst else f" (with '{most.users}' users {ndcg(most.lost)})"
+    users = "" if most is row.worst else f", with '{most.users}' users {ndcg(most.lost)},"
     return (
         f"On the way a list loses {ndcg(row.worst.lost)} {s['measure']}{users} against the best ranker,"
         f" '{advice.best}'."

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ltr_duel.core import InputError, Registry, errors
+from ltr_duel.core import InputError, components, errors
 
 Table = TypeVar("Table")
 Reader = Callable[[Any], Any]
@@ -149,7 +149,7 @@ def text_or(other: Reader) -> Reader:
     return lambda given: text(given) if isinstance(given, str) else other(given)
 
 
-def component(registry: Registry[Any]) -> Reader:
+def component(registry: components.Registry[Any]) -> Reader:
     """Read the name of a registered component with its parameters, ``"rucb:alpha=0.51"``; the label, checked."""
 
     def read(given: Any) -> str:

@@ -164,6 +164,8 @@ def one_of(kind: str, legal: Iterable[str] | Callable[[], Iterable[str]]) -> Rea
     """Read one of several names; a function that returns them is called when they are needed."""
 
     def read(given: Any) -> str:
+        if isinstance(given, str) and given.strip():
+            text(given)  # is not too long
         name = _shown(given) if isinstance(given, bool) else given
         errors.require_one_of(kind, name, list(legal() if callable(legal) else legal))
         return str(name)

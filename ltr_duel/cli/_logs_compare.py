@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ltr_duel.cli._logs_sources import OUTCOMES, format_option, opened, skip_option, sources
-from ltr_duel.cli._options import OUT_FILE, ROWS, plugin_option, print_rest, print_table, seed_option
+from ltr_duel.cli._options import OUT_FILE, ROWS, plugin_option, print_rest, print_table, seed_option, wide_option
 from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 @click.option("--plot", type=OUT_FILE, help="Picture over time to write (.png, .svg, .pdf).")
 @plugin_option
 @seed_option
+@wide_option
 def compare(
     kind: str,
     skip_bad: int,
@@ -100,6 +101,7 @@ def compare(
         compare_log,
         comparison_lines,
         stopping_decisions,
+        user_hint,
     )
     from ltr_duel.preferences import save_preferences
 
@@ -149,6 +151,8 @@ def compare(
     )
     for line in comparison_lines(found):
         click.echo(line)
+    if not found.provenance["users"] and (hint := user_hint(log.other_columns)):
+        click.echo(f"note: {hint}")
     if days is not None:
         _print_named_looks(log, evidence, days)
     else:

@@ -31,6 +31,7 @@ from .power import smallest_effects as smallest_effects
 from .report import comparison_lines as comparison_lines
 from .report import save_comparison as save_comparison
 from .sentences import log_lines as log_lines
+from .sentences import user_hint as user_hint
 from .sequential import Bets as Bets
 from .sequential import Sequence as Sequence
 from .sequential import confidence_sequence as confidence_sequence

@@ -68,7 +68,8 @@ def files_of(path: str | Path) -> tuple[Path, ...]:
         found = list(Path(given.anchor).glob(str(given.relative_to(given.anchor))))
     files = sorted((one for one in found if one.is_file()), key=_natural)
     if not files:
-        raise InputError(f"{path}: no such file; 'ltr-duel logs --help' says what a click log is")
+        what = f"no {', '.join(sorted(_SUFFIX))} file in this folder" if given.is_dir() else "no such file"
+        raise InputError(f"{path}: {what}; 'ltr-duel logs --help' says what a click log is")
     return tuple(files)
 
 
@@ -185,7 +186,9 @@ def _parquet(paths: tuple[Path, ...], engine: Engine, context: tuple[str, ...]) 
         have = {name: str(kind) for name, kind, *_ in con.execute(f"DESCRIBE SELECT * FROM {read}").fetchall()}
         for name, column in LOG_COLUMNS.items():
             if column.needed and name not in have:
-                raise InputError(f"{path}: the log has no column '{name}'")
+                raise InputError(
+                    f"{path}: the log has no column '{name}'; 'ltr-duel logs columns' lists those of a log"
+                )
         sizes = dict(con.execute(f"SELECT file_name, num_rows FROM parquet_file_metadata({names})").fetchall())
         before = [0, *accumulate(sizes[str(one)] for one in paths[:-1])]
         columns = [f"{_cast(con, path, read, name, have)} AS {named(name)}" for name in LOG_COLUMNS if name in have]

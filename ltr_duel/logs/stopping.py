@@ -272,6 +272,6 @@ def never_shown(names: Sequence[str], shown: Collection[tuple[str, str]]) -> str
     if not missing:
         return ""
     if len(missing) == 1:
-        return f"{missing[0]} were never shown together, so nothing is known of one against the other."
+        return f"{missing[0]} have no impression that counts, so nothing is known of one against the other."
     some = ", ".join([*missing[:3], *(["..."] if len(missing) > 3 else [])])
-    return f"{len(missing):,} pairs were never shown together ({some}), so nothing is known of them."
+    return f"{len(missing):,} pairs have no impression that counts ({some}), so nothing is known of them."

@@ -52,6 +52,16 @@ def test_check_compare_power_and_weigh(ltr_duel, log, tmp_path):
     assert answer.code == 2 and "weights need the columns 'rankers' and 'rankings', or page tokens" in answer.err
 
 
+@pytest.mark.parametrize("column", ["user_id", "userId", "session"])
+def test_a_column_of_users_of_another_name_is_pointed_out(ltr_duel, tmp_path, column):
+    row = '{"impression": "%d", "time": %d, "query": "q", "%s": "u%d", "rankers": ["a", "b"], "shown": ["x", "y"], '
+    rows = [(row + '"owners": [0, 1], "clicks": [1]}') % (k, k, column, k) for k in range(4)]
+    (tmp_path / "clicks.jsonl").write_text("\n".join(rows))
+    for command in ("compare", "check"):
+        answer = ltr_duel("logs", command, tmp_path / "clicks.jsonl")
+        assert f"call the column '{column}' 'user' in the file, or map it (--source)" in answer.out, answer.err
+
+
 def test_exposures_and_events_with_a_guardrail_and_a_failing_check(ltr_duel, tmp_path):
     exposures = [
         {

@@ -117,7 +117,7 @@ def test_no_condorcet_winner_is_null_and_said_plainly(ltr_duel, tmp_path):
 
 
 def test_policies_are_listed(ltr_duel):
-    answer = ltr_duel("policies")
+    answer = ltr_duel("policies", "--long")
     assert answer.code == 0 and "rucb" in answer.out and "mdb" in answer.out and "alpha=0.51" in answer.out
     assert "@inproceedings{zoghi2014rucb" in ltr_duel("policies", "--bibtex").out
     assert max(map(len, answer.out.splitlines())) <= 120

@@ -505,7 +505,7 @@ def test_the_order_in_which_rankers_are_named_turns_no_result(tmp_path, names):
     assert (found.wins[0] if pair[0] == "old" else found.losses[0]) == 40
     sentence = stopping_sentence(found, stopping_decisions(found))
     assert sentence.startswith("stop: old wins" if len(names) == 2 else "go on")
-    unseen = "2 pairs were never shown together (third and new, third and old), so nothing is known of them."
+    unseen = "2 pairs have no impression that counts (third and new, third and old), so nothing is known of them."
     assert (unseen in sentence) == (len(names) == 3)
     assert (unseen in decision_lines(Evidence(found, 0.95))[0]) == (len(names) == 3)
 
@@ -514,7 +514,7 @@ def test_a_pair_that_was_never_shown_is_named_and_the_page_counts_the_pairs_that
     """A beats B, and B beats C: without A against C there is no winner, however many impressions follow."""
     rows = [ROW | {"rankers": pair, "user": k} for k in range(100) for pair in (["A", "B"], ["B", "C"])]
     found = compare_log(ClickLog(write(tmp_path, [row | {"user": k} for k, row in enumerate(rows)])), bootstrap=0)
-    unseen = "A and C were never shown together, so nothing is known of one against the other."
+    unseen = "A and C have no impression that counts, so nothing is known of one against the other."
     assert stopping_sentence(found, stopping_decisions(found)) == f"go on: {unseen}"
     one_look = Evidence(found, 0.95)
     assert decision_lines(one_look)[0].endswith(unseen)

@@ -144,6 +144,6 @@ def test_a_failed_check_comes_before_the_winner_of_a_look():
 def test_a_pair_that_looks_never_saw_is_named():
     look = NamedLook("a", "b", 7.0, 900, -0.3, -0.4, -0.2, -9.1, 3.7, "b")
     assert named_looks_sentence([look], [7], ["a", "b", "c"]).endswith(
-        "no ranker wins against all others. 2 pairs were never shown together (a and c, b and c), so nothing is known"
-        " of them."
+        "no ranker wins against all others. 2 pairs have no impression that counts (a and c, b and c), so nothing is"
+        " known of them."
     )

@@ -220,3 +220,14 @@ def test_the_browser_test_sees_faults(tmp_path):
     seen = look_at(render_page(tmp_path / "faulty.html", title="faulty"), tmp_path, 390)
     assert seen["outside"] and seen["images"] == [0] and seen["missing"] == ["nowhere"]
     assert any("Content Security Policy" in line for line in seen["console"])
+
+
+def test_a_number_and_its_interval_are_not_broken_into_lines(tmp_path):
+    template = "{% extends 'page.html' %}{% from 'macros.html' import table as listing %}"
+    (tmp_path / "cells.html").write_text(template + "{% block main %}{{ listing(frame) }}{% endblock %}")
+    whole = ["1.42e-06", "+0.0464 +0.1087", "100 % (95.1 to 100)", "< 1e-12", ".0063 (.0056 to .0069)", "-"]
+    broken = ["not by then (10,000 at the earliest)", "10,000 (5,623 to more than a page holds)", "LM Jelinek-Mercer"]
+    frame = pd.DataFrame({"cell": [*whole, *broken]})
+    page = render_page(tmp_path / "cells.html", title="cells", frame=frame)
+    assert page.count('<span class="number">') == len(whole)
+    assert all(f'<span class="number">{cell.split(" (")[0].replace("<", "&lt;")}' in page for cell in whole)

@@ -140,3 +140,14 @@ def test_a_process_serves_two_experiments(tmp_path):
     assert [(one["event"], one["experiment"]) for one in events if one["event"] in ("start", "stop")] == [
         (event, name) for event in ("start", "stop") for name in ("shoes", "hats")
     ]
+
+
+def test_settings_without_a_file_of_keys_are_refused_with_the_line_that_makes_one(tmp_path, monkeypatch):
+    monkeypatch.delenv("LTR_DUEL_LIVE_KEYS", raising=False)
+    (tmp_path / "live.toml").write_text('[experiment]\nname = "t"\nrankers = ["a", "b"]\npolicy = "rucb"\n')
+    with pytest.raises(InputError, match=r'live.toml: serve: there is no key: .*key_file = "live.keys" in \[serve\]'):
+        _plans([tmp_path / "live.toml"], {}, EventLog(io.StringIO()))
+    (tmp_path / "live.toml").write_text((tmp_path / "live.toml").read_text() + '[serve]\nkey_file = "new.keys"\n')
+    (tmp_path / "new.keys").write_text("?")
+    with pytest.raises(InputError, match=r"live.toml: serve: .*new.keys:1: a key is an id and a secret"):
+        _plans([tmp_path / "live.toml"], {}, EventLog(io.StringIO()))

@@ -9,14 +9,11 @@ Users do not return. Each interval is for one pair alone, and every pair that wa
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.studies.timing import table
-from ltr_duel.logs.clusters import clustered_means
-from tests.logs.collected import Case, calibration, coverage
+from tests.logs.collected import Case, calibration, coverage, share
 
 POLICIES = ("rucb", "double_thompson", "winner_stays_strong", "versatile_db", "exp3_sparring")
 
@@ -33,10 +30,10 @@ def main() -> None:
         for rankers, steps in ((5, 500), (10, 1000)):
             for separated in (False, True):
                 held = coverage(Case(policy, rankers, steps, separated), number, compiled=True)
-                once = np.ones(number)
+                once = np.ones(number, np.int64)
                 label = f"{policy}, {rankers} rankers, {steps} steps, {'separated' if separated else 'identical'}"
                 parts = (held.plain, held.pairs), (held.valid, held.pairs), (held.alarms, once)
-                rows.append([label, *(_share(*part) for part in parts)])
+                rows.append([label, *(_words(*share(*part)) for part in parts)])
                 print(rows[-1], flush=True)
     head = ["policy", "plain intervals hold", "given intervals hold", "false alarms (Bonferroni)"]
     table(f"Logs that a policy collected: 95 % intervals of each pair shown, {number} experiments", head, rows)
@@ -48,10 +45,8 @@ def main() -> None:
     table("The winner's probability, two rankers, 200 pages", ["pages", "given", "true", "experiments"], rows)
 
 
-def _share(found: NDArray[Any], of: NDArray[Any]) -> str:
-    """Return a share with its standard error, from numbers for each experiment: the pairs of one go together."""
-    share, error, _ = (float(part[0]) for part in clustered_means(of[None].astype(float), found[None].astype(float)))
-    return {0.0: "none", 1.0: "all"}.get(share, f"{share:.2%} ± {error:.2%}")
+def _words(share: float, error: float) -> str:
+    return {0.0: "none", 1.0: "all"}.get(share, f"{share:.3%} ± {error:.3%}")
 
 
 if __name__ == "__main__":

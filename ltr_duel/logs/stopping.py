@@ -222,7 +222,7 @@ def stopping_sentence(
     missing = days_to_wait(found, any_time=any_time)
     if missing and not sentence.startswith("go on"):
         wait = f"{missing:.0f} day{'s' if missing >= 1.5 else ''}"
-        return f"wait {wait} for the week to be whole, or decide at any time. By now: {sentence}"
+        return f"wait {wait} for the week to be whole; --any-time decides now, and the result would be: {sentence}"
     return sentence
 
 

@@ -15,7 +15,7 @@ from ltr_duel.core import FloatMatrix, Streams, implement, stream, uniform
 from ltr_duel.live.state import beats_all
 from ltr_duel.logs import Sequences
 from ltr_duel.logs.adaptive import adaptive_means
-from ltr_duel.logs.clusters import naive_means, reach
+from ltr_duel.logs.clusters import clustered_means, naive_means, reach
 
 TIES = 0.3
 _GROUPS = 1024
@@ -133,6 +133,12 @@ def coverage(case: Case, experiments: int, *, compiled: bool = False) -> Held:
     """Return what experiments found; each field has one entry an experiment."""
     found = [experiment(case, seed, compiled=compiled) for seed in range(experiments)]
     return Held(*map(np.array, zip(*found, strict=True)))
+
+
+def share(found: NDArray[np.int64], of: NDArray[np.int64]) -> tuple[float, float]:
+    """Return a share and its standard error, from numbers for each experiment: the pairs of one go together."""
+    mean, error, _ = clustered_means(of[None].astype(np.float64), found[None].astype(np.float64))
+    return float(mean[0]), float(error[0])
 
 
 def calibration(experiments: int, ties: float, observations: int, seed: int = 0) -> list[tuple[float, float, int]]:

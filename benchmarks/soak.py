@@ -14,6 +14,7 @@ import argparse
 import asyncio
 import base64
 import json
+import math
 import random
 import secrets
 import sqlite3
@@ -78,6 +79,7 @@ class Site:
         self._lists = [json.dumps(self._list_of(rankers)).encode() for _ in range(64)]
         self.wrong: Counter[str] = Counter()
         self.times, self.sent = array("f"), 0
+        self.late = 0  # reports that this machine was too busy to send before the deadline
         self.lost = 0  # searches without an answer, whose pages may be there
         self.clicks: dict[int, int] = {}  # page -> clicked places, a bit each, -1 for a page that was not reported
 
@@ -85,8 +87,8 @@ class Site:
         documents = [f"document {self._rng.randrange(10**6)}" for _ in range(DOCUMENTS + 10)]
         return {name: self._rng.sample(documents, DOCUMENTS) for name in rankers}
 
-    async def ask(self, path: str, body: bytes) -> Any:
-        """Return an answer, None for what is no good one."""
+    async def ask(self, path: str, body: bytes, expires: float = math.inf) -> Any:
+        """Return an answer, None for what is no good one; ``expires`` is the deadline of a page."""
         due, self.sent = time.perf_counter(), self.sent + 1
         connection = await self._free.get()
         try:
@@ -97,6 +99,9 @@ class Site:
         finally:
             self._free.put_nowait(connection)
             self.times.append(time.perf_counter() - due)
+        if answer.status == 410 and time.time() > expires:
+            self.late += 1
+            return None
         if answer.status != 200:
             self.wrong[f"{path}: {answer.status} {answer.body.decode()[:80]}"] += 1
             return None
@@ -124,10 +129,10 @@ class Site:
         places = [place for place in range(len(seen)) if self._rng.random() < 0.08]
         way = self._rng.random()
         if way < 0.8:
-            await self._report(page, first["token"], seen, places, final=True)
+            await self._report(first, seen, places, final=True)
         elif way < 0.9:
             for place in places:
-                await self._report(page, first["token"], seen, [place], final=False)
+                await self._report(first, seen, [place], final=False)
 
     async def _page(self, asked: dict[str, Any]) -> Any:
         text = json.dumps(asked).encode()
@@ -137,9 +142,10 @@ class Site:
             return None
         return said
 
-    async def _report(self, page: int, token: str, seen: list[str], places: list[int], *, final: bool) -> None:
-        said = {"token": token, "clicks": [seen[place] for place in places], "final": final}
-        if await self.ask("/clicks", json.dumps(said).encode()):
+    async def _report(self, first: Any, seen: list[str], places: list[int], *, final: bool) -> None:
+        said = {"token": first["token"], "clicks": [seen[place] for place in places], "final": final}
+        if await self.ask("/clicks", json.dumps(said).encode(), first["expires"]):
+            page = _number_of(first["token"])
             before = max(self.clicks[page], 0)
             self.clicks[page] = before | sum(1 << place for place in places)
 
@@ -225,7 +231,8 @@ def soak(folder: Path, minutes: float, rate: float, rankers: int) -> list[str]:
                 answered = json.loads(attacks.communicate()[0])
         finally:
             child.terminate()
-    print(f"\n{site.sent:,} requests, {len(site.clicks):,} pages; p50, p99, largest (ms):", end=" ")
+    print(f"\n{site.sent:,} requests, {len(site.clicks):,} pages, {site.late:,} reports sent too late")
+    print("p50, p99, largest (ms):", end=" ")
     print(", ".join(f"{1000 * one:.1f}" for one in np.quantile(site.times, [0.5, 0.99, 1.0])))
     if len(memory) > 3:
         half = memory[len(memory) // 2 :]

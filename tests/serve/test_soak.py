@@ -5,7 +5,8 @@ from contextlib import closing
 
 import pytest
 
-from benchmarks.soak import _number_of, miscounted, soak
+from benchmarks.soak import miscounted, soak
+from benchmarks.visitors import number_of
 from tests.live.shop import opened, settings
 
 RIGHT = {1: 0b101, 2: 0, 3: 0b10, 4: -1}
@@ -16,7 +17,7 @@ def store(tmp_path):
     """Return a closed store: two reports that are final, one that is not, one page without a report."""
     with opened(tmp_path, settings(policy="random")) as experiment:
         pages = [experiment.decide("q", {name: ["a", "b", "c"] for name in "abcde"}) for _ in range(4)]
-        assert [_number_of(page.token) for page in pages] == [1, 2, 3, 4]
+        assert [number_of(page.token) for page in pages] == [1, 2, 3, 4]
         experiment.record(pages[0].token, [pages[0].shown[0], pages[0].shown[2]])
         experiment.record(pages[1].token, [])
         experiment.record(pages[2].token, [pages[2].shown[1]], final=False)

@@ -24,9 +24,9 @@ ASKED = {"query": "q", "rankings": LISTS}
 class Both(Service):
     """A service of shoes, in front of which stands one of shoes and hats."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, hats=True):
         (folder / "hats").mkdir()
-        self.hats = Service(folder / "hats", keys=[KEYS["hats"]])
+        self.hats = Service(folder / "hats", keys=[KEYS["hats"]] if hats else ())
         super().__init__(folder, keys=[KEYS["shoes"]])
         self.app = Several({"shoes": self.app, "hats": self.hats.app})
 
@@ -36,8 +36,8 @@ class Both(Service):
         return await self.call(method, path, body, headers=headers)
 
 
-def served(folder, story):
-    both = Both(folder)
+def served(folder, story, **how):
+    both = Both(folder, **how)
     try:
         return using(both, story)
     finally:
@@ -115,6 +115,14 @@ def test_without_a_key_no_name_of_an_experiment_can_be_learnt(tmp_path, wrong):
 
     unknown, log = served(tmp_path, story)
     assert unknown >= 3 * len(ADDRESSES) and '"status": 401' in log
+
+
+def test_beside_an_experiment_without_keys_the_names_of_the_others_cannot_be_learnt(tmp_path):
+    async def story(both):
+        assert await both.ask("/shoes/state") == await both.ask("/socks/state")
+        return [(await both.ask(path)).status for path in ("/shoes/state", "/hats/state", "/hats/ready")]
+
+    assert served(tmp_path, story, hats=False) == [401, 200, 200]
 
 
 def files(folder, *experiments):

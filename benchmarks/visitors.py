@@ -142,7 +142,8 @@ async def users(site: Site, minutes: float, rate: float, service: psutil.Process
     print("minute requests/s wrong  p50 ms  p99 ms  memory MB  CPU %", flush=True)
     while (now := time.monotonic() - began) < 60 * minutes:
         if now >= 60 * (len(memory) + 1):
-            memory.append(service.memory_info().rss / 1e6)
+            found = service.memory_info()
+            memory.append((found.rss - found.shared) / 1e6)  # programs and libraries come and go
             times, used = np.array(site.times[done:]) * 1000, sum(service.cpu_times()[:2])
             p50, p99 = np.quantile(times, [0.5, 0.99])
             print(

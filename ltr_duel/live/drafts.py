@@ -113,7 +113,7 @@ class Drafts:
         if not call.user or not self._latest:
             return 0
         page, at = self._latest.get(_place(call.query, call.user), (0, 0.0))
-        return page if now < at + self._settings.sticky else 0
+        return 0 if self._memory.is_over(page, (at + self._settings.sticky) * 1000, now) else page
 
 
 def _place(query: str, user: str) -> bytes:

@@ -112,8 +112,8 @@ class Memory:
         else:
             heapq.heappush(self._due, (expires, page))
 
-    def is_over(self, page: int, expires: int, now: float) -> bool:
-        """Whether the deadline of a page has passed, whether or not it is open."""
+    def is_over(self, page: int, expires: float, now: float) -> bool:
+        """Whether a time of a page has passed, in milliseconds, whether or not it is open."""
         return now * 1000 >= expires + self._steps.moved(page)
 
     def first_due(self) -> tuple[int, int] | None:

@@ -123,6 +123,19 @@ def test_after_a_step_of_the_clock_a_token_shows_its_page_as_long_as_clicks_coun
         experiment.record(page.token, page.shown[:1])
 
 
+@pytest.mark.parametrize("step", [7200, -7200])
+def test_a_step_of_the_clock_neither_ends_nor_prolongs_the_window_of_a_user(tmp_path, step):
+    clock, seconds = Clock(), Clock()
+    how = {"keys": KEYS, "clock": clock, "monotonic": seconds}
+    with Experiment.open(tmp_path / "shop.db", settings(sticky=30.0), **how) as experiment:
+        experiment.decide("q", RANKINGS, user="ann")
+        clock.now += step
+        for passed, page in ((29, 1), (2, 2)):
+            clock.now += passed
+            seconds.now += passed
+            assert experiment.decide("q", RANKINGS, user="ann").page == page
+
+
 @pytest.mark.parametrize("away", [False, True])
 def test_paused_or_away_a_foreign_token_is_refused_all_the_same(tmp_path, away):
     folders = [tmp_path / name for name in ("own", "other", "copy")]

@@ -105,7 +105,7 @@ class _Service:
         record = read(read_object(body), self._settings)
         outside = bool(self.worker.broken or not self._experiment.switches.idle)
         if not outside or self._experiment.outside(record) is None:
-            await self._repeats.answer(request.url.path, request.headers, body, record)
+            await self._repeats.answer(request.scope["path"], request.headers, body, record)
         return JSONResponse({"recorded": True})
 
     async def switch(self, request: Request) -> Response:

@@ -56,7 +56,7 @@ class Gate:
     Attributes
     ----------
     is_one_of_several : bool
-        Whether the address names the experiment: then each address needs a key, as the names are for those with one.
+        Whether the service has more experiments. Then health and readiness need a key too, as they would tell its name.
     """
 
     is_one_of_several = False

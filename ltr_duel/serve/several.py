@@ -57,13 +57,14 @@ class Several:
             await self._gate_to_nowhere(nowhere)(nowhere, receive, send)
 
     def _of_all(self, path: str) -> Response:
-        """Return whether all experiments work."""
+        """Return whether the process answers, or all experiments work."""
         problems = [gate.problem() for gate in self._gates.values()] if path == "/ready" else []
         problem = next(filter(None, problems), "")
-        status = path.removeprefix("/").replace("health", "ok")
-        return Refusal(503, problem).response() if problem else JSONResponse({"status": status})
+        if problem:
+            return Refusal(503, problem).response()
+        return JSONResponse({"status": "ready" if path == "/ready" else "ok"})
 
     def _gate_to_nowhere(self, scope: Scope) -> Gate:
-        """Return a gate that lets a request in, if there is one, or one that refuses it as all of them do."""
+        """Return a gate that admits a request to an address that there is not, or one that refuses it as all do."""
         gates = [gate for gate in self._gates.values() if gate.keyed] or list(self._gates.values())
         return next((gate for gate in gates if gate.admits(scope)), gates[0])

@@ -17,8 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-
-from ltr_duel.replay.client import Address, address_of
+from urllib.parse import SplitResult, urlsplit
 
 SOURCE = "127.0.0.2"
 HALF_OPEN = 200  # connections
@@ -47,9 +46,9 @@ def post(path: str, key: str, body: bytes) -> bytes:
     return head("POST", path, key, f"connection: close\r\ncontent-length: {len(body)}") + body
 
 
-async def exchange(address: Address, source: str, *parts: bytes, pause: float = 0.0) -> str:
+async def exchange(address: SplitResult, source: str, *parts: bytes, pause: float = 0.0) -> str:
     """Send the parts, wait until the service closes the connection, and return the status of the first answer."""
-    reader, writer = await asyncio.open_connection(address.host, address.port, local_addr=(source, 0))
+    reader, writer = await asyncio.open_connection(address.hostname, address.port, local_addr=(source, 0))
     answer = asyncio.create_task(reader.read(65536))
     try:
         for part in parts:
@@ -74,7 +73,7 @@ async def exchange(address: Address, source: str, *parts: bytes, pause: float = 
         writer.close()
 
 
-async def attack(address: Address, ask: str, read: str, seconds: float) -> Counter[tuple[str, str]]:
+async def attack(address: SplitResult, ask: str, read: str, seconds: float) -> Counter[tuple[str, str]]:
     """Send everything until the time is over; return how many requests of each kind had which answer."""
     found: Counter[tuple[str, str]] = Counter()
     rng, ends = random.Random(1), time.monotonic() + seconds
@@ -83,7 +82,7 @@ async def attack(address: Address, ask: str, read: str, seconds: float) -> Count
     forged = json.dumps({"token": f"v1.first.{'A' * 43}.{'B' * 43}", "clicks": []}).encode()
 
     async def again(kind: str, wait: float, parts: Callable[[], tuple[bytes, ...]], **how: float) -> None:
-        source = address.host if kind.startswith("/") else SOURCE
+        source = str(address.hostname) if kind.startswith("/") else SOURCE
         while time.monotonic() < ends:
             began = time.monotonic()
             try:
@@ -115,7 +114,7 @@ async def attack(address: Address, ask: str, read: str, seconds: float) -> Count
 
 def main() -> None:
     url, ask, read, seconds = sys.argv[1:]
-    found = asyncio.run(attack(address_of(url), ask, read, float(seconds)))
+    found = asyncio.run(attack(urlsplit(url), ask, read, float(seconds)))
     print(json.dumps(sorted([*kind, count] for kind, count in found.items())))
 
 

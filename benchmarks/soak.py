@@ -30,7 +30,6 @@ import psutil
 from benchmarks.attacks import WANTED
 from benchmarks.visitors import ASK, DEADLINE, STICKY, TOP, Site, users
 from ltr_duel.live import Experiment, check_store
-from ltr_duel.replay.client import address_of
 
 READ = "soak-key-of-prometheus"
 CONFIG = """
@@ -133,7 +132,7 @@ def process(*words: str, log: IO[bytes] | None = None) -> Iterator[subprocess.Po
 
 
 async def _used(url: str, names: list[str], minutes: float, rate: float, service: psutil.Process) -> Any:
-    site = Site(address_of(url), names)
+    site = Site(url, names)
     try:
         return site, await users(site, minutes, rate, service)
     finally:

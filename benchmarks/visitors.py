@@ -16,38 +16,61 @@ import time
 from array import array
 from collections import Counter
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import psutil
 
-from ltr_duel.replay.client import Address, Answer, Connection
-
 ASK = "soak-key-of-the-site"
 DEADLINE, STICKY, TOP = 60, 30, 20
 _CONNECTIONS, _LIMIT = 32, 10
+_PATIENCE = 60.0  # seconds
 _USERS = 50_000  # in turn, so that no user has two pages within `STICKY`
 _CLAIM = struct.Struct(">16sQQ")  # of a token
 
 
-class Keyed(Connection):
-    """A connection whose requests have an idempotency key, as those of `ltr_duel.client` have."""
+class Connection:
+    """A connection that is kept; its requests have an idempotency key, as those of `ltr_duel.client` have."""
 
-    def __init__(self, address: Address, api_key: str) -> None:
-        super().__init__(address, api_key)
-        self._plain = self._head
+    def __init__(self, url: str) -> None:
+        self._address = urlsplit(url)
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def post(self, path: str, body: bytes) -> Answer:
-        self._head = f"{self._plain}idempotency-key: {secrets.token_hex(8)}\r\n"
-        return await super().post(path, body)
+    async def post(self, path: str, body: bytes) -> tuple[int, bytes]:
+        """Return status and body of the answer."""
+        lines = [
+            f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {ASK}\r\ncontent-type: application/json",
+            f"idempotency-key: {secrets.token_hex(8)}\r\ncontent-length: {len(body)}\r\n\r\n",
+        ]
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                if self._streams is None:
+                    self._streams = await asyncio.open_connection(self._address.hostname, self._address.port)
+                reader, writer = self._streams
+                writer.write("\r\n".join(lines).encode() + body)
+                head = (await reader.readuntil(b"\r\n\r\n")).lower()
+                length = int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0])
+                answer = await reader.readexactly(length)
+        except (OSError, EOFError):
+            self.close()
+            raise
+        if b"connection: close" in head:
+            self.close()
+        return int(head.split(b" ", 2)[1]), answer
+
+    def close(self) -> None:
+        if self._streams:
+            self._streams[1].close()
+        self._streams = None
 
 
 class Site:
     """Sends the requests of users, and takes note of what is acknowledged."""
 
-    def __init__(self, address: Address, rankers: list[str]) -> None:
-        self._rng, self._free = random.Random(0), asyncio.Queue[Keyed]()
+    def __init__(self, url: str, rankers: list[str]) -> None:
+        self._rng, self._free = random.Random(0), asyncio.Queue[Connection]()
         for _ in range(_CONNECTIONS):
-            self._free.put_nowait(Keyed(address, ASK))
+            self._free.put_nowait(Connection(url))
         self._lists = [json.dumps(self._list_of(rankers)).encode() for _ in range(64)]
         self.wrong: Counter[str] = Counter()
         self.times, self.sent = array("f"), 0
@@ -70,20 +93,20 @@ class Site:
         due, self.sent = time.perf_counter(), self.sent + 1
         connection = await self._free.get()
         try:
-            answer = await connection.post(path, body)
-        except (OSError, ValueError) as error:
+            status, answer = await connection.post(path, body)
+        except (OSError, EOFError, ValueError) as error:
             self.wrong[f"{path}: {error}"] += 1
             return None
         finally:
             self._free.put_nowait(connection)
             self.times.append(time.perf_counter() - due)
-        if answer.status == 410 and time.time() > expires:
+        if status == 410 and time.time() > expires:
             self.late += 1
             return None
-        if answer.status != 200:
-            self.wrong[f"{path}: {answer.status} {answer.body.decode()[:80]}"] += 1
+        if status != 200:
+            self.wrong[f"{path}: {status} {answer.decode()[:80]}"] += 1
             return None
-        return json.loads(answer.body)
+        return json.loads(answer)
 
     async def search(self, number: int) -> None:
         """Ask for a page, look at it, and report."""

@@ -54,12 +54,12 @@ class Drafts:
                     self.add(page, at, query, user)
 
     def add(self, page: int, at: float, query: str, user: str) -> None:
-        """Take note of a page; of as many as may be open."""
+        """Take note of a page; forget those whose window is over, and more than may be open."""
         if user and self._settings.sticky:
             place = _place(query, user)
             self._latest.pop(place, None)
             self._latest[place] = page, at
-            if len(self._latest) > self._settings.max_open:
+            while len(self._latest) > self._settings.max_open or self._is_over(*next(iter(self._latest.values())), at):
                 del self._latest[next(iter(self._latest))]
 
     def forget(self, page: int) -> None:
@@ -113,7 +113,11 @@ class Drafts:
         if not call.user or not self._latest:
             return 0
         page, at = self._latest.get(_place(call.query, call.user), (0, 0.0))
-        return 0 if self._memory.is_over(page, (at + self._settings.sticky) * 1000, now) else page
+        return 0 if self._is_over(page, at, now) else page
+
+    def _is_over(self, page: int, at: float, now: float) -> bool:
+        """Whether the window of a page that was shown then is over."""
+        return self._memory.is_over(page, (at + self._settings.sticky) * 1000, now)
 
 
 def _place(query: str, user: str) -> bytes:

@@ -212,6 +212,17 @@ def test_what_is_remembered_of_users_is_bounded(tmp_path):
         assert experiment.decide("q", RANKINGS, user="user 0").page == 13
 
 
+def test_what_is_remembered_of_users_goes_with_the_window(tmp_path):
+    clock = Clock()
+    with opened(tmp_path, settings(sticky=30.0), clock=clock) as experiment:
+        for tick in range(100):
+            experiment.decide("q", RANKINGS, user=f"user {tick}")
+            clock.now += 1
+        assert len(experiment._actions._drafts._latest) == 30
+        assert experiment.decide("q", RANKINGS, user="user 71").page == 72
+        assert experiment.decide("q", RANKINGS, user="user 70").page == 101
+
+
 def test_the_window_is_not_longer_than_the_deadline():
     with pytest.raises(InputError, match="sticky: must be at most the deadline of 60 s, not 61"):
         settings(sticky=61.0)

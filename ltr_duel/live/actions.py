@@ -88,7 +88,7 @@ class Actions:
                 return self.decide(call, now)
             return self.record(call, now)
         except InputError as error:
-            return error
+            return error.with_traceback(None)  # whose frames hold the other calls
 
     def decide(self, call: Decide, now: float) -> Decision | None:
         """Make a page of the rankers that the policy asks for; a page that was shown before is shown again."""

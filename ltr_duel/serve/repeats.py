@@ -77,3 +77,5 @@ class Repeats:
             answer.waiting -= 1
             if not answer.waiting:
                 answer.made.cancel()  # all were refused as too slow, so the worker must not keep it; else it is done
+            if answer.lost and self._answers.get(place) is answer:
+                del self._answers[place]

@@ -6,8 +6,10 @@ import asyncio
 import threading
 
 import pytest
+from starlette.datastructures import Headers
 
-from ltr_duel.live import StoreError
+from ltr_duel.live import Decide, ExpiredError, Record, StoreError
+from ltr_duel.serve.repeats import Repeats
 from tests.serve.asgi import LISTS, Service, using
 
 KEY = {"idempotency-key": "one"}
@@ -61,6 +63,25 @@ def test_a_refused_report_is_tried_again(tmp_path, monkeypatch):
         return (await report(service, page)).status
 
     assert using(Service(tmp_path), story) == 200
+
+
+def test_a_refusal_is_not_kept_nor_does_it_keep_the_requests_beside_it(tmp_path):
+    """With the traceback of a refusal its whole batch would stay in memory, all lists of rankers with it."""
+
+    async def refuse(asked):
+        raise ExpiredError("the deadline has passed")
+
+    async def story(service):
+        repeats = Repeats(refuse)
+        for _ in range(2):
+            with pytest.raises(ExpiredError):
+                await repeats.answer("/clicks", Headers(KEY), b"", Record("t", []))
+        page = await service.decide()
+        service.clock.now += 1801
+        refused, _ = service.experiment.answer([Record(page["token"], []), Decide("q", LISTS)])
+        return repeats._answers, refused.__traceback__
+
+    assert using(Service(tmp_path), story) == ({}, None)
 
 
 @pytest.mark.parametrize("final", [False, True])

@@ -13,6 +13,9 @@ from ltr_duel.rankers import Rankings
 
 _RULES = {"method": "method", "clicks": "clicks", "outcome": "outcome rule", "ties": "equal scores"}
 
+_ALIKE = 1e-12  # rankers with the same lists have the same NDCG, but for its last digits
+_SURE = 0.95
+
 
 def reference_of(
     matrix: PreferenceMatrix, source: str, ndcg: FloatVector | None = None, users: Rankings | None = None
@@ -33,17 +36,17 @@ def reference_of(
     Returns
     -------
     dict
-        ``winner``: the Condorcet winner, or None; ``probability`` that it truly is; ``best``: the ranker with the
-        highest NDCG@10, or None where that is not known; ``text``: all of it in sentences.
+        ``winner``: the Condorcet winner, or None; ``probability`` that it truly is; ``best``: the rankers with
+        the highest NDCG@10, or None where that is not known; ``text``: all of it in sentences.
     """
     winner, sure = matrix.condorcet_winner, condorcet_confidence(matrix)
-    best = None if ndcg is None else int(ndcg.argmax())
+    best = None if ndcg is None else np.flatnonzero(ndcg >= ndcg.max() - _ALIKE)
     parts = [_known(matrix, source), winner_sentence(matrix)]
-    if matrix.standard_error.any():
+    if matrix.standard_error.any() and sure.max() < _SURE:
         parts.append(f"Truly so: {confidence_sentence(matrix).removeprefix('Condorcet winner: ')}.")
     if ndcg is not None and best is not None:
-        parts.append(f"Highest NDCG@10: {matrix.names[best]}, {ndcg[best]:.4f}.")
-        if winner is not None and matrix.index(winner) != best:
+        parts.append(f"Highest NDCG@10: {' and '.join(matrix.names[k] for k in best)}, {ndcg.max():.4f}.")
+        if winner is not None and matrix.index(winner) not in best:
             own = ndcg[matrix.index(winner)]
             parts.append(f"The Condorcet winner has {own:.4f}, place {int((ndcg > own).sum()) + 1}.")
     if users is not None:
@@ -51,7 +54,7 @@ def reference_of(
     return {
         "winner": winner,
         "probability": float(sure[matrix.index(winner)]) if winner is not None else 0.0,
-        "best": None if best is None else matrix.names[best],
+        "best": None if best is None else [matrix.names[k] for k in best],
         "text": " ".join(parts),
     }
 

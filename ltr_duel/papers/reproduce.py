@@ -198,8 +198,10 @@ def _table(store: Path, plans: Sequence[Plan], references: Mapping[str, Mapping[
         frame["lower_bound"] = frame["problem"].map(bounds).astype(float)
         known = {name: references[name] for name in bounds}
         frame["winner_probability"] = frame["problem"].map({name: one["probability"] for name, one in known.items()})
-        best = frame["problem"].map({name: one["best"] for name, one in known.items()})
-        frame["best_by_ndcg"] = (frame["recommended"] == best).astype(float).where(best.notna())
+        best = {(name, ranker) for name, one in known.items() for ranker in one["best"] or ()}
+        named = pd.MultiIndex.from_frame(frame[["problem", "recommended"]]).isin(best)
+        measured = frame["problem"].map({name: one["best"] is not None for name, one in known.items()})
+        frame["best_by_ndcg"] = pd.Series(named, frame.index).astype(float).where(measured)
         parts.append(frame)
     return pd.concat(parts, ignore_index=True)
 

@@ -54,8 +54,8 @@ def value(panel: pd.DataFrame, *, column: str = "value", take: str | None = None
     sample = _numbers(panel, column)
     if "p_value" in panel and (panel["p_value"] > _BY_CHANCE).any():
         return sample._replace(axes=(panel["transitive"].to_numpy(np.float64),))
-    if take == "least" and {"least", "most"} <= set(panel):
-        return sample._replace(axes=tuple(np.array([panel[name].min()]) for name in ("least", "most")))
+    if {"least", "most"} <= set(panel) and panel[["least", "most"]].notna().all(axis=None):
+        return sample._replace(axes=tuple(panel[name].to_numpy(np.float64) for name in ("least", "most")))
     return sample
 
 

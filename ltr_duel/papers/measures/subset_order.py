@@ -16,13 +16,12 @@ import numpy as np
 import pandas as pd
 import scipy  # its modules load when they are used
 
-from ltr_duel.core import FloatMatrix, FloatVector, parallel, stream
+from ltr_duel.core import FloatMatrix, parallel, stream
 from ltr_duel.papers.find_data import Found
-from ltr_duel.papers.measures.inputs import load_matrix
-from ltr_duel.preferences import PreferenceMatrix, condorcet_shares, total_order_share, wins_beyond_noise
+from ltr_duel.papers.measures.inputs import around, load_matrix
+from ltr_duel.preferences import condorcet_shares, total_order_share, wins_beyond_noise
 
 _SETS = 1000  # of each size, by which the largest share is found where some are counted out
-_DRAWS = 400  # matrices around the estimate
 
 
 def measure(
@@ -70,7 +69,8 @@ def measure(
     ]
     wins = wins_beyond_noise(matrix, comparisons)
     most = np.array([_possible(wins, size, seed) for size in sizes]).T.ravel()
-    least = np.append(_least_shares(matrix, comparisons, seed), np.zeros(len(sizes)))
+    shares = [condorcet_shares(one) for one in around(matrix, comparisons=comparisons, seed=seed)]
+    least = np.append(np.quantile(shares, 0.025, axis=0), np.zeros(len(sizes)))
     columns = ["item", "rankers", "value", "standard_error"]
     return pd.DataFrame(rows, columns=columns).assign(least=least, most=most, source=found.source)
 
@@ -86,19 +86,6 @@ def _possible(wins: FloatMatrix, size: int, seed: int) -> tuple[float, float]:
         inside = wins[np.ix_(picks, picks)]
         counts += not inside.any(axis=0).all(), components(inside, directed=True, connection="strong")[0] == size
     return float(counts[0] / _SETS), float(counts[1] / _SETS)
-
-
-def _least_shares(matrix: PreferenceMatrix, comparisons: int, seed: int) -> FloatVector:
-    rng, (above, below) = stream(seed, "condorcet shares"), np.triu_indices(len(matrix), 1)
-    noise = matrix.standard_error if matrix.standard_error.any() else np.sqrt(matrix.p * (1 - matrix.p) / comparisons)
-    shares = []
-    for _ in range(_DRAWS):
-        p = matrix.p.copy()
-        p[above, below] = np.clip(p[above, below] + noise[above, below] * rng.standard_normal(len(above)), 0, 1)
-        p[below, above] = 1 - p[above, below]
-        shares.append(condorcet_shares(PreferenceMatrix(p)))
-    least: FloatVector = np.quantile(shares, 0.025, axis=0)
-    return least
 
 
 def _error(share: float, drawn: int) -> float:

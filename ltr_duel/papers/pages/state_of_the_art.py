@@ -23,14 +23,16 @@ _CAPTION = (
     " confidence (multiple comparisons with the best: Edwards and Hsu 1983, with the bootstrap-t of 4,000 resamples of"
     " the runs, balanced after Beran 1988; not for fewer than six runs, and of no event so rare that no run had it). A"
     " lower bound of 1: the policy may be the best. ≈: it may be, and pays at most {close:g} times the least; ?: it may"
-    " be, and these runs do not tell. Regret is measured by one reference matrix for all runs: where it is an estimate,"
-    " its error moves the means of a table together, and the bounds do not hold it."
+    " be, and these runs do not tell."
 )
 _BOUND = (
     " × bound: as a multiple of c ln T, the asymptotic lower bound on average regret for policies that compare pairs;"
     " any policy may stay below it at a finite horizon; blank where an estimate does not tell the winner."
 )
-_REFERENCE = " ± reference: how far one standard error of the estimated matrix moves the mean of a policy."
+_REFERENCE = (
+    " ± reference: how far one standard error of the estimated matrix moves the mean of a policy. One matrix measures"
+    " all runs, so its error moves the means of a table, and their ratios; the bounds leave it out."
+)
 _ACCURACY = (
     " Names the winner: share of the runs that name the Condorcet winner at the end; blank where an estimate does not"
     " tell the winner."
@@ -109,9 +111,13 @@ def best_lines(ranked: pd.DataFrame) -> list[str]:
             fewest.append(int(rows["runs"].min()))
         elif len(may_be) == 1:
             nearest = rows.loc[rows["low"] > 1, "low"].min()
-            lines.append(f"{place}: best {may_be[0]}; every other pays at least {nearest:.3g} times as much.")
+            median = rows[col.POLICY].iloc[int(rows["median"].argmin())]
+            but = "" if median == rows[col.POLICY].iloc[0] else f"; {marked(str(median))} has the lowest median"
+            lines.append(
+                f"{place}: best by its mean {may_be[0]}; every other mean is at least {nearest:.3g} times as high{but}."
+            )
         else:
-            more = f" and {len(may_be) - _MOST_NAMED} others" if len(may_be) > _MOST_NAMED else ""
+            more = f" and {len(may_be) - _MOST_NAMED} more" if len(may_be) > _MOST_NAMED else ""
             lines.append(f"{place}: not told apart: {', '.join(may_be[:_MOST_NAMED])}{more}.")
     few = f"Not compared, as {_span(fewest)} runs are too few: {', '.join(unknown)}." if unknown else ""
     return [*lines, few] if few else lines
@@ -193,7 +199,11 @@ def _sign(row: Mapping[Any, Any]) -> str:
 
 
 def _ratio(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.2f}" if value < 9.995 else f"{value:,.1f}" if value < 1e6 else "∞"
+    if math.isnan(value):
+        return ""
+    if 1 < value < 1.005:
+        return f"{max(value, 1.0001):.4f}"
+    return f"{value:.2f}" if value < 9.995 else f"{value:,.1f}" if value <= 1000 else "> 1,000"
 
 
 def _moved(error: float) -> str:

@@ -17,7 +17,7 @@ SHAPES = {
     "sparse": {"queries": 2500, "documents": 24, "features": 700, "sparsity": 0.7, "ties": 0.1, "doc_ids": False},
 }
 CALLS = {
-    "ltr_duel": "load_dataset(file, jobs=1)",
+    "ltr_duel": "load_dataset(file, jobs=1, cache=False)",
     "sklearn": "load_svmlight_file(file, query_id=True, dtype=np.float32)",
     "xgboost": 'DMatrix(f"{file}?format=libsvm", nthread=1)',
 }
@@ -30,7 +30,7 @@ def rows() -> list[Row]:
         for reader, call in CALLS.items():
             if find_spec(reader):
                 made.append(row(f"{shape}-{reader}", call, partial(prepare_reader, shape, reader), shape, "cpu"))
-        call = "load_dataset(file, jobs=-1)"
+        call = "load_dataset(file, jobs=-1, cache=False)"
         made.append(row(f"{shape}-all-cores", call, partial(prepare_reader, shape, "all cores"), shape, "wall"))
     convert = row("dense-convert", "ltr-duel data convert FILE", prepare_convert, "dense", "wall")
     opened = row("dense-open", "open_converted(folder)", prepare_open, "dense", "wall")
@@ -84,7 +84,7 @@ def reading(reader: str, file: Path):
         return lambda: DMatrix(f"{file}?format=libsvm", nthread=1, silent=True)
     from ltr_duel import load_dataset
 
-    return lambda: load_dataset(file, jobs=-1 if reader == "all cores" else 1)
+    return lambda: load_dataset(file, jobs=-1 if reader == "all cores" else 1, cache=False)
 
 
 def prepare_convert():

@@ -78,8 +78,8 @@ NP2004_FOR_MEASURES = [
     ),
 ]
 
-REAL_CORPORA = [  # all that the catalogue has, each if it is there, whole or in part
-    any_corpus(name, *sources, optional=True)  # no paper's: the defaults of the package
+REAL_CORPORA = [  # all that the catalogue has, each if it is there, whole or in part; rules are those of the package
+    any_corpus(name, *sources, optional=True, comparisons=20_000, quick={"comparisons": 1000})
     for name, *sources in (
         ("NP2004", excerpt("NP2004/Fold1", note="some of the 75 queries of NP2004")),
         ("MQ2007", real("MQ2007/Fold1")),

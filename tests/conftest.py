@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from filelock import FileLock
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 
 from ltr_duel.core import kernel_cache
@@ -35,7 +36,9 @@ def one_process_compiles(compile_kernel):
         folder = HOME / "compiling"
         folder.mkdir(parents=True, exist_ok=True)
         name = hashlib.sha256(what.encode()).hexdigest()[:24]
-        with FileLock(folder / name, is_singleton=True):  # a kernel that calls itself takes it again
+        # The compiler's lock first: whoever holds it compiles what a kernel calls, and would wait for a thread that
+        # waits for it. A kernel that calls itself takes the other one again.
+        with global_compiler_lock, FileLock(folder / name, is_singleton=True):
             collecting = gc.isenabled()
             gc.disable()  # a tenth of the time of compiling, and hardly anything would go
             try:

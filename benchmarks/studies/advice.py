@@ -119,18 +119,23 @@ def hindsight(rankings: Rankings, names, advised: str, number: int, row: dict, c
     """Run all candidates a little, and those that come near the least loss more often."""
     everything = tuple(dict.fromkeys((*names, *OTHERS)))
     first = try_candidates(rankings, everything, simulations=SIEVE, seed=2000 + number, **common)
-    least = min(one.worst.loss.value for one in first)
+    least = min(summary(one)["loss"] for one in first)
     limit = least + NEAR * abs(least) + 2 * FLOOR * MARGIN
-    near = [one.candidate for one in first if one.worst.loss.low <= limit or one.candidate in (advised, DEFAULT)]
+    near = [
+        row.candidate
+        for row in first
+        if max(one.loss.low for one in row.worlds) <= limit or row.candidate in (advised, DEFAULT)
+    ]
     row["sieved"] = {one.candidate: summary(one) for one in first if one.candidate not in near}
     found = try_candidates(rankings, near, simulations=HINDSIGHT, seed=3000 + number, **common)
     row["hindsight"] = {one.candidate: summary(one) for one in found}
 
 
 def summary(row) -> dict:
-    """Return what one wants to know of a candidate."""
-    reach = (row.worst.loss.high - row.worst.loss.low) / 2
-    return {"right": row.worst.right.value, "loss": row.worst.loss.value, "reach": reach, "lost": row.worst.lost.value}
+    """Return each number of a candidate in the click model in which it is worst."""
+    loss = max((one.loss for one in row.worlds), key=lambda found: found.value)
+    lost = max(one.lost.value for one in row.worlds)
+    return {"right": row.worst.right.value, "loss": loss.value, "reach": (loss.high - loss.low) / 2, "lost": lost}
 
 
 def fresh_hits(rankings: Rankings, users: str, candidate: str, budget: int, seed: int) -> int:

@@ -13,7 +13,7 @@ import argparse
 import numpy as np
 
 from benchmarks.studies.timing import table
-from tests.logs.collected import Case, calibration, coverage
+from tests.logs.collected import Case, calibration, coverage, share
 
 POLICIES = ("rucb", "double_thompson", "winner_stays_strong", "versatile_db", "exp3_sparring")
 
@@ -30,20 +30,23 @@ def main() -> None:
         for rankers, steps in ((5, 500), (10, 1000)):
             for separated in (False, True):
                 held = coverage(Case(policy, rankers, steps, separated), number, compiled=True)
-                shares = [held.plain / held.pairs, held.valid / held.pairs, held.alarms / number]
-                errors = [np.sqrt(p * (1 - p) / n) for p, n in zip(shares, [held.pairs] * 2 + [number], strict=True)]
+                once = np.ones(number, np.int64)
                 label = f"{policy}, {rankers} rankers, {steps} steps, {'separated' if separated else 'identical'}"
-                words = [f"{p:.1%} +- {e:.1%}" for p, e in zip(shares, errors, strict=True)]
-                rows.append([label, *({0.0: "none", 1.0: "all"}.get(p, w) for p, w in zip(shares, words, strict=True))])
+                parts = (held.plain, held.pairs), (held.valid, held.pairs), (held.alarms, once)
+                rows.append([label, *(_words(*share(*part)) for part in parts)])
                 print(rows[-1], flush=True)
     head = ["policy", "plain intervals hold", "given intervals hold", "false alarms (Bonferroni)"]
     table(f"Logs that a policy collected: 95 % intervals of each pair shown, {number} experiments", head, rows)
     rows = [
-        [f"{ties:.0%} ties", f"{given:.3f}", f"{right:.3f} +- {np.sqrt(right * (1 - right) / n):.3f}", f"{n:,}"]
+        [f"{ties:.0%} ties", f"{given:.3f}", f"{right:.3f} ± {np.sqrt(right * (1 - right) / n):.3f}", f"{n:,}"]
         for ties in (0.0, 0.9)
         for given, right, n in calibration(20_000, ties, 200)
     ]
     table("The winner's probability, two rankers, 200 pages", ["pages", "given", "true", "experiments"], rows)
+
+
+def _words(share: float, error: float) -> str:
+    return {0.0: "none", 1.0: "all"}.get(share, f"{share:.3%} ± {error:.3%}")
 
 
 if __name__ == "__main__":

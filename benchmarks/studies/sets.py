@@ -34,6 +34,11 @@ SETS = ("mdb", *(f"multi_self_sparring:size={size}" for size in SIZES))
 METHODS_FOR_SETS = ("sosm", "probabilistic")
 COINS = "coins"
 HEADINGS = ("independent coins", "users, SOSM", "users, probabilistic")
+RATIOS = (
+    "Mean regret with users divided by that with independent coins: the geometric mean over the 9 problems, and the"
+    " range from the least to the greatest. Outcomes a step are means over all problems and ways to answer; members of"
+    " a set may be the same ranker, and such a pair has no outcome.\n\n"
+)
 PAGE = Path(__file__).parents[2] / "docs" / "explanations" / "what_a_step_is_worth.md"
 _PLACE = re.compile(r"(<!-- measured: sets -->\n).*?(<!-- end of measured -->)", re.S)
 
@@ -127,7 +132,7 @@ def problems(rows: Sequence[dict]) -> str:
     """Write what regret is measured by."""
     found = {(row["corpus"], row["clicks"]): row for row in rows}
     return table(
-        ["corpus", "clicks", "rankers", "lists of each pair", "winner", "P(it beats all)", "by", "largest error"],
+        ["corpus", "clicks", "rankers", "lists of each pair", "winner", "P(it beats all)", "margin", "largest error"],
         [
             [
                 corpus, clicks, str(row["rankers"]), f"{row['lists']:,}", row["winner"] or "none (Copeland regret)",
@@ -153,7 +158,9 @@ def means(rows: dict[str, dict]) -> str:
                 f"{np.exp(np.mean(np.log(ratios))):.2f} ({min(ratios):.2f} to {max(ratios):.2f})" if ratios else ""
             )
         lines.append(line)
-    return table(["policy", "outcomes a step (mean)", "users, SOSM / coins", "users, probabilistic / coins"], lines)
+    return RATIOS + table(
+        ["policy", "outcomes a step (mean)", "users, SOSM / coins", "users, probabilistic / coins"], lines
+    )
 
 
 def best_sizes(rows: dict[str, dict]) -> str:

@@ -14,6 +14,7 @@ For `GET /search?q=...` the site gets `ltr_duel.page`, document ids, and `ltr_du
 
 import json
 import sys
+from http import HTTPStatus
 from urllib.parse import parse_qs
 
 LARGEST = 100_000  # bytes of a report
@@ -51,14 +52,19 @@ class Experiment:
         return list(shown.page), shown.token
 
     def clicks(self, environ, start_response):
-        """Pass a report on."""
+        """Answer a report."""
+        size = environ.get("CONTENT_LENGTH") or "0"
+        given = environ["wsgi.input"].read(int(size)) if size.isdigit() and int(size) <= LARGEST else b""
+        status, body = self.report(given)
+        headers = [("content-type", "application/json"), ("content-length", str(len(body)))]
+        start_response(f"{status.value} {status.phrase}", headers)
+        return [body]
+
+    def report(self, given):
+        """Pass a report on; return status and body of the answer."""
         try:
-            size = int(environ.get("CONTENT_LENGTH") or 0)
-            said = json.loads(environ["wsgi.input"].read(size)) if size <= LARGEST else None
+            said = json.loads(given)
             recorded = self.client.clicks(said["token"], said["clicks"], final=said["final"])
         except (ValueError, LookupError, TypeError):
-            start_response("400 Bad Request", [("content-length", "0")])
-            return [b""]
-        body = json.dumps({"recorded": recorded}).encode()
-        start_response("200 OK", [("content-type", "application/json"), ("content-length", str(len(body)))])
-        return [body]
+            return HTTPStatus.BAD_REQUEST, b""
+        return HTTPStatus.OK, json.dumps({"recorded": recorded}).encode()

@@ -31,8 +31,8 @@ class Reached(NamedTuple):
 class Showing(NamedTuple):
     """What runs of one candidate show. NDCG and regret are means per impression of the budget."""
 
-    users: str  # the click model; '' for the worst of all, number by number
-    runs: int  # in each world
+    users: str  # the click model
+    runs: int
     right: Estimate  # Pr(the ranker named at the end is the best, or within the margin)
     sure_at: Reached  # impressions from which on that has the confidence asked for
     lost: Estimate  # NDCG of the best ranker, less that of the lists that users see
@@ -48,8 +48,12 @@ class Row(NamedTuple):
     candidate: str
     may_be_deployed: bool
     fresh: bool  # the runs are others than those of the race
-    worst: Showing
     worlds: tuple[Showing, ...]
+
+    @property
+    def worst(self) -> Showing:
+        """What it shows with the click model in which it is least often right; of several, where it loses most."""
+        return min(self.worlds, key=lambda one: (one.right.value, -one.loss.value))
 
 
 class WhatIf(NamedTuple):
@@ -163,6 +167,7 @@ class Advice:
         """Return everything as JSON; what is not finite is null."""
         found = {name: getattr(self, name) for name in self.__dataclass_fields__}
         found |= {
+            "rows": [row._asdict() | {"worst": row.worst} for row in self.rows],
             "rounds": [
                 {"runs": one.runs}
                 | {part: [self.names[k] for k in getattr(one, part)] for part in ("tried", "left", "dropped")}
@@ -209,17 +214,6 @@ def showing_of(
         mean(trials.loss, level, surprise),
         curve,
     )
-
-
-def worst_of(worlds: tuple[Showing, ...], times: IntVector, confidence: float) -> Showing:
-    """Return the worst of each number. Where all intervals hold, so does this one, from worst end to worst end."""
-    curve = tuple(Estimate(*np.min(at, axis=0).tolist()) for at in zip(*(one.curve for one in worlds), strict=True))
-    lost, regret, after, loss = (
-        Estimate(*np.max([getattr(one, name) for one in worlds], axis=0).tolist())
-        for name in ("lost", "regret", "after", "loss")
-    )
-    runs = min(one.runs for one in worlds)
-    return Showing("", runs, curve[-1], reached(curve, times, confidence), lost, regret, after, loss, curve)
 
 
 def reached(curve: tuple[Estimate, ...], times: IntVector, confidence: float) -> Reached:

@@ -1,4 +1,4 @@
-"""Intervals for what simulations show: of a share, of a mean, and of the worst of several."""
+"""Intervals for what simulations show: of a share and of a mean."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ _SHOWN = 5
 
 
 def plot_advice(advice: Advice, ax: Axes | None = None) -> Axes:
-    """Draw the curves of the first candidates, in the worst of the click models.
+    """Draw the curves of the first candidates, each in the click model in which it is least often right.
 
     Shaded: the interval of the advised candidate.
     """
@@ -26,7 +26,7 @@ def plot_advice(advice: Advice, ax: Axes | None = None) -> Axes:
             color=colour,
             linestyle=DASHES[place % len(DASHES)],
             lw=2.2 if place == 0 else 1.3,
-            label=row.candidate,
+            label=f"{row.candidate}, {row.worst.users}" if len(row.worlds) > 1 else row.candidate,
         )
         if place == 0:
             ax.fill_between(

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ltr_duel.advice.answer import Advice, Enough, Row, WhatIf, showing_of, worst_of
+from ltr_duel.advice.answer import Advice, Enough, Row, WhatIf, showing_of
 from ltr_duel.advice.bounds import mean, share
 from ltr_duel.advice.candidates import Candidate
 from ltr_duel.advice.race import Finish, Proof, Round, Shots, Wish, race
@@ -153,16 +153,11 @@ class Question:
             showing_of(one, self._lab.times, world.users.name, self._confidence, self._level, world.surprise)
             for one, world in zip(trials, self._worlds, strict=True)
         )
-        worst = worst_of(worlds, self._lab.times, self._confidence)
-        return Row(candidate.label, candidate.may_be_deployed, fresh, worst, worlds)
-
-    def _worst_world(self, row: Row) -> int:
-        """Return the world in which a candidate is least often right, and loses most."""
-        return min(range(len(row.worlds)), key=lambda m: (row.worlds[m].right.value, -row.worlds[m].loss.value))
+        return Row(candidate.label, candidate.may_be_deployed, fresh, worlds)
 
     def _what_if(self, candidates: Sequence[Candidate], rows: Sequence[Row]) -> list[WhatIf]:
         """Run candidates in worlds that are harder than the one in which the first of them is worst."""
-        place, runs = self._worst_world(rows[0]), max(_LEAST, self._simulations // 4)
+        place, runs = rows[0].worlds.index(rows[0].worst), max(_LEAST, self._simulations // 4)
         world = self._worlds[place]
         changed = {"noisier": noisier(world), "closer": closer(world), "cycle": cyclic(world)}
         harder = {change: one for change, one in changed.items() if one is not None}
@@ -184,7 +179,7 @@ class Question:
 
     def _enough(self, advised: Candidate, row: Row) -> Enough:
         """Prolong some runs until most of them are right; how many are, other runs of that length say."""
-        world, runs = self._worlds[self._worst_world(row)], max(_LEAST, self._simulations // 10)
+        world, runs = self._worlds[row.worlds.index(row.worst)], max(_LEAST, self._simulations // 10)
         factor, _ = self._lab.until(
             Wanted(advised, world, 0, runs),
             "enough",
@@ -234,4 +229,5 @@ def _live(candidate: Candidate, settings: dict[str, Any]) -> dict[str, Any]:
         "top": settings["top"],
         "horizon": settings["budget"] if candidate.needs_horizon else 0,
         "confidence": settings["confidence"],
+        "serve": {"store": "live.db", "key_file": "live.keys"},  # both made at the first start
     }

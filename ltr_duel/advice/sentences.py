@@ -16,7 +16,7 @@ def advice_lines(advice: Advice) -> list[str]:
     if advice.surest:
         row = next(row for row in advice.rows if row.candidate == advice.surest)
         lines.append(
-            f"{named(row.candidate)} did come to {_asked(advice)}: it was right in {_runs(row)}, and loses"
+            f"{named(row.candidate)} did come to {_asked(advice)}: it was right in {_runs(advice, row)}, and loses"
             f" {ndcg(row.worst.lost)} a list on the way."
         )
     if advice.enough is not None:
@@ -29,9 +29,10 @@ def _asked(advice: Advice) -> str:
     return f"{100 * advice.settings['confidence']:g}%"
 
 
-def _runs(row: Row) -> str:
-    """Write in how many of its simulated runs a candidate was right, where it was so least often."""
-    return f"{percent(row.worst.right)} of {row.worst.runs:,} simulated runs"
+def _runs(advice: Advice, row: Row) -> str:
+    """Write in how many of its simulated runs a candidate was right, with the users with whom it was so least often."""
+    users = f" with '{row.worst.users}' users" if len(advice.settings["clicks"]) > 1 else ""
+    return f"{percent(row.worst.right)} of {row.worst.runs:,} simulated runs{users}"
 
 
 def _deploy(advice: Advice, row: Row) -> str:
@@ -50,12 +51,15 @@ def _what(candidate: str) -> str:
 
 def _known(advice: Advice, row: Row) -> str:
     s, at = advice.settings, row.worst.sure_at
-    users = "" if len(s["clicks"]) == 1 else f" by the worst of {len(s['clicks'])} click models"
+    users = "" if len(s["clicks"]) == 1 else f", the worst of {len(s['clicks'])} click models"
     within = f"one within {short(s['margin'])} {s['measure']} of it"
-    line = f"After {s['budget']:,} impressions it named the best ranker, or {within}, in {_runs(row)}{users}"
+    line = f"After {s['budget']:,} impressions it named the best ranker, or {within}, in {_runs(advice, row)}{users}"
     if at.value is None:
         return f"{line}; it did not come to {_asked(advice)}."
     line += f", and in {_asked(advice)} of them from {impressions(at)} impressions on"
+    last = max(row.worlds, key=lambda one: (one.sure_at.value or 0, one is row.worst))
+    if last is not row.worst:
+        line += f", with '{last.users}' users from {impressions(last.sure_at)} on"
     if row.worst.right.low < advice.settings["confidence"]:
         line += f"; so few runs do not rule out {percent_of(row.worst.right.low)} %"
     return line + "."
@@ -63,8 +67,11 @@ def _known(advice: Advice, row: Row) -> str:
 
 def _cost(advice: Advice, row: Row) -> str:
     s, best = advice.settings, advice.ndcg[advice.best]
+    most = max(row.worlds, key=lambda one: (one.lost.value, one is row.worst))
+    users = "" if most is row.worst else f", with '{most.users}' users {ndcg(most.lost)},"
     return (
-        f"On the way a list loses {ndcg(row.worst.lost)} {s['measure']} against the best ranker, '{advice.best}'."
+        f"On the way a list loses {ndcg(row.worst.lost)} {s['measure']}{users} against the best ranker,"
+        f" '{advice.best}'."
         f" Showing the incumbent '{s['incumbent']}' to everybody loses {plain(best - advice.ndcg[s['incumbent']])}."
     )
 
@@ -99,7 +106,8 @@ def _runner_up(advice: Advice) -> list[str]:
     if not others:
         return []
     row = others[0]
-    line = f"Runner-up: {named(row.candidate)}, right in {_runs(row)}, losing {ndcg(row.worst.lost)} on the way."
+    right, lost = _runs(advice, row), ndcg(row.worst.lost)
+    line = f"Runner-up: {named(row.candidate)}, right in {right}, losing {lost} on the way."
     often = {k for one in advice.rounds if 2 * one.runs >= advice.settings["simulations"] for k in one.tried}
     others_left = [k for k in advice.rounds[-1].left if advice.names[k] != advice.rows[0].candidate]
     close = [advice.names[k] for k in others_left if k in often]

@@ -16,10 +16,11 @@ CHANGES = {
 
 
 def candidates_table(advice: Advice) -> pd.DataFrame:
-    """Return the candidates, the advised one first: each number in the worst of the click models."""
+    """Return the candidates, the advised one first, each with the click model in which it is least often right."""
     rows = [
         {
             "candidate": row.candidate,
+            "users": row.worst.users,
             "right": percent(row.worst.right),
             "sure from": impressions(row.worst.sure_at),
             f"{advice.settings['measure']} lost on the way": ndcg(row.worst.lost),

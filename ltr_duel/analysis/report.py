@@ -58,6 +58,7 @@ def render_report(
     """
     matrix, run = results.matrix, results.runs[0].key
     bound, policies = lower_bound(matrix), policies_table(results)
+    of_estimate = " (of the estimate)" if matrix.standard_error.any() else ""
     settings = {
         **matrix.provenance,
         "horizon": f"{run.horizon:,}",
@@ -70,7 +71,11 @@ def render_report(
         _TEMPLATE,
         title=title,
         subtitle=f"{len(matrix)} rankers, {len(results.policies)} policies, {len(results.runs)} runs"
-        + (f"; asymptotic lower bound for pairwise policies: {bound:.4g} ln T" if bound is not None else ""),
+        + (
+            f"; asymptotic lower bound for pairwise policies{of_estimate}: {bound:.4g} ln T"
+            if bound is not None
+            else ""
+        ),
         answer=answer,
         policies=policies,
         pictures=[(caption, png_bytes(figure)) for caption, figure in figures],
@@ -83,16 +88,20 @@ def render_report(
 def study_answer(results: Results) -> list[str]:
     """Say which ranker won, by how much, and the regret of each policy."""
     matrix, final = results.matrix, results.final()
-    runs = results.runs[0].key
-    lines = [winner_sentence(matrix)]
-    for row in final.itertuples():
-        if matrix.condorcet_winner:
-            lines.append(
-                f"{row.policy}: regret {row.regret_average:,.1f} after {runs.horizon:,} steps;"
-                f" {row.accuracy:.0%} of its runs name the winner."
-            )
-        else:
-            lines.append(f"{row.policy}: Copeland regret {row.regret_copeland:,.1f} after {runs.horizon:,} steps.")
+    lines, steps = [winner_sentence(matrix)], f"after {results.runs[0].key.horizon:,} steps"
+    if matrix.condorcet_winner is None:
+        lines += [f"{row.policy}: Copeland regret {row.regret_copeland:,.1f} {steps}." for row in final.itertuples()]
+        return [*lines, *results.notes]
+    told = results.summary().set_index("policy").loc[final["policy"]]
+    for row, n, error, moved in zip(
+        final.itertuples(), told["runs"], told["se"], results.reference_errors(), strict=True
+    ):
+        known = f" ± {error:,.1f} (standard error of {n} runs)" if n > 1 else ""
+        estimated = f"; the error of the matrix moves it by {moved:,.1f} (one standard error)" if moved else ""
+        lines.append(
+            f"{row.policy}: regret {row.regret_average:,.1f}{known} {steps}{estimated};"
+            f" {round(row.accuracy * n)} of {n} runs name the winner."
+        )
     return [*lines, *results.notes]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ltr_duel.cli._logs_sources import OUTCOMES, format_option, opened, skip_option, sources
-from ltr_duel.cli._options import OUT_FILE, ROWS, plugin_option, print_rest, print_table, seed_option
+from ltr_duel.cli._options import OUT_FILE, ROWS, plugin_option, print_rest, print_table, seed_option, wide_option
 from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--any-time",
     is_flag=True,
-    help="With --stop-at: decide on any day; by default, logs of two weeks or more are decided at whole weeks.",
+    help="With --stop-at: decide on any day; by default, from two weeks on, at whole weeks (also days of --looks).",
 )
 @click.option("--looks", "named", help="With --stop-at: days of the only looks, named beforehand, such as 7,14,28.")
 @click.option(
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 @click.option("--plot", type=OUT_FILE, help="Picture over time to write (.png, .svg, .pdf).")
 @plugin_option
 @seed_option
+@wide_option
 def compare(
     kind: str,
     skip_bad: int,
@@ -100,6 +101,7 @@ def compare(
         compare_log,
         comparison_lines,
         stopping_decisions,
+        user_hint,
     )
     from ltr_duel.preferences import save_preferences
 
@@ -110,9 +112,11 @@ def compare(
             "--looks decides one outcome, and goes without --report, --guardrail, --by, --adjust, --history and further"
             " outcomes"
         )
+    if bootstrap and (adjust or history):
+        raise InputError("--bootstrap draws plain outcomes, and goes without --adjust and --history")
     if named is not None and cluster == "both":
         raise InputError("--looks goes with --cluster user, query or impression, not both")
-    days = None if named is None else _days(named)
+    days = None if named is None else _days(named, any_time)
     if primary:
         errors.require_one_of("--outcome", primary, outcomes)
     primary = primary or outcomes[0]
@@ -149,6 +153,8 @@ def compare(
     )
     for line in comparison_lines(found):
         click.echo(line)
+    if not found.provenance["users"] and (hint := user_hint(log.other_columns)):
+        click.echo(f"note: {hint}")
     if days is not None:
         _print_named_looks(log, evidence, days)
     else:
@@ -207,20 +213,19 @@ def _print_evidence(evidence: Evidence, rows: int) -> None:
     """Print what a decision rests on, and last the decision."""
     from ltr_duel.logs import (
         beside_table,
+        column_notes,
         comparison_table,
-        decision_lines,
+        decision_of,
         finding_lines,
         guardrail_lines,
-        stopping_table,
     )
 
-    found, decisions = evidence.found, evidence.decisions
     for line in finding_lines(list(evidence.findings or ()), only_failures=True):
         click.echo(line)
     click.echo()
-    print_table(comparison_table(found, rows) if decisions is None else stopping_table(found, decisions, rows))
-    print_rest(rows, len(found.pairs), "pairs")
-    for line in guardrail_lines(list(evidence.guards)):
+    print_table(comparison_table(evidence, rows))
+    print_rest(rows, len(evidence.found.pairs), "pairs")
+    for line in [*column_notes(evidence), *guardrail_lines(list(evidence.guards))]:
         click.echo(line)
     for one in evidence.beside:
         click.echo()
@@ -228,17 +233,20 @@ def _print_evidence(evidence: Evidence, rows: int) -> None:
         for note in one.notes:
             click.echo(note)
     click.echo()
-    for line in decision_lines(evidence):
+    for line in decision_of(evidence).lines:
         click.echo(line)
 
 
-def _days(words: str) -> list[float]:
+def _days(words: str, any_time: bool) -> list[float]:
     from ltr_duel.core import InputError
+    from ltr_duel.logs import require_days
 
     try:
-        return [float(word) for word in words.split(",")]
+        days = [float(word) for word in words.split(",")]
     except ValueError:
         raise InputError(f"--looks takes days such as 7,14,28, not '{words}'") from None
+    require_days(days, any_time=any_time)
+    return days
 
 
 def _print_named_looks(log: ClickLog, evidence: Evidence, days: list[float]) -> None:
@@ -249,9 +257,10 @@ def _print_named_looks(log: ClickLog, evidence: Evidence, days: list[float]) -> 
     found, findings = evidence.found, list(evidence.findings or ())
     if "policies" in found.provenance:
         raise InputError("--looks is for rankers that outcomes did not choose; --stop-at alone holds for this log")
-    planned = look_at_days(log, days, found.confidence, cluster=found.cluster, rankers=found.names)
+    settings: dict[str, Any] = {"cluster": found.cluster, "rankers": found.names, "any_time": evidence.any_time}
+    planned = look_at_days(log, days, found.confidence, **settings)
     for line in finding_lines(findings, only_failures=True):
         click.echo(line)
     click.echo()
-    print_table(named_looks_table(planned))
+    print_table(named_looks_table(planned, findings))
     click.echo(named_looks_sentence(planned, days, found.names, findings))

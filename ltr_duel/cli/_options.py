@@ -6,7 +6,6 @@ import functools
 import os
 import shutil
 import sys
-import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ltr_duel.cli._reading import Reading
-    from ltr_duel.core import components
     from ltr_duel.core import plugins as core_plugins
     from ltr_duel.data import Dataset
     from ltr_duel.rankers import Rankings
@@ -258,40 +256,43 @@ def end(code: int, *, at_once: bool = False) -> NoReturn:
     os._exit(code)
 
 
+wide_option = click.option(
+    "--wide", is_flag=True, expose_value=False, help="Print tables wider than the terminal.",
+    callback=lambda context, _, wide: context.meta.update(wide=wide),
+)  # fmt: skip
+
+
 def print_table(frame: pd.DataFrame) -> None:
-    """Print a table of text: the first column to the left, the others to the right; control characters escaped."""
+    """Print a table of text: the first column to the left, the others to the right; control characters escaped.
+
+    Where it is wider than the terminal, parts of it with the first column and some others stand below each other.
+    """
     columns = [[errors.in_one_line(str(cell)) for cell in (name, *frame[name])] for name in frame.columns]
     widths = [max(len(cell) for cell in column) for column in columns]
-    for row in zip(*columns, strict=True):
-        first, *rest = (
-            cell.rjust(width) if place else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        click.echo("  ".join([first, *rest]).rstrip())
+    context, parts = click.get_current_context(silent=True), [list(range(1, len(columns)))]
+    if sys.stdout.isatty() and not (context and context.meta.get("wide")):
+        parts = _parts(widths, shutil.get_terminal_size().columns)
+    for part in parts:
+        for row in zip(*columns, strict=True):
+            cells = [row[0].ljust(widths[0]), *(row[place].rjust(widths[place]) for place in part)]
+            click.echo("  ".join(cells).rstrip())
+        if len(parts) > 1:
+            click.echo()
+    if len(parts) > 1:
+        click.echo(f"the columns are in {len(parts)} parts, to fit the terminal; --wide prints them side by side")
+
+
+def _parts(widths: Sequence[int], width: int) -> list[list[int]]:
+    """Return the columns after the first one, in as few parts as fit beside it."""
+    parts: list[list[int]] = [[]]
+    for place in range(1, len(widths)):
+        if parts[-1] and sum(2 + widths[other] for other in (*parts[-1], place)) > width - widths[0]:
+            parts.append([])
+        parts[-1].append(place)
+    return parts
 
 
 def print_rest(rows: int, total: int, what: str) -> None:
     """Print how many lines of a table were left out, if any, and the option that lists them."""
     if total > rows:
         click.echo(f"{total - rows:,} more {what}; --rows {total} lists them")
-
-
-def print_catalogue(registry: components.Registry[Any], names: Sequence[str], *, bibtex: bool) -> None:
-    """Print all components of a kind, or those named, as wide as the terminal allows: each with the facts of it.
-
-    With ``bibtex``, what to cite instead.
-    """
-    chosen = [registry[name] for name in names] or list(registry)
-    if bibtex:
-        click.echo("\n\n".join(dict.fromkeys(source.bibtex for component in chosen for source in component.sources)))
-        return
-    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-    for component in chosen:
-        facts = component.facts()
-        label = max(map(len, facts))
-        click.echo(click.style(component.name, bold=True))
-        for about, fact in facts.items():
-            head = f"  {about.ljust(label)}  "
-            click.echo(textwrap.fill(fact, width, initial_indent=head, subsequent_indent=" " * len(head)))
-    if not names:
-        click.echo(f"\n{len(chosen)} in all.")

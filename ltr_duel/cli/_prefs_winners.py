@@ -18,6 +18,7 @@ from ltr_duel.cli._options import (
     rankings_of,
     seed_option,
     ties_options,
+    wide_option,
 )
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import Command, click_model_names, method_names
@@ -47,6 +48,7 @@ ORDER = "order of ties"  # a column
 @plugin_option
 @seed_option
 @jobs_option
+@wide_option
 def winners(
     path: Path,
     clicks: str,

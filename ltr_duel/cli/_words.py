@@ -25,7 +25,7 @@ _HEADINGS = {
         ("exposures", "events", "source", "connect", "within", "attribute", "kind", "skip_bad"), "How a log is read"
     ),
     **dict.fromkeys(("ties", "tie_seed"), "Documents with equal scores"),
-    **dict.fromkeys(("plugin", "plugins", "seed", "jobs", "most_rankers", "help"), "How it runs"),
+    **dict.fromkeys(("plugin", "plugins", "seed", "jobs", "most_rankers", "wide", "help"), "How it runs"),
 }  # fmt: skip
 
 

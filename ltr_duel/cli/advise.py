@@ -19,6 +19,7 @@ from ltr_duel.cli._options import (
     rankings_of,
     seed_option,
     ties_options,
+    wide_option,
 )
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import Command, click_model_names
@@ -61,6 +62,7 @@ from ltr_duel.cli._words import Command, click_model_names
 @seed_option
 @jobs_option
 @click.option("--out", type=OUT_FOLDER, help="A folder for advice.html, advice.json, advice.png and live.toml.")
+@wide_option
 def command(
     path: Path,
     words: tuple[str, ...],

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from ltr_duel.cli._options import COUNT, plugin_option, print_catalogue, print_table
+from ltr_duel.cli._catalogue import print_catalogue
+from ltr_duel.cli._options import COUNT, plugin_option, print_table, wide_option
 from ltr_duel.cli._words import click_model_names
 
 
@@ -55,6 +56,7 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
 @click.option("--updates", default="exact", show_default=True, help="exact, or pyclick to meet its figures.")
 @click.option("--cluster", default="user", show_default=True, help="Of standard errors: user, query or both.")
 @click.option("--out", type=click.Path(path_type=Path), help="Table of the best to write (.json), for --clicks.")
+@wide_option
 def fit(
     file: Path,
     kind: str,
@@ -122,6 +124,7 @@ def fit(
 @command.command()
 @click.argument("names", nargs=-1, required=True, metavar="FILE|NAME...")
 @plugin_option
+@wide_option
 def compare(names: tuple[str, ...]) -> None:
     """Show fitted models (.json) beside others, by default perfect, navigational and informational."""
     from ltr_duel.clicks import models_table

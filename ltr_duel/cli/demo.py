@@ -111,7 +111,6 @@ def command(
             f"{len(constant)} features are constant within each query, order nothing, and were left out:"
             f" {', '.join(constant)}."
         )
-        click.echo(notes[-1])
     rankings = rankings_of(dataset, words, **ties, drop_constant=True, jobs=jobs)
     click.echo(f"{len(rankings)} rankers; {comparisons:,} comparisons for each pair, {clicks} clicks ...")
     matrix = estimate_preferences(rankings, clicks=clicks, comparisons=comparisons, seed=seed, jobs=jobs)

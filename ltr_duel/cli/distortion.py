@@ -19,6 +19,7 @@ from ltr_duel.cli._options import (
     rankings_of,
     seed_option,
     ties_options,
+    wide_option,
 )
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import Command, click_model_names, method_names
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 @seed_option
 @jobs_option
 @click.option("--out", type=OUT_FOLDER, help="A folder for distortion.parquet and distortion.png.")
+@wide_option
 def command(
     path: Path,
     words: tuple[str, ...],

@@ -21,6 +21,7 @@ from ltr_duel.cli._options import (
     rankings_of,
     seed_option,
     ties_options,
+    wide_option,
 )
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import Commands, click_model_names, method_names
@@ -101,6 +102,7 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 @plugin_option
 @seed_option
 @jobs_option
+@wide_option
 def power(
     kind: str,
     skip_bad: int,

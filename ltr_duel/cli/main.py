@@ -111,7 +111,8 @@ def _run(words: tuple[str, ...]) -> None:
         error.show()
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        _say(error.format_message())
+        needed = error.param if isinstance(error, click.MissingParameter) else None
+        _say(error.format_message() + (f" {needed.help}" if isinstance(needed, click.Option) and needed.help else ""))
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         _end_interrupted()

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import click
 
-from ltr_duel.cli._options import plugin_option, print_catalogue
+from ltr_duel.cli._catalogue import long_option, print_catalogue
+from ltr_duel.cli._options import plugin_option
 from ltr_duel.cli._words import Command, method_names
 
 
 @click.command(cls=Command)
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=method_names)
 @click.option("--bibtex", is_flag=True, help="Print what to cite, instead.")
+@long_option
 @plugin_option
-def command(names: tuple[str, ...], bibtex: bool) -> None:
-    """List the comparison methods, or only those named: what they compare, need and cost.
+def command(names: tuple[str, ...], bibtex: bool, in_full: bool) -> None:
+    """List the comparison methods, or describe those named: what they compare, need and cost.
 
     Parameters are written after the name, for example probabilistic:tau=1. The first outcome rule is the default.
     """
     from ltr_duel.interleaving import METHODS
 
-    print_catalogue(METHODS, names, bibtex=bibtex)
+    print_catalogue(METHODS, names, bibtex=bibtex, group="" if in_full else "compares", fact="list")

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ltr_duel.cli._options import COUNT, OUT_FILE, ROWS, most_rankers_option, print_rest, print_table, seed_option
+from ltr_duel.cli._options import (
+    COUNT,
+    OUT_FILE,
+    ROWS,
+    most_rankers_option,
+    print_rest,
+    print_table,
+    seed_option,
+    wide_option,
+)
 from ltr_duel.cli._prefs_estimate import Names, estimate, extend, rule_sentence
 from ltr_duel.cli._prefs_winners import winners
 from ltr_duel.cli._words import Commands
@@ -36,6 +45,7 @@ command.add_command(winners)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON: matrix, counts, scores, properties.")
 @click.option("--rows", type=ROWS, default=10, show_default=True, help="Rankers to list.")
 @most_rankers_option
+@wide_option
 def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
     """Print the winners and the best rankers of the matrix in FILE, and what kind of preferences it holds."""
     from ltr_duel.analysis import property_lines, rankers_table, winner_sentence
@@ -66,6 +76,7 @@ def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
 @click.argument("b", type=click.Path(path_type=Path))
 @click.option("--rows", type=ROWS, default=10, show_default=True, help="Pairs to list.")
 @most_rankers_option
+@wide_option
 def compare(a: Path, b: Path, rows: int, most_rankers: int) -> None:
     """Compare the matrices in A and B on the rankers that both have."""
     from ltr_duel.analysis import agreement_lines, agreement_table

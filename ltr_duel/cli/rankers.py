@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ltr_duel.cli._catalogue import print_catalogue
 from ltr_duel.cli._options import (
     OUT_FOLDER,
     ROWS,
@@ -14,12 +15,12 @@ from ltr_duel.cli._options import (
     jobs_option,
     only_writer,
     plugin_option,
-    print_catalogue,
     print_rest,
     print_table,
     rankers_option,
     rankings_of,
     ties_options,
+    wide_option,
 )
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import Commands
@@ -49,6 +50,7 @@ def kinds() -> None:
 @plugin_option
 @jobs_option
 @click.option("--out", type=OUT_FOLDER, help="A folder for measures.parquet, .tex and .png.")
+@wide_option
 def evaluate(
     path: Path,
     words: tuple[str, ...],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import COUNT, OUT_FILE, abscissa_option, plugin_option, print_table
+from ltr_duel.cli._options import COUNT, OUT_FILE, abscissa_option, plugin_option, print_table, wide_option
 from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ _BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
 @click.option("--format", "suffix", type=_FORMAT, default="png", show_default=True, help="Of the figures.")
 @abscissa_option
 @click.option("--band", type=_BAND, default="quantiles", show_default=True, help="Around the lines.")
+@wide_option
 def command(
     folder: Path,
     regrets: tuple[str, ...],

@@ -23,6 +23,7 @@ from ltr_duel.cli._options import (
     rankings_of,
     seed_option,
     ties_options,
+    wide_option,
 )
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import Command, click_model_names, method_names, policy_names
@@ -82,6 +83,7 @@ from ltr_duel.cli._words import Command, click_model_names, method_names, policy
 @abscissa_option
 @click.option("--log", type=OUT_FILE, help="With --live: the click log of the first run.")
 @click.option("--users", type=ROWS, default=0, help="With --log: so many users return, each with queries of his own.")
+@wide_option
 def command(
     file: Path | None,
     live: Path | None,

@@ -27,5 +27,6 @@ from .store.folders import feature_files as feature_files
 from .synthetic import make_corpus as make_corpus
 from .text.options import ReadOptions as ReadOptions
 from .text.options import fill_from_text as fill_from_text
+from .text.other_formats import parquet_words as parquet_words
 from .text.reading import Naming as Naming
 from .text.write import write_svmlight as write_svmlight

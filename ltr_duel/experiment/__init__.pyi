@@ -14,8 +14,10 @@ from .run import make_plan as make_plan
 from .run import run_experiment as run_experiment
 from .scheduler import Report as Report
 from .schema import axis as axis
+from .schema import component as component
 from .schema import flag as flag
 from .schema import located as located
+from .schema import missing as missing
 from .schema import number as number
 from .schema import one_of as one_of
 from .schema import read_table as read_table

@@ -8,7 +8,21 @@ from typing import Any
 from ltr_duel.clicks import CLICK_MODELS
 from ltr_duel.core import InputError
 from ltr_duel.data import ReadOptions
-from ltr_duel.experiment.schema import axis, flag, listing, number, one_of, square, table, text, text_or, value, whole
+from ltr_duel.experiment.schema import (
+    axis,
+    component,
+    flag,
+    listing,
+    number,
+    one_of,
+    square,
+    table,
+    text,
+    text_or,
+    value,
+    whole,
+)
+from ltr_duel.interleaving import METHODS
 from ltr_duel.preferences import FAMILIES, REDUCTIONS, UTILITY_FAMILIES, UTILITY_SETS
 from ltr_duel.rankers import TIE_RULES
 from ltr_duel.simulation import INDEPENDENT_COINS
@@ -19,16 +33,11 @@ _MOST_ARMS = 10_000  # of a matrix that is made: 800 MB
 _LARGEST = 3.4028234e38  # in a float32
 
 
-def _click_model(given: Any) -> str:
-    """Read a click model with its parameters, ``"navigational:position_bias=0.5"``; the label, checked."""
-    return CLICK_MODELS.configure(text(given)).label
-
-
 @dataclass(frozen=True)
 class Subsets:
     """Random subsets of the rankers."""
 
-    size: tuple[int, ...] = axis(whole(1, 100_000))
+    size: tuple[int, ...] = axis(whole(1, 100_000), "size = [5, 10]")
     count: int = value(whole(1, 100_000), default=1)
     condorcet: bool = value(flag, default=False)  # only those that have a Condorcet winner
     seed: int = value(whole(-NO_LIMIT), default=0)
@@ -102,8 +111,8 @@ class CorpusSpec(ReadingSpec):
     queries: str = value(one_of("choice of queries", ("all", "with_relevant")), default="all")
     rankers: tuple[str, ...] = axis(text, default=())
     subsets: Subsets | None = table(Subsets, default=None)
-    clicks: tuple[str, ...] = axis(_click_model, default=("navigational",))
-    method: tuple[str, ...] = axis(text, default=("probabilistic",))
+    clicks: tuple[str, ...] = axis(component(CLICK_MODELS), default=("navigational",))
+    method: tuple[str, ...] = axis(component(METHODS), default=("probabilistic",))
     outcome: tuple[str, ...] = axis(text, default=("",))  # empty: the unbiased rule of the method
     top: tuple[int, ...] = axis(whole(1, 1000), default=(10,))
     comparisons: int | None = value(whole(2, NO_LIMIT), default=None)
@@ -111,7 +120,7 @@ class CorpusSpec(ReadingSpec):
         one_of("variance reduction", ("auto", "none", *REDUCTIONS)), default=("auto",)
     )
     answers: tuple[str, ...] = axis(one_of("answers", (*OF_A_MATRIX, "live")), default=("matrix",))
-    slates: str = value(text, default="sosm")
+    slates: str = value(component(METHODS), default="sosm")
     seed: int = value(whole(-NO_LIMIT), default=0)
 
     def __post_init__(self) -> None:

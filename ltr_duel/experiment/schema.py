@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ltr_duel.core import InputError, errors
+from ltr_duel.core import InputError, components, errors
 
 Table = TypeVar("Table")
 Reader = Callable[[Any], Any]
@@ -46,14 +46,16 @@ def read_toml(path: Path, content: str | None = None) -> tuple[str, dict[str, An
         raise InputError(f"{path}: not TOML: {error}") from None
 
 
-def value(read: Reader, **default: Any) -> Any:
-    """Declare a field that holds one value."""
-    return dataclasses.field(metadata={"read": lambda given, where: _one(read, given, where)}, **default)
+def value(read: Reader, such_as: str = "", **default: Any) -> Any:
+    """Declare a field that holds one value; a field that must be given has an example, as TOML."""
+    metadata = {"read": lambda given, where: _one(read, given, where), "such_as": such_as}
+    return dataclasses.field(metadata=metadata, **default)
 
 
-def axis(read: Reader, **default: Any) -> Any:
+def axis(read: Reader, such_as: str = "", **default: Any) -> Any:
     """Declare a field that holds a tuple; one value may be written without the brackets. Lists mean a product."""
-    return dataclasses.field(metadata={"read": lambda given, where: several(read, given, where)}, **default)
+    metadata = {"read": lambda given, where: several(read, given, where), "such_as": such_as}
+    return dataclasses.field(metadata=metadata, **default)
 
 
 def listing(read: Reader, **default: Any) -> Any:
@@ -97,8 +99,13 @@ def read_table(cls: type[Table], given: Any, where: str) -> Table:
             errors.require_one_of("key", key, fields)
         for name, field in fields.items():
             if field.default is dataclasses.MISSING and name not in given:
-                raise InputError(f"the key '{name}' is missing")
+                raise missing(f"the key '{name}'", field.metadata.get("such_as", ""))
         return cls(**{key: fields[key].metadata["read"](one, inside + key) for key, one in given.items()})
+
+
+def missing(what: str, such_as: str) -> InputError:
+    """Return the error for a key or a table that is not there, with an example of it."""
+    return InputError(f"{what} is missing" + f"; for example: {such_as}" * bool(such_as))
 
 
 @contextmanager
@@ -142,14 +149,26 @@ def text_or(other: Reader) -> Reader:
     return lambda given: text(given) if isinstance(given, str) else other(given)
 
 
+def component(registry: components.Registry[Any]) -> Reader:
+    """Read the name of a registered component with its parameters, ``"rucb:alpha=0.51"``; the label, checked."""
+
+    def read(given: Any) -> str:
+        if not isinstance(given, str) or not given.strip():
+            raise errors.unknown_name(registry.kind, given, registry.names())
+        return registry.configure(text(given)).label
+
+    return read
+
+
 def one_of(kind: str, legal: Iterable[str] | Callable[[], Iterable[str]]) -> Reader:
     """Read one of several names; a function that returns them is called when they are needed."""
 
     def read(given: Any) -> str:
-        name, names = text(given), list(legal() if callable(legal) else legal)
-        if name not in names:
-            raise errors.unknown_name(kind, name, names)
-        return name
+        if isinstance(given, str) and given.strip():
+            text(given)  # is not too long
+        name = _shown(given) if isinstance(given, bool) else given
+        errors.require_one_of(kind, name, list(legal() if callable(legal) else legal))
+        return str(name)
 
     return read
 

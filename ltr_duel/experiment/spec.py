@@ -95,7 +95,7 @@ class Spec:
     (('rucb', 'mdb'), 20, ('1good5poor',))
     """
 
-    policies: tuple[tuple[str, ...], ...] = axis(policy)
+    policies: tuple[tuple[str, ...], ...] = axis(policy, 'policies = ["rucb", "mdb"]; ltr-duel policies lists all')
     horizon: tuple[int, ...] = axis(whole(1, NO_LIMIT), default=(1_000_000,))
     repetitions: int = value(whole(1, 10**7), default=20)
     seed: int = value(whole(-NO_LIMIT), default=0)

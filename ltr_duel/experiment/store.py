@@ -85,7 +85,9 @@ class Store:
     def require(self) -> None:
         """Refuse a folder that is no store."""
         if not self.exists():
-            raise InputError(f"{self.folder}: no results of 'ltr-duel run' are here")
+            alone = self.folder / "results.parquet"
+            hint = f"; {alone}, of 'ltr-duel simulate', is a table that pandas.read_parquet reads" * alone.is_file()
+            raise InputError(f"{self.folder}: no results of 'ltr-duel run' are here{hint}")
 
     def problem_path(self, digest: str) -> Path:
         """Where the matrix of a problem lies."""

@@ -13,12 +13,15 @@ from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
 from ltr_duel.live.complaints import ExpiredError, StoreError, TokenError, UsedError
 from ltr_duel.live.drafts import Drafts
 from ltr_duel.live.lists import (
+    depth_of,
+    part_of,
     places_of,
     plain_list,
     require_context,
     require_ids,
     require_one_text,
     require_part,
+    require_query,
     require_text,
 )
 from ltr_duel.live.marks import Marks
@@ -55,9 +58,9 @@ class Actions:
 
     def __init__(self, settings: Settings, store: Store, keys: Keys, mark: str, steps: Steps) -> None:
         self.memory, self._steps = Memory(settings, store, steps), steps
-        self._settings, self._store, self._keys = settings, store, keys
-        self._marks = Marks(store, mark)
-        self._drafts = Drafts(settings, store, keys, self._marks, self.memory)
+        self._settings, self._store = settings, store
+        self.marks = Marks(store, keys, mark, self.memory.pages)
+        self._drafts = Drafts(settings, store, self.marks, self.memory)
         self._outcomes = Outcomes(settings, store)
         self._chance = self.memory.chance()
         self._changes = store.changes
@@ -85,13 +88,13 @@ class Actions:
                 return self.decide(call, now)
             return self.record(call, now)
         except InputError as error:
-            return error
+            return error.with_traceback(None)  # whose frames hold the other calls
 
     def decide(self, call: Decide, now: float) -> Decision | None:
         """Make a page of the rankers that the policy asks for; a page that was shown before is shown again."""
         memory, settings, query, user = self.memory, self._settings, call.query, call.user
         rankings: Mapping[str, Sequence[Hashable]] = call.rankings
-        require_text("the query", query)
+        require_query(query)
         require_text("the user", user)
         require_part(call)
         require_context(call.context, settings.context)
@@ -126,14 +129,14 @@ class Actions:
             self._close_first(now)
             memory.early += 1
         number, expires = memory.pages + 1, int((now + settings.deadline) * 1000)
-        text, seen = write_ids(tuple(ids)), None
-        self._marks.begin(number)
+        text, seen, depth = write_ids(tuple(ids)), None, depth_of(part_of(tuple(ids), call), call)
+        self.marks.begin(number)
         if user and sheet and _counts(key):  # when clicks come depends on the clicks; when a page is shown does not
             seen = in_bytes(before) if before else None
             self._store.see(user, before | memory.tally.bits(key))
         chance = memory.turns.policy.chance()
         context = json.dumps(dict(call.context)) if call.context else None
-        self._store.add_page(number, now, query, user, key, text, sheet, chance, expires, seen, context)
+        self._store.add_page(number, now, query, user, key, text, sheet, chance, expires, seen, context, depth)
         memory.show(number, key)
         memory.wait(number, expires, key)
         self._drafts.add(number, now, query, user)
@@ -143,8 +146,7 @@ class Actions:
 
     def record(self, call: Record, now: float) -> Recorded:
         """Close a page with its clicks, or keep them until it is closed; outcomes may come later."""
-        claim = self._keys.verify(call.token)
-        self._marks.require_own(claim, self.memory.pages)
+        claim = self.marks.claim(call.token)
         if claim.page == NO_PAGE:
             return Recorded(NO_PAGE, (), {})
         closed = self._closed(claim, now)
@@ -169,7 +171,7 @@ class Actions:
 
     def _closed(self, claim: Claim, now: float) -> InputError | None:
         """Return why no clicks of a page are counted any more; None if it is open."""
-        if now * 1000 >= claim.expires + self._steps.moved(claim.page):
+        if self.memory.is_over(claim.page, claim.expires, now):
             return ExpiredError("the deadline of the page has passed: it counts as seen without clicks")
         if claim.page not in self.memory.waiting:
             return UsedError("the clicks of the page were counted already, or it was closed to make room")
@@ -222,8 +224,8 @@ class Actions:
     def _gather(self, number: int, clicks: Iterable[Hashable]) -> Recorded:
         """Keep the clicks of a page that stays open."""
         _, key = self.memory.waiting[number]
-        text, sheet, _ = self._store.page(number)
-        places = array("H", sorted(self._gathered(number) | set(places_of(read_ids(text), clicks)))).tobytes()
+        text, sheet, _, depth = self._store.page(number)
+        places = array("H", sorted(self._gathered(number) | set(places_of(read_ids(text)[:depth], clicks)))).tobytes()
         self.memory.gathered[number] = places
         self._store.gather(number, places)
         return Recorded(number, self._rankers(key) if sheet else (self._settings.rankers[key[0]],), {})
@@ -238,10 +240,10 @@ class Actions:
     def _close(self, number: int, clicks: Iterable[Hashable] | None, now: float) -> Recorded:
         """Close a page; ``None``: its deadline has passed."""
         _, key = self.memory.waiting[number]
-        text, sheet, seen = self._store.page(number)
+        text, sheet, seen, depth = self._store.page(number)
         names = self._rankers(key) if sheet else (self._settings.rankers[key[0]],)
         ids = read_ids(text)
-        places = [] if clicks is None else places_of(ids, clicks)
+        places = [] if clicks is None else places_of(ids[:depth], clicks)
         if number in self.memory.gathered:
             places = sorted(self._gathered(number).union(places))
         kind = CLICKED if places else EXPIRED if clicks is None else UNCLICKED

@@ -34,6 +34,7 @@ _WRONG = (  # what there must not be, and how often it is there
         "SELECT count(*) FROM pages"
         " WHERE context IS NOT NULL AND CASE WHEN json_valid(context) THEN json_type(context) ELSE '' END <> 'object'",
     ),
+    ("pages have a damaged depth", "SELECT count(*) FROM pages WHERE typeof(depth) NOT IN ('integer', 'null')"),
     ("open pages have no deadline", "SELECT count(*) FROM waiting WHERE typeof(expires) <> 'integer'"),
 )
 _NOT_CLOSED = (

@@ -1,8 +1,9 @@
 """Searches that see a page again: loaded again, come back to, or continued further down.
 
-Such a search belongs to the page of its token, or to the page that its user was shown for the same query less than
-``sticky`` seconds ago. It draws nothing and counts nothing. So a page stays one observation, of the clicks on all its
-parts, and neither the policy nor the intervals can tell a search that is repeated from one that is not.
+Such a search belongs to the page of its token, until the deadline of that page, or to the page that its user was shown
+for the same query less than ``sticky`` seconds ago. It draws nothing and counts nothing. So a page stays one
+observation, of the clicks on all its parts, and neither the policy nor the intervals can tell a search that is repeated
+from one that is not.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from typing import Any
 
 from ltr_duel.core import InputError
 from ltr_duel.live.calls import Decide, Decision
-from ltr_duel.live.lists import part_of
+from ltr_duel.live.lists import depth_of, part_of
 from ltr_duel.live.marks import Marks
 from ltr_duel.live.memory import Memory
 from ltr_duel.live.schema import FORGOT
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.sheets import DAMAGED, read_ids, read_key
 from ltr_duel.live.store import Store
-from ltr_duel.live.tokens import NO_PAGE, Claim, Keys
+from ltr_duel.live.tokens import NO_PAGE
 from ltr_duel.live.turns import Key
 
 
@@ -30,13 +31,12 @@ class Drafts:
     ----------
     settings : Settings
     store : Store
-    keys : Keys
     marks : Marks
     memory : Memory
     """
 
-    def __init__(self, settings: Settings, store: Store, keys: Keys, marks: Marks, memory: Memory) -> None:
-        self._settings, self._store, self._keys, self._marks, self._memory = settings, store, keys, marks, memory
+    def __init__(self, settings: Settings, store: Store, marks: Marks, memory: Memory) -> None:
+        self._settings, self._store, self._marks, self._memory = settings, store, marks, memory
         self.recall()
 
     def look(self) -> None:
@@ -54,16 +54,17 @@ class Drafts:
                     self.add(page, at, query, user)
 
     def add(self, page: int, at: float, query: str, user: str) -> None:
-        """Take note of a page; of as many as may be open."""
+        """Take note of a page; forget those whose window is over, and more than may be open."""
         if user and self._settings.sticky:
             place = _place(query, user)
             self._latest.pop(place, None)
             self._latest[place] = page, at
-            if len(self._latest) > self._settings.max_open:
+            while len(self._latest) > self._settings.max_open or self._is_over(*next(iter(self._latest.values())), at):
                 del self._latest[next(iter(self._latest))]
 
     def forget(self, page: int) -> None:
         """Forget a page that was not delivered."""
+        self._store.deepen(page, 0)
         query, user = self._store.asked(page)
         if self._latest and user and self._latest.get(_place(query, user), (0, 0.0))[0] == page:
             del self._latest[_place(query, user)]
@@ -78,11 +79,11 @@ class Drafts:
         InputError
             If its token is of a page of another query.
         """
-        number = self._by_token(call.token) if call.token else self._by_user(call, now)
+        number = self._by_token(call.token, now) if call.token else self._by_user(call, now)
         if not number:
             return None
         try:
-            at, query, arms, text, sheet = self._store.shown(number)
+            at, query, arms, text, sheet, depth = self._store.shown(number)
             key, ids = read_key(arms, len(self._settings.rankers)), read_ids(text)
             expires = int((at + self._settings.deadline) * 1000)
         except DAMAGED:
@@ -93,24 +94,30 @@ class Drafts:
             return None
         if number in self._memory.waiting:
             expires, _ = self._memory.waiting[number]
+        if depth is not None and depth < (deeper := depth_of(part_of(ids, call), call)):
+            self._store.deepen(number, deeper)
         return self.page(number, key if sheet else key[:1], ids, expires, call)
 
     def page(self, number: int, key: Key, ids: tuple[Any, ...], expires: int, call: Decide) -> Decision:
         """Return the part of a page that a search asks for."""
-        token = self._keys.sign(Claim(self._marks.of(number), number, expires))
+        token = self._marks.token(number, expires)
         rankers = tuple([self._settings.rankers[arm] for arm in key])
         return Decision(number, part_of(ids, call), rankers, token, expires / 1000, total=len(ids))
 
-    def _by_token(self, token: str) -> int:
-        claim = self._keys.verify(token)
-        self._marks.require_own(claim, self._memory.pages)
-        return claim.page if claim.page != NO_PAGE else 0
+    def _by_token(self, token: str, now: float) -> int:
+        claim = self._marks.claim(token)
+        is_over = claim.page == NO_PAGE or self._memory.is_over(claim.page, claim.expires, now)
+        return 0 if is_over else claim.page
 
     def _by_user(self, call: Decide, now: float) -> int:
         if not call.user or not self._latest:
             return 0
         page, at = self._latest.get(_place(call.query, call.user), (0, 0.0))
-        return page if now < at + self._settings.sticky else 0
+        return 0 if self._is_over(page, at, now) else page
+
+    def _is_over(self, page: int, at: float, now: float) -> bool:
+        """Whether the window of a page that was shown then is over."""
+        return self._memory.is_over(page, (at + self._settings.sticky) * 1000, now)
 
 
 def _place(query: str, user: str) -> bytes:

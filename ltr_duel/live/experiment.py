@@ -137,7 +137,7 @@ class Experiment(Running):
         Parameters
         ----------
         query : str
-            At most 10,000 characters; it is kept for the log.
+            1 to 10,000 characters; it is kept for the log.
         rankings : mapping of str to sequence
             Document ids of the rankers, best first: texts or numbers. Those that `asked` names must be there.
         user : str
@@ -147,7 +147,7 @@ class Experiment(Running):
             Documents of the page above the part to show, and of the part; all that follow if not given. A later part of
             a page that is not known is one of the incumbent's list, and takes no part in the experiment.
         token : str
-            Of the page to show again, or to continue; for the same query.
+            Of the page to show again, or to continue, until its deadline; for the same query.
         context : mapping of str to str, optional
             What else is known of the search, by names of the settings' ``context``; columns of the log.
 
@@ -198,7 +198,7 @@ class Experiment(Running):
         StoreError
             If the store cannot be written.
         InputError
-            If a document was not shown.
+            If a document was not shown, or is below the parts of the page that were.
         """
         return self._one(Record(token, clicks, final, late))
 

@@ -24,6 +24,13 @@ def require_text(what: str, text: str) -> None:
     _require_unicode(what, text)
 
 
+def require_query(text: str) -> None:
+    """Refuse what is no text of a search; an empty one stands for a query that was forgotten."""
+    require_text("the query", text)
+    if not text:
+        raise InputError("the query must not be empty")
+
+
 def _require_unicode(what: str, text: str) -> None:
     try:
         text.encode()
@@ -99,6 +106,11 @@ def require_part(call: Decide) -> None:
 def part_of(ids: tuple[Any, ...], call: Decide) -> tuple[Any, ...]:
     """Return the documents of a page that a search asks for."""
     return ids[call.offset :][: call.limit]
+
+
+def depth_of(part: tuple[Any, ...], call: Decide) -> int:
+    """Return how many documents of a page a user has seen to the end of a part."""
+    return call.offset + len(part) if part else 0
 
 
 def places_of(ids: Sequence[Any], clicks: Iterable[Hashable]) -> list[int]:

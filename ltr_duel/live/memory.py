@@ -112,6 +112,10 @@ class Memory:
         else:
             heapq.heappush(self._due, (expires, page))
 
+    def is_over(self, page: int, expires: float, now: float) -> bool:
+        """Whether a time of a page has passed, in milliseconds, whether or not it is open."""
+        return now * 1000 >= expires + self._steps.moved(page)
+
     def first_due(self) -> tuple[int, int] | None:
         """Return deadline and number of the open page whose deadline is the earliest."""
         while self._due and self._due[0][1] not in self.waiting:

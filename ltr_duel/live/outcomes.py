@@ -67,7 +67,8 @@ class Outcomes:
         items = list(items)
         if not (call.late or self._settings.credit != CLICK or any(isinstance(one, Mapping) for one in items)):
             return items, []
-        ids = read_ids(self._store.shown(page)[3])
+        *_, text, _, depth = self._store.shown(page)
+        ids = read_ids(text)[:depth]
         clicks, kept = [], {one[:3] for one in self._store.outcomes(page)}
         new: dict[tuple[int, str, str], Outcome] = {}
         for one in items:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 
 from ltr_duel.core import InputError, errors
 from ltr_duel.live.calls import Decide, Decision, Record, Recorded
-from ltr_duel.live.complaints import TokenError
-from ltr_duel.live.lists import part_of, plain_list, require_part, require_text
+from ltr_duel.live.lists import part_of, plain_list, require_part, require_query, require_text
+from ltr_duel.live.marks import Marks
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.switches import ENDED, PAUSED, RUNS, WINNER, Switches, side_of
-from ltr_duel.live.tokens import NO_PAGE, Claim, Keys
+from ltr_duel.live.tokens import NO_PAGE
 
 AWAY = "away"
 LATER = "later"  # a later part of a page that is not known: a page counts from its top
@@ -24,20 +24,16 @@ class Outside:
     Parameters
     ----------
     settings : Settings
-    keys : Keys
-    experiment : bytes
-        (16,) of the store.
+    marks : Marks
+        That tell tokens of the experiment from others.
     side_key : bytes
         By which users are hashed, see `side_of`.
     clock : callable
         Returns the time, in seconds.
     """
 
-    def __init__(
-        self, settings: Settings, keys: Keys, experiment: bytes, side_key: bytes, clock: Callable[[], float]
-    ) -> None:
-        self._settings, self._keys, self._clock = settings, keys, clock
-        self._experiment, self._side_key = experiment, side_key
+    def __init__(self, settings: Settings, marks: Marks, side_key: bytes, clock: Callable[[], float]) -> None:
+        self._settings, self.marks, self._side_key, self._clock = settings, marks, side_key, clock
         self._strangers, self._mark = itertools.count(), secrets.token_hex(8)
         self.switches = Switches()
 
@@ -57,8 +53,13 @@ class Outside:
         call : Decide
         otherwise : str
             Why no search can take part, so that it gets the incumbent's list; empty if it can.
+
+        Raises
+        ------
+        TokenError
+            If its token is none of this experiment's, also where no search takes part.
         """
-        served = self._served(call)
+        served = self._served(call, self.marks.claim(call.token).page if call.token else None)
         if not served and otherwise:
             served = self._settings.incumbent, otherwise
         if not served:
@@ -66,7 +67,7 @@ class Outside:
         name, why = served
         if call.offset and isinstance(call.rankings, Mapping) and name not in call.rankings:
             name, why = self._settings.incumbent, LATER
-        require_text("the query", call.query)
+        require_query(call.query)
         require_part(call)
         if not isinstance(call.rankings, Mapping):
             raise InputError(f"rankings are a mapping of names to lists, not {errors.shown(call.rankings)}")
@@ -74,22 +75,15 @@ class Outside:
             raise InputError(f"ranker '{name}' is served, whose list is not given")
         shown = plain_list(name, call.rankings[name], self._settings.top)
         expires = int((self._clock() + self._settings.deadline) * 1000)
-        token = self._keys.sign(Claim(self._experiment, NO_PAGE, expires))
+        token = self.marks.token(NO_PAGE, expires)
         return Decision(NO_PAGE, part_of(shown, call), (name,), token, expires / 1000, why, len(shown))
 
     def record(self, call: Record) -> Recorded | None:
         """Accept the clicks of such a page, which are not counted; None for a page of the experiment."""
-        return None if self._page_of(call.token) else Recorded(NO_PAGE, (), {})
+        return None if self.marks.claim(call.token).page else Recorded(NO_PAGE, (), {})
 
-    def _page_of(self, token: str) -> int:
-        """Return the page of a token; 0 for one outside of the experiment."""
-        claim = self._keys.verify(token)
-        if claim.page == NO_PAGE and claim.experiment != self._experiment:
-            raise TokenError("the token is of another experiment")
-        return claim.page
-
-    def _served(self, call: Decide) -> tuple[str, str] | None:
-        """Return the ranker that a search is served in place of the experiment, and why.
+    def _served(self, call: Decide, page: int | None) -> tuple[str, str] | None:
+        """Return the ranker that a search with the token of a page is served in place of the experiment, and why.
 
         A later part is of the page of its token, whatever the switches say meanwhile. A search without a user falls on
         the side of its token, if it has one.
@@ -100,12 +94,10 @@ class Outside:
         if now.idle:
             return None
         require_text("the user", user := call.user)
-        if call.token:
-            page = self._page_of(call.token)
-            if page and (call.offset or (now.mode == RUNS and not user)):
-                return None
-            if not page and now.mode == RUNS and not user:
-                return incumbent, "share"
+        if page and (call.offset or (now.mode == RUNS and not user)):
+            return None
+        if page == NO_PAGE and now.mode == RUNS and not user:
+            return incumbent, "share"
         side = side_of(self._side_key, user or f"\0{self._mark}{next(self._strangers)}")
         if side >= 1 - now.holdback:
             return incumbent, "holdback"

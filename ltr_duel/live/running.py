@@ -63,9 +63,9 @@ class Running:
         with store.reading():
             self._steps = Steps(store.about("steps") or "[]", store.latest(), monotonic)
             self._started = store.about("started")
-            ours, sides = (bytes.fromhex(store.about(key)) for key in ("experiment", SIDES))
-        self._outside = Outside(settings, keys, ours, sides, clock)
+            sides = bytes.fromhex(store.about(SIDES))
         actions = self._ready()
+        self._outside = Outside(settings, actions.marks, sides, clock)
         self._now(actions)  # from here on time passes for the pages
         self._publish(actions)
 
@@ -242,6 +242,7 @@ class Running:
     def _publish(self, actions: Actions) -> None:
         """Let what can be read without the lock be as after the last transaction."""
         self._counts, self._outside.switches = counts_of(actions.memory), actions.memory.switches
+        self._outside.marks = actions.marks
         self._looked = time.monotonic()
 
     def _ready(self) -> Actions:

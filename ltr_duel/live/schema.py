@@ -5,8 +5,9 @@ pass for the store, the file says so: what ``lead`` is in the file, ``log`` is a
 
 ``pages`` are only added to, and so are ``events``: a plain page was shown, or a page was closed; ``switches``, see
 `ltr_duel.live.switches`; and ``outcomes``, see `ltr_duel.live.outcomes`. ``waiting`` are the pages that are open,
-``gathered`` the clicks of those whose reports were not final. ``snapshot`` is what the experiment knew after so many
-events, so that few are read again.
+``gathered`` the clicks of those whose reports were not final. ``depth`` of a page is how many documents its user has
+seen, from the top: null for all of them, 0 for a page that reached no user. ``snapshot`` is what the experiment knew
+after so many events, so that few are read again.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ltr_duel.core import InputError, files, places
 from ltr_duel.live.recount import count_users_when_shown
 from ltr_duel.live.sheets import DAMAGED
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 _APPLICATION = 0x4C54524C  # marks the file as one of ours
 LEAD, LOG = "lead", "log"  # keys of ``about``
 ENDED = "ended"  # another one: when the store was closed, 0 while it is in use
@@ -65,11 +66,16 @@ def _add_context(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE pages ADD COLUMN context TEXT")
 
 
+def _add_depth(db: sqlite3.Connection) -> None:
+    db.execute("ALTER TABLE pages ADD COLUMN depth INTEGER")
+
+
 MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {  # from a version to the next
     1: count_users_when_shown,
     2: _add_switches,
     3: _add_outcomes,
     4: _add_context,
+    5: _add_depth,
 }
 
 
@@ -92,6 +98,7 @@ def make_store(path: Path, about: dict[str, Any]) -> None:
             _add_switches(connection)
             _add_outcomes(connection)
             _add_context(connection)
+            _add_depth(connection)
             connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.Error as error:

@@ -13,7 +13,19 @@ import tomli_w
 
 from ltr_duel.bandits import POLICIES, Policy
 from ltr_duel.core import InputError, arguments, errors, files
-from ltr_duel.experiment import axis, flag, number, one_of, read_table, read_toml, text, value, whole
+from ltr_duel.experiment import (
+    axis,
+    component,
+    flag,
+    missing,
+    number,
+    one_of,
+    read_table,
+    read_toml,
+    text,
+    value,
+    whole,
+)
 from ltr_duel.interleaving import METHODS
 from ltr_duel.logs import LOG_COLUMNS
 
@@ -21,14 +33,7 @@ ORDERS = ("arrival", "shown")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _MOST_RANKERS = 200
 _NO_LIMIT = 10**15
-
-
-def _policy(given: Any) -> str:
-    return POLICIES.configure(text(given)).label
-
-
-def _method(given: Any) -> str:
-    return METHODS.configure(text(given)).label
+_EXAMPLES = 'name = "shoes"', 'rankers = ["old", "new"]', 'policy = "rucb"; ltr-duel policies lists all'
 
 
 def _seed(given: Any) -> int | None:
@@ -114,10 +119,10 @@ class Settings:
     ('team_draft', 10)
     """
 
-    name: str = value(text)
-    rankers: tuple[str, ...] = axis(text)
-    policy: str = value(_policy)
-    method: str = value(_method, default="team_draft")
+    name: str = value(text, _EXAMPLES[0])
+    rankers: tuple[str, ...] = axis(text, _EXAMPLES[1])
+    policy: str = value(component(POLICIES), _EXAMPLES[2])
+    method: str = value(component(METHODS), default="team_draft")
     outcome: str = value(_text_or_nothing, default="")
     top: int = value(whole(1, 1000), default=10)
     horizon: int = value(whole(0, _NO_LIMIT), default=0)
@@ -147,7 +152,9 @@ class Settings:
         if self.incumbent not in self.rankers:
             raise InputError(f"incumbent: {errors.unknown_name('ranker', self.incumbent, self.rankers)}")
         if self.policy_component.needs_horizon and not self.horizon:
-            raise InputError(f"horizon: policy '{self.policy}' needs to know how many comparisons there will be")
+            raise InputError(
+                f"horizon: policy '{self.policy}' needs to know how many comparisons there will be: horizon = 100000"
+            )
         if self.sticky > self.deadline:
             raise InputError(f"sticky: must be at most the deadline of {self.deadline:g} s, not {self.sticky:g}")
         self._check_method()
@@ -213,9 +220,12 @@ def read_settings(path: str | Path) -> Settings:
 def _settings_in(given: dict[str, Any], path: Path) -> Settings:
     for key in given:
         if key not in ("experiment", "serve"):
-            raise InputError(f"{path}: {errors.unknown_name('key', key, ('experiment', 'serve'))}")
+            below = "the keys of an experiment stand below a line [experiment]"
+            raise InputError(f"{path}: {errors.unknown_name('table', key, ('experiment', 'serve'), otherwise=below)}")
     if "experiment" not in given:
-        raise InputError(f"{path}: the table [experiment] is missing")
+        raise missing(
+            f"{path}: the table [experiment]", " and ".join(("[experiment] with " + _EXAMPLES[0], *_EXAMPLES[1:]))
+        )
     serve = given.get("serve", {})
     if not isinstance(serve, dict):
         raise InputError(f"{path}: serve: must be a table")

@@ -11,10 +11,11 @@ import scipy  # its modules load when they are used
 from numpy.typing import NDArray
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector
+from ltr_duel.live.counts import Counts, counts_of
 from ltr_duel.live.memory import Memory
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.switches import ENDED, Switched, Switches, left_of
-from ltr_duel.live.tally import COMPARED, Tally
+from ltr_duel.live.tally import Tally
 from ltr_duel.live.turns import Key
 from ltr_duel.logs import (
     RunningComparison,
@@ -93,13 +94,9 @@ class Known(NamedTuple):
     """What a state is made of, as it was at one moment."""
 
     tally: Tally
+    counts: Counts
     asked: Key
     recommended: int
-    steps: int
-    pages: int
-    open: int
-    held: int
-    pulls: IntVector
     switches: Switches
     switched: tuple[Switched, ...]
 
@@ -109,13 +106,9 @@ def known_of(memory: Memory) -> Known:
     turns = memory.turns
     return Known(
         copy.deepcopy(memory.tally),
+        counts_of(memory),
         turns.asked,
         turns.recommended,
-        turns.policy.steps,
-        memory.pages,
-        len(memory.waiting),
-        turns.held,
-        turns.pulls.copy(),
         memory.switches,
         tuple([one for one in memory.switched if one]),
     )
@@ -124,7 +117,7 @@ def known_of(memory: Memory) -> Known:
 def state_of(settings: Settings, started: float, known: Known) -> State:
     """Work out the state."""
     tally, names = known.tally, settings.rankers
-    pairs = RunningComparison(names, tally.pairs, tally.sequences(), int(tally.events[COMPARED]), len(tally.pairs))
+    pairs = RunningComparison(names, tally.pairs, tally.sequences(), known.counts.compared, len(tally.pairs))
     decisions = stopping_decisions(pairs, settings.confidence, margin=settings.margin)
     rows = list(left_of(known.switches, settings))
     left = [names[k] for k in rows]
@@ -142,8 +135,9 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
     first_wins = _matrix(tally.pairs, first_won, first_lost)
     probability = np.zeros(len(names))
     probability[rows] = beats_all(first_wins[np.ix_(rows, rows)])
-    plain, clicked, unclicked, expired, compared = tally.events.tolist()
+    counts = {name: value for name, value in known.counts._asdict().items() if name in State._fields}
     return State(
+        **counts,
         name=settings.name,
         rankers=names,
         policy=settings.policy,
@@ -152,19 +146,9 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
         confidence=settings.confidence,
         margin=settings.margin,
         started=started,
-        steps=known.steps,
-        pages=known.pages,
-        open=known.open,
-        plain=plain,
-        clicked=clicked,
-        unclicked=unclicked,
-        expired=expired,
-        compared=compared,
-        held=known.held,
         switches=known.switches,
         switched=known.switched,
         asked=tuple(names[arm] for arm in dict.fromkeys(known.asked)),
-        pulls=known.pulls,
         exposure=tally.exposure,
         wins=wins,
         ties=tied,

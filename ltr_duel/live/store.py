@@ -33,31 +33,37 @@ class Store(Transactions):
         expires: int,
         seen: bytes | None,
         context: str | None,
+        depth: int,
     ) -> None:
         """Write a page, which waits for its clicks from now on."""
-        row = (page, at, query, user or None, array("H", key).tobytes(), shown, sheet, chance, context)
-        self._db.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        row = (page, at, query, user or None, array("H", key).tobytes(), shown, sheet, chance, context, depth)
+        self._db.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         self._db.execute("INSERT INTO waiting VALUES (?, ?, ?)", (page, expires, seen))
         self._last, self._rows = (page, self._last[1]), self._rows + 1
 
     def recent(self, most: int) -> Iterator[tuple[int, Any, str, str]]:
-        """Yield number, time, query and user of the latest pages of users."""
+        """Yield number, time, query and user of the latest pages of users, of those that were delivered."""
         yield from self._db.execute(
-            "SELECT page, at, query, user FROM pages WHERE page > ? AND user IS NOT NULL ORDER BY page",
+            "SELECT page, at, query, user FROM pages"
+            " WHERE page > ? AND user IS NOT NULL AND depth IS NOT 0 ORDER BY page",
             (self._last[0] - most,),
         )
 
-    def shown(self, page: int) -> tuple[Any, Any, Any, Any, Any]:
-        """Return time, query, arms, shown ids and sheet of a page.
+    def deepen(self, page: int, depth: int) -> None:
+        """Write how many documents of a page its user has seen, from the top."""
+        self._db.execute("UPDATE pages SET depth = ? WHERE page = ?", (depth, page))
+        self._rows += 1
+
+    def shown(self, page: int) -> tuple[Any, ...]:
+        """Return time, query, arms, ids, sheet and depth of a page; the depth is None where all were seen.
 
         Raises
         ------
         TypeError
             If it is not there.
         """
-        row = self._db.execute("SELECT at, query, arms, shown, sheet FROM pages WHERE page = ?", (page,)).fetchone()
-        at, query, arms, shown, sheet = row
-        return at, query, arms, shown, sheet
+        words = "SELECT at, query, arms, shown, sheet, depth FROM pages WHERE page = ?"
+        return (*self._db.execute(words, (page,)).fetchone(),)
 
     def asked(self, page: int) -> tuple[str, str]:
         """Return query and user of a page; empty where there is none."""
@@ -65,10 +71,10 @@ class Store(Transactions):
         query, user = (one if isinstance(one, str) else "" for one in row)
         return query, user
 
-    def page(self, page: int) -> tuple[str, bytes, bytes | None]:
-        """Return shown ids and sheet of an open page, and the pairs of which its user had been shown another one."""
-        row: tuple[str, bytes, bytes | None] = self._db.execute(
-            "SELECT shown, sheet, seen FROM pages JOIN waiting USING (page) WHERE page = ?", (page,)
+    def page(self, page: int) -> tuple[str, bytes, bytes | None, int | None]:
+        """Return ids and sheet of an open page, the pairs of which its user had seen another one, and its depth."""
+        row: tuple[str, bytes, bytes | None, int | None] = self._db.execute(
+            "SELECT shown, sheet, seen, depth FROM pages JOIN waiting USING (page) WHERE page = ?", (page,)
         ).fetchone()
         return row
 

@@ -157,7 +157,8 @@ def read_keys(path: str | Path | None = None) -> Keys:
     if path is None:
         place, content = KEYS_VARIABLE, os.environ.get(KEYS_VARIABLE, "")
         if not content:
-            raise InputError(f"there is no key: name a file of keys, or set {KEYS_VARIABLE}")
+            made = 'key_file = "live.keys" in [serve], a file that the first start makes'
+            raise InputError(f"there is no key: name a file of keys ({made}), or set {KEYS_VARIABLE}")
     else:
         place = str(path)
         content = _content(arguments.as_path("a file of keys", path))

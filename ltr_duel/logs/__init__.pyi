@@ -12,10 +12,12 @@ from .guardrail import guardrails as guardrails
 from .history import History as History
 from .log import ClickLog as ClickLog
 from .looks import Look as Look
+from .method_words import method_lines as method_lines
 from .named_look_words import named_looks_sentence as named_looks_sentence
 from .named_look_words import named_looks_table as named_looks_table
 from .named_looks import NamedLook as NamedLook
 from .named_looks import look_at_days as look_at_days
+from .named_looks import require_days as require_days
 from .off_policy import WeightedOutcome as WeightedOutcome
 from .off_policy import weigh_outcomes as weigh_outcomes
 from .off_policy import weighted_lines as weighted_lines
@@ -31,6 +33,7 @@ from .power import smallest_effects as smallest_effects
 from .report import comparison_lines as comparison_lines
 from .report import save_comparison as save_comparison
 from .sentences import log_lines as log_lines
+from .sentences import user_hint as user_hint
 from .sequential import Bets as Bets
 from .sequential import Sequence as Sequence
 from .sequential import confidence_sequence as confidence_sequence
@@ -56,10 +59,10 @@ from .table import LogColumn as LogColumn
 from .table import date_words as date_words
 from .table import ragged as ragged
 from .tables import beside_table as beside_table
+from .tables import column_notes as column_notes
 from .tables import comparison_table as comparison_table
-from .tables import stopping_table as stopping_table
+from .verdict import Decision as Decision
 from .verdict import Evidence as Evidence
-from .verdict import decision_lines as decision_lines
-from .verdict import method_lines as method_lines
+from .verdict import decision_of as decision_of
 from .writer import LogWriter as LogWriter
 from .writer import write_log as write_log

@@ -43,8 +43,8 @@ class LogComparison:
         Of the test that the mean is 0: the larger of Student's t and the exact test by signs of clusters. And
         corrected for the number of pairs (Holm).
     bootstrap : ndarray of float64, shape (2, pairs)
-        The same interval by drawing clusters with replacement; NaN where clusters are single impressions, and where
-        all draws are the same.
+        The same interval by drawing clusters with replacement; NaN where clusters are single impressions, where all
+        draws are the same, and of adjusted outcomes, whose slopes each draw would fit again.
     sequences : Sequences
         For `stopping_decisions`.
     looks : list of Look
@@ -105,13 +105,6 @@ class LogComparison:
     def adjusted(self) -> bool:
         """Whether what the coin decided was taken out of the outcomes."""
         return "adjusted" in self.provenance
-
-    @property
-    def days_to_a_whole_week(self) -> float:
-        """Days until a log of two weeks or more ends with a week, within a day; else 0: days of a week may differ."""
-        days = (self.provenance["last"] - self.provenance["first"]) / 86_400
-        over = days % 7
-        return 7 - over if days >= 14 and 1 < over < 6 else 0.0
 
     @property
     def preferences(self) -> PreferenceMatrix:
@@ -223,7 +216,7 @@ def compare_log(
     if cluster in ("user", "both") and not found.users.number:
         raise InputError(f"no impression of {log.path.name} names its user, so errors cannot be clustered by {cluster}")
     limits = np.full((2, len(creditor.pairs)), np.nan)
-    if bootstrap and sums.cluster in ("user", "query"):
+    if bootstrap and sums.cluster in ("user", "query") and history is None:
         drawn = bootstrap_means(*sums.drawn(seed), draws=bootstrap, seed=seed)
         limits = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
         limits[:, limits[0] == limits[1]] = np.nan  # outcomes that are all alike do not make certain

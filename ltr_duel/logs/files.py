@@ -56,7 +56,8 @@ def files_of(path: str | Path) -> tuple[Path, ...]:
         found = list(Path(given.anchor).glob(str(given.relative_to(given.anchor))))
     files = sorted((one for one in found if one.is_file()), key=_natural)
     if not files:
-        raise InputError(f"{path}: no such file; 'ltr-duel logs --help' says what a click log is")
+        what = f"no {', '.join(sorted(_SUFFIX))} file in this folder" if given.is_dir() else "no such file"
+        raise InputError(f"{path}: {what}; 'ltr-duel logs --help' says what a click log is")
     return tuple(files)
 
 

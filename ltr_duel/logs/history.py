@@ -6,6 +6,11 @@ there, let the coin decide; the share of their clicks at place 1 before the expe
 slopes are those of least squares with an intercept: without one they would take covariates that are noise for a part of
 the mean, which would shrink. Each slope costs a degree of freedom (see `fewer_degrees`).
 
+If rankers are the same, outcomes and coins of a user are together as likely as their negatives. Slopes without an
+intercept are the same for all these signs, so what they leave of a user's sum has the sign of the user, and counting
+signs of it is an exact test. With an intercept it would not be: of 30 users and three covariates it found a difference
+in 8 of 100 logs without one, at 5 %.
+
 Deng, Xu, Kohavi, Walker. Improving the Sensitivity of Online Controlled Experiments by Utilizing Pre-Experiment Data.
 WSDM 2013 (there x is balanced between two groups of users by the coin of each user; here all users are in one group,
 and a covariate without the coin would have to be compared with other users).
@@ -78,7 +83,9 @@ def _read(path: Path) -> Any:
     return table
 
 
-def adjusted(log: Any, rows: Any, outcomes: Any, sets: list[tuple[str, str]], history: History) -> Any:
+def adjusted(
+    log: Any, rows: Any, outcomes: Any, sets: list[tuple[str, str]], history: History, *, intercept: bool = True
+) -> Any:
     """Return outcomes less what the coin decided.
 
     Parameters
@@ -89,6 +96,8 @@ def adjusted(log: Any, rows: Any, outcomes: Any, sets: list[tuple[str, str]], hi
     sets : list of tuple of str
         The first and the second ranker of each pair.
     history : History
+    intercept : bool
+        Whether slopes are fitted with one: for means. Without it, for the test by signs.
 
     Raises
     ------
@@ -110,7 +119,7 @@ def adjusted(log: Any, rows: Any, outcomes: Any, sets: list[tuple[str, str]], hi
         t = t.left_join(log.engine.small({"user": history.columns["user"]} | renamed), "user").drop("user_right")
         t = t.mutate(**{name: t.coin * t[name].coalesce(0.0) for name in renamed})
         names += list(renamed)
-    slope = _slopes(log.engine, t, names, len(sets))
+    slope = _slopes(log.engine, t, names, len(sets), intercept)
     small = log.engine.small({"pair": list(range(len(sets)))} | {f"b{k}": slope[:, k] for k in range(len(names))})
     t = t.join(small, "pair")
     explained = sum(t[f"b{k}"] * t[name] for k, name in enumerate(names))
@@ -119,7 +128,7 @@ def adjusted(log: Any, rows: Any, outcomes: Any, sets: list[tuple[str, str]], hi
     return t.select(*outcomes.columns)
 
 
-def _slopes(engine: Any, t: Any, names: list[str], pairs: int) -> FloatMatrix:
+def _slopes(engine: Any, t: Any, names: list[str], pairs: int, intercept: bool) -> FloatMatrix:
     """Return the slopes of least squares, shape (pairs, covariates)."""
     t = t.mutate(one=1.0, outcome=t.y.cast("float64") / UNIT)
     order = ["one", *names, "outcome"]
@@ -127,26 +136,35 @@ def _slopes(engine: Any, t: Any, names: list[str], pairs: int) -> FloatMatrix:
     slope = np.zeros((pairs, len(names)))
     for row in engine.run(t.group_by("pair").agg(**sums)).to_pylist():
         upper = np.array([[row.get(f"{a} {b}", 0.0) for b in order] for a in order])
-        slope[row["pair"]] = slopes_of(upper + np.triu(upper, 1).T)
+        slope[row["pair"]] = slopes_of(upper + np.triu(upper, 1).T, intercept=intercept)
     return np.round(slope * _GRID) / _GRID
 
 
-def slopes_of(products: FloatMatrix) -> FloatVector:
+def slopes_of(products: FloatMatrix, *, intercept: bool = True) -> FloatVector:
     """Return the slopes of the last column on those between the first, which is 1, and it.
 
     Parameters
     ----------
     products : ndarray of float64, shape (columns, columns)
         Sums of products of the columns.
+    intercept : bool
+        Whether the first column is fitted too.
     """
-    centred = products[1:, 1:] - np.outer(products[0, 1:], products[0, 1:]) / products[0, 0]
-    return np.asarray(np.linalg.lstsq(centred[:-1, :-1], centred[:-1, -1], rcond=1e-9)[0], np.float64)
+    left = products[1:, 1:]
+    if intercept:
+        left = left - np.outer(products[0, 1:], products[0, 1:]) / products[0, 0]
+    return np.asarray(np.linalg.lstsq(left[:-1, :-1], left[:-1, -1], rcond=1e-9)[0], np.float64)
 
 
-def combined(plain: PairSums, less: PairSums, history: History) -> PairSums:
-    """Return sums with means and errors of adjusted outcomes; counts and sequences are those of the outcomes."""
+def combined(plain: PairSums, less: PairSums, signs: PairSums, history: History) -> PairSums:
+    """Return sums with means and errors of adjusted outcomes, and signs of those that were adjusted for them.
+
+    Counts and sequences are those of the outcomes.
+    """
     slopes = 1 + len(history.names)
-    return dataclasses.replace(plain, sum=less.sum, square=less.square, kinds=less.kinds, slopes=slopes)
+    return dataclasses.replace(
+        plain, sum=less.sum, square=less.square, kinds=less.kinds, slopes=slopes, signs=signs.kinds
+    )
 
 
 def require_few_columns(path: Path, history: History, users: int) -> None:

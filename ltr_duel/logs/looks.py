@@ -32,6 +32,12 @@ def step_of(first: float, last: float) -> float:
     return next((step for step in _STEPS if (last - first) / step < _MOST), max(last - first, 1.0) / (_MOST - 1))
 
 
+def days_to_a_whole_week(days: float) -> float:
+    """Return the days until two weeks or more end with a week, within a day; else 0: days of a week may differ."""
+    over = days % 7
+    return 7 - over if days >= 14 and 1 < over < 6 else 0.0
+
+
 def looks_of(
     engine: Engine,
     rows: Any,

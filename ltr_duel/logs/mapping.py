@@ -26,7 +26,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core import InputError, errors
+from ltr_duel.core import InputError, errors, listed
 from ltr_duel.logs.attribution import EVENT, EXPOSURE
 from ltr_duel.logs.columns import EVENTS, LOG, typed
 from ltr_duel.logs.engine import Engine, named, quoted
@@ -34,6 +34,11 @@ from ltr_duel.logs.files import Found, files_of, format_of
 
 _ITEM = ("item", "position", "owner")  # of exposures of which each item has a row
 _WHERE = ("file", "table", "where")
+_NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # of each line one
+    "exposures": (("impression",), ("time",), ("query",)),
+    "events": (("impression", "user"), ("position", "item", "owner")),
+}
+_OWNED = {"owners", "owner", "rankings", "page"}  # exposures with one of them say whose an item is
 
 
 def sections_of(path: Path, context: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -65,9 +70,18 @@ def sections_of(path: Path, context: tuple[str, ...] = ()) -> dict[str, Any]:
             texts = isinstance(value, list) and all(isinstance(one, str) for one in value) and key == "rankers"
             if not isinstance(value, str) and not texts:
                 raise InputError(f"{path}: [{part}] {key} must be an expression, in quotes; not {value}")
-    for key in ("impression", "time", "query"):
-        if key not in given.get("exposures", {}):
-            raise InputError(f"{path}: [exposures] must map '{key}'")
+    for part, needed in _NEEDED.items():
+        mapped = given.get(part, {}).keys() - set(_WHERE)
+        for names in needed if mapped or part == "exposures" else ():
+            if not mapped.intersection(names):
+                name = listed(names, "or")
+                raise InputError(f'{path}: [{part}] must map {name}: {names[0]} = "a column of yours"')
+    events = given.get("events", {}).keys()
+    if events - set(_WHERE) and not ("owner" in events or _OWNED & given["exposures"].keys()):
+        raise InputError(
+            f"{path}: whose an item is must be mapped: 'owner' in [events], or 'owners', 'rankings' or 'page' in"
+            " [exposures]"
+        )
     return given
 
 

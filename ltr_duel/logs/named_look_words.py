@@ -12,17 +12,20 @@ from ltr_duel.logs.stopping import never_shown
 from ltr_duel.logs.verdict import failed_checks
 
 
-def named_looks_table(looks: Sequence[NamedLook]) -> pd.DataFrame:
+def named_looks_table(looks: Sequence[NamedLook], findings: Sequence[Finding] = ()) -> pd.DataFrame:
     """Return the looks as people read them.
 
     Parameters
     ----------
     looks : sequence of NamedLook
+    findings : sequence of Finding
+        Of the checks of the experiment. Where one fails, nothing is decided.
 
     Returns
     -------
     pandas.DataFrame
-        Of texts. The ranker that is ahead at the last look comes first.
+        Of texts. The ranker that is ahead at the last look comes first. The first look that has a winner decides the
+        pair.
 
     Examples
     --------
@@ -32,20 +35,37 @@ def named_looks_table(looks: Sequence[NamedLook]) -> pd.DataFrame:
     """
     last = {(one.first, one.second): one for one in looks}
     turned = [_turned(one, last[one.first, one.second].mean) for one in looks]
+    deciding, failed = _deciding(looks), failed_checks(findings)
+    verdicts = ["no decision" if failed else _verdict(one, deciding.get(one[:2])) for one in looks]
     rows = [
         {
             "pair": f"{one.first} against {one.second}",
             "day": f"{one.day:g}",
-            "verdict": f"stop: {one.winner}" if one.winner else "go on",
+            "verdict": verdict,
             "impressions": f"{one.impressions:,}",
             "mean": f"{one.mean:+.4f}",
             "at all looks within": f"{one.low:+.4f} {one.high:+.4f}",
             "deviations": f"{one.deviations:+.2f}",
             "boundary": f"{one.boundary:.2f}",
         }
-        for one in turned
+        for one, verdict in zip(turned, verdicts, strict=True)
     ]
     return pd.DataFrame(rows)
+
+
+def _deciding(looks: Sequence[NamedLook]) -> dict[tuple[str, ...], NamedLook]:
+    """Return the first look of each pair that has a winner."""
+    found: dict[tuple[str, ...], NamedLook] = {}
+    for look in sorted(looks, key=lambda one: one.day):
+        if look.winner:
+            found.setdefault(look[:2], look)
+    return found
+
+
+def _verdict(one: NamedLook, deciding: NamedLook | None) -> str:
+    if deciding is None or one.day < deciding.day:
+        return "open"
+    return f"{one.winner} wins" if one.day == deciding.day else f"decided at day {deciding.day:g}"
 
 
 def _turned(one: NamedLook, sign: float) -> NamedLook:
@@ -91,12 +111,8 @@ def named_looks_sentence(
 
 def _by_looks(looks: Sequence[NamedLook], days: Sequence[float], rankers: Sequence[str]) -> str:
     named, several = ", ".join(f"{day:g}" for day in days), len(rankers) > 2
-    deciding: dict[tuple[str, str], NamedLook] = {}
-    for look in sorted(looks, key=lambda one: one.day):
-        if look.winner:
-            deciding.setdefault((look.first, look.second), look)
     for ranker in rankers:
-        own = [one for one in deciding.values() if one.winner == ranker]
+        own = [one for one in _deciding(looks).values() if one.winner == ranker]
         if len(own) == len(rankers) - 1:
             others = f" against each of the {len(own)} others" if several else ""
             by = f"by the look at day {max(one.day for one in own):g} of looks at days {named}"

@@ -18,6 +18,7 @@ from scipy import special
 from ltr_duel.core import FloatMatrix, InputError, errors, statistics
 from ltr_duel.logs.clusters import cautious_means
 from ltr_duel.logs.log import ClickLog
+from ltr_duel.logs.looks import days_to_a_whole_week
 from ltr_duel.logs.outcomes import UNIT, credited
 from ltr_duel.logs.sums import sorted_columns
 
@@ -53,6 +54,7 @@ def look_at_days(
     *,
     cluster: str = "user",
     rankers: Collection[str] = (),
+    any_time: bool = False,
 ) -> list[NamedLook]:
     r"""Say of each pair what was known at looks that were named beforehand, as far as the log reaches.
 
@@ -69,6 +71,8 @@ def look_at_days(
         What outcomes may go together by.
     rankers : collection of str
         The only legal ones, or none for any. All their pairs share the error.
+    any_time : bool
+        Whether days from two weeks on may be within a week.
 
     Returns
     -------
@@ -78,7 +82,7 @@ def look_at_days(
     Raises
     ------
     InputError
-        For days that do not increase, another cluster, numbers out of range, and as `compare_log`.
+        For days that do not increase or are within a week, another cluster, numbers out of range, and as `compare_log`.
 
     Examples
     --------
@@ -96,8 +100,7 @@ def look_at_days(
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
     if cluster not in _KEYS:
         raise InputError(f"named looks are clustered by user, query or impression, not '{cluster}'")
-    if not days or days[0] <= 0 or np.any(np.diff(days) <= 0):
-        raise InputError(f"days of looks are above 0 and increase, which {', '.join(f'{d:g}' for d in days)} do not")
+    require_days(days, any_time=any_time)
     found = credited(log, rankers)
     first, last = (
         log.engine.run(found.rows.aggregate(a=found.rows.time.min(), b=found.rows.time.max())).to_pylist()[0].values()
@@ -116,6 +119,27 @@ def look_at_days(
         own = {name: values[classes["pair"] == pair] for name, values in classes.items()}
         looks += looks_at_pair(own, (names[i], names[j]), been, spent)
     return looks
+
+
+def require_days(days: Sequence[float], *, any_time: bool) -> None:
+    """Refuse days that cannot be those of looks.
+
+    From two weeks on a look is at the end of a week, within a day. A log may go on within a week, as only what came
+    until a look counts for it. So no decision of looks waits.
+
+    Raises
+    ------
+    InputError
+    """
+    if not days or not days[0] > 0 or not np.all(np.diff(days) > 0):
+        raise InputError(f"days of looks are above 0 and increase, which {', '.join(f'{d:g}' for d in days)} do not")
+    within = [day for day in days if not any_time and days_to_a_whole_week(day)]
+    if within:
+        week = within[0] // 7 * 7
+        raise InputError(
+            f"from two weeks on looks are at whole weeks, and day {within[0]:g} is not: name day {week:g} or"
+            f" {week + 7:g}, or give --any-time"
+        )
 
 
 def _classes(outcomes: Any, ends: list[float], key: str) -> Any:

@@ -34,7 +34,9 @@ def create_log(engine: Engine, paths: tuple[Path, ...], kind: str, context: tupl
         kinds = {row["column_name"] for row in engine.rows(f"DESCRIBE {rows}")}
         for name, column in LOG_COLUMNS.items():
             if column.needed and name not in kinds:
-                raise InputError(f"{paths[0]}: the log has no column '{name}'")
+                raise InputError(
+                    f"{paths[0]}: the log has no column '{name}'; 'ltr-duel logs columns' lists those of a log"
+                )
         chosen = [
             named(name) if name in LOG_COLUMNS else f"{named(name)}::VARCHAR AS {named(name)}" for name in columns
         ]

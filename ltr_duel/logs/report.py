@@ -8,10 +8,11 @@ from ltr_duel.core import files
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.findings import finding_lines
 from ltr_duel.logs.guardrail import guardrail_lines
+from ltr_duel.logs.method_words import method_lines
 from ltr_duel.logs.picture import plot_comparison, plot_parts
 from ltr_duel.logs.table import date_words
-from ltr_duel.logs.tables import ROWS, beside_table, comparison_table, stopping_table
-from ltr_duel.logs.verdict import Evidence, decision_lines, method_lines
+from ltr_duel.logs.tables import ROWS, beside_table, column_notes, comparison_table
+from ltr_duel.logs.verdict import Evidence, decision_of
 
 _PAIRS = {"day": 1, "week": 1, "outcome": ROWS}  # pairs in a table of parts, the clearest first; else 3
 _TEMPLATE = Path(__file__).parent / "templates" / "log.html"
@@ -84,10 +85,9 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
     """
     from ltr_duel.analysis import png_bytes, render_page  # with matplotlib, which the terminal does not need
 
-    found, decisions = evidence.found, evidence.decisions
-    table = comparison_table(found) if decisions is None else stopping_table(found, decisions)
-    always = evidence.confidence if decisions is not None else None
-    *answer, headline = decision_lines(evidence)
+    found = evidence.found
+    always = evidence.confidence if evidence.decisions is not None else None
+    *answer, headline = decision_of(evidence).lines
     headline, _, rest = headline.partition(". ")
     page = render_page(
         _TEMPLATE,
@@ -97,7 +97,8 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
         answer=[*filter(None, [rest]), *answer],
         findings=None if evidence.findings is None else finding_lines(list(evidence.findings)),
         primary=found.provenance["events"],
-        table=table,
+        table=comparison_table(evidence),
+        columns=column_notes(evidence),
         guards=guardrail_lines(list(evidence.guards)),
         beside=[
             (_HEADINGS.get(one.by, f"By {one.by}"), beside_table(one, _PAIRS.get(one.by, 3)), one.notes[:3])

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import re
+from collections.abc import Sequence
 
 from ltr_duel.core import errors
 from ltr_duel.logs.describe import LogFacts
 from ltr_duel.logs.table import LOG_COLUMNS, date_words
 
+_NAMES_USERS = re.compile("user|visitor|session|client|cookie", re.IGNORECASE)
 _RESTS = {
     "page": "the page token",
     "rankings": "rankings and method",
@@ -49,7 +52,8 @@ def log_lines(facts: LogFacts) -> list[str]:
                 " what is said of users in general rests on fewer of them than it seems"
             )
     else:
-        lines.append("no values in 'user': each impression counts as one user")
+        hint = user_hint(facts.other_columns)
+        lines.append("no values in 'user': each impression counts as one user" + f"; {hint}" * bool(hint))
     for form, count in facts.forms.items():
         lines.append(f"credit of {count:,} impressions rests on {_RESTS[form]}")
     if facts.rankers:
@@ -65,6 +69,12 @@ def log_lines(facts: LogFacts) -> list[str]:
                 f"  'logs compare' counts {facts.not_compared:,} of them: it does not read what is wrong in the others"
             )
     return [errors.in_one_line(line) for line in lines]
+
+
+def user_hint(columns: Sequence[str]) -> str:
+    """Return what to do about a column, not read, that seems to name users; empty if there is none."""
+    found = next((name for name in columns if _NAMES_USERS.search(name)), "")
+    return f"call the column '{found}' 'user' in the file, or map it (--source)" if found else ""
 
 
 def _not_read(column: str) -> str:

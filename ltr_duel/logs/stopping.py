@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ltr_duel.core import FloatVector, IntMatrix, errors
 from ltr_duel.logs.clustered_sequence import Clustered
 from ltr_duel.logs.compare import LogComparison
+from ltr_duel.logs.looks import days_to_a_whole_week
 from ltr_duel.logs.sequential import Observed
 from ltr_duel.logs.sums import Sequences
 
@@ -218,11 +219,18 @@ def stopping_sentence(
     'stop: new wins. So far its mean outcome is ahead; a later change of users or rankers is not ruled out.'
     """
     sentence = _sentence(found, decisions, margin)
-    missing = found.days_to_a_whole_week if isinstance(found, LogComparison) and not any_time else 0.0
+    missing = days_to_wait(found, any_time=any_time)
     if missing and not sentence.startswith("go on"):
         wait = f"{missing:.0f} day{'s' if missing >= 1.5 else ''}"
-        return f"wait {wait} for the week to be whole, or decide at any time. By now: {sentence}"
+        return f"wait {wait} for the week to be whole; --any-time decides now, and the result would be: {sentence}"
     return sentence
+
+
+def days_to_wait(found: LogComparison | RunningComparison, *, any_time: bool) -> float:
+    """Return the days for which decisions wait, so that the week is whole; 0 for none."""
+    if any_time or not isinstance(found, LogComparison):
+        return 0.0
+    return days_to_a_whole_week((found.provenance["last"] - found.provenance["first"]) / 86_400)
 
 
 def _sentence(found: LogComparison | RunningComparison, decisions: list[StoppingDecision], margin: float) -> str:
@@ -272,6 +280,6 @@ def never_shown(names: Sequence[str], shown: Collection[tuple[str, str]]) -> str
     if not missing:
         return ""
     if len(missing) == 1:
-        return f"{missing[0]} were never shown together, so nothing is known of one against the other."
+        return f"{missing[0]} have no impression that counts, so nothing is known of one against the other."
     some = ", ".join([*missing[:3], *(["..."] if len(missing) > 3 else [])])
-    return f"{len(missing):,} pairs were never shown together ({some}), so nothing is known of them."
+    return f"{len(missing):,} pairs have no impression that counts ({some}), so nothing is known of them."

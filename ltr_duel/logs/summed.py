@@ -87,11 +87,12 @@ def summed(
         if choices.policies or cluster not in ("user", "both"):
             raise InputError(f"{log.path}: outcomes are adjusted where users are known, and no policy reacts to them")
         require_few_columns(log.path, history, int(np.bincount(sums.kinds[0].pair, sums.kinds[0].number).max()))
-        outcomes = adjusted(
-            log, rows, outcomes, [(creditor.names[a], creditor.names[b]) for a, b in creditor.pairs], history
-        )
-        less = pair_sums(log.engine, outcomes, len(creditor.pairs), cluster, named=named)
-        less = combined(sums, less, history)
+        sets = [(creditor.names[a], creditor.names[b]) for a, b in creditor.pairs]
+        given: dict[str, Any] = {"pairs": len(sets), "cluster": cluster, "named": named}
+        flipped = adjusted(log, rows, outcomes, sets, history, intercept=False)
+        outcomes = adjusted(log, rows, outcomes, sets, history)
+        less, signs = (pair_sums(log.engine, one, **given) for one in (outcomes, flipped))
+        less = combined(sums, less, signs, history)
         notes, sums = [saving_note(sums, less, history)], less
     step = step_of(about["first"], about["last"])
     whole = whole and history is None  # outcomes that were adjusted are neither wins nor losses

@@ -81,6 +81,8 @@ class PairSums:
         Users; queries; users, queries, and user and query together; or none.
     slopes : int
         That were fitted to the outcomes, and taken out of them.
+    signs : tuple of Clusters
+        As ``kinds``, for the test by signs, where it has sums to itself.
     """
 
     cluster: str
@@ -92,6 +94,7 @@ class PairSums:
     sequences: Sequences
     kinds: tuple[Clusters, ...]
     slopes: int = 0
+    signs: tuple[Clusters, ...] = ()
 
     def counts(self) -> FloatVector:
         """Return how many outcomes each pair has."""
@@ -127,7 +130,7 @@ class PairSums:
         if self.cluster == "impression":
             return statistics.sign_p(self.wins, self.losses, self.sum, self.square)
         pairs = range(len(self.wins))
-        kinds = [[statistics.sign_flip_p(kind.of(p)[1]) for p in pairs] for kind in self.kinds[:2]]
+        kinds = [[statistics.sign_flip_p(kind.of(p)[1]) for p in pairs] for kind in (self.signs or self.kinds)[:2]]
         return np.asarray(np.max(kinds, axis=0), np.float64)
 
     def drawn(self, seed: int) -> tuple[FloatMatrix, FloatMatrix]:

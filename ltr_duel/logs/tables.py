@@ -3,71 +3,25 @@
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.slices import Beside
 from ltr_duel.logs.stopping import StoppingDecision
+from ltr_duel.logs.verdict import Evidence, decision_of
 
 ROWS = 40  # pairs on a page
 
 
-def comparison_table(found: LogComparison, rows: int = ROWS) -> pd.DataFrame:
-    """Return the table of the pairs as people read it, the clearest first.
+def comparison_table(evidence: Evidence, rows: int = ROWS) -> pd.DataFrame:
+    """Return the table of the pairs as people read it, the clearest first, with what is decided of each.
 
     Parameters
     ----------
-    found : LogComparison
-    rows : int
-        At most so many pairs.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Of texts.
-
-    Examples
-    --------
-    See `compare_log`, which makes what it takes.
-
-    >>> callable(comparison_table)
-    True
-    """
-    table = []
-    frame = found.to_frame().head(rows)
-    for row in (SimpleNamespace(**dict(zip(map(str, frame), values, strict=True))) for values in frame.to_numpy()):
-        ahead = f"{row.first} > {row.second}" if row.mean >= 0 else f"{row.second} > {row.first}"
-        sign = 1 if row.mean >= 0 else -1
-        ends = sorted((sign * row.low, sign * row.high))
-        drawn = sorted((sign * row.bootstrap_low, sign * row.bootstrap_high))
-        won = (row.wins, row.losses) if sign > 0 else (row.losses, row.wins)
-        table.append(
-            {
-                "pair": ahead,
-                "impressions": f"{row.impressions:,}",
-                "wins": f"{won[0]:,}",
-                "losses": f"{won[1]:,}",
-                "ties": f"{row.ties:,}",
-                "mean": f"{sign * row.mean:+.4f}",
-                "interval": f"{ends[0]:+.4f} {ends[1]:+.4f}",
-                **({} if math.isnan(drawn[0]) else {"bootstrap": f"{drawn[0]:+.4f} {drawn[1]:+.4f}"}),
-                "p": _p(row.p),
-                "p, corrected": _p(row.p_corrected),
-            }
-        )
-    return pd.DataFrame(table)
-
-
-def stopping_table(found: LogComparison, decisions: list[StoppingDecision], rows: int = ROWS) -> pd.DataFrame:
-    """Return the table of the pairs with what may be decided at any time, the clearest first.
-
-    Parameters
-    ----------
-    found : LogComparison
-    decisions : list of StoppingDecision
-        Of this comparison.
+    evidence : Evidence
+        Its decisions at any time, if there are any, else the test of one look.
     rows : int
         At most so many pairs.
 
@@ -78,37 +32,70 @@ def stopping_table(found: LogComparison, decisions: list[StoppingDecision], rows
 
     Examples
     --------
-    >>> from types import SimpleNamespace
-    >>> decision = StoppingDecision("old", "new", "stop", "new", 900, -0.3, -0.4, -0.2, 1e9, 0.0)
-    >>> found = SimpleNamespace(counts=[900], wins=[100], losses=[370], ties=[430], cluster="user", adaptive=False)
-    >>> stopping_table(found, [decision])[["pair", "verdict", "mean"]].to_numpy().tolist()
-    [['new > old', 'stop: new', '+0.3000']]
+    See `compare_log`, which makes what it takes.
+
+    >>> callable(comparison_table)
+    True
     """
-    order = sorted(range(len(decisions)), key=lambda k: -decisions[k].e_value)[:rows]
-    return pd.DataFrame([_row(found, k, decisions[k]) for k in order])
+    found, decisions, verdicts = evidence.found, evidence.decisions, decision_of(evidence).pairs
+    names = [tuple(found.names[k] for k in pair) for pair in found.pairs]
+    if decisions is None:
+        order = sorted(range(len(names)), key=lambda k: (found.p[k], names[k]))[:rows]
+        return pd.DataFrame([_head(found, k, found.means.mean[k], verdicts[k]) | _one_look(found, k) for k in order])
+    order = sorted(range(len(names)), key=lambda k: -decisions[k].e_value)[:rows]
+    return pd.DataFrame(
+        [_head(found, k, decisions[k].mean, verdicts[k]) | _any_time(found, decisions[k], verdicts[k]) for k in order]
+    )
 
 
-def _row(found: LogComparison, k: int, one: StoppingDecision) -> dict[str, str]:
-    sign = 1 if one.mean >= 0 else -1
+def column_notes(evidence: Evidence) -> list[str]:
+    """Return what columns of `comparison_table` mean that its heads do not say."""
+    if all(math.isnan(one.per_user) for one in evidence.decisions or ()):
+        return []
+    return [
+        "per impression: each impression so far counts once; the decision is by this mean."
+        " per user: each user counts once, by the first impression. Both intervals hold at every look."
+    ]
+
+
+def _head(found: LogComparison, k: int, mean: float, verdict: str) -> dict[str, str]:
+    """Return what rows begin with."""
+    sign = 1 if mean >= 0 else -1
     won, lost = (found.wins[k], found.losses[k])[::sign]
-    both = not math.isnan(one.per_user)
-    once = found.adaptive and found.cluster in ("user", "both")
-    name = "mean per impression" if both else "mean, first impressions" if once else "mean"
-    row = {
-        "pair": " > ".join((one.first, one.second)[::sign]),
-        "verdict": _verdict(one),
-        name: f"{sign * one.mean:+.4f}",
-        "always within": _ends(sign, one.low, one.high),
+    return {
+        "pair": " > ".join([found.names[one] for one in found.pairs[k]][::sign]),
+        "verdict": verdict,
         "impressions": f"{found.counts[k]:,}",
         "wins": f"{won:,}",
         "losses": f"{lost:,}",
         "ties": f"{found.ties[k]:,}",
     }
+
+
+def _one_look(found: LogComparison, k: int) -> dict[str, str]:
+    sign = 1 if found.means.mean[k] >= 0 else -1
+    drawn = found.bootstrap[:, k]
+    return {
+        "mean": f"{sign * found.means.mean[k]:+.4f}",
+        "interval": _ends(sign, found.low[k], found.high[k]),
+        **({} if np.isnan(drawn[0]) else {"bootstrap": _ends(sign, *drawn)}),
+        "p": _p(found.p[k]),
+        "p, corrected": _p(found.p_corrected[k]),
+    }
+
+
+def _any_time(found: LogComparison, one: StoppingDecision, verdict: str) -> dict[str, str]:
+    sign = 1 if one.mean >= 0 else -1
+    both = not math.isnan(one.per_user)
+    once = found.adaptive and found.cluster in ("user", "both")
+    name = "mean per impression" if both else "mean, first impressions" if once else "mean"
+    row = {name: f"{sign * one.mean:+.4f}", "always within": _ends(sign, one.low, one.high)}
     if both:
-        row |= {"per user": f"{sign * one.per_user:+.4f}", "within": _ends(sign, one.per_user_low, one.per_user_high)}
+        ends = _ends(sign, one.per_user_low, one.per_user_high)
+        row |= {"mean per user": f"{sign * one.per_user:+.4f}", "per user within": ends}
     return row | {
         "e-value": f"{one.e_value:.3g}",
-        "impressions to go": "-" if one.verdict != "go on" else _amount(one.more),
+        "impressions to go": _amount(one.more) if verdict.startswith("open") else "-",
     }
 
 
@@ -157,12 +144,6 @@ def _ends(sign: int, *ends: float) -> str:
 
 def _p(value: float) -> str:
     return "< 1e-12" if value < 1e-12 else f"{value:.3g}"
-
-
-def _verdict(one: StoppingDecision) -> str:
-    if one.winner or not one.ahead:
-        return one.verdict + (f": {one.winner}" if one.winner else "")
-    return f"{one.verdict}, ahead: {one.ahead}"  # enough for a winner against all, not for each pair
 
 
 def _amount(value: float) -> str:

@@ -1,4 +1,4 @@
-"""What follows from a log: all that a decision rests on, the decision, and what it claims."""
+"""What follows from a log: all that a decision rests on, and the decision."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.findings import Finding
 from ltr_duel.logs.guardrail import Guardrail
 from ltr_duel.logs.slices import Beside
-from ltr_duel.logs.stopping import StoppingDecision, impressions_to_go, never_shown, stopping_sentence
+from ltr_duel.logs.stopping import (
+    StoppingDecision,
+    days_to_wait,
+    impressions_to_go,
+    never_shown,
+    stopping_sentence,
+)
 
 
 class Evidence(NamedTuple):
@@ -33,8 +39,26 @@ class Evidence(NamedTuple):
     beside: Sequence[Beside] = ()
 
 
-def decision_lines(evidence: Evidence) -> list[str]:
-    """Return the decision as the last of some sentences: by the checks, the primary outcome and the guardrails.
+class Decision(NamedTuple):
+    """What follows from the evidence; the table, the last line and the page say this and nothing else.
+
+    Examples
+    --------
+    >>> Decision._fields
+    ('winner', 'pairs', 'lines')
+    """
+
+    winner: str  # against all others, by the primary outcome; empty for none
+    pairs: list[str]  # what is decided of each pair of the comparison, in its order, in a few words
+    lines: list[str]  # the decision as the last of some sentences
+
+
+def decision_of(evidence: Evidence) -> Decision:
+    """Decide by the checks, the primary outcome, the guardrails and the days of the week.
+
+    A pair is *open*, *no difference*, or has a ranker that *wins*. Nothing is decided of a pair whose guardrail is not
+    shown to hold, and of no pair where a check fails or the winner breaks a guardrail; before a week is whole, decided
+    pairs wait.
 
     Parameters
     ----------
@@ -42,34 +66,55 @@ def decision_lines(evidence: Evidence) -> list[str]:
 
     Returns
     -------
-    list of str
+    Decision
 
     Examples
     --------
     See `compare_log`, which makes what it takes.
 
-    >>> callable(decision_lines)
+    >>> callable(decision_of)
     True
     """
-    winner, sentence = _by_outcome(evidence)
+    winner, found, sentence = _by_outcome(evidence)
     guards = [one for one in evidence.guards if one.ahead == winner]
     broken = [f"{one.outcome} against {one.behind}" for one in guards if not one.holds]
     failed = failed_checks(evidence.findings or ())
     against = [failed] if failed else []
     if broken:
         are = "is" if len(broken) == 1 else "are"
-        names = ", ".join(broken)
-        against.append(f"{winner} is ahead, but {_several(len(broken), 'guardrail')} {are} not shown to hold ({names})")
+        said = f"{_several(len(broken), 'guardrail')} {are} not shown to hold ({', '.join(broken)})"
+        against.append(f"{winner} is ahead, but {said}")
     lines = []
     if guards and not broken:
         lines.append(f"{_several(len(guards), 'guardrail')} of {winner} hold{'s' if len(guards) == 1 else ''}.")
-    if not against:
-        return [*lines, sentence]
-    return [
-        *lines,
-        f"By the primary outcome alone, the result would be: {sentence}",
-        f"no decision: {'; '.join(against)}.",
+    if against:
+        lines += [f"By the primary outcome alone, the result would be: {sentence}"]
+        return Decision(winner, ["no decision"] * len(found), [*lines, f"no decision: {'; '.join(against)}."])
+    waits = evidence.decisions is not None and days_to_wait(evidence.found, any_time=evidence.any_time) > 0
+    harmed = {frozenset((one.ahead, one.behind)) for one in evidence.guards if not one.holds}
+    names = evidence.found.names
+    pairs = [
+        one.words(waits=waits, harmed=frozenset(names[k] for k in pair) in harmed)
+        for one, pair in zip(found, evidence.found.pairs, strict=True)
     ]
+    return Decision(winner, pairs, [*lines, sentence])
+
+
+class _PairFound(NamedTuple):
+    """What the primary outcome says of a pair."""
+
+    ahead: str = ""  # the ranker that wins, or is ahead by the smaller error of a winner against all; empty for neither
+    decided: bool = False  # without a ranker ahead: no difference
+
+    def words(self, *, waits: bool, harmed: bool) -> str:
+        """Say what is decided of the pair."""
+        if not self.decided:
+            return f"open, {self.ahead} ahead" if self.ahead else "open"
+        if self.ahead and harmed:
+            return "no decision"
+        if waits:
+            return f"wait: {self.ahead} ahead" if self.ahead else "wait: no difference"
+        return f"{self.ahead} wins" if self.ahead else "no difference"
 
 
 def failed_checks(findings: Sequence[Finding]) -> str:
@@ -83,16 +128,17 @@ def _several(n: int, what: str) -> str:
     return f"{n} {what}{'s' if n > 1 else ''}"
 
 
-def _by_outcome(evidence: Evidence) -> tuple[str, str]:
-    """Return the winner by the primary outcome, or nothing, and the decision by it."""
+def _by_outcome(evidence: Evidence) -> tuple[str, list[_PairFound], str]:
+    """Return the winner by the primary outcome, or nothing, what it says of each pair, and the decision by it."""
     found = evidence.found
     if evidence.decisions is not None:
         further, winner = impressions_to_go(found.names, evidence.decisions)
+        winner = winner if further == 0 else ""
         sentence = stopping_sentence(found, evidence.decisions, evidence.margin, any_time=evidence.any_time)
-        return winner if further == 0 else "", sentence
+        return winner, [_at_any_time(one, winner) for one in evidence.decisions], sentence
     sure = found.p_corrected < 1 - evidence.confidence
     side = np.where(found.means.mean >= 0, 0, 1)
-    better = [found.names[pair[k]] for pair, k, one in zip(found.pairs, side, sure, strict=True) if one]
+    better = [found.names[pair[k]] if one else "" for pair, k, one in zip(found.pairs, side, sure, strict=True)]
     winner = next((name for name in found.names if better.count(name) == len(found.names) - 1), "")
     p = f"p {'< 1e-12' if found.p_corrected.max() < 1e-12 else f'= {found.p_corrected.max():.2g}'}"
     decided = p if len(found.pairs) == 1 else f"{sure.sum()} of {len(found.pairs)} pairs are decided"
@@ -100,100 +146,12 @@ def _by_outcome(evidence: Evidence) -> tuple[str, str]:
     said = f"{winner} wins {others}" if winner else f"no ranker is shown to win {others}"
     planned = "if this look was planned; to look more than once, give --stop-at"
     unseen = "" if winner else never_shown(found.names, [(found.names[i], found.names[j]) for i, j in found.pairs])
-    return winner, f"at this look {said}({decided}), {planned}.{' ' * bool(unseen)}{unseen}"
+    sentence = f"at this look {said}({decided}), {planned}.{' ' * bool(unseen)}{unseen}"
+    return winner, [_PairFound(name, bool(name)) for name in better], sentence
 
 
-def method_lines(evidence: Evidence) -> list[str]:
-    """Return what the numbers estimate, which of them share an error, and what they assume.
-
-    Parameters
-    ----------
-    evidence : Evidence
-
-    Returns
-    -------
-    list of str
-
-    Examples
-    --------
-    See `compare_log`, which makes what it takes.
-
-    >>> callable(method_lines)
-    True
-    """
-    about = evidence.found.provenance
-    lines = [
-        f"Outcome: {about['events']}, credited by {about['method']} ({about['outcome']}). The mean outcome is from"
-        " -1 to 1: the share of impressions won less the share lost; of rules with credit in between, the mean credit.",
-        _estimand(evidence),
-        _family(evidence),
-    ]
-    if evidence.guards:
-        lines.append(
-            f"Guardrails: one-sided tests that the ranker ahead is not worse by more than the margin. Each has an error"
-            f" of {1 - evidence.confidence:.2g}; a decision needs all of them, so they need no correction."
-        )
-    if evidence.beside:
-        lines.append(
-            "Secondary outcomes and parts of the log explain and do not decide. The intervals of each such table hold"
-            f" together with {evidence.confidence:.0%} (Bonferroni), and p is corrected for its rows (Holm). Days and"
-            " weeks are those of UTC, and as a day that is over does not change, their intervals are for one"
-            " look. A user is new for 24 hours from the first impression in the log."
-        )
-    if evidence.findings is not None:
-        lines.append("Checks: each test fails for one sound log of a hundred.")
-    if evidence.found.adjusted:
-        lines.append(
-            "Adjusted: what the coin of place 1 decided, alone and with what was known of users before, is taken out of"
-            " the primary outcome. The coin is fair, so the mean is the same, with less error. Parts are not adjusted."
-        )
-    return [*lines, _assumptions(evidence.found)]
-
-
-def _estimand(evidence: Evidence) -> str:
-    found = evidence.found
-    if found.adaptive:
-        names = " and ".join(found.provenance["policies"])
-        once = (
-            "users' first impressions of a pair" if found.cluster in ("user", "both") else "the impressions of a pair"
-        )
-        return (
-            f"Estimated is the mean outcome over {once}, in the order in which {names} showed them: {names} chose the"
-            " rankers by earlier outcomes, so that plain means are biased. The intervals are those of a confidence"
-            f" sequence, valid whatever chose the pairs as long as the next user is new.{_weighted(evidence)}"
-        )
-    so_far = "so far" if evidence.decisions is not None else "of users like these"
-    if any(not np.isnan(one.per_user) for one in evidence.decisions or ()):
-        return (
-            "Estimated is the mean outcome over the impressions so far, by which the decision is made, and beside it"
-            " the mean over users, by their first impressions."
-        )
-    return f"Estimated is the mean outcome over the impressions {so_far}."
-
-
-def _weighted(evidence: Evidence) -> str:
-    if evidence.decisions is None and any("weigh" in one for one in evidence.found.warnings):
-        return " Pairs whose propensities are known have means weighted by them instead."
-    return ""
-
-
-def _family(evidence: Evidence) -> str:
-    error, pairs = f"{1 - evidence.confidence:.2g}", evidence.found.tests
-    if evidence.decisions is None:
-        pairs = len(evidence.found.pairs)  # those that were shown
-        corrected = f" p is corrected for the {pairs} pairs (Holm); each interval is for its pair alone." * (pairs > 1)
-        return f"Error: at one planned look, a pair is decided wrongly with a chance of at most {error}.{corrected}"
-    shared = f" of the {pairs} pairs" if pairs > 1 else ""
-    named = " So is the chance that a wrong winner against all others is ever named." * (pairs > 1)
-    return (
-        f"Error: the chance that any decision{shared} is ever wrong, at any number of looks, is at most {error}.{named}"
-        " Intervals and p-values hold at every look as well, except those of days, weeks, checks and drift, and the"
-        ' tests marked "one look".'
-    )
-
-
-def _assumptions(found: LogComparison) -> str:
-    who = {"user": "users are", "query": "queries are", "both": "users are, and queries are,"}
-    if found.cluster not in who:
-        return "Assumed: impressions are independent of each other."
-    return f"Assumed: {who[found.cluster]} independent of each other; outcomes of one may go together."
+def _at_any_time(one: StoppingDecision, winner: str) -> _PairFound:
+    """Return what is found of a pair; the winner against all others wins each of its pairs."""
+    if winner in (one.first, one.second):
+        return _PairFound(winner, decided=True)
+    return _PairFound("" if one.verdict == "no difference" else one.winner or one.ahead, one.verdict != "go on")

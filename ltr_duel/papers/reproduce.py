@@ -168,7 +168,10 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
     sources = [{"problem": name, **origin} for name, origin in origins.items()]
     references = {
         problem.name: reference_of(
-            problem.matrix, str(problem.facts["source"]), problem.values(plan.file.spec.regrets).get("ndcg")
+            problem.matrix,
+            str(problem.facts["source"]),
+            problem.values(plan.file.spec.regrets).get("ndcg"),
+            problem.rankings,
         )
         for plan in plans
         for problem in plan.problems
@@ -181,18 +184,24 @@ def _table(store: Path, plans: Sequence[Plan], references: Mapping[str, Mapping[
     """Join the tidy tables of the studies.
 
     ``study`` counts them from 1; ``lower_bound`` is the constant c of the asymptotic bound c ln t on the average
-    regret; ``winner_probability`` and ``best_by_ndcg`` follow from what a problem is measured against.
+    regret; ``reference_error`` is one standard error that the matrix adds to a policy's mean average regret at the
+    horizon; ``winner_probability`` and ``best_by_ndcg`` follow from what a problem is measured against.
     """
     parts = []
     for number, plan in enumerate(plans, 1):
-        frame = StudyResults(store, plans=[plan.digest]).to_frame().drop(columns="note", errors="ignore")
+        results, one_mean = StudyResults(store, plans=[plan.digest]), ["problem", "policy", "horizon"]
+        frame = results.to_frame().drop(columns="note", errors="ignore")
+        if "average" in plan.file.spec.regrets:
+            frame = frame.merge(results.summary()[[*one_mean, "reference_error"]], "left", one_mean)
         frame.insert(0, "study", number)
         bounds = {problem.name: lower_bound(problem.matrix) for problem in plan.problems}
         frame["lower_bound"] = frame["problem"].map(bounds).astype(float)
         known = {name: references[name] for name in bounds}
         frame["winner_probability"] = frame["problem"].map({name: one["probability"] for name, one in known.items()})
-        best = frame["problem"].map({name: one["best"] for name, one in known.items()})
-        frame["best_by_ndcg"] = (frame["recommended"] == best).astype(float).where(best.notna())
+        best = {(name, ranker) for name, one in known.items() for ranker in one["best"] or ()}
+        named = pd.MultiIndex.from_frame(frame[["problem", "recommended"]]).isin(best)
+        measured = frame["problem"].map({name: one["best"] is not None for name, one in known.items()})
+        frame["best_by_ndcg"] = pd.Series(named, frame.index).astype(float).where(measured)
         parts.append(frame)
     return pd.concat(parts, ignore_index=True)
 

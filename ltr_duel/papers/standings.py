@@ -16,7 +16,7 @@ from ltr_duel.core import errors, stream
 from ltr_duel.simulation import compare_with_best, final_rows
 
 _FACTS = (col.RANKERS, col.CLICKS, col.SOURCE, col.ANSWERS)
-_SURE = 0.95  # probability of the winner from which on the bound that follows from an estimate is shown
+_SURE = 0.95  # probability of the winner from which on what follows from an estimate of it is shown
 PAIRS, SETS = "pairs", "sets"
 
 
@@ -28,7 +28,8 @@ def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
     frame : DataFrame
         Columns problem, policy, horizon, repetition, t and the regret; of each problem the longest horizon is taken,
         and only policies that were run to it. If there are the columns rankers, clicks, source, answers, correct,
-        best_by_ndcg, winner_probability and lower_bound (the constant c of c ln T), they are used.
+        best_by_ndcg, winner_probability, reference_error (of average regret) and lower_bound (the constant c of
+        c ln T), they are used.
     column : str
         Which regret.
 
@@ -40,8 +41,9 @@ def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
         lowest one), low and high (bounds on that ratio for all policies together with 95 % confidence, see
         `ltr_duel.simulation.compare_with_best`; NaN for too few runs); policy; runs; regret (mean) and median; to_bound
         (regret divided by c ln T: of average regret and pairs alone, where the winner is known with probability .95;
-        may be below 1, as the bound is asymptotic); accuracy (share of runs that name the winner) and ndcg_accuracy
-        (share of runs that name the ranker with the highest NDCG).
+        may be below 1, as the bound is asymptotic); reference_error (how far one standard error of the matrix moves the
+        mean of average regret; NaN where not known); accuracy (share of runs that name the winner,
+        where it is known so well) and ndcg_accuracy (share of runs that name the ranker with the highest NDCG).
     """
     if column not in frame:
         raise errors.unknown_name("column", column, [str(name) for name in frame.columns])
@@ -64,17 +66,21 @@ def _group(problem: str, compares: str, rows: pd.DataFrame, column: str) -> list
     wide = wide[means.index]
     rng = stream(0, "comparisons with the best", problem, compares, column)
     low, high = compare_with_best(wide.dropna().to_numpy(np.float64), rng)
+    estimated = column == col.REGRET and "reference_error" in rows
     horizon, facts = int(rows[col.T].iloc[0]), {name: rows[name].iloc[0] if name in rows else None for name in _FACTS}
-    bound = _bound(rows, horizon) if compares == PAIRS and column == col.REGRET else np.nan
+    sure = col.WINNER_PROBABILITY not in rows or rows[col.WINNER_PROBABILITY].iloc[0] >= _SURE
+    bounded = sure and compares == PAIRS and column == col.REGRET and col.LOWER_BOUND in rows
+    bound = float(rows[col.LOWER_BOUND].mean() * np.log(horizon)) if bounded else np.nan
+    moved: Any = rows.groupby(col.POLICY, sort=False)["reference_error"].first() if estimated else {}
     shares = {
-        name: rows.groupby(col.POLICY, sort=False)[given].mean() if given in rows else means * np.nan
-        for name, given in (("accuracy", col.CORRECT), ("ndcg_accuracy", col.BEST_BY_NDCG))
+        name: rows.groupby(col.POLICY, sort=False)[given].mean() if known and given in rows else means * np.nan
+        for name, given, known in (("accuracy", col.CORRECT, sure), ("ndcg_accuracy", col.BEST_BY_NDCG, True))
     }
     return [
         {col.PROBLEM: problem, **facts, col.HORIZON: horizon, "compares": compares, "place": place + 1}
         | {col.POLICY: policy, "runs": int(wide[policy].count()), "regret": mean, "median": wide[policy].median()}
         | {"to_best": mean / means.iloc[0] if means.iloc[0] > 0 else np.nan, "to_bound": mean / bound}
-        | {"low": low[place], "high": high[place]}
+        | {"low": low[place], "high": high[place], "reference_error": float(moved.get(str(policy), np.nan))}
         | {name: float(share[str(policy)]) for name, share in shares.items()}
         for place, (policy, mean) in enumerate(means.items())
     ]
@@ -83,10 +89,3 @@ def _group(problem: str, compares: str, rows: pd.DataFrame, column: str) -> list
 def _compares(label: str) -> str:
     policy = named_policy(label)
     return SETS if policy is not None and policy.feedback == "slate" else PAIRS
-
-
-def _bound(rows: pd.DataFrame, horizon: int) -> float:
-    """Return c ln T, or NaN where c is not known well."""
-    sure = col.WINNER_PROBABILITY not in rows or rows[col.WINNER_PROBABILITY].iloc[0] >= _SURE
-    known = col.LOWER_BOUND in rows and sure
-    return float(rows[col.LOWER_BOUND].mean() * np.log(horizon)) if known else np.nan

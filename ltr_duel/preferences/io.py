@@ -218,7 +218,10 @@ def _metadata(path: Path, metadata: dict[bytes, bytes]) -> tuple[tuple[str, ...]
     except RecursionError:
         raise InputError(f"{path}: its metadata is nested too deeply") from None
     if not isinstance(about, dict) or about.get("format") not in _READABLE:
-        raise InputError(f"{path}: a Parquet file, but not a preference matrix of this program ({FORMAT})")
+        from ltr_duel.data import parquet_words
+
+        hint = "" if "matrix" in (words := parquet_words(path)) else f"; it is {words}"
+        raise InputError(f"{path}: a Parquet file, but not a preference matrix of this program ({FORMAT}){hint}")
     names, provenance = about.get("names"), about.get("provenance")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise InputError(f"{path}: its metadata is damaged: 'names' must be a list of texts")

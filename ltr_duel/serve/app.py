@@ -33,7 +33,6 @@ _NO_LOADING = (
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
-_OPEN_PATHS = ("/health", "/ready")
 _EVERY = 1.0  # seconds between looks for pages past their deadline
 _DAILY = 86_400.0  # seconds between looks for pages to forget
 
@@ -80,7 +79,7 @@ class _Service:
         decision: Any = experiment.outside(asked, away=away)
         if decision is None:
             try:
-                decision = await self._repeats.page(request.headers, body, asked._replace(joined=True))
+                decision = await self._repeats.answer("/decide", request.headers, body, asked._replace(joined=True))
             except StoreError:
                 decision = experiment.outside(asked, away=True)
         self._metrics.served[decision.served] += 1
@@ -96,15 +95,17 @@ class _Service:
         )
 
     async def clicks(self, request: Request) -> Response:
-        return await self._report(read_record(read_object(await read_body(request, self._settings)), self._settings))
+        return await self._report(request, read_record)
 
     async def events(self, request: Request) -> Response:
-        return await self._report(read_events(read_object(await read_body(request, self._settings)), self._settings))
+        return await self._report(request, read_events)
 
-    async def _report(self, record: Record) -> Response:
+    async def _report(self, request: Request, read: Callable[[dict[str, Any], ServiceSettings], Record]) -> Response:
+        body = await read_body(request, self._settings)
+        record = read(read_object(body), self._settings)
         outside = bool(self.worker.broken or not self._experiment.switches.idle)
         if not outside or self._experiment.outside(record) is None:
-            await self.worker.ask(record)
+            await self._repeats.answer(request.scope["path"], request.headers, body, record)
         return JSONResponse({"recorded": True})
 
     async def switch(self, request: Request) -> Response:
@@ -270,4 +271,4 @@ def make_app(
         redirect_slashes=False,
         lifespan=service.lifespan,
     )
-    return Gate(router, routes, _OPEN_PATHS, keys, settings, metrics, log, service.lifespan, service.problem)
+    return Gate(router, routes, keys, settings, metrics, log, service.lifespan, service.problem)

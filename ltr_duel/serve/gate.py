@@ -31,6 +31,7 @@ _ROLES = {
     "/switch": "operate",
 }  # the other addresses are for those who look
 _OF_PROXIES = frozenset((b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"cf-connecting-ip", b"true-client-ip"))
+OPEN_PATHS = ("/health", "/ready")  # that need no key
 _ASK = {"www-authenticate": 'Bearer, Basic realm="ltr-duel", charset="UTF-8"'}
 
 
@@ -41,8 +42,8 @@ class Gate:
     ----------
     app : ASGI application
         What answers; whatever it raises becomes one sentence.
-    paths, open_paths : collection of str
-        The addresses that there are, and those that need no key.
+    paths : collection of str
+        The addresses that there are.
     keys : ApiKeys
     settings : ServiceSettings
     metrics : Metrics
@@ -51,13 +52,19 @@ class Gate:
         Returns the context in which the application runs.
     problem : function
         Returns why the service cannot work now; empty if it can.
+
+    Attributes
+    ----------
+    is_one_of_several : bool
+        Whether the service has more experiments. Then health and readiness need a key too, as they would tell its name.
     """
+
+    is_one_of_several = False
 
     def __init__(
         self,
         app: ASGIApp,
         paths: Collection[str],
-        open_paths: Collection[str],
         keys: ApiKeys,
         settings: ServiceSettings,
         metrics: Metrics,
@@ -65,7 +72,7 @@ class Gate:
         lifespan: Callable[[Any], AbstractAsyncContextManager[None]],
         problem: Callable[[], str],
     ) -> None:
-        self._app, self._paths, self._open, self._keys = app, frozenset(paths), frozenset(open_paths), keys
+        self._app, self._paths, self._keys = app, frozenset(paths), keys
         self._settings, self.metrics, self._log = settings, metrics, log
         self.lifespan, self.problem = lifespan, problem
 
@@ -112,6 +119,19 @@ class Gate:
                 **facts,
             )
 
+    @property
+    def keyed(self) -> bool:
+        """Whether a key is needed."""
+        return bool(self._keys)
+
+    def admits(self, scope: Scope) -> bool:
+        """Whether who asks may ask."""
+        try:
+            self._admit(scope)
+        except Refusal:
+            return False
+        return True
+
     def _admit(self, scope: Scope) -> None:
         """Refuse who may not ask."""
         headers, role = dict(scope["headers"]), _ROLES.get(scope["path"], "read")
@@ -124,7 +144,7 @@ class Gate:
                 raise Refusal(403, "without an API key the service answers no request that a proxy passes on")
             if scope["http_version"] == "1.0":  # proxies that add no header ask so; programs do not
                 raise Refusal(403, "without an API key the service answers no request of HTTP/1.0, as proxies send it")
-        elif scope["path"] not in self._open:
+        elif self.is_one_of_several or scope["path"] not in OPEN_PATHS:
             roles = self._keys.roles(headers.get(b"authorization", b""))
             if not roles:
                 raise Refusal(401, "an API key is needed: 'authorization: Bearer KEY'", _ASK)

@@ -6,6 +6,8 @@ import math
 import time
 from pathlib import Path
 
+import numpy as np
+
 from ltr_duel.analysis import render_page
 from ltr_duel.live import State, Switched
 
@@ -39,7 +41,10 @@ def _lines(state: State) -> list[str]:
     if not state.steps:
         return []
     chance = float(state.probability[state.rankers.index(state.winner)])
-    lines = [f"So far {state.winner} leads: it beats all others with probability {_chance(chance)}."]
+    if np.count_nonzero(state.probability >= chance) > 1:
+        lines = ["So far no ranker leads."]
+    else:
+        lines = [f"So far {state.winner} leads: it beats all others with probability {_chance(chance)}."]
     if state.recommended != state.winner:
         lines.append(f"The policy recommends {state.recommended}.")
     return lines
@@ -90,7 +95,7 @@ def _cell(state: State, i: int, j: int) -> dict[str, str]:
         return {"kind": "same", "mean": "", "interval": "", "counts": ""}
     wins, losses, ties = (int(n) for n in (state.first_wins[i, j], state.first_wins[j, i], state.first_ties[i, j]))
     if wins + losses + ties == 0:
-        return {"kind": "unmet", "mean": "-", "interval": "never met", "counts": ""}
+        return {"kind": "unmet", "mean": "-", "interval": "none counts yet", "counts": ""}
     low, high = float(state.low[i, j]), float(state.high[i, j])
     return {
         "kind": "won" if low > 0 else "lost" if high < 0 else "open",

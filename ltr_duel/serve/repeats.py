@@ -1,4 +1,4 @@
-"""Searches that are sent again, as their answer was lost: with the same key they get the page that was made."""
+"""Requests that are sent again, as their answer was lost: with the same key they get the answer that was made."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 from starlette.datastructures import Headers
 
 from ltr_duel.core import InputError
-from ltr_duel.live import Decide
+from ltr_duel.live import Decide, Record
 from ltr_duel.serve.refusals import Refusal
 
-_KEPT, _LONGEST = 10_000, 100  # pages, and characters of a key
+_KEPT, _LONGEST = 10_000, 100  # answers, and characters of a key
 
 
 @dataclass
-class _Page:
-    """A page that is made, or was."""
+class _Answer:
+    """An answer that is made, or was."""
 
     body: bytes  # digest
     made: asyncio.Task[Any]
@@ -33,22 +33,23 @@ class _Page:
 
 
 class Repeats:
-    """The pages of the latest requests with a key. They are lost with the process.
+    """The answers to the latest requests with a key. They are lost with the process.
 
     Parameters
     ----------
     ask : function
-        Makes a page.
+        Makes an answer.
     """
 
-    def __init__(self, ask: Callable[[Decide], Coroutine[Any, Any, Any]]) -> None:
+    def __init__(self, ask: Callable[[Decide | Record], Coroutine[Any, Any, Any]]) -> None:
         self._ask = ask
-        self._pages: dict[bytes, _Page] = {}  # by a client and its key
+        self._answers: dict[bytes, _Answer] = {}  # by a client, an address and a key
 
-    async def page(self, headers: Headers, body: bytes, asked: Decide) -> Any:
-        """Return the page of a search.
+    async def answer(self, path: str, headers: Headers, body: bytes, asked: Decide | Record) -> Any:
+        """Return the answer to a request; a refusal is not kept.
 
-        As `draft-ietf-httpapi-idempotency-key-header` has it, a key belongs to a client and to the bytes of a body.
+        As `draft-ietf-httpapi-idempotency-key-header` has it, a key belongs to a client, an address and the bytes of
+        a body.
 
         Raises
         ------
@@ -61,18 +62,20 @@ class Repeats:
         if len(key) > _LONGEST:
             raise InputError(f"'idempotency-key' may have at most {_LONGEST} characters")
         client = headers.get("authorization", "")
-        place, content = (hashlib.sha256(one).digest() for one in (f"{client}\0{key}".encode(), body))
-        page = self._pages.get(place)
-        if page is None or page.lost:
-            page = self._pages[place] = _Page(content, asyncio.create_task(self._ask(asked)))
-            if len(self._pages) > _KEPT:
-                del self._pages[next(iter(self._pages))]
-        elif page.body != content:
-            raise Refusal(422, "the 'idempotency-key' came with another body before; take a new key for each search")
-        page.waiting += 1
+        place, content = (hashlib.sha256(one).digest() for one in (f"{client}\0{path}\0{key}".encode(), body))
+        answer = self._answers.get(place)
+        if answer is None or answer.lost:
+            answer = self._answers[place] = _Answer(content, asyncio.create_task(self._ask(asked)))
+            if len(self._answers) > _KEPT:
+                del self._answers[next(iter(self._answers))]
+        elif answer.body != content:
+            raise Refusal(422, "the 'idempotency-key' came with another body before; take a new key for each request")
+        answer.waiting += 1
         try:
-            return await asyncio.shield(page.made)
+            return await asyncio.shield(answer.made)
         finally:
-            page.waiting -= 1
-            if not page.waiting:
-                page.made.cancel()  # all were refused as too slow, so the worker must not keep it; else it is done
+            answer.waiting -= 1
+            if not answer.waiting:
+                answer.made.cancel()  # all were refused as too slow, so the worker must not keep it; else it is done
+            if answer.lost and self._answers.get(place) is answer:
+                del self._answers[place]

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import uvicorn
 
 from ltr_duel.core import InputError, alone, places
+from ltr_duel.experiment import located
 from ltr_duel.live import Experiment, Settings, read_settings
 from ltr_duel.serve.app import make_app
 from ltr_duel.serve.events import EventLog, forward_logging
@@ -121,7 +122,8 @@ def _plans(paths: Sequence[Path], given: Mapping[str, Any], log: EventLog) -> li
                 if other.settings.name == settings.name or other.store == store:
                     what = "name" if other.settings.name == settings.name else "store"
                     raise InputError(f"{path}: another experiment has that {what}")
-        plans.append(_Plan(settings, service, store, KeyFiles(path.parent, service, log), log))
+        with located(f"{path}: serve"):
+            plans.append(_Plan(settings, service, store, KeyFiles(path.parent, service, log), log))
     for plan in plans:
         _compile(plan.settings)
     return plans

@@ -1,4 +1,7 @@
-"""Several experiments at one address, each with its own store, keys and limits: ``/shoes/decide`` is of ``shoes``."""
+"""Several experiments at one address, each with its own store, keys and limits: ``/shoes/decide`` is of ``shoes``.
+
+Without a key of one of them, an address that begins with the name of an experiment is answered as any other one.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
 
-from ltr_duel.serve.gate import HEADERS, Gate
+from ltr_duel.serve.gate import HEADERS, OPEN_PATHS, Gate
 from ltr_duel.serve.refusals import Refusal
 
 
@@ -24,6 +27,8 @@ class Several:
 
     def __init__(self, gates: Mapping[str, Gate]) -> None:
         self._gates, self._router = gates, Router([], lifespan=self._lifespan)
+        for gate in gates.values():
+            gate.is_one_of_several = True
         self.metrics = next(iter(gates.values())).metrics  # of connections, which are of all experiments
 
     @asynccontextmanager
@@ -38,20 +43,28 @@ class Several:
         if scope["type"] != "http":
             await self._router(scope, receive, send)
             return
-        _, name, rest = f"{scope['path']}/".split("/", 2)
+        path = scope["path"]
+        _, name, rest = f"{path}/".split("/", 2)
         gate = self._gates.get(name)
-        if gate is not None and scope["path"] != f"/{name}":
+        if path in OPEN_PATHS:
+            response = self._of_all(path)
+            response.raw_headers += HEADERS
+            await response(scope, receive, send)
+        elif gate is not None and path != f"/{name}":
             await gate({**scope, "path": f"/{rest.removesuffix('/')}"}, receive, send)
-            return
-        response = self._own(scope["path"])
-        response.raw_headers += HEADERS
-        await response(scope, receive, send)
+        else:
+            nowhere = {**scope, "path": f"/{path}"}
+            await self._gate_to_nowhere(nowhere)(nowhere, receive, send)
 
-    def _own(self, path: str) -> Response:
-        """Return what no single experiment answers; without a key no name is shown."""
-        if path == "/health":
-            return JSONResponse({"status": "ok"})
-        if path == "/ready":
-            problem = next(filter(None, (gate.problem() for gate in self._gates.values())), "")
-            return Refusal(503, problem).response() if problem else JSONResponse({"status": "ready"})
-        return Refusal(404, "there is nothing at this address; it begins with the name of an experiment").response()
+    def _of_all(self, path: str) -> Response:
+        """Return whether the process answers, or all experiments work."""
+        problems = [gate.problem() for gate in self._gates.values()] if path == "/ready" else []
+        problem = next(filter(None, problems), "")
+        if problem:
+            return Refusal(503, problem).response()
+        return JSONResponse({"status": "ready" if path == "/ready" else "ok"})
+
+    def _gate_to_nowhere(self, scope: Scope) -> Gate:
+        """Return a gate that admits a request to an address that there is not, or one that refuses it as all do."""
+        gates = [gate for gate in self._gates.values() if gate.keyed] or list(self._gates.values())
+        return next((gate for gate in gates if gate.admits(scope)), gates[0])

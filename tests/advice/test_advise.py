@@ -80,6 +80,16 @@ def test_the_sentences_name_what_to_deploy_and_the_incumbent(advice):
     assert list(advice.table()["candidate"]) == [row.candidate for row in advice.rows]
 
 
+def test_each_row_counts_whole_runs_of_the_click_model_that_it_names(rankings):
+    users = {"clicks": ("perfect", "informational"), "simulations": 16}
+    advice = advise(rankings, candidates=(*FEW, "double_thompson/team_draft"), **SMALL | users)
+    assert any(len({one.runs for one in row.worlds}) > 1 for row in advice.rows), "no row has unequal runs"
+    for row, users in zip(advice.rows, advice.table()["users"], strict=True):
+        shown = next(one for one in row.worlds if one.users == users)
+        assert row.worst == shown and (shown.right.value * shown.runs) % 1 == pytest.approx(0, abs=1e-9)
+        assert shown.right.value == min(one.right.value for one in row.worlds)
+
+
 def test_a_budget_that_is_too_small_gets_the_one_that_would_do(rankings):
     advice = advise(rankings, candidates=("round_robin/team_draft",), confidence=0.999, margin=0, **SMALL)
     assert advice.verdict == "too small" and advice.enough is not None
@@ -133,6 +143,7 @@ def test_the_files_say_the_same_and_the_settings_can_be_deployed(advice, tmp_pat
     settings = read_settings(files["live.toml"])
     assert f"{settings.policy}/{settings.method}" == advice.deploy.candidate
     assert settings.rankers == tuple(advice.ndcg) and settings.confidence == 0.95
+    assert settings.serve["key_file"], "the service does not start without one"
     assert all(0 <= arm < 3 for arm in live_policy(settings).ask())
     page = files["advice.html"].read_text(encoding="utf-8")
     assert all(word in page for word in ("How soon one knows", "What if the world is harder?", settings.policy))

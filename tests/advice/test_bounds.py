@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from ltr_duel.advice.answer import Showing, reached, worst_of
+from ltr_duel.advice.answer import Advice, Reached, Row, Showing, reached
 from ltr_duel.advice.bounds import Estimate, lower_mean, mean, share, upper_mean
+from ltr_duel.advice.race import Round
 from ltr_duel.core import stream
 
 
@@ -55,13 +58,31 @@ def test_when_one_knows_is_the_first_checkpoint_after_the_last_failure():
     assert reached(flat([1.0, 1.1, 1.1, 1.1]), times, 0.95) == (10, 10, 20)
 
 
-def test_the_worst_world_is_taken_number_by_number():
-    def showing(right, lost):
-        one = Estimate(lost, lost - 1, lost + 1)
-        return Showing("u", 20, right[-1], reached(right, np.array([1, 2]), 0.5), one, one, one, one, right)
+def showing(users, runs, right, lost):
+    one = Estimate(lost, lost - 1, lost + 1)
+    curve = flat([right])
+    return Showing(users, runs, curve[-1], reached(curve, np.array([9]), 0.5), one, one, one, one, curve)
 
-    worlds = showing(flat([0.4, 0.9]), 3.0), showing(flat([0.6, 0.8]), 2.0)
-    worst = worst_of(worlds, np.array([1, 2]), 0.5)
-    assert worst.right.value == 0.8 and worst.lost.value == 3.0 and worst.loss.high == 4.0
-    assert [one.value for one in worst.curve] == [0.4, 0.8]
-    assert worst.sure_at.value == 2
+
+def test_a_row_is_of_one_click_model_where_the_candidate_is_least_often_right_and_loses_most():
+    worlds = showing("a", 12, 0.75, 2.0), showing("b", 8, 0.75, 3.0), showing("c", 25, 0.8, 9.0)
+    assert Row("mdb/sosm", True, False, worlds).worst is worlds[1]
+
+
+def test_the_sentences_add_a_click_model_in_which_a_number_is_worse():
+    late = showing("late", 20, 0.9, 5.0)._replace(sure_at=Reached(70, 50, None))
+    row = Row("mdb/sosm", True, True, (showing("hard", 20, 0.8, 1.0), late))
+    settings = {"confidence": 0.7, "budget": 90, "margin": 0, "measure": "NDCG@10", "clicks": ["hard", "late"]}
+    settings |= {"incumbent": "x", "fitted": (), "queries": 3, "simulations": 20}
+    advice = Advice(
+        "deploy", settings, {"x": 0.5, "y": 0.2}, np.array([9]), (row,), (Round(20, (0,), (0,), ()),),
+        ("mdb/sosm",), "", (), None, (), {},
+    )  # fmt: skip
+    known, cost = advice.lines()[1:3]
+    assert "80 % (70 to 90) of 20 simulated runs with 'hard' users, the worst of 2 click models, and in 70%" in known
+    assert "from 9 (9 to 9) impressions on, with 'late' users from 70 (50 or later) on." in known
+    assert "loses 1.0000 (0 to 2.0000) NDCG@10, with 'late' users 5.0000 (4.0000 to 6.0000), against" in cost
+    alone = dataclasses.replace(
+        advice, settings=settings | {"clicks": ["hard"]}, rows=(row._replace(worlds=row.worlds[:1]),)
+    )
+    assert "'late'" not in " ".join(alone.lines()[1:3])

@@ -42,7 +42,7 @@ def test_check_compare_power_and_weigh(ltr_duel, log, tmp_path):
     answer = ltr_duel(*words, "--out", matrix, "--report", page, "--plot", picture)
     assert answer.code == 0, answer.err
     assert "errors clustered by user" in answer.out
-    assert answer.out.count("stop: 1") == 2  # in the table, and as the sentence
+    assert "  1 wins  " in answer.out and "\nstop: 1 wins." in answer.out
     assert "<script" not in page.read_text() and "stop: 1 wins." in page.read_text()
     assert picture.stat().st_size > 10_000
     assert "Condorcet winner: 1." in ltr_duel("prefs", "show", matrix).out
@@ -50,6 +50,16 @@ def test_check_compare_power_and_weigh(ltr_duel, log, tmp_path):
     assert answer.code == 0 and "0.1  " in answer.out, answer.err
     answer = ltr_duel("logs", "weigh", log, "1", "2")
     assert answer.code == 2 and "weights need the columns 'rankers' and 'rankings', or page tokens" in answer.err
+
+
+@pytest.mark.parametrize("column", ["user_id", "userId", "session"])
+def test_a_column_of_users_of_another_name_is_pointed_out(ltr_duel, tmp_path, column):
+    row = '{"impression": "%d", "time": %d, "query": "q", "%s": "u%d", "rankers": ["a", "b"], "shown": ["x", "y"], '
+    rows = [(row + '"owners": [0, 1], "clicks": [1]}') % (k, k, column, k) for k in range(4)]
+    (tmp_path / "clicks.jsonl").write_text("\n".join(rows))
+    for command in ("compare", "check"):
+        answer = ltr_duel("logs", command, tmp_path / "clicks.jsonl")
+        assert f"call the column '{column}' 'user' in the file, or map it (--source)" in answer.out, answer.err
 
 
 def test_exposures_and_events_with_a_guardrail_and_a_failing_check(ltr_duel, tmp_path):
@@ -73,7 +83,7 @@ def test_exposures_and_events_with_a_guardrail_and_a_failing_check(ltr_duel, tmp
     answer = ltr_duel("logs", "compare", *words, "--guardrail", "click", "--bootstrap", 0)
     assert answer.code == 0, answer.err
     row = next(line for line in answer.out.splitlines() if line.startswith("old > new"))
-    assert row.split()[3:7] == ["50", "40", "10", "0"]
+    assert row.split()[3:9] == ["no", "decision", "50", "40", "10", "0"]
     assert "fails: owners of place 1: the ranker whose name comes first owns 100.00%" in answer.out
     assert "guardrail click holds: old against new +1.0000" in answer.out
     answer = ltr_duel("logs", "check", *words)
@@ -163,13 +173,14 @@ def test_several_outcomes_have_one_primary(ltr_duel, tmp_path):
     answer = ltr_duel(*words, "--by", "device")
     assert answer.code == 0, answer.err
     lines = answer.out.splitlines()
-    assert any(line.split()[:6] == ["new", ">", "old", "60", "30", "0"] for line in lines)  # clicks on what new owned
+    clicked = ["new", ">", "old", "new", "wins", "60", "30", "0"]  # what new owned
+    assert any(line.split()[:8] == clicked for line in lines)
     assert any(line.split()[:6] == ["buy", "new", ">", "old", "60", "-0.5000"] for line in lines)  # beside it
     assert any(line.split()[:6] == ["phone", "new", ">", "old", "40", "+0.5000"] for line in lines)
     assert "parts by device are not shown to differ" in answer.out
     assert lines[-1].startswith("at this look new wins (p ")
     lines = ltr_duel(*words, "--primary", "buy").out.splitlines()
-    assert any(line.split()[:6] == ["old", ">", "new", "60", "30", "0"] for line in lines)
+    assert any(line.split()[:8] == ["old", ">", "new", "old", "wins", "60", "30", "0"] for line in lines)
     assert any(line.split()[:6] == ["click", "old", ">", "new", "60", "-0.5000"] for line in lines)
     answer = ltr_duel(*words, "--primary", "cart")
     assert answer.code == 2 and "'cart'" in answer.err

@@ -11,7 +11,7 @@ QUICK = ("--multileavings", "50", "--repetitions", "3", "--comparisons", "300", 
 
 
 def test_methods_lists_every_method_with_its_parameters_rules_and_reference(ltr_duel):
-    answer = ltr_duel("methods")
+    answer = ltr_duel("methods", "--long")
     assert answer.code == 0 and answer.err == ""
     lines = answer.out.splitlines()
     assert [line for line in lines if not line.startswith(" ")] == [

@@ -1,14 +1,20 @@
-"""The tables of docs/ that list components say what the registries say."""
+"""The tables of docs/ that list components say what the registries say; those of a terminal fit it."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import click
+import pandas as pd
 import pytest
 
+from ltr_duel.bandits import POLICIES
 from ltr_duel.cli import _tables
+from ltr_duel.cli._options import print_table, wide_option
+from ltr_duel.interleaving import METHODS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -35,3 +41,42 @@ def test_an_outdated_table_is_found_and_renewed_and_nothing_else(tmp_path):
         "<!-- end: click models -->\n\n| a | b |\n"
     )
     assert _tables.with_tables(renewed) == renewed
+
+
+@click.command()
+@wide_option
+def table():
+    names = [f"column {k}" for k in range(7)]
+    print_table(pd.DataFrame([[f"{name}, row {row}" for name in names] for row in range(2)], columns=names))
+
+
+def printed(monkeypatch, capsys, width, *words, terminal=True):
+    """Return the lines that a command prints on a terminal of so many columns."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    table.main(list(words), standalone_mode=False)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_a_table_wider_than_the_terminal_is_folded_without_losing_a_cell(monkeypatch, capsys):
+    """Seven columns of 15 characters, two spaces between them: 117 columns, and three beside the first in 70."""
+    lines = printed(monkeypatch, capsys, 70)
+    assert lines[-1] == "the columns are in 2 parts, to fit the terminal; --wide prints them side by side"
+    assert max(map(len, lines[:-1])) == 15 + 3 * 17
+    for row in range(2):
+        assert [line.count(f"row {row}") for line in lines if f"row {row}" in line] == [4, 4]
+        assert all(any(f"column {k}, row {row}" in line for line in lines) for k in range(7))
+
+
+@pytest.mark.parametrize("width, words, terminal", [(117, (), True), (70, ("--wide",), True), (70, (), False)])
+def test_a_table_is_whole_where_it_fits_or_is_piped_or_wide(monkeypatch, capsys, width, words, terminal):
+    assert list(map(len, printed(monkeypatch, capsys, width, *words, terminal=terminal))) == [117, 117, 117]
+
+
+@pytest.mark.parametrize("name, registry", [("policies", POLICIES), ("methods", METHODS)])
+def test_a_list_of_components_has_a_line_for_each_and_fits_a_screen(ltr_duel, monkeypatch, name, registry):
+    monkeypatch.setitem(os.environ, "COLUMNS", "80")
+    lines = ltr_duel(name).out.splitlines()
+    assert sorted(line.split()[0] for line in lines if line.startswith("  ")) == registry.names()
+    assert len(lines) <= len(registry.names()) + 5 and max(map(len, lines)) <= 80
+    assert "--long" in lines[-1] and len(ltr_duel(name, "--long").out.splitlines()) > 5 * len(lines)

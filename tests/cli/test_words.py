@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from pathlib import Path
@@ -11,9 +12,14 @@ import pandas as pd
 import pytest
 from click.shell_completion import ShellComplete
 
+import ltr_duel
+from ltr_duel.advice import advise
 from ltr_duel.cli.main import cli
+from ltr_duel.data import make_corpus
 from ltr_duel.interleaving import METHODS
+from ltr_duel.preferences import estimate_preferences
 from ltr_duel.preferences.io import load_preferences
+from ltr_duel.rankers import feature_rankers
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 
@@ -67,6 +73,45 @@ def test_the_list_of_figures_fits_100_columns(ltr_duel):
     assert len(lines) > 10 and max(map(len, lines)) <= 100
 
 
+PLAIN = """
+    aim, budget, clicks, comparisons, confidence, corpus, corpus sha256, day, difference, direction, documents,
+    first, fitted, interval, iterations, log-likelihood, losses, margin, mean, measure, method parameters, model,
+    outcome, pair, parameters, queries, ranker, rankers, repetitions, runs, second, seed, simulations, source, ties,
+    top, users, versions, wins
+"""  # need no entry: heads of tables, and settings
+
+
+def heads_of_outputs():
+    """Yield the heads that functions which make tables write, those of pages, and what advice and matrices rest on."""
+    package = Path(ltr_duel.__file__).parent
+    for path in (
+        one
+        for name in ("advice", "analysis", "clicks", "logs", "simulation")
+        for one in package.glob(f"{name}/**/*.py")
+    ):
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            named = isinstance(function, ast.FunctionDef) and re.search("_table$|^_row$|^winner_row$", function.name)
+            if named and ast.unparse(function.returns) in ("pd.DataFrame", "dict[str, str]"):
+                keys = (key for node in ast.walk(function) if isinstance(node, ast.Dict) for key in node.keys)
+                yield from (key.value for key in keys if isinstance(key, ast.Constant))
+    for path in package.rglob("*.html"):
+        yield from re.findall(r"<th>([^<{]+)", path.read_text(encoding="utf-8"))
+    rankings = feature_rankers(make_corpus(queries=4, documents=4, features=3))
+    yield from estimate_preferences(rankings, clicks="perfect", comparisons=50).provenance
+    yield from advise(rankings, budget=100, clicks="perfect", margin=1).settings
+
+
+def test_the_glossary_has_each_head_of_a_table_and_each_setting_that_outputs_write():
+    page = (README.parent / "docs" / "glossary.md").read_text(encoding="utf-8").casefold()
+    known = {word.strip() for row in re.findall(r"^\| (.*?) \|", page, re.M) for word in row.split(",")}
+    plain = {word.strip() for word in PLAIN.split(",")}
+    heads = {head.replace("_", " ").casefold() for head in heads_of_outputs()} - {"", "a", "b"}
+    assert {"sure from", "lost after", "tie seed", "e-value", "beats", "shown on pages"} <= heads
+    words = {head.partition(",")[0] for head in heads}
+    assert sorted(word for word in words if not {word, word + "s", word.removesuffix("s")} & (known | plain)) == []
+    assert sorted(plain - words) == [], "listed as plain, and written by no output"
+
+
 def test_the_glossary_has_the_words_of_outputs(ltr_duel, corpus, tmp_path):
     ltr_duel("prefs", "estimate", corpus, "--comparisons", "300", "--out", tmp_path / "m.parquet")
     printed = ltr_duel("prefs", "show", tmp_path / "m.parquet").out
@@ -78,7 +123,7 @@ def test_the_glossary_has_the_words_of_outputs(ltr_duel, corpus, tmp_path):
     for word in words.split(", "):
         assert word.casefold() in printed.casefold() and word.casefold() in glossary, word
     rules = {rule for method in METHODS for rule in method.outcomes}
-    rules |= {"incumbent", "gamma_btm", "even pair", "p(winner)", "identification time", "e-value"}
+    rules |= {"incumbent", "gamma_btm", "even pair", "race", "p(winner)", "identification time", "e-value"}
     assert [rule for rule in rules if rule not in glossary] == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from ltr_duel.core.errors import InputError
@@ -90,6 +91,9 @@ def test_a_last_line_that_is_cut_is_refused(tmp_path: Path, last: str) -> None:
         (b"0 qid:1\n", "no line has a feature"),
         (b"<!DOCTYPE html><html>", "this is a web page, not data"),
         (b"PK\x03\x04abc", "this is a zip archive"),
+        (b"PAR1abc", "this is a Parquet file, not feature text; it is damaged"),
+        (b'{"impression": "1"}', "this is JSON, not feature text; a click log is read by 'ltr-duel logs check'"),
+        (b"SQLite format 3\0", "this is a data base, not feature text; that of a live experiment is read by"),
         (gzip.compress(GOOD.encode() * 99, mtime=0)[:-10], "the gzip stream is damaged or cut short"),
         (gzip.compress(GOOD.encode() * 99, mtime=0)[:60] + b"\1" * 30, "the gzip stream is damaged or cut short"),
     ],
@@ -126,3 +130,20 @@ def test_too_few_grades_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("4 qid:1 1:1\n")
     with pytest.raises(InputError, match=r"grades 4\.\.4 do not fit in 0\.\.1"):
         load_dataset(tmp_path / "a", grades=2)
+
+
+@pytest.mark.parametrize(
+    "columns, words",
+    [
+        (("impression", "time", "query", "policy"), "a click log: 'ltr-duel logs check' and 'logs compare' read it"),
+        (("first", "second", "p"), "a preference matrix: 'ltr-duel prefs show' and 'simulate' read it"),
+        (("policy", "repetition", "t"), "results of a simulation, a table that pandas.read_parquet reads"),
+        (("query", "document", "bm25"), "a table of scores: give it as --rankers scores:FILE, beside a corpus"),
+        (tuple("abcdefghij"), "a table of a, b, c, d, e, f, g, h, ..."),
+    ],
+)
+def test_a_parquet_file_in_place_of_feature_text_is_named_with_what_reads_it(tmp_path, columns, words):
+    pd.DataFrame({column: [1] for column in columns}).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(InputError) as refused:
+        load_dataset(tmp_path / "a.parquet")
+    assert str(refused.value).endswith(f"a.parquet: this is a Parquet file, not feature text; it is {words}")

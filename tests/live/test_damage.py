@@ -129,6 +129,7 @@ def test_a_damaged_store_of_an_earlier_version_is_refused_in_one_sentence(tmp_pa
         "DROP TABLE switches",
         "ALTER TABLE pages DROP COLUMN chance",
         "ALTER TABLE pages DROP COLUMN context",
+        "ALTER TABLE pages DROP COLUMN depth",
         "ALTER TABLE waiting DROP COLUMN seen",
         "PRAGMA user_version = 1",
         damage,

@@ -151,7 +151,8 @@ ANN, ANYONE = [("ann", "shoes"), ("ann", "")], [("", "shoes"), ("", "")]
     "by, user, query",
     [(by, *who) for by, whose in (("user", ANN), ("age", ANN + ANYONE), ("retain", ANN + ANYONE)) for who in whose],
 )
-def test_no_id_of_an_outcome_is_kept_after_its_page_was_forgotten(tmp_path, by, user, query):
+def test_no_id_of_an_outcome_is_kept_after_its_page_was_forgotten(tmp_path, by, user, query, monkeypatch):
+    monkeypatch.setattr("ltr_duel.live.actions.require_query", str)  # stores of earlier versions have empty queries
     clock = Clock()
     with opened(tmp_path, settings(keep_days=1.0), clock=clock) as experiment:
         page = experiment.decide(query, RANKINGS, user=user)

@@ -22,12 +22,12 @@ STEPS, RUNS, OPEN = 120, 120, 12
 def pulls_of(settings, folder, run):
     """Return the pulls of an experiment whose pages are answered in any order, some never.
 
-    With a window in which pages are shown again, users also load them again, read them in two parts, and report their
-    clicks in several calls, some late and some twice.
+    With a window in which pages are shown again, users also load them again, read them in three parts, report their
+    clicks in several calls, some late and some twice, and buy something on pages that are open or closed.
     """
     rng = stream(run, "users")
     users = users_of(click_model("navigational", RANKINGS.grades), settings.top)
-    clicks, time, due = np.zeros(settings.top, np.int64), 0.0, []
+    clicks, time, due, sales = np.zeros(settings.top, np.int64), 0.0, [], []
     with Experiment.open(folder / f"{run}.db", settings, clock=lambda: time) as experiment:
         turns = experiment._actions.memory.turns
         policy = turns.policy = Watched(turns.policy)
@@ -46,6 +46,12 @@ def pulls_of(settings, folder, run):
             if settings.sticky and rng.random() < 0.5:
                 parts = [experiment.decide("q", lists, user=user, offset=k, limit=4) for k in (0, 4, 8)]
                 assert sum((part.shown for part in parts), ()) == page.shown
+            if settings.sticky:
+                sale = {"document": page.shown[0], "kind": "purchase", "id": user}
+                heapq.heappush(sales, (time + rng.random() * 2 * OPEN, page.token, sale))
+                while sales[0][0] <= time:
+                    _, token, sale = heapq.heappop(sales)
+                    experiment.record(token, [sale], late=True)
             at = np.array(page.shown)
             count = simulate_clicks(users, RANKINGS.relevance, start, at, len(at), clicks, rng)
             clicked = [page.shown[place] for place in clicks[:count]]
@@ -57,7 +63,11 @@ def pulls_of(settings, folder, run):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "policy, sticky", [("rucb", 0), ("interleaved_filter", 0), ("rmed1", 0), ("rucb", OPEN), ("rmed1", OPEN)]
+    "policy, sticky",
+    [
+        *((policy, 0) for policy in ("rucb", "interleaved_filter", "rmed1")),
+        *((policy, OPEN) for policy in ("rucb", "rmed1", "double_thompson")),
+    ],
 )
 def test_pulls_through_an_experiment_have_the_law_of_the_simulation(tmp_path, policy, sticky):
     found = []

@@ -23,7 +23,8 @@ def test_a_store_of_a_million_events_opens_in_less_than_a_second(tmp_path, monke
     with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:  # the same pages again and again
         old = f"WITH RECURSIVE n(k) AS (SELECT {{last}} + 1 UNION ALL SELECT k + 1 FROM n WHERE k < {ROWS})"
         db.execute(
-            f"{old.format(last=pages)} INSERT INTO pages SELECT k, at, query, user, arms, shown, sheet, chance, NULL"
+            f"{old.format(last=pages)} INSERT INTO pages"
+            " SELECT k, at, query, user, arms, shown, sheet, chance, NULL, NULL"
             f" FROM n JOIN pages ON page = 1 + k % {pages}"
         )
         db.execute(

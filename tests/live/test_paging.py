@@ -28,9 +28,9 @@ def first_of(tick, user, query, begun, ticks):
     return tick
 
 
-def whole_pages(folder, seed):
+def whole_pages(folder, seed, policy):
     """Show each page once and whole, and report each visit's clicks together: the reference."""
-    given, clock, begun, pages = settings(deadline=DEADLINE), Clock(), {}, {}
+    given, clock, begun, pages = settings(deadline=DEADLINE, policy=policy), Clock(), {}, {}
     start = clock.now
     with Experiment.open(folder / "whole.db", given, keys=KEYS, clock=clock) as experiment:
         for tick, user, query, _, places, chance in visits(seed):
@@ -52,9 +52,9 @@ def is_open(experiment, page):
     return page.page in experiment._actions.memory.waiting
 
 
-def in_parts(folder, seed, restarts=False):
-    """Show pages in parts of three documents, again and again, and report each click alone, some twice."""
-    given, clock = settings(deadline=DEADLINE, sticky=STICKY), Clock()
+def in_parts(folder, seed, policy, restarts):
+    """Show pages in parts of three documents, again and again; report each click alone, some twice, and late sales."""
+    given, clock = settings(deadline=DEADLINE, sticky=STICKY, policy=policy), Clock()
     start, rng = clock.now, np.random.default_rng(seed + 1)
     experiment, shown = Experiment.open(folder / "parts.db", given, keys=KEYS, clock=clock), {}
     for tick, user, query, stops, places, chance in visits(seed):
@@ -78,16 +78,22 @@ def in_parts(folder, seed, restarts=False):
                 experiment.record(top.token, [seen[place]], final=False)
             if chance >= 0.7:
                 experiment.record(top.token, [])
+        for document in seen[:1] * (tick % 3):  # of some pages before, of some after they are closed
+            sale = {"document": document, "kind": "purchase", "value": 9.5, "id": user}
+            experiment.record(top.token, [sale, {"document": document, "kind": "click"}], late=True)
     clock.now += 2 * DEADLINE
     experiment.expire()
     with experiment:
         return experiment.state().to_json(), experiment.pages
 
 
-@pytest.mark.parametrize("restarts", [False, True])
-def test_pages_in_parts_shown_again_and_clicked_late_are_the_pages_shown_once(tmp_path, restarts):
-    whole, pages = whole_pages(tmp_path, 3)
-    parts, shown = in_parts(tmp_path, 3, restarts)
+@pytest.mark.parametrize(
+    "policy, restarts", [("rucb", False), ("rucb", True), ("rmed1", False), ("double_thompson", True)]
+)
+def test_pages_in_parts_shown_again_and_clicked_late_are_the_pages_shown_once(tmp_path, policy, restarts):
+    """State, intervals and log are the same to the last bit, whatever the policy does; late sales change nothing."""
+    whole, pages = whole_pages(tmp_path, 3, policy)
+    parts, shown = in_parts(tmp_path, 3, policy, restarts)
     assert pages == shown < TICKS - 50 and parts == whole and whole["clicked"] > 100
     logs = [export_log(tmp_path / f"{name}.db", tmp_path / f"{name}.jsonl") for name in ("whole", "parts")]
     assert logs[0] == logs[1] > 50
@@ -204,6 +210,17 @@ def test_what_is_remembered_of_users_is_bounded(tmp_path):
         assert len(experiment._actions._drafts._latest) == 5
         assert experiment.decide("q", RANKINGS, user="user 11").page == 12
         assert experiment.decide("q", RANKINGS, user="user 0").page == 13
+
+
+def test_what_is_remembered_of_users_goes_with_the_window(tmp_path):
+    clock = Clock()
+    with opened(tmp_path, settings(sticky=30.0), clock=clock) as experiment:
+        for tick in range(100):
+            experiment.decide("q", RANKINGS, user=f"user {tick}")
+            clock.now += 1
+        assert len(experiment._actions._drafts._latest) == 30
+        assert experiment.decide("q", RANKINGS, user="user 71").page == 72
+        assert experiment.decide("q", RANKINGS, user="user 70").page == 101
 
 
 def test_the_window_is_not_longer_than_the_deadline():

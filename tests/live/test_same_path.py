@@ -1,4 +1,7 @@
-"""One page at a time, an experiment takes the path of `simulate` with the same seed: lists, clicks, coins and arms."""
+"""One page at a time, an experiment takes the path of `simulate` with the same seed: lists, clicks, coins and arms.
+
+Also where users load pages again, read them in parts, click late and buy something days later.
+"""
 
 import numpy as np
 import pytest
@@ -36,42 +39,73 @@ def simulated(settings):
     return path, recorder.pulls[-1, back], recorder.exposure[-1, back], order[run.recommend()]
 
 
+def whole(experiment, query, lists, user):
+    """Read a page in parts of two documents, by its token or its user, and load it again."""
+    page = experiment.decide(query, lists, user=user, limit=2)
+    shown = page.shown
+    while len(shown) < page.total:
+        by = {"token": page.token} if len(shown) % 4 else {"user": user}
+        shown += experiment.decide(query, lists, offset=len(shown), limit=2, **by).shown
+    assert experiment.decide(query, lists, user=user).shown == shown
+    return page._replace(shown=shown)
+
+
+def report_late(experiment, page, clicked):
+    """Report the clicks one by one, some twice; and a sale when the page is closed."""
+    for document in clicked[::-1] + clicked[:1]:
+        experiment.record(page.token, [document], final=False)
+    experiment.record(page.token, [])
+    for _ in range(2):
+        sale = {"document": page.shown[0], "kind": "purchase", "value": 9.5, "id": "order"}
+        experiment.record(page.token, [sale], late=True)
+
+
 def replayed(folder, settings):
-    """Send simulated users to an experiment, one after the other; return the arms of each step, and the state."""
+    """Send simulated users to an experiment, one after the other; return the arms of each step, and the state.
+
+    With a window in which pages are shown again, they come back to each page and report late.
+    """
     queries, clicking = stream(SEED, 0, "queries"), stream(SEED, 0, "clicks")
     users = users_of(click_model("navigational", RANKINGS.grades), settings.top)
     path, query, clicks = [], -1, np.zeros(settings.top, np.int64)
     with opened(folder, settings) as experiment:
-        for _ in range(STEPS):
+        for step in range(STEPS):
             if query < 0:
                 query = draw_query(RANKINGS.n_queries, np.zeros(0), queries)
             start, stop = RANKINGS.query_ptr[query : query + 2]
             lists = {name: RANKINGS.order[k, start:stop].tolist() for k, name in enumerate(RANKINGS.names)}
-            page = experiment.decide(f"q{query}", lists)
+            if settings.sticky:
+                page = whole(experiment, f"q{query}", lists, f"user {step}")
+            else:
+                page = experiment.decide(f"q{query}", lists)
             path.append([RANKINGS.names.index(name) for name in page.rankers])
             if len(page.rankers) == 1:  # the simulation puts no query to an arm alone
                 continue
             at = np.array(page.shown)
             count = simulate_clicks(users, RANKINGS.relevance, start, at, len(at), clicks, clicking)
-            experiment.record(page.token, [page.shown[place] for place in clicks[:count]])
+            clicked = [page.shown[place] for place in clicks[:count]]
+            report_late(experiment, page, clicked) if settings.sticky else experiment.record(page.token, clicked)
             query = -1
         return path, experiment.state()
 
 
 @pytest.mark.parametrize(
-    "policy, method",
+    "policy, method, sticky",
     [
-        ("rucb", "team_draft"),
-        ("rucb", "probabilistic"),
-        ("interleaved_filter", "balanced"),
-        ("multi_self_sparring:size=3", "probabilistic"),
-        ("mdb", "team_draft"),
+        ("rucb", "team_draft", 0),
+        ("rucb", "probabilistic", 0),
+        ("interleaved_filter", "balanced", 0),
+        ("multi_self_sparring:size=3", "probabilistic", 0),
+        ("mdb", "team_draft", 0),
+        ("rucb", "team_draft", 60),
+        ("rmed1", "team_draft", 60),
+        ("double_thompson", "probabilistic", 60),
+        ("multi_self_sparring:size=3", "probabilistic", 60),
     ],
 )
-def test_one_page_at_a_time_is_the_path_of_the_simulation(tmp_path, policy, method):
-    settings = Settings(
-        name="same", rankers=RANKINGS.names, policy=policy, method=method, seed=SEED, top=6, horizon=STEPS
-    )
+def test_one_page_at_a_time_is_the_path_of_the_simulation(tmp_path, policy, method, sticky):
+    given = {"policy": policy, "method": method, "sticky": sticky}
+    settings = Settings(name="same", rankers=RANKINGS.names, seed=SEED, top=6, horizon=STEPS, **given)
     simulated_path, pulls, exposure, recommended = simulated(settings)
     path, state = replayed(tmp_path, settings)
     if POLICIES.configure(policy).component.feedback == "duel":

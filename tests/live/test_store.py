@@ -392,8 +392,8 @@ def test_a_store_that_counted_users_by_the_page_closed_first_is_counted_again(tm
         db.execute("UPDATE events SET seen = NULL")
         db.execute("UPDATE users SET seen = x'00'")
         db.execute("DROP TABLE switches")
-        db.execute("ALTER TABLE pages DROP COLUMN chance")
-        db.execute("ALTER TABLE pages DROP COLUMN context")
+        for column in ("chance", "context", "depth"):
+            db.execute(f"ALTER TABLE pages DROP COLUMN {column}")
         db.execute("ALTER TABLE waiting DROP COLUMN seen")
         db.execute("PRAGMA user_version = 1")
     with opened(tmp_path, given, clock=clock) as experiment:

@@ -395,6 +395,7 @@ def test_a_store_of_the_version_before_gets_its_switches(tmp_path):
         db.execute("DROP TABLE switches")
         db.execute("DELETE FROM about WHERE key IN ('sides', 'ended', 'user key')")
         db.execute("ALTER TABLE pages DROP COLUMN context")
+        db.execute("ALTER TABLE pages DROP COLUMN depth")
         db.execute("PRAGMA user_version = 2")
     with opened(tmp_path) as experiment:
         assert experiment.state().to_json() == before

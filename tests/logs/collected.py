@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ltr_duel.bandits import POLICIES, LivePolicy
 from ltr_duel.bandits.loop import Run
@@ -14,7 +15,7 @@ from ltr_duel.core import FloatMatrix, Streams, implement, stream, uniform
 from ltr_duel.live.state import beats_all
 from ltr_duel.logs import Sequences
 from ltr_duel.logs.adaptive import adaptive_means
-from ltr_duel.logs.clusters import naive_means, reach
+from ltr_duel.logs.clusters import clustered_means, naive_means, reach
 
 TIES = 0.3
 _GROUPS = 1024
@@ -38,13 +39,10 @@ class Case(NamedTuple):
 class Held(NamedTuple):
     """Pairs shown, and how many of their intervals hold the mean outcome."""
 
-    pairs: int
-    plain: int  # Student's, as if the number of outcomes had been fixed
-    valid: int  # those of `adaptive_means`
-    alarms: int  # experiments in which a true hypothesis is rejected, corrected by Bonferroni
-
-    def __add__(self, other: tuple[object, ...]) -> Held:
-        return Held(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))  # type: ignore[operator]
+    pairs: NDArray[np.int64]
+    plain: NDArray[np.int64]  # Student's, as if the number of outcomes had been fixed
+    valid: NDArray[np.int64]  # those of `adaptive_means`
+    alarms: NDArray[np.int64]  # experiments in which a true hypothesis is rejected, corrected by Bonferroni
 
 
 class Outcomes(NamedTuple):
@@ -114,8 +112,8 @@ def collected_with_chances(case: Case, seed: int) -> Outcomes:
     return Outcomes(score, (count, total, square))
 
 
-def experiment(case: Case, seed: int, *, compiled: bool = False) -> Held:
-    """Let the policy collect outcomes, and ask all intervals."""
+def experiment(case: Case, seed: int, *, compiled: bool = False) -> tuple[int, ...]:
+    """Let the policy collect outcomes, and return the fields of `Held` for them."""
     found, upper = collected(case, seed, compiled), np.triu_indices(case.rankers, 1)
     ties, wins, losses = (found.score[y][upper] for y in (0, 1, -1))
     n = ties + wins + losses
@@ -128,15 +126,19 @@ def experiment(case: Case, seed: int, *, compiled: bool = False) -> Held:
     given = adaptive_means(sequences, sums, 0.95)
     inside = (given.low <= truth) & (truth <= given.high)
     alarm = bool((given.p[truth == 0] < 0.05 / len(n)).any())
-    return Held(len(truth), int((np.abs(plain.mean - truth) <= half + 1e-12).sum()), int(inside.sum()), int(alarm))
+    return len(truth), int((np.abs(plain.mean - truth) <= half + 1e-12).sum()), int(inside.sum()), int(alarm)
 
 
 def coverage(case: Case, experiments: int, *, compiled: bool = False) -> Held:
-    """Add up experiments."""
-    found = Held(0, 0, 0, 0)
-    for seed in range(experiments):
-        found += experiment(case, seed, compiled=compiled)
-    return found
+    """Return what experiments found; each field has one entry an experiment."""
+    found = [experiment(case, seed, compiled=compiled) for seed in range(experiments)]
+    return Held(*map(np.array, zip(*found, strict=True)))
+
+
+def share(found: NDArray[np.int64], of: NDArray[np.int64]) -> tuple[float, float]:
+    """Return a share and its standard error, from numbers for each experiment: the pairs of one go together."""
+    mean, error, _ = clustered_means(of[None].astype(np.float64), found[None].astype(np.float64))
+    return float(mean[0]), float(error[0])
 
 
 def calibration(experiments: int, ties: float, observations: int, seed: int = 0) -> list[tuple[float, float, int]]:

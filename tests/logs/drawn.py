@@ -35,13 +35,24 @@ class DrawnLog(NamedTuple):
     user: np.ndarray
     y: np.ndarray
 
-    def sums(self, pairs):
-        """Return numbers and sums of outcomes by pair and user, and sums of squares by pair."""
-        users = int(self.user.max()) + 1
-        cell, shape = self.pair * users + self.user, (pairs, users)
-        count = np.bincount(cell, minlength=pairs * users).reshape(shape).astype(np.float64)
-        total = np.bincount(cell, self.y, pairs * users).reshape(shape)
-        return count, total, np.bincount(self.pair, self.y**2, pairs)
+    def sums(self, pairs, ends=()):
+        """Return numbers and sums of outcomes by pair and user, and sums of squares by pair, until each look.
+
+        Shapes (looks * pairs, users of a pair) and (looks * pairs,). By default there is one look, at the end.
+        """
+        ends = np.array(ends or [len(self.y)])
+        own, users = np.unique(self.pair * (int(self.user.max()) + 1) + self.user, return_inverse=True)
+        pair = own // (int(self.user.max()) + 1)
+        column = np.arange(len(own)) - np.searchsorted(pair, np.arange(pairs))[pair]
+        look = np.searchsorted(ends, np.arange(len(self.y)), side="right")
+        shape = (len(ends), pairs, int(column.max()) + 1)
+        cell = (look * pairs + self.pair) * shape[2] + column[users]
+        count, total = (
+            np.bincount(cell, weight, minlength=int(np.prod(shape))).reshape(shape).cumsum(axis=0).reshape(-1, shape[2])
+            for weight in (np.ones(len(cell)), self.y)
+        )
+        squares = np.bincount(look * pairs + self.pair, self.y**2, len(ends) * pairs).reshape(-1, pairs)
+        return count, total, squares.cumsum(axis=0).ravel()
 
 
 def users_of(n, kind, users, rng):
@@ -146,22 +157,6 @@ def plan_kept(rankers, effect, experiments):
     return found
 
 
-def sums_at_looks(log, pairs, ends):
-    """Return what `DrawnLog.sums` does of the impressions until each look; shape (looks * pairs, users of a pair)."""
-    own, users = np.unique(log.pair * (int(log.user.max()) + 1) + log.user, return_inverse=True)
-    pair = own // (int(log.user.max()) + 1)
-    column = np.arange(len(own)) - np.searchsorted(pair, np.arange(pairs))[pair]
-    look = np.searchsorted(ends, np.arange(len(log.y)), side="right")
-    shape = (len(ends), pairs, int(column.max()) + 1)
-    cell = (look * pairs + log.pair) * shape[2] + column[users]
-    count, total = (
-        np.bincount(cell, weight, minlength=int(np.prod(shape))).reshape(shape).cumsum(axis=0).reshape(-1, shape[2])
-        for weight in (np.ones(len(cell)), log.y)
-    )
-    square = np.bincount(look * pairs + log.pair, log.y**2, len(ends) * pairs).reshape(-1, pairs).cumsum(axis=0).ravel()
-    return count, total, square
-
-
 def looked_at(count, total, square, alpha=1.0):
     """Return what a test sees of sums by pair and user; signs are counted where they could matter at that error."""
     cautious = cautious_means(count, total, square)
@@ -174,7 +169,7 @@ def looked_at(count, total, square, alpha=1.0):
 def false_stops(rankers, n, ties, kind, experiments):
     """Return how often the test of all impressions, at thirty looks, stops for one of identical rankers."""
     pairs, found = rankers * (rankers - 1) // 2, 0
-    ends = np.linspace(0, n, _LOOKS + 1)[1:].astype(int)
+    ends = np.linspace(0, n, _LOOKS + 1)[1:].astype(int).tolist()
     nearest = normal_boundary(np.geomspace(1, 1e7, 200), LEVEL / pairs, 1000.0).min() - 0.01
     tail = special.ndtr(-nearest)
     least = statistics.student_quantile(tail, np.arange(n + 1) + 2.0) ** 2  # for each number of users
@@ -182,8 +177,8 @@ def false_stops(rankers, n, ties, kind, experiments):
     for k in range(experiments):
         log = drawn_log(pairs, n, ties, kind, stream(k, "looks", f"{rankers} {n} {ties} {kind}"))
         cell = np.unique(log.pair * n + log.user, return_inverse=True)[1] if kind == "returning" else log.user
-        if may_be_decided(log.pair, cell, log.y, ends, np.zeros((2, n)), np.zeros((5, pairs)), least):
-            count, total, square = sums_at_looks(log, pairs, ends)
+        if may_be_decided(log.pair, cell, log.y, np.array(ends), np.zeros((2, n)), np.zeros((5, pairs)), least):
+            count, total, square = log.sums(pairs, ends)
             met = count.any(axis=1)
             seen = looked_at(count[met], total[met], square[met], LEVEL / pairs)
             found += bool(seen.ahead(1 - LEVEL, pairs).any())
@@ -219,17 +214,13 @@ def false_named_looks(n, ties, kind, experiments):
     found = np.zeros(2)
     for k in range(experiments):
         log = drawn_log(1, n, ties, kind, stream(k, "named", f"{n} {ties} {kind}"))
-        parts = [DrawnLog(log.pair[:end], log.user[:end], log.y[:end]) for end in (n // 4, n // 2, n - n // 4)]
-        sums = [one.sums(1) for one in (*parts, log)]
-        users = sums[-1][0].shape[1]
-        columns = {"clusters": np.ones(users, np.int64)}
-        for look, (count, total, square) in enumerate(sums):
-            wide = np.zeros((2, users))
-            wide[:, : count.shape[1]] = count[0], total[0]
+        count, total, square = log.sums(1, [n // 4, n // 2, n - n // 4, n])
+        columns = {"clusters": np.ones(count.shape[1], np.int64)}
+        for look in range(4):
             columns |= {
-                f"n{look}": wide[0].astype(np.int64),
-                f"total{look}": wide[1] * UNIT,
-                f"square{look}": square * UNIT,
+                f"n{look}": count[look].astype(np.int64),
+                f"total{look}": total[look] * UNIT,
+                f"square{look}": square[look : look + 1] * UNIT,
             }
         looks = looks_at_pair(columns, ("a", "b"), [1.0, 2.0, 3.0, 4.0], spent)
         found += any(look.winner for look in looks), bool(looks[0].winner)

@@ -18,7 +18,7 @@ from ltr_duel.logs import (
     compare_log,
     comparison_table,
     confidence_sequence,
-    decision_lines,
+    decision_of,
     impressions_to_go,
     method_lines,
     simulate_log,
@@ -280,7 +280,7 @@ def test_a_simulated_log_tells_its_truth_and_any_cluster_can_be_named(tmp_path):
     assert sorted(matrix.names) == sorted(rankings.names) and matrix.provenance["source"] == "click log"
     i, j = found.pairs[0]
     assert matrix.p[i, j] == pytest.approx((1 + found.means.mean[0]) / 2)
-    assert len(comparison_table(found)) == 3
+    assert len(comparison_table(Evidence(found, 0.95))) == 3
 
 
 def test_a_log_is_the_run_that_the_simulation_makes(tmp_path):
@@ -505,19 +505,19 @@ def test_the_order_in_which_rankers_are_named_turns_no_result(tmp_path, names):
     assert (found.wins[0] if pair[0] == "old" else found.losses[0]) == 40
     sentence = stopping_sentence(found, stopping_decisions(found))
     assert sentence.startswith("stop: old wins" if len(names) == 2 else "go on")
-    unseen = "2 pairs were never shown together (third and new, third and old), so nothing is known of them."
+    unseen = "2 pairs have no impression that counts (third and new, third and old), so nothing is known of them."
     assert (unseen in sentence) == (len(names) == 3)
-    assert (unseen in decision_lines(Evidence(found, 0.95))[0]) == (len(names) == 3)
+    assert (unseen in decision_of(Evidence(found, 0.95)).lines[0]) == (len(names) == 3)
 
 
 def test_a_pair_that_was_never_shown_is_named_and_the_page_counts_the_pairs_that_were(tmp_path):
     """A beats B, and B beats C: without A against C there is no winner, however many impressions follow."""
     rows = [ROW | {"rankers": pair, "user": k} for k in range(100) for pair in (["A", "B"], ["B", "C"])]
     found = compare_log(ClickLog(write(tmp_path, [row | {"user": k} for k, row in enumerate(rows)])), bootstrap=0)
-    unseen = "A and C were never shown together, so nothing is known of one against the other."
+    unseen = "A and C have no impression that counts, so nothing is known of one against the other."
     assert stopping_sentence(found, stopping_decisions(found)) == f"go on: {unseen}"
     one_look = Evidence(found, 0.95)
-    assert decision_lines(one_look)[0].endswith(unseen)
+    assert decision_of(one_look).lines[0].endswith(unseen)
     assert found.p_corrected == pytest.approx(2 * found.p)
     assert "p is corrected for the 2 pairs (Holm)" in " ".join(method_lines(one_look))
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, statistics
 from ltr_duel.logs import ClickLog, Evidence, History, compare_log, method_lines, stopping_decisions
 from ltr_duel.logs.clusters import cautious_means, fewer_degrees, interval_ends
 from ltr_duel.logs.history import slopes_of
@@ -118,6 +119,61 @@ def test_columns_of_noise_neither_shrink_a_large_mean_nor_the_doubt_of_it(visits
     mean, low, high = np.array(found).T
     assert abs(mean.mean() - 0.6) < 3 * mean.std() / np.sqrt(2000)
     assert ((low <= 0.6) & (high >= 0.6)).mean() >= 0.935
+
+
+def left_of(y, coin, columns, user, intercept):
+    """Return users' sums of what slopes leave of outcomes."""
+    z = np.stack([coin, *(coin * column for column in columns)])
+    products = np.stack([np.ones(len(y)), *z, y])
+    return np.bincount(user, y - slopes_of(products @ products.T, intercept=intercept) @ z)
+
+
+def test_p_of_adjusted_outcomes_is_that_of_all_signs_of_outcomes_and_coins_together():
+    """Eight users who come twice: for each of the 256 signs the slopes are fitted again."""
+    user, coin, y, top = drawn(8, 2, 12)
+    column = ((top - top.mean()) / top.std())[user]
+    found = []
+    for sign in itertools.product([1, -1], repeat=8):
+        turned = np.array(sign)[user]
+        found.append(abs(left_of(y * turned, coin * turned, [column], user, False).sum()))
+    share = np.mean(np.array(found) >= found[0] - 1e-9)
+    assert 0 < share < 1
+    assert statistics.sign_flip_p(left_of(y, coin, [column], user, False)) == pytest.approx(share, abs=0.02)
+
+
+def test_few_users_with_identical_rankers_differ_in_one_log_of_twenty_at_most():
+    """2,000 logs of 30 users, most of whom click on place 1, and two columns; slopes with an intercept: 8 %."""
+    rng, alarms = np.random.default_rng(0), np.zeros(2)
+    user = np.arange(30)
+    for _ in range(2000):
+        coin, top = rng.choice([-1.0, 1.0], 30), rng.random(30) < 0.9
+        y = np.where(top, coin, rng.choice([-1.0, 1.0], 30))
+        columns = [(top - top.mean()) / (top.std() or 1), rng.normal(size=30)]
+        alarms += [statistics.sign_flip_p(left_of(y, coin, columns, user, one)) < 0.05 for one in (False, True)]
+    assert alarms[0] / 2000 < 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / 2000) < alarms[1] / 2000
+
+
+@pytest.mark.parametrize("users", [12, 20])
+def test_intervals_of_few_users_hold_the_mean_and_leave_out_0_only_where_the_test_does(users):
+    """The coin alone is fitted; half of the users click on place 1."""
+    hits = 0
+    for seed in range(1000):
+        user, coin, y, _ = drawn(users, 2, 5000 + seed)
+        _, low, high = less_noise(y, coin, [], user)
+        hits += low <= MEAN / 2 <= high
+    assert hits / 1000 > 0.94 - 2.5 * np.sqrt(0.05 * 0.95 / 1000)
+
+
+@pytest.mark.parametrize("seed", [7, 8, 9])
+def test_a_comparison_of_adjusted_outcomes_has_the_exact_test_and_no_bootstrap(tmp_path, seed):
+    user, coin, y, top = drawn(24, 1, seed)
+    y = np.where(user < 18, coin * np.where(coin == 1, 1, 1 - 2 * (user % 3 == 0)), y)
+    found = compare_log(written(tmp_path, user, coin, y), bootstrap=50, history=history_of(tmp_path, top))
+    column = ((top - top.mean()) / top.std())[user]
+    signs = statistics.sign_flip_p(np.round(left_of(y, coin, [column], user, False), 5))
+    assert found.p[0] == pytest.approx(max(signs, statistics.student_p(*found.cautious)[0]), abs=0.02)
+    assert found.p[0] >= signs - 0.02 and np.isnan(found.bootstrap).all()
+    assert (found.low[0] <= 0 <= found.high[0]) == (found.p[0] >= 0.05)
 
 
 def test_more_columns_than_a_tenth_of_the_users_are_refused(tmp_path):

@@ -9,6 +9,7 @@ from scipy import special
 from ltr_duel.core import InputError, statistics, stream
 from ltr_duel.logs import (
     ClickLog,
+    Evidence,
     Finding,
     NamedLook,
     compare_log,
@@ -16,6 +17,7 @@ from ltr_duel.logs import (
     look_at_days,
     named_looks_sentence,
     named_looks_table,
+    require_days,
 )
 from ltr_duel.logs.named_looks import looks_at_pair
 from ltr_duel.logs.outcomes import UNIT
@@ -87,6 +89,8 @@ def test_identical_rankers_differ_at_one_of_four_looks_in_one_experiment_of_twen
         ([], {}, "days of looks are above 0 and increase"),
         ([7, 7], {}, "days of looks are above 0 and increase, which 7, 7 do not"),
         ([0, 7], {}, "days of looks are above 0"),
+        ([7, np.nan], {}, "days of looks are above 0 and increase"),
+        ([7, 19.5, 28], {}, r"day 19.5 is not: name day 14 or 21, or give --any-time$"),
         ([7], {"cluster": "both"}, "clustered by user, query or impression, not 'both'"),
         ([7], {"confidence": 1.0}, "the confidence"),
     ],
@@ -94,6 +98,12 @@ def test_identical_rankers_differ_at_one_of_four_looks_in_one_experiment_of_twen
 def test_looks_that_cannot_be_are_refused(tmp_path, days, settings, says):
     with pytest.raises(InputError, match=says):
         look_at_days(log_of(tmp_path / "log.jsonl", [1, -1], [0, 1], [1, 2]), days, **settings)
+
+
+@pytest.mark.parametrize("days", [[1, 2.5, 10, 13.9], [14, 20.5, 28], [13, 15, 29]])
+def test_looks_before_two_weeks_or_within_a_day_of_a_week_are_taken(days):
+    require_days(days, any_time=False)
+    require_days([7, 17, 31.5], any_time=True)
 
 
 def test_looks_that_are_over_without_a_winner_are_named(tmp_path):
@@ -124,11 +134,11 @@ def test_a_later_look_that_contradicts_the_deciding_one_is_named_with_its_number
     weak = [found[0], found[1]._replace(winner="")]
     assert "A later look does not confirm it: at day 28" in named_looks_sentence(weak, [7, 28], ["old", "new"])
     table = named_looks_table(found)
-    assert table["verdict"].tolist() == ["stop: new", "stop: old"]
+    assert table["verdict"].tolist() == ["new wins", "decided at day 7"]
     assert table["pair"].tolist() == ["old against new"] * 2  # as in the table of the comparison, and its note
     assert [word[0] for word in table["deviations"]] == ["-", "+"]
     found = compare_log(log, bootstrap=0)
-    assert comparison_table(found)["pair"].tolist() == ["old > new"]
+    assert comparison_table(Evidence(found, 0.95))["pair"].tolist() == ["old > new"]
     assert any(note.startswith("old against new: the mean outcome of the first") for note in found.warnings)
 
 
@@ -139,11 +149,12 @@ def test_a_failed_check_comes_before_the_winner_of_a_look():
         "no decision: 1 check of the experiment fails (pairs shown). The outcomes alone: stop: new wins,"
         " by the look at day 7 of looks at days 7, 14."
     )
+    assert named_looks_table([look], failed)["verdict"].tolist() == ["no decision"]
 
 
 def test_a_pair_that_looks_never_saw_is_named():
     look = NamedLook("a", "b", 7.0, 900, -0.3, -0.4, -0.2, -9.1, 3.7, "b")
     assert named_looks_sentence([look], [7], ["a", "b", "c"]).endswith(
-        "no ranker wins against all others. 2 pairs were never shown together (a and c, b and c), so nothing is known"
-        " of them."
+        "no ranker wins against all others. 2 pairs have no impression that counts (a and c, b and c), so nothing is"
+        " known of them."
     )

@@ -13,7 +13,7 @@ from ltr_duel.logs import (
     Finding,
     check_log,
     compare_log,
-    decision_lines,
+    decision_of,
     guardrails,
     method_lines,
     save_comparison,
@@ -67,9 +67,9 @@ def test_a_page_has_one_family_of_intervals(tmp_path):
 
 
 def test_one_look_decides_by_the_corrected_test_and_says_that_it_is_one(tmp_path):
-    (line,) = decision_lines(evidence_of(clear(tmp_path / "log.jsonl"), stop=False))
+    (line,) = decision_of(evidence_of(clear(tmp_path / "log.jsonl"), stop=False)).lines
     assert line.startswith("at this look A wins (p ") and "give --stop-at" in line
-    (line,) = decision_lines(evidence_of(clear(tmp_path / "tie.jsonl", np.tile([1, -1], 50)), stop=False))
+    (line,) = decision_of(evidence_of(clear(tmp_path / "tie.jsonl", np.tile([1, -1], 50)), stop=False)).lines
     assert line.startswith("at this look no ranker is shown to win (p = 1)")
 
 
@@ -97,7 +97,7 @@ def test_a_winner_that_breaks_a_guardrail_is_not_decided(tmp_path, other, first,
     log = clear(tmp_path / "log.jsonl")
     found, against = compare_log(log), compare_log(clear(tmp_path / "other.jsonl", other))
     guards = guardrails(found, against, "buy", margin=0.01, any_time=True)
-    above, decision = decision_lines(evidence_of(log, guards=guards))
+    above, decision = decision_of(evidence_of(log, guards=guards)).lines
     assert above.startswith(first) and decision.startswith(last)
 
 
@@ -106,7 +106,7 @@ def test_a_failed_check_and_a_broken_guardrail_are_one_decision_the_last_line(tm
     against = compare_log(clear(tmp_path / "other.jsonl", -CLEAR))
     guards = guardrails(compare_log(log), against, "buy", margin=0.01, any_time=True)
     findings = [Finding("robots", "fails", 0.0, "many"), Finding("pairs shown", "fails", 0.0, "half of one is lost")]
-    *_, decision = decision_lines(evidence_of(log, guards=guards, findings=findings))
+    *_, decision = decision_of(evidence_of(log, guards=guards, findings=findings)).lines
     failed = "no decision: 2 checks of the experiment fail (robots, pairs shown); A is ahead, but"
     assert decision == f"{failed} 1 guardrail is not shown to hold (buy against B)."
 

@@ -148,21 +148,34 @@ def test_times_in_milliseconds_are_made_seconds_and_larger_ones_refused(tmp_path
         compared(path)
 
 
+OWNERLESS = "impression = 'impression'\nquery = 'query'\nrankers = ['old', 'new']\n"
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("[exposures]\n{ok}time = 'tme'", "[exposures] time = 'tme': Binder Error: "),
         ("[exposures]\n{ok}time = 'time'\nwhere = 'event = 3'", "[exposures] where = 'event = 3': Binder Error: "),
-        ("[exposures]\n{ok}time = 'time'\n[events]\nposition = 'place'", "[events] position = 'place': Binder Error: "),
+        (
+            "[exposures]\n{ok}time = 'time'\n[events]\n{ok2}position = 'place'",
+            "[events] position = 'place': Binder Error: ",
+        ),
+        ("[exposures]\nquery = 'query'", "[exposures] must map impression: impression = "),
+        ("[exposures]\n{ok}time = 'time'\n[events]\nposition = 'place'", "[events] must map impression or user: impre"),
+        ("[exposures]\n{ok}time = 'time'\n[events]\n{ok2}", "[events] must map position, item or owner: position = "),
+        (
+            "[exposures]\n{ok}time = 'time'\n[events]\n{ok2}position = 'place'".replace("{ok}", OWNERLESS),
+            "whose an item is must be mapped: 'owner' in [events], or 'owners', 'rankings' or 'page' in [exposures]",
+        ),
         ("[exposures]\n{ok}time = 3", "[exposures] time must be an expression, in quotes; not 3"),
         ("[exposures]\n{ok}time = 'time'\n[events]\nfile = 'no.csv'", "[events] file = 'no.csv': cannot be read"),
         ("[exposure]\ntime = 'time'", ""),
     ],
 )
 def test_what_does_not_fit_in_a_mapping_is_named_by_file_and_key(tmp_path, text, says):
-    ok = "impression = 'impression'\nquery = 'query'\nowners = 'owners'\nrankers = ['old', 'new']\n"
+    ok = OWNERLESS + "owners = 'owners'\n"
     mapping, path = tmp_path / "m.toml", write(tmp_path / "e.parquet", [impression(0)])
-    mapping.write_text(text.replace("{ok}", ok))
+    mapping.write_text(text.replace("{ok}", ok).replace("{ok2}", "impression = 'impression'\n"))
     with pytest.raises(InputError) as error:
         compared(path, source=mapping, events=path)
     sentence = str(error.value)

@@ -9,9 +9,11 @@ import pandas as pd
 import pytest
 
 from ltr_duel.core.errors import InputError
+from ltr_duel.papers.checks import MEASURES as CHECKS
 from ltr_duel.papers.figure_files import figures_folder, list_figures
 from ltr_duel.papers.measures import MEASURES
 from ltr_duel.preferences.io import save_preferences
+from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.subsets import random_condorcet_subset
 from ltr_duel.preferences.synthetic import arithmetic, cyclic, random_preferences
 from tests.conftest import ROCK_PAPER_SCISSORS
@@ -132,6 +134,18 @@ def test_shares_of_subsets_of_a_cycle_and_of_a_total_order(tmp_path):
     assert (table["standard_error"] == 0).all(), "all sets were counted"
     save_preferences(arithmetic(), tmp_path / "order.csv")
     assert (measured("subset_order", {}, {"file": tmp_path / "order.csv"})["value"] == 1).all()
+
+
+def test_shares_of_winners_have_the_noise_of_the_matrix(tmp_path):
+    # Three rankers with nearly even preferences are a circle with probability 1/4; then three have no winner.
+    even, clear = (PreferenceMatrix(0.5 + gap * (np.tri(3).T - np.tri(3))) for gap in (1e-6, 0.1))
+    readings = []
+    for matrix in (even, clear):
+        save_preferences(matrix, tmp_path / "matrix.csv")
+        table = measured("subset_order", {}, {"file": tmp_path / "matrix.csv"})
+        winners = table[table["item"] == "condorcet winner"]
+        readings.append(CHECKS["value"].run(winners, take="least"))
+    assert readings == [(1, 0, 1), (1, 1, 1)]
 
 
 def test_drawn_subsets_have_an_error_even_where_none_is_ordered(tmp_path):

@@ -162,6 +162,15 @@ def test_a_page_names_its_regret_setting_notes_and_what_it_is_measured_against()
     assert "| × bound |" in comparison(frame) and "Average regret at the horizon" in comparison(frame)
 
 
+def test_the_error_of_the_reference_stands_beside_each_mean_of_average_regret():
+    frame = runs(policies=("rmed1", "rucb"), problems=[("sixteen", 16)], regret_ndcg=3.0, reference_error=12.0)
+    known = frame.assign(reference_error=np.where(frame["policy"] == "rucb", 12.0, 0.0))
+    page = comparison(known)
+    assert "| ± reference |" in page and page.count("| ± 12 |") == 1 and "one standard error of the estimated" in page
+    assert "± reference" not in comparison(known, "regret_ndcg"), "it needs no estimate"
+    assert "± reference" not in comparison(frame.assign(reference_error=0.0)), "the matrix is exact"
+
+
 def test_policies_that_know_the_horizon_or_were_made_for_another_regret_are_marked():
     page = comparison(runs(policies=("savage", "winner_stays", "rucb")))
     assert "savage (knows T) |" in page and "winner_stays (for weak regret) |" in page and "rucb |" in page
@@ -211,3 +220,14 @@ def test_the_browser_test_sees_faults(tmp_path):
     seen = look_at(render_page(tmp_path / "faulty.html", title="faulty"), tmp_path, 390)
     assert seen["outside"] and seen["images"] == [0] and seen["missing"] == ["nowhere"]
     assert any("Content Security Policy" in line for line in seen["console"])
+
+
+def test_a_number_and_its_interval_are_not_broken_into_lines(tmp_path):
+    template = "{% extends 'page.html' %}{% from 'macros.html' import table as listing %}"
+    (tmp_path / "cells.html").write_text(template + "{% block main %}{{ listing(frame) }}{% endblock %}")
+    whole = ["1.42e-06", "+0.0464 +0.1087", "100 % (95.1 to 100)", "< 1e-12", ".0063 (.0056 to .0069)", "-"]
+    broken = ["not by then (10,000 at the earliest)", "10,000 (5,623 to more than a page holds)", "LM Jelinek-Mercer"]
+    frame = pd.DataFrame({"cell": [*whole, *broken]})
+    page = render_page(tmp_path / "cells.html", title="cells", frame=frame)
+    assert page.count('<span class="number">') == len(whole)
+    assert all(f'<span class="number">{cell.split(" (")[0].replace("<", "&lt;")}' in page for cell in whole)

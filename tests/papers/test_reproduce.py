@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import signal
 
@@ -13,7 +14,9 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.experiment.store import Store
 from ltr_duel.papers.figure_files import list_figures
 from ltr_duel.papers.find_data import NoDataError
+from ltr_duel.papers.reference import reference_of
 from ltr_duel.papers.reproduce import make_figure, read_made
+from tests.conftest import bradley_terry, random_rankings
 from tests.experiment.conftest import finish, runs_in, start, wait_for
 
 SMALL = '''
@@ -85,6 +88,19 @@ def test_what_problems_are_measured_against_is_said_with_its_probability(tmp_pat
     known = made.frame.groupby("problem")["winner_probability"].first()
     assert known["equal_gaps K=3"] == 1 and known["toy"] == pytest.approx(toy["probability"]) and known["toy"] < 1
     assert made.frame["best_by_ndcg"].isna().all(), "no regret in NDCG was asked for"
+    errors = made.frame[made.frame["t"] == made.frame["horizon"]].groupby("problem")["reference_error"].min()
+    assert errors["equal_gaps K=3"] == 0 < errors["toy"]
+
+
+def test_queries_that_no_document_answers_are_counted():
+    users = random_rankings(3, 4, 5)
+    relevance = np.ones_like(users.relevance)
+    relevance[users.query_ptr[1] : users.query_ptr[3]] = 0
+    bare = dataclasses.replace(users, relevance=relevance)
+    text = reference_of(bradley_terry(3), "excerpt", users=bare)["text"]
+    assert text.endswith("4 queries; 2 of them have no relevant document, and count as any other.")
+    answered = dataclasses.replace(users, relevance=np.ones_like(relevance))
+    assert reference_of(bradley_terry(3), "excerpt", users=answered)["text"].endswith(" 4 queries.")
 
 
 def test_the_same_again_does_nothing_and_leaves_the_same_bytes(tmp_path):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from ltr_duel.serve.page import _lines
 from tests.papers.browser import look_at
 from tests.serve.asgi import RANKERS, Service, using
 
@@ -74,3 +77,15 @@ def test_a_browser_shows_the_pages(tmp_path, path, pages, rankers, width):
     seen = look_at(text, tmp_path, width)
     assert seen["console"] == [] and seen["outside"] == seen["loaded"] == seen["cut"] == []
     assert seen["page"] <= seen["width"] == width
+
+
+@pytest.mark.parametrize("chances, line", [((0.25, 0.25, 0.25), "no ranker leads."), ((0.2, 0.5, 0.3), "b leads: it ")])
+def test_a_ranker_leads_only_if_its_probability_is_above_all_others(chances, line):
+    known = {
+        "steps": 9,
+        "probability": np.array(chances),
+        "rankers": ("a", "b", "c"),
+        "winner": "b",
+        "recommended": "b",
+    }
+    assert _lines(SimpleNamespace(**known))[0].startswith(f"So far {line}")

@@ -98,25 +98,30 @@ def test_the_client_asks_for_a_later_part_by_the_user_alone(server):  # noqa: F8
     assert len(server.keys) == 1
 
 
+async def abandoned(service, monkeypatch, user):
+    """Let a user take no answer to a search while it is worked on; return the worker."""
+    answer, begun, loop = service.experiment.answer, asyncio.Event(), asyncio.get_running_loop()
+
+    def slowly(calls):
+        loop.call_soon_threadsafe(begun.set)
+        time.sleep(0.1)
+        return answer(calls)
+
+    monkeypatch.setattr(service.experiment, "answer", slowly)
+    worker = Worker(service.experiment, 10, Metrics(), EventLog(service.log))
+    late = asyncio.create_task(worker.ask(Decide("q", LISTS, user)))
+    await begun.wait()
+    late.cancel()
+    return worker
+
+
 @pytest.mark.parametrize("user, left", [("ann", 1), ("bob", 1)])
 def test_a_reload_whose_answer_came_too_late_leaves_the_page_open(tmp_path, monkeypatch, user, left):
     """A new page that was not delivered is closed without an outcome (that of Bob); one that was shown before stays."""
 
     async def story(service):
         await ask(service)
-        answer, begun = service.experiment.answer, asyncio.Event()
-
-        def slowly(calls):
-            loop.call_soon_threadsafe(begun.set)
-            time.sleep(0.1)
-            return answer(calls)
-
-        loop = asyncio.get_running_loop()
-        monkeypatch.setattr(service.experiment, "answer", slowly)
-        worker = Worker(service.experiment, 10, Metrics(), EventLog(service.log))
-        late = asyncio.create_task(worker.ask(Decide("q", LISTS, user)))
-        await begun.wait()
-        late.cancel()
+        worker = await abandoned(service, monkeypatch, user)
         await worker.close()
         return service.experiment.open_pages
 
@@ -127,19 +132,7 @@ def test_a_search_behind_a_page_that_was_not_delivered_has_a_new_one(tmp_path, m
     """The page of the first search is dropped; the same user's next one, which waits meanwhile, has another."""
 
     async def story(service):
-        answer, begun = service.experiment.answer, asyncio.Event()
-
-        def slowly(calls):
-            loop.call_soon_threadsafe(begun.set)
-            time.sleep(0.1)
-            return answer(calls)
-
-        loop = asyncio.get_running_loop()
-        monkeypatch.setattr(service.experiment, "answer", slowly)
-        worker = Worker(service.experiment, 10, Metrics(), EventLog(service.log))
-        late = asyncio.create_task(worker.ask(Decide("q", LISTS, "ann")))
-        await begun.wait()
-        late.cancel()
+        worker = await abandoned(service, monkeypatch, "ann")
         shown = await worker.ask(Decide("q", LISTS, "ann"))
         again = await worker.ask(Decide("q", LISTS, "ann"))
         await worker.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import importlib
 import io
@@ -18,6 +19,7 @@ import pytest
 from ltr_duel.client import Client, Shown
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "search_engines"
+MODULES = ("engines", "middleware", "asgi")
 RANKED = {"by-words": ["d7", "d2"], "by-titles": ["d2"], "by-date": ["d9", "d7", "d2"]}
 RANKERS = {"words": "by-words", "titles": "by-titles", "newest": "by-date"}
 LISTS = {name: RANKED[configuration] for name, configuration in RANKERS.items()}
@@ -26,11 +28,11 @@ QUERY = 'red {!lucene}"shoes" ]'
 
 @pytest.fixture(scope="module")
 def example():
-    """Return the two modules of the example, imported as its users do."""
+    """Return the modules of the example, imported as its users do."""
     with pytest.MonkeyPatch.context() as patched:
         patched.syspath_prepend(str(EXAMPLE))
-        yield importlib.import_module("engines"), importlib.import_module("middleware")
-    for name in ("engines", "middleware"):
+        yield tuple(map(importlib.import_module, MODULES))
+    for name in MODULES:
         del sys.modules[name]
 
 
@@ -193,7 +195,7 @@ def site(environ, start_response):
     return [json.dumps(page).encode()]
 
 
-def call(application, method, path, body=b"", **environ):
+def call_wsgi(application, method, path, body=b"", **environ):
     """Return status and body of an answer."""
     path, _, query = path.partition("?")
     said = []
@@ -201,52 +203,109 @@ def call(application, method, path, body=b"", **environ):
     parts = application(
         {**given, "wsgi.input": io.BytesIO(body), **environ}, lambda status, headers: said.append(status)
     )
-    return said[0][:3], b"".join(parts)
+    return int(said[0][:3]), b"".join(parts)
 
 
-def test_the_site_gets_the_page_of_the_experiment(example):
-    service = Service()
-    application = example[1].Experiment(
-        site, lambda query: (LISTS, {}), service, "words", user=lambda environ: environ["user"]
+async def site_in_asgi(scope, receive, send):
+    """Show what the middleware has found."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    page = [scope.get("ltr_duel.page"), scope.get("ltr_duel.token"), scope["path"]]
+    await send({"type": "http.response.body", "body": json.dumps(page).encode()})
+
+
+def call_asgi(application, method, path, body=b"", **more):
+    """Return status and body of an answer; the body of the request comes in two parts."""
+    path, _, query = path.partition("?")
+    scope = {"type": "http", "method": method, "path": path, "query_string": query.encode(), **more}
+    parts = [{"body": body[:7], "more_body": True}, {"body": body[7:]}, {"type": "http.disconnect"}]
+    said = []
+
+    async def receive():
+        return {"type": "http.request", **parts.pop(0)}
+
+    async def send(message):
+        said.append(message)
+
+    asyncio.run(application(scope, receive, send))
+    return said[0]["status"], b"".join(one["body"] for one in said[1:])
+
+
+@pytest.fixture(params=["wsgi", "asgi"])
+def made(request, example):
+    """Return what makes the middleware in front of a site, and what calls it."""
+    kind, front, call = {
+        "wsgi": (example[1].Experiment, site, call_wsgi),
+        "asgi": (example[2].Experiment, site_in_asgi, call_asgi),
+    }[request.param]
+    return lambda lists, service, **how: kind(front, lists, service, "words", **how), call
+
+
+def test_the_site_gets_the_page_of_the_experiment(made):
+    (make, call), service = made, Service()
+    application = make(lambda query: (LISTS, {}), service, user=lambda said: said["user"])
+    assert call(application, "GET", "/search?q=red+sh%C3%B6es", user="u81") == (
+        200,
+        b'[["d9", "d2"], "token", "/search"]',
     )
-    assert call(application, "GET", "/search?q=red+shoes", user="u81") == ("200", b'[["d9", "d2"], "token", "/search"]')
-    assert service.asked == [("red shoes", LISTS, "u81")]
-    assert call(application, "GET", "/search", user="") == ("200", b'[null, null, "/search"]')
-    assert call(application, "GET", "/other?q=red", user="") == ("200", b'[null, null, "/other"]')
+    assert service.asked == [("red sh\u00f6es", LISTS, "u81")]
+    assert call(application, "GET", "/search", user="") == (200, b'[null, null, "/search"]')
+    assert call(application, "GET", "/other?q=red", user="") == (200, b'[null, null, "/other"]')
     assert len(service.asked) == 1
 
 
 @pytest.mark.parametrize("lists", [({"words": ["a"]}, {"titles": "late"}), ({"words": ["a"], "titles": []}, {})])
-def test_without_a_list_of_each_ranker_the_incumbents_is_shown_and_nothing_is_counted(example, lists):
-    service = Service()
-    application = example[1].Experiment(site, lambda query: lists, service, "words")
-    assert call(application, "GET", "/search?q=red") == ("200", b'[["a"], "", "/search"]')
+def test_without_a_list_of_each_ranker_the_incumbents_is_shown_and_nothing_is_counted(made, lists):
+    (make, call), service = made, Service()
+    assert call(make(lambda query: lists, service), "GET", "/search?q=red") == (200, b'[["a"], "", "/search"]')
     assert service.asked == []
 
 
-def test_without_the_incumbents_list_the_site_says_what_it_said_before(example):
-    application = example[1].Experiment(site, lambda query: ({}, {"words": "late"}), Service(), "words")
+def test_without_the_incumbents_list_the_site_says_what_it_said_before(made):
+    make, call = made
     with pytest.raises(RuntimeError, match="search engine does not answer"):
-        call(application, "GET", "/search?q=red")
+        call(make(lambda query: ({}, {"words": "late"}), Service()), "GET", "/search?q=red")
 
 
-def test_reports_are_passed_on_and_others_refused(example):
-    service = Service()
-    application = example[1].Experiment(site, lambda query: (LISTS, {}), service, "words")
+def test_reports_are_passed_on_and_others_refused(made):
+    (make, call), service = made, Service()
+    application = make(lambda query: (LISTS, {}), service)
     said = json.dumps({"token": "t", "clicks": ["d9"], "final": False}).encode()
-    assert call(application, "POST", "/clicks", said) == ("200", b'{"recorded": true}')
+    assert call(application, "POST", "/clicks", said) == (200, b'{"recorded": true}')
     assert service.reported == [("t", ["d9"], False)]
-    for wrong in (b"", b"no JSON", b"[]", b"{}", b"1", said + b" " * 100_000):
-        assert call(application, "POST", "/clicks", wrong)[0] == "400"
+    for wrong in (b"", b"no JSON", b"[]", b"{}", b"1", b"\xff", said + b" " * 100_000):
+        assert call(application, "POST", "/clicks", wrong) == (400, b"")
     assert len(service.reported) == 1
 
 
-def test_a_search_by_an_engine_is_counted_by_the_service(example, lists, running):
-    asking, server = lists
+def test_what_is_cut_short_or_no_request_of_http_is_left_to_the_site(example):
+    service, seen = Service(), []
+
+    async def front(scope, receive, send):
+        seen.append(scope["type"])
+
+    application = example[2].Experiment(front, lambda query: (LISTS, {}), service, "words")
+    for kind in ("lifespan", "websocket"):
+        asyncio.run(application({"type": kind, "path": "/search", "query_string": b"q=a"}, None, None))
+    said = json.dumps({"token": "t", "clicks": [], "final": True}).encode()
+    parts, answers = [{"type": "http.request", "body": said, "more_body": True}, {"type": "http.disconnect"}], []
+
+    async def receive():
+        return parts.pop(0)
+
+    async def send(message):
+        answers.append(message)
+
+    asyncio.run(application({"type": "http", "method": "POST", "path": "/clicks"}, receive, send))
+    assert seen == ["lifespan", "websocket"] and answers[0]["status"] == 400 and service.reported == []
+
+
+def test_a_search_by_an_engine_is_counted_by_the_service(made, lists, running):
+    (make, call), (asking, server) = made, lists
+    query = f"{server.engine} {call.__name__}"
     with Client(running.url, "words", deadline=30) as client:
-        application = example[1].Experiment(site, asking, client, "words")
-        page, token, _ = json.loads(call(application, "GET", f"/search?q={server.engine}")[1])
+        application = make(asking, client)
+        page, token, _ = json.loads(call(application, "GET", f"/search?q={query}")[1])
         assert token and set(page) <= {"d2", "d7", "d9"}
         said = json.dumps({"token": token, "clicks": [page[0]], "final": True}).encode()
-        assert call(application, "POST", "/clicks", said) == ("200", b'{"recorded": true}')
-    assert running.counted(server.engine) == [[page[0]]]
+        assert call(application, "POST", "/clicks", said) == (200, b'{"recorded": true}')
+    assert running.counted(query) == [[page[0]]]

@@ -24,9 +24,9 @@ ASKED = {"query": "q", "rankings": LISTS}
 class Both(Service):
     """A service of shoes, in front of which stands one of shoes and hats."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, hats=True):
         (folder / "hats").mkdir()
-        self.hats = Service(folder / "hats", keys=[KEYS["hats"]])
+        self.hats = Service(folder / "hats", keys=[KEYS["hats"]] if hats else ())
         super().__init__(folder, keys=[KEYS["shoes"]])
         self.app = Several({"shoes": self.app, "hats": self.hats.app})
 
@@ -36,8 +36,8 @@ class Both(Service):
         return await self.call(method, path, body, headers=headers)
 
 
-def served(folder, story):
-    both = Both(folder)
+def served(folder, story, **how):
+    both = Both(folder, **how)
     try:
         return using(both, story)
     finally:
@@ -76,7 +76,7 @@ def test_no_other_address_leads_to_an_experiment(tmp_path, path):
         assert said.headers["x-frame-options"] == "DENY"
         return said.status, both.experiment.pages
 
-    assert served(tmp_path, story) == (404, 0)
+    assert served(tmp_path, story) == (404, 0)  # with a key; without one see below
 
 
 def test_the_service_is_ready_when_all_experiments_are(tmp_path, monkeypatch):
@@ -88,9 +88,41 @@ def test_the_service_is_ready_when_all_experiments_are(tmp_path, monkeypatch):
 
         monkeypatch.setattr(both.hats.experiment, "answer", fail)
         await both.ask("/hats/decide", KEYS["hats"])
-        return found + [(await both.ask(path)).status for path in ("/health", "/ready", "/hats/ready", "/shoes/ready")]
+        own = [(await both.ask(f"/{name}/ready", key)).status for name, key in KEYS.items()]
+        return found + [(await both.ask(path)).status for path in ("/health", "/ready")] + own
 
-    assert served(tmp_path, story) == [200, 200, 200, 200, 503, 503, 200]
+    assert served(tmp_path, story) == [200, 200, 401, 200, 503, 200, 503]
+
+
+ADDRESSES = ("", "/", "/decide", "/clicks", "/state", "/metrics", "/docs", "/health", "/ready", "/nowhere", "//state")
+
+
+@pytest.mark.parametrize("wrong", [{}, {"authorization": "Bearer none-of-these-keys"}, {"host": "example.org"}])
+def test_without_a_key_no_name_of_an_experiment_can_be_learnt(tmp_path, wrong):
+    """An experiment that is there is refused as one that is not, byte for byte; both are counted and logged."""
+
+    async def story(both):
+        def said(path, method):
+            return both.call(method, path, ASKED if method == "POST" else b"", headers=wrong)
+
+        for path in ADDRESSES:
+            for method in ("GET", "POST", "PUT"):
+                known = [await said(f"/{name}{path}", method) for name in ("shoes", "hats")]
+                assert known[0] == known[1] == await said(f"/socks{path}", method), (path, method)
+                assert known[0].status == 401
+                assert "shoes" not in str(known[0]) and "hats" not in str(known[0])
+        return sum(gate.metrics._requests["", 401] for gate in both.app._gates.values()), both.log.getvalue()
+
+    unknown, log = served(tmp_path, story)
+    assert unknown >= 3 * len(ADDRESSES) and '"status": 401' in log
+
+
+def test_beside_an_experiment_without_keys_the_names_of_the_others_cannot_be_learnt(tmp_path):
+    async def story(both):
+        assert await both.ask("/shoes/state") == await both.ask("/socks/state")
+        return [(await both.ask(path)).status for path in ("/shoes/state", "/hats/state", "/hats/ready")]
+
+    assert served(tmp_path, story, hats=False) == [401, 200, 200]
 
 
 def files(folder, *experiments):
@@ -140,3 +172,14 @@ def test_a_process_serves_two_experiments(tmp_path):
     assert [(one["event"], one["experiment"]) for one in events if one["event"] in ("start", "stop")] == [
         (event, name) for event in ("start", "stop") for name in ("shoes", "hats")
     ]
+
+
+def test_settings_without_a_file_of_keys_are_refused_with_the_line_that_makes_one(tmp_path, monkeypatch):
+    monkeypatch.delenv("LTR_DUEL_LIVE_KEYS", raising=False)
+    (tmp_path / "live.toml").write_text('[experiment]\nname = "t"\nrankers = ["a", "b"]\npolicy = "rucb"\n')
+    with pytest.raises(InputError, match=r'live.toml: serve: there is no key: .*key_file = "live.keys" in \[serve\]'):
+        _plans([tmp_path / "live.toml"], {}, EventLog(io.StringIO()))
+    (tmp_path / "live.toml").write_text((tmp_path / "live.toml").read_text() + '[serve]\nkey_file = "new.keys"\n')
+    (tmp_path / "new.keys").write_text("?")
+    with pytest.raises(InputError, match=r"live.toml: serve: .*new.keys:1: a key is an id and a secret"):
+        _plans([tmp_path / "live.toml"], {}, EventLog(io.StringIO()))

@@ -18,7 +18,8 @@ from typing import IO
 
 from ltr_duel.core import InputError, progress
 from ltr_duel.core import files as core_files
-from ltr_duel.data.text.chunks import BYTE_ORDER_MARK, gigabytes, refuse_web_page
+from ltr_duel.data.text.chunks import gigabytes
+from ltr_duel.data.text.other_formats import BYTE_ORDER_MARK, refuse_web_page
 
 MOST_BYTES = 100 * 10**9
 MOST_MEMBERS = 10_000  # files and folders: empty ones fill a disk too

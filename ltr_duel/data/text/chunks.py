@@ -23,25 +23,14 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ltr_duel.core import InputError
+from ltr_duel.data.text.other_formats import BYTE_ORDER_MARK, refuse_other_formats
 
 CHUNK_BYTES = 2 * 2**20  # text of a chunk; small enough that text and numbers stay in a core's cache
 LONGEST_LINE = 64 * 2**20
 MOST_UNPACKED = 10**9  # bytes of text in a gzipped file, unless it is less than this many times the file:
 MOST_TIMES = 100  # feature text comes to 3 to 30 times
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8; some editors and spreadsheets begin files with it
 
 _GZIP = b"\x1f\x8b"
-_OTHERS = {
-    b"PK\x03\x04": "a zip archive",
-    b"Rar!": "a rar archive",
-    b"BZh": "a bzip2 file",
-    b"7z\xbc\xaf": "a 7z archive",
-    b"\xfd7zXZ": "an xz file",
-    b"PAR1": "a Parquet file",
-    b"ARROW1": "an Arrow file",
-    b"\xff\xfe": "text in UTF-16",
-    b"\xfe\xff": "text in UTF-16",
-}
 _MOST_WAITING = 4  # pieces that wait for the digest
 
 
@@ -75,7 +64,7 @@ def read_chunks(
     """
     try:
         with path.open("rb") as raw:
-            _refuse_other_formats(path, raw.read(512))
+            refuse_other_formats(path, raw.read(512))
             raw.seek(0)
             source: io.BufferedIOBase = _Hashed(raw, digest) if digest else raw
             if raw.peek(2)[:2] == _GZIP:
@@ -94,22 +83,6 @@ def read_chunks(
 def estimate_text_bytes(files: Iterable[Path]) -> int:
     """Estimate the bytes of text in some files; gzipped ones are taken for six times as long."""
     return sum((6 if file.suffix == ".gz" else 1) * file.stat().st_size for file in files)
-
-
-def refuse_web_page(path: Path, head: bytes) -> None:
-    """Refuse what a failed download often leaves: an HTML page under the name of the file."""
-    if head.removeprefix(BYTE_ORDER_MARK).lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
-        raise InputError(f"{path}: this is a web page, not data; the download failed, repeat it")
-
-
-def _refuse_other_formats(path: Path, head: bytes) -> None:
-    if not head:
-        raise InputError(f"{path}: the file is empty; a feature file has lines such as '0 qid:1 1:0.5 2:3'")
-    for magic, what in _OTHERS.items():
-        if head.startswith(magic):
-            advice = "save it as UTF-8" if what.startswith("text") else "unpack it first"
-            raise InputError(f"{path}: this is {what}, not feature text; {advice}")
-    refuse_web_page(path, head)
 
 
 def _whole_lines(path: Path, source: io.BufferedIOBase, size: ChunkSize) -> Iterator[Chunk]:

@@ -1,9 +1,9 @@
 """Measures of tables and exact curves: the value of a cell, its distance from the printed one, a curve's shape.
 
-Such numbers carry their own ``standard_error`` if they have one; else they are exact. Two columns say what noise does
-to the matrix that they come from: ``most``, the largest value that the truth can have, and ``p_value``, how often a
-transitive world shows as much, with its own number, ``transitive``. What more than 5 % of the transitive worlds show is
-not told from theirs: the interval then reaches to their number.
+Such numbers carry their own ``standard_error`` if they have one; else they are exact. Columns say what noise does to
+the matrix that they come from: ``least`` and ``most``, the values between which the truth lies, and ``p_value``, how
+often a transitive world shows as much, with its own number, ``transitive``. What more than 5 % of the transitive worlds
+show is not told from theirs: the interval then reaches to their number.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ _CHOICES: dict[str | None, Callable[..., Any]] = {None: np.mean, "mean": np.mean
 def _cell(sample: Sample, *, take: str | None = None, **_: Any) -> Reading:
     if take in (None, "mean"):
         found = _with_error(sample.cells.mean(axis=0), np.sqrt((sample.errors**2).sum()) / len(sample.errors))
-        for end in sample.axes:
-            found = Reading(found.value, np.minimum(found.low, end.min()), np.maximum(found.high, end.max()))
-        return found
-    reach = (statistics.normal_reach(sample.errors) * np.ones_like(sample.cells).T).T
-    return Reading(*(_CHOICES[take](one, axis=0) for one in (sample.cells, sample.cells - reach, sample.cells + reach)))
+    else:
+        reach = (statistics.normal_reach(sample.errors) * np.ones_like(sample.cells).T).T
+        ends = (sample.cells, sample.cells - reach, sample.cells + reach)
+        found = Reading(*(_CHOICES[take](one, axis=0) for one in ends))
+    for end in sample.axes:
+        found = Reading(found.value, np.minimum(found.low, end.min()), np.maximum(found.high, end.max()))
+    return found
 
 
 def _with_cell(worlds: Sample, population: Sample, target: float, *, take: str | None = None, **_: Any) -> Sample:
@@ -52,6 +54,8 @@ def value(panel: pd.DataFrame, *, column: str = "value", take: str | None = None
     sample = _numbers(panel, column)
     if "p_value" in panel and (panel["p_value"] > _BY_CHANCE).any():
         return sample._replace(axes=(panel["transitive"].to_numpy(np.float64),))
+    if {"least", "most"} <= set(panel) and panel[["least", "most"]].notna().all(axis=None):
+        return sample._replace(axes=tuple(panel[name].to_numpy(np.float64) for name in ("least", "most")))
     return sample
 
 

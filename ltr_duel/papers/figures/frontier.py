@@ -65,5 +65,5 @@ def frontier(
     if 0 < len(sets) < wide.shape[1]:
         axes.axvline(wide.shape[1] - len(sets), color="#1c1f23", lw=1.5)  # pairs to the left, sets to the right
     what = f"{col.regret_label(column)} at the horizon divided by the lowest mean"
-    said = "bold: every other one is surely above it; blank: not run"
+    said = "bold: every other one is above it with 95 % confidence in its row; blank: not run"
     return finish(figure, [], about, f"{what} of those that compare pairs (left), or sets (right); {said}")

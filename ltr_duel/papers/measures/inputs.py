@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from ltr_duel.core import InputError
+from collections.abc import Iterator
+
+import numpy as np
+
+from ltr_duel.core import InputError, stream
 from ltr_duel.data import Dataset, load_dataset, make_corpus
 from ltr_duel.papers.find_data import Found
 from ltr_duel.preferences import PreferenceMatrix, estimate_preferences, load_preferences
@@ -41,3 +45,14 @@ def load_matrix(found: Found, *, clicks: str, comparisons: int, seed: int, jobs:
         seed=seed,
         jobs=jobs,
     )
+
+
+def around(matrix: PreferenceMatrix, *, comparisons: int, seed: int, draws: int = 400) -> Iterator[PreferenceMatrix]:
+    """Yield matrices with the noise of an estimate around it, or that of so many coins if it has no standard errors."""
+    rng, upper = stream(seed, "around an estimate"), np.triu_indices(len(matrix), 1)
+    noise = matrix.standard_error if matrix.standard_error.any() else np.sqrt(matrix.p * (1 - matrix.p) / comparisons)
+    for _ in range(draws):
+        p = matrix.p.copy()
+        p[upper] = np.clip(p[upper] + noise[upper] * rng.standard_normal(len(upper[0])), 0, 1)
+        p.T[upper] = 1 - p[upper]
+        yield PreferenceMatrix(p, matrix.names)

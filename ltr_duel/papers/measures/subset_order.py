@@ -2,7 +2,8 @@
 
 The matrix is an estimate, and an estimate of a total order is hardly ever one. So beside the share of an estimate
 stands the largest share that the truth can have: a set is counted out only if wins beyond noise make a circle in it, or
-leave none of its rankers unbeaten. That holds with 95 % confidence for all sets together, whatever the truth.
+leave none of its rankers unbeaten. That holds with 95 % confidence for all sets together, whatever the truth. The
+least share of sets with a Condorcet winner is a 2.5 % quantile over matrices with the noise of the estimate around it.
 
 Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 8.1.
 """
@@ -17,7 +18,7 @@ import scipy  # its modules load when they are used
 
 from ltr_duel.core import FloatMatrix, parallel, stream
 from ltr_duel.papers.find_data import Found
-from ltr_duel.papers.measures.inputs import load_matrix
+from ltr_duel.papers.measures.inputs import around, load_matrix
 from ltr_duel.preferences import condorcet_shares, total_order_share, wins_beyond_noise
 
 _SETS = 1000  # of each size, by which the largest share is found where some are counted out
@@ -49,8 +50,8 @@ def measure(
     -------
     DataFrame
         ``item`` ("condorcet winner" or "total order"), ``rankers`` (the size), ``value`` (the share),
-        ``standard_error`` (zero where all sets were counted), ``most`` (the largest share that the truth can have) and
-        ``source``.
+        ``standard_error`` (zero where all sets were counted), ``least`` and ``most`` (between which the truth lies; of
+        total orders only the latter) and ``source``.
     """
     matrix = load_matrix(found, clicks=clicks, comparisons=comparisons, seed=seed, jobs=jobs)
     sizes = range(1, len(matrix) + 1)
@@ -68,8 +69,10 @@ def measure(
     ]
     wins = wins_beyond_noise(matrix, comparisons)
     most = np.array([_possible(wins, size, seed) for size in sizes]).T.ravel()
+    shares = [condorcet_shares(one) for one in around(matrix, comparisons=comparisons, seed=seed)]
+    least = np.append(np.quantile(shares, 0.025, axis=0), np.zeros(len(sizes)))
     columns = ["item", "rankers", "value", "standard_error"]
-    return pd.DataFrame(rows, columns=columns).assign(most=most, source=found.source)
+    return pd.DataFrame(rows, columns=columns).assign(least=least, most=most, source=found.source)
 
 
 def _possible(wins: FloatMatrix, size: int, seed: int) -> tuple[float, float]:

@@ -23,14 +23,20 @@ _CAPTION = (
     " confidence (multiple comparisons with the best: Edwards and Hsu 1983, with the bootstrap-t of 4,000 resamples of"
     " the runs, balanced after Beran 1988; not for fewer than six runs, and of no event so rare that no run had it). A"
     " lower bound of 1: the policy may be the best. ≈: it may be, and pays at most {close:g} times the least; ?: it may"
-    " be, and these runs do not tell. Regret is measured by one reference matrix for all runs: where it is an estimate,"
-    " its error moves the means of a table together, and the bounds do not hold it."
+    " be, and these runs do not tell."
 )
 _BOUND = (
     " × bound: as a multiple of c ln T, the asymptotic lower bound on average regret for policies that compare pairs;"
     " any policy may stay below it at a finite horizon; blank where an estimate does not tell the winner."
 )
-_ACCURACY = " Names the winner: share of the runs that name the Condorcet winner at the end."
+_REFERENCE = (
+    " ± reference: how far one standard error of the estimated matrix moves the mean of a policy. One matrix measures"
+    " all runs, so its error moves the means of a table, and their ratios; the bounds leave it out."
+)
+_ACCURACY = (
+    " Names the winner: share of the runs that name the Condorcet winner at the end; blank where an estimate does not"
+    " tell the winner."
+)
 _NDCG = " Names the NDCG-best: share of the runs that name the ranker with the highest NDCG@10."
 
 
@@ -61,6 +67,7 @@ def state_of_the_art(frame: pd.DataFrame, about: Mapping[str, Any]) -> StateOfTh
         tables.append((_heading(str(name), rows), f"{_regret(column)}. {measured}".strip(), _texts(rows)))
     said = _CAPTION.format(regret=_regret(column), close=_CLOSE)
     said += _BOUND if ranked["to_bound"].notna().any() else ""
+    said += _REFERENCE if (ranked["reference_error"] > 0).any() else ""
     said += _ACCURACY if ranked["accuracy"].notna().any() else ""
     said += _NDCG if ranked["ndcg_accuracy"].notna().any() else ""
     return StateOfTheArt([*best_lines(ranked), *_over_all(ranked), *_unranked(frame, ranked)], tables, said)
@@ -83,7 +90,7 @@ def state_of_the_art_markdown(frame: pd.DataFrame, about: Mapping[str, Any], cir
     lines += [f"```\nltr-duel reproduce {name} --scale {about['scale']} --data DIR --out figures\n```", ""]
     lines += [f"![{described['title']}]({name}.png)", "", f"Setting: {described['setting']} {_runs(frame, about)}", ""]
     lines += [f"- {note}" for note in described.get("notes", [])] + [""]
-    lines += ["This page is computed from runs; no number below is written by hand.", ""]
+    lines += ["This page is computed from runs.", ""]
     lines += [circumstances, ""] if circumstances else []
     lines += ["## Who may be the best", "", *(f"- {line}" for line in found.lines), "", found.caption, ""]
     for heading, measured, table in found.tables:
@@ -104,9 +111,13 @@ def best_lines(ranked: pd.DataFrame) -> list[str]:
             fewest.append(int(rows["runs"].min()))
         elif len(may_be) == 1:
             nearest = rows.loc[rows["low"] > 1, "low"].min()
-            lines.append(f"{place}: best {may_be[0]}; every other pays at least {nearest:.3g} times as much.")
+            median = rows[col.POLICY].iloc[int(rows["median"].argmin())]
+            but = "" if median == rows[col.POLICY].iloc[0] else f"; {marked(str(median))} has the lowest median"
+            lines.append(
+                f"{place}: best by its mean {may_be[0]}; every other mean is at least {nearest:.3g} times as high{but}."
+            )
         else:
-            more = f" and {len(may_be) - _MOST_NAMED} others" if len(may_be) > _MOST_NAMED else ""
+            more = f" and {len(may_be) - _MOST_NAMED} more" if len(may_be) > _MOST_NAMED else ""
             lines.append(f"{place}: not told apart: {', '.join(may_be[:_MOST_NAMED])}{more}.")
     few = f"Not compared, as {_span(fewest)} runs are too few: {', '.join(unknown)}." if unknown else ""
     return [*lines, few] if few else lines
@@ -164,6 +175,7 @@ def _texts(rows: pd.DataFrame) -> pd.DataFrame:
     texts = {
         col.POLICY: [_sign(one) + marked(one[col.POLICY]) for one in records],
         "regret": [format_number(one) for one in rows["regret"]],
+        "± reference": [_moved(one) for one in rows["reference_error"]],
         "median": [format_number(float(one)) for one in rows["median"]],
         "× best": [_ratio(one) for one in rows["to_best"]],
         "bounds": [f"{_ratio(one['low'])} to {_ratio(one['high'])}" if one["low"] > 0 else "" for one in records],
@@ -187,7 +199,15 @@ def _sign(row: Mapping[Any, Any]) -> str:
 
 
 def _ratio(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.2f}" if value < 9.995 else f"{value:,.1f}" if value < 1e6 else "∞"
+    if math.isnan(value):
+        return ""
+    if 1 < value < 1.005:
+        return f"{max(value, 1.0001):.4f}"
+    return f"{value:.2f}" if value < 9.995 else f"{value:,.1f}" if value <= 1000 else "> 1,000"
+
+
+def _moved(error: float) -> str:
+    return f"± {format_number(error)}" if error > 0 else ""
 
 
 def _share(value: float) -> str:

@@ -1,0 +1,59 @@
+"""Files that are no feature text: what they are, and what reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ltr_duel.core import InputError
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_UNPACK = "unpack it first"
+_SAVE = "save it as UTF-8"
+_OTHERS = {
+    b"PK\x03\x04": ("a zip archive", _UNPACK),
+    b"Rar!": ("a rar archive", _UNPACK),
+    b"BZh": ("a bzip2 file", _UNPACK),
+    b"7z\xbc\xaf": ("a 7z archive", _UNPACK),
+    b"\xfd7zXZ": ("an xz file", _UNPACK),
+    b"ARROW1": ("an Arrow file", "write it as feature text"),
+    b"SQLite format 3": ("a data base", "that of a live experiment is read by 'ltr-duel live check' and 'live export'"),
+    b"{": ("JSON", "a click log is read by 'ltr-duel logs check' and 'logs compare'"),
+    b"\xff\xfe": ("text in UTF-16", _SAVE),
+    b"\xfe\xff": ("text in UTF-16", _SAVE),
+}
+_TABLES = {  # by columns that no other one has
+    ("impression", "query"): "a click log: 'ltr-duel logs check' and 'logs compare' read it",
+    ("first", "second", "p"): "a preference matrix: 'ltr-duel prefs show' and 'simulate' read it",
+    ("policy", "repetition"): "results of a simulation, a table that pandas.read_parquet reads",
+    ("query", "document"): "a table of scores: give it as --rankers scores:FILE, beside a corpus",
+}
+
+
+def parquet_words(path: Path) -> str:
+    """Return what a Parquet file holds, by its columns, and what reads it."""
+    from pyarrow import ArrowException, parquet
+
+    try:
+        columns = parquet.read_schema(path).names
+    except (OSError, ArrowException):
+        return "damaged"
+    known = (words for needed, words in _TABLES.items() if set(needed) <= set(columns))
+    return next(known, f"a table of {', '.join(map(str, columns[:8]))}{', ...' * (len(columns) > 8)}")
+
+
+def refuse_web_page(path: Path, head: bytes) -> None:
+    """Refuse what a failed download often leaves: an HTML page under the name of the file."""
+    if head.removeprefix(BYTE_ORDER_MARK).lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
+        raise InputError(f"{path}: this is a web page, not data; the download failed, repeat it")
+
+
+def refuse_other_formats(path: Path, head: bytes) -> None:
+    """Refuse a file that begins as no feature text does; the sentence names what reads it."""
+    if not head:
+        raise InputError(f"{path}: the file is empty; a feature file has lines such as '0 qid:1 1:0.5 2:3'")
+    if head.startswith(b"PAR1"):
+        raise InputError(f"{path}: this is a Parquet file, not feature text; it is {parquet_words(path)}")
+    for magic, (what, advice) in _OTHERS.items():
+        if head.startswith(magic):
+            raise InputError(f"{path}: this is {what}, not feature text; {advice}")
+    refuse_web_page(path, head)

@@ -1,0 +1,185 @@
+"""One decision: table, last line and page agree, whatever the log, the checks, the guardrails and the day."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from ltr_duel.logs import (
+    Evidence,
+    Finding,
+    Guardrail,
+    column_notes,
+    compare_log,
+    comparison_table,
+    decision_of,
+    save_comparison,
+    stopping_decisions,
+)
+from tests.logs.test_page import text_of
+from tests.logs.test_slices import written
+from tests.logs.written import DAY
+
+MARGIN = 0.4
+FAILED = [Finding("robots", "sound", 0.0, "none"), Finding("pairs shown", "fails", 0.0, "half of one is lost")]
+CHECKS = {"unchecked": None, "sound": FAILED[:1], "failed": FAILED}
+GUARDS = {
+    "none": [],
+    "kept": [Guardrail("buy", "A", "B", 0.1, 0.05, 0.01)],
+    "broken": [Guardrail("buy", "A", "B", 0.1, -0.05, 0.01)],
+}
+CLEAR, EVEN = [1, 1, 1, -1, 0], [1, -1, 0, 1, -1]
+
+
+def log_of_three(path, days):
+    """Write A ahead of B and C, and B even with C."""
+    y = np.array([CLEAR * 60, CLEAR * 60, EVEN * 60]).T.ravel()
+    rankers = [["A", "B"], ["A", "C"], ["B", "C"]] * 300
+    return written(path, y, np.arange(900), np.linspace(0, days * DAY, 900), rankers=rankers)
+
+
+LOGS = {  # outcomes of A, users, days
+    "decided": (CLEAR * 60, 300, 14),
+    "returning": (CLEAR * 60, 60, 14),
+    "undecided": (EVEN * 4, 20, 14),
+    "tied": (EVEN * 300, 1500, 14),
+    "few users": (CLEAR * 8, 4, 3),
+    "within a week": (CLEAR * 60, 300, 17),
+    "tied within a week": (EVEN * 300, 1500, 17),
+}
+
+
+@pytest.fixture(scope="module")
+def comparisons(tmp_path_factory):
+    """Compare the logs once."""
+    folder, found = tmp_path_factory.mktemp("verdicts"), {}
+    for name, (y, users, days) in LOGS.items():
+        n = len(y)
+        log = written(folder / "log.jsonl", np.array(y), np.arange(n) % users, np.linspace(0, days * DAY, n))
+        found[name] = compare_log(log, bootstrap=0)
+    for name, days in (("three", 14), ("three within a week", 17)):
+        found[name] = compare_log(log_of_three(folder / "log.jsonl", days), bootstrap=0)
+    return found
+
+
+def evidence_of(found, *, stop, any_time=False, checks="sound", guards="none"):
+    decisions = stopping_decisions(found, margin=MARGIN) if stop else None
+    return Evidence(found, 0.95, decisions, MARGIN, any_time, CHECKS[checks], GUARDS[guards])
+
+
+def agrees(table, last):
+    """Whether a table says of all pairs what the last line says of the experiment."""
+    verdicts = dict(zip(table["pair"], table["verdict"], strict=True))
+    winners = {name for name in "ABC" if any(name in pair for pair in verdicts)}
+    winners = {a for a in winners if all(v == f"{a} wins" for pair, v in verdicts.items() if a in pair.split(" > "))}
+    if last.startswith("no decision: "):
+        return set(verdicts.values()) == {"no decision"}
+    if last.startswith("wait "):
+        return any(v.startswith("wait: ") for v in verdicts.values()) and not any(
+            "wins" in v for v in verdicts.values()
+        )
+    if "wins" in last.partition(".")[0]:
+        return winners == {"A"} and last.startswith(("stop: A wins", "at this look A wins"))
+    if last.startswith("no difference"):
+        return set(verdicts.values()) == {"no difference"}
+    return last.startswith(("go on: ", "at this look no ranker is shown to win")) and not winners
+
+
+@pytest.mark.parametrize(("checks", "guards"), [*itertools.product(CHECKS, GUARDS)])
+@pytest.mark.parametrize(("stop", "any_time"), [(False, False), (True, False), (True, True)])
+def test_the_table_and_the_last_line_are_one_verdict(comparisons, stop, any_time, checks, guards):
+    seen = set()
+    for name, found in comparisons.items():
+        evidence = evidence_of(found, stop=stop, any_time=any_time, checks=checks, guards=guards)
+        last = decision_of(evidence).lines[-1]
+        assert agrees(comparison_table(evidence), last), (name, last)
+        seen.add(last.split()[0])
+    assert len(seen) >= (1 if checks == "failed" or not stop else 2)  # the logs are not all alike
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "verdicts", "last"),
+    [
+        ("decided", {"stop": True}, ["A wins"], "stop: A wins. "),
+        ("decided", {"stop": False}, ["A wins"], "at this look A wins "),
+        ("decided", {"stop": True, "checks": "failed"}, ["no decision"], "no decision: 1 check "),
+        ("decided", {"stop": True, "guards": "broken"}, ["no decision"], "no decision: A is ahead, but 1 guardrail "),
+        ("undecided", {"stop": True}, ["open"], "go on: "),
+        ("undecided", {"stop": True, "checks": "failed"}, ["no decision"], "no decision: 1 check "),
+        ("tied", {"stop": True}, ["no difference"], "no difference: "),
+        ("few users", {"stop": True}, ["open"], "go on: "),
+        ("within a week", {"stop": True}, ["wait: A ahead"], "wait 4 days for the week to be whole"),
+        ("within a week", {"stop": True, "any_time": True}, ["A wins"], "stop: A wins. "),
+        ("tied within a week", {"stop": True}, ["wait: no difference"], "wait 4 days for the week to be whole"),
+        ("three", {"stop": True}, ["A wins", "A wins", "no difference"], "stop: A wins against each of the 2 others"),
+        ("three", {"stop": True, "guards": "broken"}, ["no decision"] * 3, "no decision: A is ahead"),
+        (
+            "three within a week",
+            {"stop": True},
+            ["wait: A ahead", "wait: A ahead", "wait: no difference"],
+            "wait 4 days ",
+        ),
+    ],
+)
+def test_each_state_of_a_log_has_its_verdict_in_the_table_and_in_the_last_line(
+    comparisons, name, settings, verdicts, last
+):
+    decision = decision_of(evidence_of(comparisons[name], **settings))
+    assert decision.pairs == verdicts and decision.lines[-1].startswith(last)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("decided", {"stop": False}),
+        ("within a week", {"stop": True}),
+        ("three", {"stop": True, "checks": "failed"}),
+        ("returning", {"stop": True, "guards": "broken"}),
+    ],
+)
+def test_the_page_has_the_verdicts_of_the_table_and_the_last_line(comparisons, tmp_path, name, settings):
+    evidence = evidence_of(comparisons[name], **settings)
+    save_comparison(evidence, tmp_path / "page.html")
+    text, decision = text_of(tmp_path / "page.html"), decision_of(evidence)
+    assert decision.lines[-1].partition(". ")[0] in text
+    for pair, verdict in zip(comparison_table(evidence)["pair"], comparison_table(evidence)["verdict"], strict=True):
+        assert f"{pair} {verdict} " in text
+    assert all(note in text for note in column_notes(evidence))
+
+
+def test_a_pair_whose_guardrail_is_broken_is_not_decided_though_there_is_no_winner(comparisons):
+    """The pairs with C are taken to be open, so that A does not win against both."""
+    found = comparisons["three"]
+    decisions = [
+        one._replace(verdict="go on", winner="", ahead="", more=100.0, more_to_be_ahead=100.0)
+        if "C" in one[:2]
+        else one
+        for one in stopping_decisions(found)
+    ]
+    evidence = Evidence(found, 0.95, decisions, guards=GUARDS["broken"])
+    decision = decision_of(evidence)
+    assert decision.winner == "" and decision.lines[-1].startswith("go on: ")
+    assert decision.pairs[0] == "no decision" and all(one.startswith("open") for one in decision.pairs[1:])
+
+
+def test_a_pair_without_a_difference_has_none_though_a_ranker_is_ahead_by_the_smaller_error(comparisons):
+    """Of three rankers; A against C is open, so that A does not win against both."""
+    found = comparisons["three"]
+    decisions = [one._replace(verdict="no difference", winner="", ahead="A") for one in stopping_decisions(found)]
+    decisions[1] = decisions[1]._replace(verdict="go on", ahead="", more=100.0, more_to_be_ahead=100.0)
+    decision = decision_of(Evidence(found, 0.95, decisions))
+    assert decision.pairs == ["no difference", "open", "no difference"] and decision.lines[-1].startswith("go on: ")
+    decisions[1] = decisions[1]._replace(ahead="A", more_to_be_ahead=0.0)
+    decisions[0] = decisions[0]._replace(verdict="go on", more_to_be_ahead=100.0)
+    assert decision_of(Evidence(found, 0.95, decisions)).pairs[:2] == ["open, A ahead", "open, A ahead"]
+
+
+def test_the_means_per_impression_and_per_user_are_explained_where_both_are_columns(comparisons):
+    (note,) = column_notes(evidence_of(comparisons["returning"], stop=True))
+    assert "each impression so far counts once" in note and "each user counts once, by the first impression" in note
+    table = comparison_table(evidence_of(comparisons["returning"], stop=True))
+    assert {"mean per impression", "mean per user"} <= set(table)
+    for name, stop in (("decided", True), ("returning", False)):
+        assert column_notes(evidence_of(comparisons[name], stop=stop)) == []

@@ -204,7 +204,7 @@ def test_ubi_positions_count_from_where_their_application_begins(tmp_path):
     ("text", "says"),
     [
         ("[exposures]\ncolour = 'x'", "no column of .exposures. in .*'colour'"),
-        ("[exposures]\ntime = 't'", "must map 'impression'"),
+        ("[exposures]\ntime = 't'", "must map impression"),
         ("[exposures", "no mapping: "),
         ("[exposures]\nimpression = 'a'\ntime = 'b'\nquery = 'c'", "m.toml: .exposures. impression = 'a': Binder"),
     ],

@@ -82,7 +82,7 @@ def test_what_problems_are_measured_against_is_said_with_its_probability(tmp_pat
         "comparisons of each pair (method probabilistic",
         "outcome rule ",
         "equal scores fixed_random)",
-        "P = ",
+        "P(it is the",
     ):
         assert words in toy["text"]
     known = made.frame.groupby("problem")["winner_probability"].first()

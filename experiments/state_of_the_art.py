@@ -54,7 +54,9 @@ def state_of_the_art():
     size of least regret among five sizes on three of these corpora with these users (50,000 steps): it was not chosen
     on other data, and its rivals have the parameters of their papers.
 
-    Note: NP2004 and MSLR are 15 and 36 queries of the corpora; what is said of them holds for these queries.
+    Note: NP2004 and MSLR are 15 and 36 queries of the corpora; what is said of them holds for these queries. In the 15,
+    sitemap score propagation and sitemap term propagation show the same ten documents: users cannot tell them apart,
+    and which of the two is named, and with which P, is noise.
 
     Note: No set is compared on a matrix: independent coins for all pairs hold more information than clicks.
     """
@@ -105,8 +107,8 @@ def real_corpora():
     papers.
 
     Note: NP2004 and MSLR are 15 and 36 queries of the corpora; what is said of them, and their highest NDCG, holds for
-    these queries. In these 15, sitemap score propagation and sitemap term propagation show the same ten documents, so
-    neither can beat the other.
+    these queries. In these 15, sitemap score propagation and sitemap term propagation show the same ten documents:
+    users cannot tell them apart, and which of the two is named, and with which P, is noise.
     """
     policies = [*SETS, "rmed1", "rucb", "merge_rucb", "self_sparring"]
     quick = {"horizon": 100_000, "repetitions": 3}

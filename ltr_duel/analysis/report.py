@@ -88,20 +88,17 @@ def render_report(
 def study_answer(results: Results) -> list[str]:
     """Say which ranker won, by how much, and the regret of each policy."""
     matrix, final = results.matrix, results.final()
-    lines, steps = [winner_sentence(matrix)], f"after {results.runs[0].key.horizon:,} steps"
-    if matrix.condorcet_winner is None:
-        lines += [f"{row.policy}: Copeland regret {row.regret_copeland:,.1f} {steps}." for row in final.itertuples()]
-        return [*lines, *results.notes]
-    told = results.summary().set_index("policy").loc[final["policy"]]
-    for row, n, error, moved in zip(
-        final.itertuples(), told["runs"], told["se"], results.reference_errors(), strict=True
+    lines, won = [winner_sentence(matrix)], matrix.condorcet_winner is not None
+    column, name = ("regret_average", "regret") if won else ("regret_copeland", "Copeland regret")
+    told = results.summary(column).set_index("policy").loc[final["policy"]]
+    for row, n, mean, error, moved in zip(
+        final.itertuples(), told["runs"], told["mean"], told["se"], results.reference_errors(), strict=True
     ):
-        known = f" ± {error:,.1f} (standard error of {n} runs)" if n > 1 else ""
-        estimated = f"; the error of the matrix moves it by {moved:,.1f} (one standard error)" if moved else ""
-        lines.append(
-            f"{row.policy}: regret {row.regret_average:,.1f}{known} {steps}{estimated};"
-            f" {round(row.accuracy * n)} of {n} runs name the winner."
-        )
+        line = f"{row.policy}: {name} {mean:,.1f}"
+        line += f" ± {error:,.1f} (standard error of {n} runs)" if n > 1 else ""
+        line += f" after {results.runs[0].key.horizon:,} steps"
+        line += f"; the error of the matrix moves it by {moved:,.1f} (one standard error)" if moved > 0 else ""
+        lines.append(line + (f"; {round(row.accuracy * n)} of {n} runs name the winner." if won else "."))
     return [*lines, *results.notes]
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from ltr_duel.core import FloatMatrix, FloatVector, errors, parallel, stream
 from ltr_duel.papers.find_data import Found
-from ltr_duel.papers.measures.inputs import around, load_matrix
+from ltr_duel.papers.measures.inputs import load_matrix
 from ltr_duel.preferences import (
     SYNTHETIC,
     UTILITY_SETS,
@@ -41,7 +41,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 Answer = tuple[str, float, float]  # label, value, standard error
 Item = Callable[[PreferenceMatrix], list[Answer]]
 _LOW_GAMMA = f"gamma_btm quantile {QUANTILES[0]:g}"
-_TRANSITIVE = {"strong_violations": 0.0, "triangle_violations": 0.0, _LOW_GAMMA: 1.0}
+_TRANSITIVE = {"strong_violations": 0.0, _LOW_GAMMA: 1.0}
 _WORLDS, _FEW_WORLDS, _FEW_SUBSETS = 400, 99, 200
 _COLUMNS = ["problem", "item", "rankers", "value", "standard_error", "printed"]
 
@@ -59,7 +59,6 @@ def measure(
     clicks: str = "informational",
     comparisons: int = 4000,
     compared: Sequence[str] = (),
-    noisy: bool = False,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Return the items asked for, of each matrix.
@@ -84,10 +83,8 @@ def measure(
     clicks, comparisons
         Of the estimate; of a matrix without standard errors as many comparisons are assumed.
     compared : sequence of str
-        Items that are compared with those of transitive worlds with the noise of the matrix: "strong_violations",
-        "triangle_violations", or "gamma_btm quantile 0.05" of the subsets.
-    noisy : bool
-        Whether items have the interval that the noise of the matrix gives them.
+        Items that are compared with those of transitive worlds with the noise of the matrix: "strong_violations", or
+        "gamma_btm quantile 0.05" of the subsets.
     seed : int
 
     Returns
@@ -95,14 +92,12 @@ def measure(
     DataFrame
         ``problem`` (the matrix), ``item``, ``rankers``, ``value``, ``standard_error``, ``printed`` (NaN where the
         paper does not say), ``p_value`` (share of transitive worlds that look at least as intransitive; NaN for what
-        is not compared), ``transitive`` (the item's number in such a world, without noise), ``least`` and ``most``
-        (2.5 % and 97.5 % quantiles over matrices with the noise around this one, if ``noisy``) and ``source``. For
-        each of ``subset_sizes`` the items are "gamma_rucb share up to printed", "gamma_rucb quantile q" and
-        "gamma_btm quantile q".
+        is not compared), ``transitive`` (the item's number in such a world, without noise) and ``source``. For each of
+        ``subset_sizes`` the items are "gamma_rucb share up to printed",
+        "gamma_rucb quantile q" and "gamma_btm quantile q".
     """
     rows: list[tuple[Any, ...]] = []
     chances: dict[tuple[str, str, int], float] = {}
-    ends: dict[tuple[str, Any, int], FloatVector] = {}
     if matrices:
         named = [(name, _matrix(name)) for name in matrices]
     else:
@@ -112,19 +107,9 @@ def measure(
         said |= said.get(name, {})
         for label, value, error in _answers(name, matrix, items):
             rows.append((name, label, len(matrix), value, error, float(said.get(label, np.nan))))
-        if noisy:
-            drawn = [
-                {label: value for label, value, _ in _answers(name, one, items)}
-                for one in around(matrix, comparisons=comparisons, seed=seed)
-            ]
-            ends |= {
-                (name, label, len(matrix)): np.nanquantile(values, (0.025, 0.975), method="nearest")
-                for label, values in pd.DataFrame(drawn).astype(float).items()
-            }
-        for label in compared:
-            if label in _OF_WORLDS:
-                chance = _chance(matrix, _OF_WORLDS[label], _WORLDS, comparisons, seed)
-                chances[name, label, len(matrix)] = chance
+        if "strong_violations" in compared:
+            chance = _chance(matrix, Statistic(_strong_share, +1), _WORLDS, comparisons, seed)
+            chances[name, "strong_violations", len(matrix)] = chance
         for wanted in subset_sizes:
             size, gamma = int(wanted["rankers"]), float(wanted["printed"])
             btm, rucb = _gammas_of_subsets(matrix, size, subsets, seed, jobs)
@@ -137,8 +122,6 @@ def measure(
     return pd.DataFrame(rows, columns=_COLUMNS).assign(
         p_value=[chances.get(key, np.nan) for key in keys],
         transitive=[_TRANSITIVE[item] if (name, item, size) in chances else np.nan for name, item, size in keys],
-        least=[ends.get(key, (np.nan, np.nan))[0] for key in keys],
-        most=[ends.get(key, (np.nan, np.nan))[1] for key in keys],
         source=found.source,
     )
 
@@ -152,17 +135,6 @@ def _chance(matrix: PreferenceMatrix, one: Statistic, worlds: int, comparisons: 
 def _strong_share(matrix: PreferenceMatrix) -> float:
     broken, triples = strong_violations(matrix)
     return broken / max(1, triples)
-
-
-def _triangle_count(matrix: PreferenceMatrix) -> float | None:
-    table = triangle_violations(matrix)
-    return None if table is None else float(len(table))
-
-
-_OF_WORLDS = {
-    "strong_violations": Statistic(_strong_share, +1),
-    "triangle_violations": Statistic(_triangle_count, +1),
-}
 
 
 def _low_gamma(matrix: PreferenceMatrix, *, size: int, seed: int) -> float:

@@ -23,7 +23,7 @@ _CAPTION = (
     " confidence (multiple comparisons with the best: Edwards and Hsu 1983, with the bootstrap-t of 4,000 resamples of"
     " the runs, balanced after Beran 1988; not for fewer than six runs, and of no event so rare that no run had it). A"
     " lower bound of 1: the policy may be the best. ≈: it may be, and pays at most {close:g} times the least; ?: it may"
-    " be, and these runs do not tell."
+    " be, and these runs do not tell. > 1,000: few runs carry the mean, so that they hardly bound it."
 )
 _BOUND = (
     " × bound: as a multiple of c ln T, the asymptotic lower bound on average regret for policies that compare pairs;"
@@ -31,7 +31,8 @@ _BOUND = (
 )
 _REFERENCE = (
     " ± reference: how far one standard error of the estimated matrix moves the mean of a policy. One matrix measures"
-    " all runs, so its error moves the means of a table, and their ratios; the bounds leave it out."
+    " all runs, so its error moves the means of a table, and their ratios; the best, ≈, ? and bounds are for this"
+    " matrix."
 )
 _ACCURACY = (
     " Names the winner: share of the runs that name the Condorcet winner at the end; blank where an estimate does not"

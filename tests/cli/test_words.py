@@ -81,6 +81,9 @@ PLAIN = """
 """  # need no entry: heads of tables, and settings
 
 
+MAKES_ROWS = "_table$|_row$|^_head$|^_one_look$|^_any_time$"
+
+
 def heads_of_outputs():
     """Yield the heads that functions which make tables write, those of pages, and what advice and matrices rest on."""
     package = Path(ltr_duel.__file__).parent
@@ -90,7 +93,7 @@ def heads_of_outputs():
         for one in package.glob(f"{name}/**/*.py")
     ):
         for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            named = isinstance(function, ast.FunctionDef) and re.search("_table$|^_row$|^winner_row$", function.name)
+            named = isinstance(function, ast.FunctionDef) and re.search(MAKES_ROWS, function.name)
             if named and ast.unparse(function.returns) in ("pd.DataFrame", "dict[str, str]"):
                 keys = (key for node in ast.walk(function) if isinstance(node, ast.Dict) for key in node.keys)
                 yield from (key.value for key in keys if isinstance(key, ast.Constant))

@@ -17,7 +17,7 @@ _OTHERS = {
     b"\xfd7zXZ": ("an xz file", _UNPACK),
     b"ARROW1": ("an Arrow file", "write it as feature text"),
     b"SQLite format 3": ("a data base", "that of a live experiment is read by 'ltr-duel live check' and 'live export'"),
-    b"{": ("JSON", "a click log is read by 'ltr-duel logs check' and 'logs compare'"),
+    b'{"': ("JSON", "a click log is read by 'ltr-duel logs check' and 'logs compare'"),
     b"\xff\xfe": ("text in UTF-16", _SAVE),
     b"\xfe\xff": ("text in UTF-16", _SAVE),
 }

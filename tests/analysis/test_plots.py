@@ -150,6 +150,9 @@ def test_sentences_say_who_won_and_how_sure_that_is(results):
         "No Condorcet winner: no ranker beats all others. 0, 1, 2 beat the most"
     )
     assert study_answer(results)[1].startswith("rucb: regret ")
+    table = results.summary()
+    expected = f"± {table['sd'][0] / np.sqrt(table['runs'][0]):,.1f} (standard error of {table['runs'][0]} runs)"
+    assert table["runs"][0] > 1 and expected in study_answer(results)[1]
     assert list(policies_table(results)["policy"]) == ["rucb", "mdb"]
     assert list(rankers_table(results.matrix, 2)["ranker"]) == ["0", "1"]
 

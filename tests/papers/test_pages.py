@@ -14,6 +14,7 @@ from ltr_duel.analysis.html import render_page
 from ltr_duel.analysis.report import save_study
 from ltr_duel.papers.figures import DRAWINGS
 from ltr_duel.papers.pages import Reproduced, reproduction_page, state_of_the_art_markdown
+from ltr_duel.papers.pages import state_of_the_art as page_of_standings
 from ltr_duel.papers.pages.data import MOST_ROWS, data_csv
 from ltr_duel.simulation.run import simulate
 from tests.conftest import bradley_terry, coins
@@ -193,6 +194,13 @@ def test_about_equal_is_said_only_with_a_bound_on_the_ratio(sign, spread):
     assert second.startswith((f"| {sign}rmed1 |", f"| {sign}rucb |"))
     high = float(re.search(r"1.00 to ([\d,.]+)", second)[1].replace(",", ""))
     assert (high <= 2) == (sign == "≈ ")
+
+
+@pytest.mark.parametrize(
+    "value, text", [(1.0, "1.00"), (1.003, "1.0030"), (1.00001, "1.0001"), (2.5, "2.50"), (1e7, "> 1,000")]
+)
+def test_a_bound_above_1_never_reads_as_1(value, text):
+    assert page_of_standings._ratio(value) == text
 
 
 def test_a_problem_without_a_winner_is_named():

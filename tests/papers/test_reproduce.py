@@ -103,6 +103,14 @@ def test_queries_that_no_document_answers_are_counted():
     assert reference_of(bradley_terry(3), "excerpt", users=answered)["text"].endswith(" 4 queries.")
 
 
+def test_rankers_with_the_same_ndcg_are_all_the_best():
+    told = reference_of(bradley_terry(3), "excerpt", np.array([0.4, 0.5, 0.5 - 1e-15]))
+    assert (
+        told["best"] == ["1", "2"]
+        and "Highest NDCG@10: 1 and 2, 0.5000. The Condorcet winner has 0.4000" in told["text"]
+    )
+
+
 def test_the_same_again_does_nothing_and_leaves_the_same_bytes(tmp_path):
     file = write(tmp_path / "files")
     folder = tmp_path / "out" / "small"

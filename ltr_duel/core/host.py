@@ -17,8 +17,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 PROC, GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 _NAMES_OF_OLD = "memory.limit_in_bytes", "memory.usage_in_bytes"
 
@@ -87,6 +85,8 @@ def _start(pid: int) -> str | None:
         fields = (PROC / str(pid) / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return None if fields[0] == "Z" else fields[19]
     except OSError:
+        import psutil  # here, for most commands do not need it
+
         with suppress(psutil.Error, ValueError):  # a record may hold any number
             process = psutil.Process(pid)
             return None if process.status() == psutil.STATUS_ZOMBIE else f"{process.create_time():.2f}"
@@ -104,6 +104,8 @@ def _machine() -> str:
 
 
 def _reported(name: str) -> int:
+    import psutil
+
     with suppress(OSError):
         return int(getattr(psutil.virtual_memory(), name))
     return sys.maxsize

@@ -11,7 +11,7 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,7 +27,7 @@ _PAGES = f"{ROOT / 'bandits' / 'policies'}{os.sep}"
 @functools.cache
 def sources_digest() -> str:
     """Return the SHA-256 of all Python files of the package."""
-    return _digest(map(str, ROOT.rglob("*.py")))
+    return _digest(_all_files())
 
 
 @functools.cache
@@ -50,7 +50,7 @@ def _digest(files: Iterable[str]) -> str:
 
 @functools.cache
 def _fingerprint(file: str) -> bytes:
-    place = Path(file).relative_to(ROOT).as_posix()
+    place = file.removeprefix(f"{ROOT}{os.sep}").replace(os.sep, "/")
     return hashlib.sha256(f"{place}\0{_text(file)}".encode()).digest()
 
 
@@ -99,9 +99,17 @@ def _file(module: str) -> str | None:
 
 @functools.cache
 def _implementing() -> tuple[str, ...]:
-    return tuple(file for file in map(str, ROOT.rglob("*.py")) if _IMPLEMENTS.search(_text(file)))
+    # Most files do not have these words; the expression alone takes ten times as long.
+    told = ((file, _text(file)) for file in _all_files())
+    return tuple(f for f, text in told if ("implement(" in text or "register(" in text) and _IMPLEMENTS.search(text))
+
+
+def _all_files() -> Iterator[str]:
+    for folder, _, names in os.walk(ROOT):
+        yield from (f"{folder}{os.sep}{name}" for name in names if name.endswith(".py"))
 
 
 @functools.cache
 def _text(file: str) -> str:
-    return Path(file).read_text(encoding="utf-8")
+    with open(file, "rb", buffering=0) as stream:  # noqa: PTH123 -- no Path for each of 500 files
+        return stream.read().decode("utf-8")

@@ -29,6 +29,8 @@ def pair_confidence(matrix: PreferenceMatrix) -> FloatMatrix:
     """Return Pr(i truly beats j); 1 or 0 for a matrix known exactly, where an exact 1/2 is beaten by nobody."""
     n = effective_counts(matrix.p, matrix.standard_error, matrix.comparisons)
     exact = np.isinf(n)
+    if exact.all():  # scipy need not be imported
+        return (matrix.p > 0.5).astype(np.float64)
     n = np.where(exact, 0.0, n)
     sure = scipy.special.betainc(1 + (1 - matrix.p) * n, 1 + matrix.p * n, 0.5)
     return np.where(exact, (matrix.p > 0.5).astype(np.float64), sure)

@@ -89,7 +89,7 @@ class LivePolicy:
                 size = self._policy.select(self._state, self._params, self._t, slate, self._rng)
                 chosen = slate[:size]
             self._asked = tuple(int(arm) for arm in chosen)
-        return tuple(self._order[list(self._asked)].tolist())
+        return tuple(map(self._order.item, self._asked))
 
     def chance(self) -> float | None:
         """Return the probability with which the arms to compare next were chosen, in any order, given all outcomes.

@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import traceback
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
-from starlette.routing import Route, Router
 
 from ltr_duel.core import InputError
 from ltr_duel.live import Experiment, Record, State, StoreError
 from ltr_duel.serve.bodies import read_body
 from ltr_duel.serve.events import EventLog
-from ltr_duel.serve.gate import Gate
+from ltr_duel.serve.gate import Endpoint, Gate
 from ltr_duel.serve.keys import VARIABLE, ApiKeys
 from ltr_duel.serve.messages import read_decide, read_events, read_object, read_record, read_switch
 from ltr_duel.serve.metrics import Metrics
@@ -35,8 +34,6 @@ _NO_LOADING = (
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _EVERY = 1.0  # seconds between looks for pages past their deadline
 _DAILY = 86_400.0  # seconds between looks for pages to forget
-
-Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 def _as_json(state: State) -> bytes:
@@ -265,10 +262,4 @@ def make_app(
         )
     metrics, log = Metrics(), log or EventLog()
     service = _Service(experiment, settings, keys, metrics, log, look)
-    routes = service.routes()
-    router = Router(
-        [Route(path, endpoint, methods=[method]) for path, (method, endpoint) in routes.items()],
-        redirect_slashes=False,
-        lifespan=service.lifespan,
-    )
-    return Gate(router, routes, keys, settings, metrics, log, service.lifespan, service.problem)
+    return Gate(service.routes(), keys, settings, metrics, log, service.lifespan, service.problem)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Router
+from starlette.types import Message, Receive, Scope, Send
 
 from ltr_duel.core import is_loopback
 from ltr_duel.serve.events import EventLog
@@ -32,6 +35,7 @@ _ROLES = {
 }  # the other addresses are for those who look
 _OF_PROXIES = frozenset((b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"cf-connecting-ip", b"true-client-ip"))
 OPEN_PATHS = ("/health", "/ready")  # that need no key
+Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 _ASK = {"www-authenticate": 'Bearer, Basic realm="ltr-duel", charset="UTF-8"'}
 
 
@@ -40,10 +44,8 @@ class Gate:
 
     Parameters
     ----------
-    app : ASGI application
-        What answers; whatever it raises becomes one sentence.
-    paths : collection of str
-        The addresses that there are.
+    routes : mapping of str to (str, function)
+        Method and function of each address; whatever a function raises becomes one sentence.
     keys : ApiKeys
     settings : ServiceSettings
     metrics : Metrics
@@ -63,8 +65,7 @@ class Gate:
 
     def __init__(
         self,
-        app: ASGIApp,
-        paths: Collection[str],
+        routes: Mapping[str, tuple[str, Endpoint]],
         keys: ApiKeys,
         settings: ServiceSettings,
         metrics: Metrics,
@@ -72,14 +73,14 @@ class Gate:
         lifespan: Callable[[Any], AbstractAsyncContextManager[None]],
         problem: Callable[[], str],
     ) -> None:
-        self._app, self._paths, self._keys = app, frozenset(paths), keys
+        self._routes, self._keys, self._router = routes, keys, Router([], lifespan=lifespan)
         self._settings, self.metrics, self._log = settings, metrics, log
         self.lifespan, self.problem = lifespan, problem
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self._router(scope, receive, send)
             return
         began, status = time.perf_counter(), 0
 
@@ -93,15 +94,15 @@ class Gate:
         try:
             async with asyncio.timeout(self._settings.answer_seconds + self._settings.body_seconds):
                 self._admit(scope)
-                scope["app"] = self  # so that the router raises what it does not find
-                await self._app(scope, receive, answered)
+                response = await self._endpoint(scope)(Request(scope, receive))
+                await response(scope, receive, answered)
         except Exception as error:
             refusal = refusal_of(error)
             if refusal.status == 500:
                 self._log.write("error", traceback=traceback.format_exc())
             if status == 0:
                 await refusal.response()(scope, receive, answered)
-        path = scope["path"] if scope["path"] in self._paths else ""
+        path = scope["path"] if scope["path"] in self._routes else ""
         seconds = time.perf_counter() - began
         self.metrics.request(path, status, seconds)
         if self._settings.log == "all" or (self._settings.log == "errors" and status >= 400):
@@ -118,6 +119,16 @@ class Gate:
                 client=client,
                 **facts,
             )
+
+    def _endpoint(self, scope: Scope) -> Endpoint:
+        """Return what answers; for HEAD the server leaves the body out."""
+        route = self._routes.get(scope["path"])
+        if route is None:
+            raise Refusal(404, "there is nothing at this address")
+        methods = ("GET", "HEAD") if route[0] == "GET" else route[:1]
+        if scope["method"] not in methods:
+            raise Refusal(405, "this address is not for that method", {"allow": ", ".join(methods)})
+        return route[1]
 
     @property
     def keyed(self) -> bool:

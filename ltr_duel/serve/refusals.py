@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from ltr_duel.core import InputError
@@ -20,7 +19,6 @@ _STATUS: dict[type[InputError], int] = {
     InputError: 400,  # of every other kind
 }
 _AWAY = "the store cannot be used now: nothing of the request is kept; ask again"
-_WRONG_WAY = {404: "there is nothing at this address", 405: "this address is not for that method"}
 
 
 class Refusal(Exception):  # noqa: N818  # an answer, not a fault
@@ -44,8 +42,6 @@ def refusal_of(error: Exception) -> Refusal:
     for kind, status in _STATUS.items():
         if isinstance(error, kind):
             return Refusal(status, str(error), _RETRY if status == 503 else None)
-    if isinstance(error, HTTPException):
-        return Refusal(error.status_code, _WRONG_WAY.get(error.status_code, error.detail), error.headers)
     if isinstance(error, TimeoutError):
         return Refusal(503, "the answer took too long; it is not known whether the request is kept", _RETRY)
     return Refusal(500, "the service met an error of its own; its log says more")

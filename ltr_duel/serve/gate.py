@@ -6,7 +6,7 @@ import asyncio
 import time
 import traceback
 from collections.abc import Callable, Coroutine, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any
 
 from starlette.requests import Request
@@ -18,7 +18,7 @@ from ltr_duel.core import is_loopback
 from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.keys import ApiKeys
 from ltr_duel.serve.metrics import Metrics
-from ltr_duel.serve.refusals import Refusal, refusal_of
+from ltr_duel.serve.refusals import CLOSE, Refusal, refusal_of
 from ltr_duel.serve.settings import ServiceSettings
 
 HEADERS = [
@@ -34,6 +34,7 @@ _ROLES = {
     "/switch": "operate",
 }  # the other addresses are for those who look
 _OF_PROXIES = frozenset((b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"cf-connecting-ip", b"true-client-ip"))
+_LINGER = 1.0  # seconds
 OPEN_PATHS = ("/health", "/ready")  # that need no key
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 _ASK = {"www-authenticate": 'Bearer, Basic realm="ltr-duel", charset="UTF-8"'}
@@ -101,7 +102,7 @@ class Gate:
             if refusal.status == 500:
                 self._log.write("error", traceback=traceback.format_exc())
             if status == 0:
-                await refusal.response()(scope, receive, answered)
+                await _refuse(refusal, scope, receive, answered)
         path = scope["path"] if scope["path"] in self._routes else ""
         seconds = time.perf_counter() - began
         self.metrics.request(path, status, seconds)
@@ -161,6 +162,23 @@ class Gate:
                 raise Refusal(401, "an API key is needed: 'authorization: Bearer KEY'", _ASK)
             if role not in roles:
                 raise Refusal(403, f"the API key does not have the role '{role}', which this address needs")
+
+
+async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer; before the connection is closed, take for a while what the client sends, or it may lose the answer."""
+    if refusal.headers is not CLOSE:
+        await refusal.response()(scope, receive, send)
+        return
+
+    async def said(message: Message) -> None:
+        await send({**message, "more_body": True} if message["type"] == "http.response.body" else message)
+
+    await refusal.response()(scope, receive, said)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_LINGER):
+            while (await receive()).get("more_body"):
+                pass
+    await send({"type": "http.response.body", "body": b""})
 
 
 def _is_local(host: bytes) -> bool:

@@ -109,6 +109,32 @@ def test_what_is_no_good_request_is_refused_and_the_connection_ends(tmp_path, pa
     serving(tmp_path, story)
 
 
+@pytest.mark.parametrize(
+    ("first", "part"),
+    [
+        (head(10_000_000), b" " * 1000),
+        (head(0).replace(b"content-length: 0", b"transfer-encoding: chunked") + b"989680\r\n", b" " * 300_000),
+        (head(1000).replace(b"application/json", b"text/html"), b" "),
+    ],
+)
+def test_a_refusal_is_not_lost_as_the_connection_takes_bytes_for_a_while(tmp_path, first, part):
+    """A connection that is closed with bytes on their way is reset, and may take the answer with it."""
+
+    async def story(service, port):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(first + part)
+        answer = await asyncio.wait_for(reader.readuntil(b"}"), 10)  # while the body is not whole
+        assert status_of(answer) in (413, 415)
+        for _ in range(5):
+            await asyncio.sleep(0.02)
+            writer.write(b" ")
+            await writer.drain()
+        assert await asyncio.wait_for(reader.read(), 10) == b""  # but not for ever
+        writer.close()
+
+    serving(tmp_path, story)
+
+
 def test_a_connection_that_is_kept_answers_one_request_after_the_other_and_ends_when_it_is_idle(tmp_path):
     async def story(service, port):
         whole = head(len(ASKED)) + ASKED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 
 import duckdb
 import pandas as pd
@@ -44,6 +45,48 @@ def test_every_command_of_the_page_on_duckdb_runs(tmp_path, monkeypatch):
     for command in commands:
         found = CliRunner().invoke(cli, shlex.split(command))
         assert found.exit_code == 0, f"{command}\n{found.output}"
+
+
+def test_every_command_of_the_page_on_postgres_runs_on_the_tables_of_the_page(postgres):
+    url, psycopg = postgres
+    exposures, events = tables(200)
+    exposures = [{**row, "query": f"q{n}"} for n, row in enumerate(exposures)]  # no user asks twice in a second
+    page = (DOCS / "engines" / "postgres.md").read_text()
+    (made,) = re.findall(r"```sql\n(.*?)```", page, re.S)
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("CREATE DATABASE shop")
+    url = f"{url.rpartition('/')[0]}/shop"
+    with psycopg.connect(url) as db:
+        db.execute(made)
+        for name, rows in (("exposures", exposures), ("events", events)):
+            columns, marks = ", ".join(map('"{}"'.format, rows[0])), ", ".join(["%s"] * len(rows[0]))
+            for row in rows:
+                db.execute(f"INSERT INTO {name} ({columns}) VALUES ({marks})", list(row.values()))
+    commands = re.findall(r"^ltr-duel (logs .*)$", page, re.M)
+    assert len(commands) == 2
+    for command in commands:
+        words = [url if word.startswith("postgres://") else word for word in shlex.split(command)]
+        found = CliRunner().invoke(cli, words)
+        assert found.exit_code == 0, f"{command}\n{found.output}"
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_example_of_the_page_on_spark_runs(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("pyspark", reason="pyspark is not installed")
+    if not shutil.which("java"):
+        pytest.skip("no Java on this machine")
+    monkeypatch.chdir(tmp_path)
+    exposures, events = tables(100)
+    write(tmp_path / "exposures.parquet", exposures)
+    write(tmp_path / "events.parquet", events)
+    (example,) = re.findall(r"```python\n(.*?)```", (DOCS / "engines" / "spark.md").read_text(), re.S)
+    names: dict = {}
+    try:
+        exec(example, names)
+    finally:
+        names["session"].stop()
+    here = compare_log(ClickLog("exposures.parquet", events="events.parquet", within="7d"))
+    assert capsys.readouterr().out == f"{here.wins}\n"
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "jsonl"])

@@ -130,17 +130,20 @@ def numbered(table: Any, *then: str) -> Any:
     return table.mutate(line=ibis.row_number().over(order_by=order) + 1)
 
 
-def one_table(exposures: Any, events: Any, outcome: Outcome, late: Late, *, items: bool = True) -> Any:
-    """Return the table of a log without ``line``: exposures with the places whose events count.
+def listed(found: Any, exposures: Any, key: str, outcome: Outcome, *, items: bool = True) -> Any:
+    """Return what was clicked in each exposure, by the places whose events count.
 
     Where exposures have no lists, only the owners of the items with events are known, and stand for the list.
 
     Parameters
     ----------
-    exposures, events : ibis Table
-        With columns of `EXPOSURE`, and with those of `EVENT`, see `completed`.
+    found : ibis Table
+        Events as `attributed` returns them, with the ``key`` of their exposures.
+    exposures : ibis Table
+        With columns of `EXPOSURE`.
+    key : str
+        Column that names an exposure.
     outcome : Outcome
-    late : Late
     items : bool
         Whether any event names its item; where none does, positions are places, and lists need not be joined.
 
@@ -151,45 +154,35 @@ def one_table(exposures: Any, events: Any, outcome: Outcome, late: Late, *, item
     """
     import ibis
 
-    found = attributed(exposures, counted(events, outcome), late)
-    lists = [name for name in ("shown", "owners") if name in exposures.columns]
-    if lists:
+    worth = {} if outcome.kind else {"worth": ibis._.worth}
+    if {"shown", "owners"} & set(exposures.columns):
         at, place = found, found.position
-        if items and "shown" in lists:
-            at = found.join(exposures.select("impression", "shown"), "impression")
+        if items and "shown" in exposures.columns:
+            at = found.join(exposures.select(key, "shown"), key)
             place = at.shown.index(at.item) + 1
             place = ibis.cases((at.item.isnull(), at.position), (place > 0, place), else_=ibis.null("int64"))
-        at = at.mutate(place=place)
-        at = at.filter(at.place.notnull()).group_by("impression", "place").agg(worth=at.worth.sum())
-        place = at.place.cast("int32")
-        if outcome.kind:
-            clicks = at.group_by("impression").agg(clicks=place.collect().sort())
-        else:
-            lists_of = {"clicks": place, "worth": at.worth}
-            clicks = at.group_by("impression").agg(
-                **{name: column.collect(order_by=at.place) for name, column in lists_of.items()}
-            )
-    elif "rankers" in exposures.columns:
-        named = found.join(exposures.select("impression", "rankers"), "impression")
-        named = named.mutate(place=named.item.coalesce(named.position.cast("string")))
-        named = named.filter(named.owner.notnull() & named.place.notnull())
-        each = named.group_by("impression", "rankers", "owner", "place").agg(worth=named.worth.sum())
-        each = each.mutate(who=each.rankers.index(each.owner).cast("int32"))
-        each = each.mutate(who=ibis.ifelse(each.who < 0, NO_RANKER, each.who).cast("int32"))
-        order = [each.place, each.owner]
-        each = each.mutate(turn=(ibis.row_number().over(group_by="impression", order_by=order) + 1).cast("int32"))
-        if outcome.kind:  # all that is listed counts, in any order
-            clicks = each.group_by("impression").agg(owners=each.who.collect(), clicks=each.turn.collect())
-        else:
-            lists_of = {"owners": each.who, "clicks": each.turn, "worth": each.worth}
-            clicks = each.group_by("impression").agg(
-                **{name: column.collect(order_by=each.turn) for name, column in lists_of.items()}
-            )
-    else:
+        at = at.mutate(place=place.cast("int32"))
+        at = at.filter(at.place.notnull()).group_by(key, "place").agg(worth=at.worth.sum())
+        lists = {"clicks": at.place} | worth
+        return at.group_by(key).agg(**{name: one.collect(order_by=ibis._.place) for name, one in lists.items()})
+    if "rankers" not in exposures.columns:
         raise InputError("exposures need lists, owners or rankers: nothing says what an event is credit for")
+    at = found.join(exposures.select(key, "rankers"), key)
+    at = at.mutate(place=at.item.coalesce(at.position.cast("string")))
+    at = at.filter(at.owner.notnull() & at.place.notnull())
+    each = at.group_by(key, "rankers", "owner", "place").agg(worth=at.worth.sum())
+    each = each.mutate(who=each.rankers.index(each.owner).cast("int32"))
+    each = each.mutate(who=ibis.ifelse(each.who < 0, NO_RANKER, each.who).cast("int32"))
+    order = [each.place, each.owner]
+    each = each.mutate(turn=(ibis.row_number().over(group_by=key, order_by=order) + 1).cast("int32"))
+    lists = {"owners": each.who, "clicks": each.turn} | worth
+    return each.group_by(key).agg(**{name: one.collect(order_by=ibis._.turn) for name, one in lists.items()})
+
+
+def one_table(exposures: Any, clicks: Any) -> Any:
+    """Return the table of a log without ``line``: exposures with what `listed` returned by impression."""
+    import ibis
+
     table = exposures.left_join(clicks, "impression").drop("impression_right")
     none = ibis.literal([], type="array<int64>").cast("array<int32>")  # Postgres needs a type
-    table = table.mutate(clicks=table.clicks.coalesce(none))
-    if not lists:
-        table = table.mutate(owners=table.owners.coalesce(none))
-    return table
+    return table.mutate(**{name: table[name].coalesce(none) for name in ("clicks", "owners") if name in clicks.columns})

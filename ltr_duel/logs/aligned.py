@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ltr_duel.logs.attribution import Late, Outcome, attributed, counted, listed, numbered
+from ltr_duel.logs.attribution import Late, Outcome, attributed, listed, met, numbered
 from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.own import parquet_rows
 
@@ -21,9 +21,7 @@ class Numbered(NamedTuple):
     """Exposures whose rows are numbered from 1, as they are read."""
 
     source: str  # what is read, in SQL
-    pieces: list[
-        tuple[str, int, int]
-    ]  # the source of some rows, which has their ``row``; the first; one after the last
+    pieces: list[tuple[str, int, int]]  # of some rows each: the source, with ``row``; the first; one after the last
     select: Callable[[str, dict[str, str]], str]  # the SQL of exposures, given the source of rows and further columns
 
 
@@ -35,10 +33,11 @@ def numbered_files(engine: Engine, names: str, select: Callable[[str, dict[str, 
     engine.execute(f"CREATE VIEW exposures AS {select(f'({rows})', {'origin': 'ltr_line', 'row': 'ltr_line'})}")
     pieces = []
     for start, file in zip(before, files, strict=True):
-        numbers = f"*, file_row_number + {start + 1} AS row FROM read_parquet({quoted(file['file_name'])}, file_row_number = true)"
+        read = f"read_parquet({quoted(file['file_name'])}, file_row_number = true)"
+        rows = f"SELECT *, file_row_number + {start + 1} AS row FROM {read}"
         for first in range(0, max(file["num_rows"], 1), _AT_ONCE):
             last = min(first + _AT_ONCE, file["num_rows"])
-            source = f"(SELECT {numbers} WHERE file_row_number BETWEEN {first} AND {last - 1})"
+            source = f"({rows} WHERE file_row_number BETWEEN {first} AND {last - 1})"
             pieces.append((source, start + first + 1, start + last + 1))
     union = ", union_by_name = true" * (len(paths) > 1)
     return Numbered(f"read_parquet([{', '.join(map(quoted, paths))}]{union})", pieces, select)
@@ -73,7 +72,9 @@ def align(
     *,
     items: bool,
 ) -> bool:
-    """Make the view ``log``; return whether its rows come in the order of their lines.
+    """Make the table ``met_events``, as `met` returns it, and the view ``log``.
+
+    Return whether rows of the log come in the order of their lines.
 
     Parameters
     ----------
@@ -90,9 +91,10 @@ def align(
     """
     import ibis
 
-    found = attributed(exposures, counted(events, outcome), late)
-    met = found.join(exposures.select("impression", "row"), "impression")
-    met = engine.keep("met_events", met.select("row", "item", "position", "owner", "worth"))
+    found = engine.keep("met_events", met(exposures, events))
+    counting = ibis.to_sql(attributed(exposures, found, events, outcome, late), dialect="duckdb")
+    kept = "TABLE" if late.within else "VIEW"
+    engine.execute(f"CREATE {kept} attributed_events AS {counting}")
     lined = _in_order(engine, exposures, ("time", *then)) and engine.value(exposures.count()) == shown.pieces[-1][2] - 1
     if not lined:
         narrow = exposures.select("row", "time", *then)
@@ -101,9 +103,9 @@ def align(
     for source, first, last in shown.pieces:
         inside = f"WHERE row BETWEEN {first} AND {last - 1}"
         engine.execute(f"CREATE OR REPLACE VIEW some_exposures AS {shown.select(source, {'row': 'row'})}")
-        engine.execute(f"CREATE OR REPLACE VIEW some_events AS SELECT * FROM met_events {inside}")
+        engine.execute(f"CREATE OR REPLACE VIEW some_events AS SELECT * FROM attributed_events {inside}")
         if lists is None:
-            lists = listed(engine.table("some_events"), engine.table("some_exposures"), "row", outcome, items=items)
+            lists = listed(engine.table("some_events"), engine.table("some_exposures"), outcome, items=items)
             names = [name for name in lists.columns if name != "row"]
             made = [f"coalesce({name}, [])" if name != "worth" else name for name in names]
             made = [f"{one} AS ltr_{name}" for one, name in zip(made, names, strict=True)]
@@ -117,10 +119,11 @@ def align(
         into = "INSERT INTO log_events"
     beside = {name: f"ltr_{name}" for name in ("line", *names)}
     if shown.source != "exposures":
-        beside["origin"] = "ltr_row"
+        beside |= dict.fromkeys(("origin", "row"), "ltr_row")
     both = f"(SELECT * FROM {shown.source} POSITIONAL JOIN log_events)"
     engine.execute(f"CREATE VIEW log AS {shown.select(both, beside)}")
-    engine.drop("met_events", *([] if lined else ["log_lines"]))
+    if not lined:
+        engine.drop("log_lines")
     return lined
 
 

@@ -37,9 +37,10 @@ class Engine:
 
         folder = tempfile.mkdtemp(prefix="ltr_duel-")
         config = {"memory_limit": MEMORY, "temp_directory": folder}
-        self.duckdb: Any = duckdb.connect(f"{folder}/tables.db", config=config)  # on disk, tables are compressed
+        self.duckdb: Any = duckdb.connect(f"{folder}/tables.db", config=config)  # on disk: not in the memory
         self._damaged, self._tables = damaged, 0
         self.duckdb.execute("PRAGMA disable_checkpoint_on_shutdown")
+        self.duckdb.execute("PRAGMA force_compression='uncompressed'")  # tables are read a few times only
         self.duckdb.execute("SET GLOBAL TimeZone = 'UTC'")  # of texts without a zone
         weakref.finalize(self, _close, self.duckdb, folder)
 

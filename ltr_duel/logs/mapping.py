@@ -29,7 +29,7 @@ from typing import Any
 from ltr_duel.core import InputError, errors, listed
 from ltr_duel.logs.aligned import Numbered, numbered_files, numbered_table
 from ltr_duel.logs.attribution import EVENT, EXPOSURE
-from ltr_duel.logs.columns import EVENTS, LOG, typed
+from ltr_duel.logs.columns import EVENTS, typed
 from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.files import Found, files_of, format_of
 
@@ -151,8 +151,7 @@ def select(columns: dict[str, Any], where: str, source: str) -> str:
 
 
 def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found], Numbered | None]:
-    """Make a relation of a mapping, with ``origin``; return what finds the row of a file by it, and of exposures how
-    rows are numbered.
+    """Make a relation of a mapping, with ``origin``; return what finds the row of a file by it, and numbered exposures.
 
     Rows of CSV count from the line that names the columns.
 

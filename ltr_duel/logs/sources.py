@@ -19,8 +19,8 @@ from ltr_duel.logs.attribution import (
     Outcome,
     attributed,
     completed,
-    counted,
     listed,
+    met,
     numbered,
     one_table,
 )
@@ -44,6 +44,7 @@ class Loaded(NamedTuple):
     strange: list[str] = []  # noqa: RUF012  # never written to: columns that are not read
     exposures: Any = None  # Ibis tables, where the log comes in two
     events: Any = None
+    met: Any = None  # see `ltr_duel.logs.attribution.met`
     ordered: bool = True  # whether rows come in the order of their lines
 
 
@@ -149,7 +150,7 @@ def _aligned(
     def find_line(line: int) -> Found:
         return find(engine.value(table.filter(table.line == line).origin))
 
-    return Loaded(engine, table, find_line, exposures=exposures, events=events, ordered=ordered)
+    return Loaded(engine, table, find_line, [], exposures, events, engine.table("met_events"), ordered)
 
 
 def _joined(
@@ -157,15 +158,16 @@ def _joined(
 ) -> Loaded:
     """Join exposures and events where the tables are; rows of the same time are in the order of impressions."""
     exposures, events = cleaned(shown), completed(cleaned(seen))
-    items = _named_items(engine, events, outcome)
-    found = attributed(exposures, counted(events, outcome), late)
-    table = one_table(exposures, listed(found, exposures, "impression", outcome, items=items))
+    exposures = exposures.mutate(row=exposures.impression)
+    found = met(exposures, events)
+    counting = attributed(exposures, found, events, outcome, late)
+    table = one_table(exposures, listed(counting, exposures, outcome, items=_named_items(engine, events, outcome)))
     table = numbered(table, "impression")
 
     def find_line(line: int) -> Found:
         return find(engine.value(table.filter(table.line == line).impression))
 
-    return Loaded(engine, table, find_line, exposures=exposures, events=events, ordered=False)
+    return Loaded(engine, table, find_line, [], exposures, events, found, ordered=False)
 
 
 def _named_items(engine: Any, events: Any, outcome: Outcome) -> bool:

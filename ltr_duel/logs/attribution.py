@@ -94,8 +94,24 @@ def counted(events: Any, outcome: Outcome) -> Any:
     return events.mutate(worth=worth)
 
 
-def attributed(exposures: Any, events: Any, late: Late) -> Any:
-    """Return the events that belong to an exposure.
+def met(exposures: Any, events: Any) -> Any:
+    """Return the events that name an exposure, with its ``row``, null where it is not in the log, and its time."""
+    named = events.filter(events.impression.notnull())
+    shown = exposures.select("impression", "row", shown_at=exposures.time)
+    return named.left_join(shown, "impression").drop("impression", "impression_right")
+
+
+def attributed(exposures: Any, found: Any, events: Any, outcome: Outcome, late: Late) -> Any:
+    """Return the events that count and belong to an exposure: its ``row``, what was met, and what it is worth.
+
+    Parameters
+    ----------
+    exposures : ibis Table
+    found : ibis Table
+        What `met` returned.
+    events : ibis Table
+    outcome : Outcome
+    late : Late
 
     Raises
     ------
@@ -105,21 +121,22 @@ def attributed(exposures: Any, events: Any, late: Late) -> Any:
     import ibis
 
     errors.require_one_of("exposure", late.which, WHICH)
-    exact = events.filter(events.impression.notnull())
+    columns = ("row", "item", "position", "owner", "worth")
+    exact = counted(found.filter(found.row.notnull()), outcome).select(*columns)
     if not late.within:
         return exact
     if not {"shown", "user"} <= set(exposures.columns):
         raise InputError("events are given to the exposures of a user and item only where exposures have both")
-    listed = exposures.select("impression", "time", "user", item=exposures.shown.unnest())
-    loose = events.filter(events.impression.isnull()).drop("impression")
+    listed = exposures.select("impression", "row", "time", "user", item=exposures.shown.unnest())
+    loose = counted(events.filter(events.impression.isnull()).drop("impression"), outcome)
     loose = loose.mutate(event=ibis.row_number().over(order_by=[loose.time, loose.user, loose.item]))
-    met = loose.join(listed, ["user", "item"], rname="{name}_shown")
-    met = met.filter((met.time >= met.time_shown) & (met.time <= met.time_shown + late.within))
+    loose = loose.join(listed, ["user", "item"], rname="{name}_shown")
+    loose = loose.filter((loose.time >= loose.time_shown) & (loose.time <= loose.time_shown + late.within))
     if late.which != "all":
-        order = [met.time_shown.desc() if late.which == "last" else met.time_shown, met.impression]
-        met = met.mutate(turn=ibis.row_number().over(group_by="event", order_by=order))
-        met = met.filter(met.turn == 0)
-    return exact.union(met.select(*exact.columns))
+        order = [loose.time_shown.desc() if late.which == "last" else loose.time_shown, loose.impression]
+        loose = loose.mutate(turn=ibis.row_number().over(group_by="event", order_by=order))
+        loose = loose.filter(loose.turn == 0)
+    return exact.union(loose.select(*columns))
 
 
 def numbered(table: Any, *then: str) -> Any:
@@ -130,17 +147,18 @@ def numbered(table: Any, *then: str) -> Any:
     return table.mutate(line=ibis.row_number().over(order_by=order) + 1)
 
 
-def one_table(exposures: Any, events: Any, outcome: Outcome, late: Late, *, items: bool = True) -> Any:
-    """Return the table of a log without ``line``: exposures with the places whose events count.
+def listed(found: Any, exposures: Any, outcome: Outcome, *, items: bool = True) -> Any:
+    """Return what was clicked in each exposure, by the places whose events count.
 
     Where exposures have no lists, only the owners of the items with events are known, and stand for the list.
 
     Parameters
     ----------
-    exposures, events : ibis Table
-        With columns of `EXPOSURE`, and with those of `EVENT`, see `completed`.
+    found : ibis Table
+        Events as `attributed` returns them.
+    exposures : ibis Table
+        With columns of `EXPOSURE`, and ``row``.
     outcome : Outcome
-    late : Late
     items : bool
         Whether any event names its item; where none does, positions are places, and lists need not be joined.
 
@@ -151,45 +169,34 @@ def one_table(exposures: Any, events: Any, outcome: Outcome, late: Late, *, item
     """
     import ibis
 
-    found = attributed(exposures, counted(events, outcome), late)
-    lists = [name for name in ("shown", "owners") if name in exposures.columns]
-    if lists:
+    worth = {} if outcome.kind else {"worth": ibis._.worth}
+    if {"shown", "owners"} & set(exposures.columns):
         at, place = found, found.position
-        if items and "shown" in lists:
-            at = found.join(exposures.select("impression", "shown"), "impression")
-            place = at.shown.index(at.item) + 1
-            place = ibis.cases((at.item.isnull(), at.position), (place > 0, place), else_=ibis.null("int64"))
-        at = at.mutate(place=place)
-        at = at.filter(at.place.notnull()).group_by("impression", "place").agg(worth=at.worth.sum())
-        place = at.place.cast("int32")
-        if outcome.kind:
-            clicks = at.group_by("impression").agg(clicks=place.collect().sort())
-        else:
-            lists_of = {"clicks": place, "worth": at.worth}
-            clicks = at.group_by("impression").agg(
-                **{name: column.collect(order_by=at.place) for name, column in lists_of.items()}
-            )
-    elif "rankers" in exposures.columns:
-        named = found.join(exposures.select("impression", "rankers"), "impression")
-        named = named.mutate(place=named.item.coalesce(named.position.cast("string")))
-        named = named.filter(named.owner.notnull() & named.place.notnull())
-        each = named.group_by("impression", "rankers", "owner", "place").agg(worth=named.worth.sum())
-        each = each.mutate(who=each.rankers.index(each.owner).cast("int32"))
-        each = each.mutate(who=ibis.ifelse(each.who < 0, NO_RANKER, each.who).cast("int32"))
-        order = [each.place, each.owner]
-        each = each.mutate(turn=(ibis.row_number().over(group_by="impression", order_by=order) + 1).cast("int32"))
-        if outcome.kind:  # all that is listed counts, in any order
-            clicks = each.group_by("impression").agg(owners=each.who.collect(), clicks=each.turn.collect())
-        else:
-            lists_of = {"owners": each.who, "clicks": each.turn, "worth": each.worth}
-            clicks = each.group_by("impression").agg(
-                **{name: column.collect(order_by=each.turn) for name, column in lists_of.items()}
-            )
-    else:
+        if items and "shown" in exposures.columns:
+            at = found.join(exposures.select("row", "shown"), "row")
+            place = at.item.isnull().ifelse(at.position, (at.shown.index(at.item) + 1).nullif(0))
+        at = at.mutate(place=place.cast("int32"))
+        at = at.filter(at.place.notnull()).group_by("row", "place").agg(worth=at.worth.sum())
+        lists = {"clicks": at.place} | worth
+        return at.group_by("row").agg(**{name: one.collect(order_by=ibis._.place) for name, one in lists.items()})
+    if "rankers" not in exposures.columns:
         raise InputError("exposures need lists, owners or rankers: nothing says what an event is credit for")
-    table = exposures.left_join(clicks, "impression").drop("impression_right")
+    at = found.join(exposures.select("row", "rankers"), "row")
+    at = at.mutate(place=at.item.coalesce(at.position.cast("string")))
+    at = at.filter(at.owner.notnull() & at.place.notnull())
+    each = at.group_by("row", "rankers", "owner", "place").agg(worth=at.worth.sum())
+    each = each.mutate(who=each.rankers.index(each.owner).cast("int32"))
+    each = each.mutate(who=ibis.ifelse(each.who < 0, NO_RANKER, each.who).cast("int32"))
+    order = [each.place, each.owner]
+    each = each.mutate(turn=(ibis.row_number().over(group_by="row", order_by=order) + 1).cast("int32"))
+    lists = {"owners": each.who, "clicks": each.turn} | worth
+    return each.group_by("row").agg(**{name: one.collect(order_by=ibis._.turn) for name, one in lists.items()})
+
+
+def one_table(exposures: Any, clicks: Any) -> Any:
+    """Return the table of a log without ``line``: exposures with what `listed` returned."""
+    import ibis
+
+    table = exposures.left_join(clicks, "row").drop("row_right")
     none = ibis.literal([], type="array<int64>").cast("array<int32>")  # Postgres needs a type
-    table = table.mutate(clicks=table.clicks.coalesce(none))
-    if not lists:
-        table = table.mutate(owners=table.owners.coalesce(none))
-    return table
+    return table.mutate(**{name: table[name].coalesce(none) for name in ("clicks", "owners") if name in clicks.columns})

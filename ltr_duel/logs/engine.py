@@ -36,8 +36,11 @@ class Engine:
         import duckdb
 
         folder = tempfile.mkdtemp(prefix="ltr_duel-")
-        self.duckdb: Any = duckdb.connect(config={"memory_limit": MEMORY, "temp_directory": folder})
+        config = {"memory_limit": MEMORY, "temp_directory": folder}
+        self.duckdb: Any = duckdb.connect(f"{folder}/tables.db", config=config)  # on disk: not in the memory
         self._damaged, self._tables = damaged, 0
+        self.duckdb.execute("PRAGMA disable_checkpoint_on_shutdown")
+        self.duckdb.execute("PRAGMA force_compression='uncompressed'")  # tables are read a few times only
         self.duckdb.execute("SET GLOBAL TimeZone = 'UTC'")  # of texts without a zone
         weakref.finalize(self, _close, self.duckdb, folder)
 

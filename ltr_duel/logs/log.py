@@ -234,7 +234,7 @@ class ClickLog:
         size = _ROWS // max([1, *(short for name, short in _LONG.items() if name in rows.columns)])
         names = [name for name in LOG_COLUMNS if name in rows.columns]
         rows = rows.select(*names, "line")
-        if self.bad.count or self.loaded.events is not None:  # a join keeps no order
+        if self.bad.count or not self.loaded.ordered:  # a join keeps no order
             rows = rows.order_by("line")
         for batch in self.engine.stream(rows, size):
             yield Impressions(batch.select(names), batch.column("line").to_numpy())

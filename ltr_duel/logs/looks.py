@@ -69,7 +69,7 @@ def looks_of(
     t = outcomes.mutate(block=(outcomes.time / step).floor().cast("int64"))
     kinds, sequences, n, total = [], None, np.empty(0), np.empty(0)
     for keys in _KINDS.get(cluster, ()):
-        found = engine.run(_moments(t, keys, whole, named))
+        found = engine.run(_moments(t, keys, pairs, whole, named))
         moments = [running(found, name) for name in ("n", "total", "squares", "nn", "nt", "tt")]
         kinds.append(cautious_of_moments(*moments))
         n, total = moments[:2]  # the same for each kind of cluster
@@ -109,12 +109,12 @@ def _sequence(y: Any, square: Any, where: Any = True) -> dict[str, Any]:
     """Return the sums of a sequence, of the observations that are marked."""
     between = where & (y.abs() != UNIT) & (y != 0)
     sums = {"wins": where & (y == UNIT), "losses": where & (y == -UNIT), "ties": where & (y == 0), "others": between}
-    sums = {name: mark.ifelse(1, 0) for name, mark in sums.items()}
-    sums |= {"lead": between.ifelse(y, 0) / UNIT, "square": between.ifelse(square, 0) / UNIT}
-    return {name: value.sum() for name, value in sums.items()}
+    counts = {name: y.count(where=mark) for name, mark in sums.items()}
+    both = {"lead": y, "square": square}
+    return counts | {name: value.sum(where=between).coalesce(0) / UNIT for name, value in both.items()}
 
 
-def _moments(t: Any, keys: tuple[str, ...], whole: bool, named: bool) -> Any:
+def _moments(t: Any, keys: tuple[str, ...], pairs: int, whole: bool, named: bool) -> Any:
     """Return by how much sums over clusters grow in each block: of outcomes, and of products of clusters' sums.
 
     An outcome adds to n n, n t and t t what they are with it less what they were before it. All outcomes are sorted, so
@@ -123,13 +123,17 @@ def _moments(t: Any, keys: tuple[str, ...], whole: bool, named: bool) -> Any:
     import ibis
 
     own = {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys and not named else {}
-    t = t.select("pair", "block", "line", "y", *([] if whole else ["square"]), *keys, **own)
-    until = ibis.window(group_by=["pair", *keys, *own], order_by="line", preceding=None, following=0)
-    t = t.mutate(n=t.count().over(until).cast("float64"), so_far=t.y.sum().over(until))
-    t = t.mutate(total=t.so_far.cast("float64") / UNIT, value=t.y.cast("float64") / UNIT)
     if whole:
+        t = t.mutate(y=(t.y / UNIT).cast("int32"))
+    of = ["pair"] * (pairs > 1) + [*keys, *own]
+    t = t.select("pair", "block", "line", "y", *([] if whole else ["square"]), *keys, **own)
+    until = ibis.window(group_by=of, order_by="line", preceding=None, following=0)
+    t = t.mutate(n=t.count().over(until).cast("float64"), total=t.y.sum().over(until).cast("float64"))
+    if whole:
+        t = t.mutate(value=t.y.cast("float64"), y=t.y.cast("int64") * UNIT)
         t = t.mutate(square=t.y.abs())
-    before = t.total - t.value
-    sums = {"nn": 2 * t.n - 1, "nt": t.n * t.total - (t.n - 1) * before, "tt": t.total**2 - before**2}
-    first = _sequence(t.y, t.value**2 * UNIT, t.n == 1)
+    else:
+        t = t.mutate(value=t.y.cast("float64") / UNIT, total=t.total / UNIT)
+    sums = {"nn": 2 * t.n - 1, "nt": t.total + (t.n - 1) * t.value, "tt": t.value * (2 * t.total - t.value)}
+    first = _sequence(t.y, t.value * t.value * UNIT, t.n == 1)
     return t.group_by("pair", "block").agg(**_plain(t), **{name: one.sum() for name, one in sums.items()}, **first)

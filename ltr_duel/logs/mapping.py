@@ -27,8 +27,9 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, errors, listed
+from ltr_duel.logs.aligned import Numbered, numbered_files, numbered_table
 from ltr_duel.logs.attribution import EVENT, EXPOSURE
-from ltr_duel.logs.columns import EVENTS, LOG, typed
+from ltr_duel.logs.columns import EVENTS, typed
 from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.files import Found, files_of, format_of
 
@@ -149,8 +150,8 @@ def select(columns: dict[str, Any], where: str, source: str) -> str:
     return f"SELECT {', '.join(chosen) or '*'} FROM {source}{f' WHERE {where}' * bool(where)}"
 
 
-def create_view(engine: Engine, part: Part) -> Callable[[int], Found]:
-    """Make a view of a relation of a mapping, with ``origin``; return what finds the row of a file by it.
+def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found], Numbered | None]:
+    """Make a relation of a mapping, with ``origin``; return what finds the row of a file by it, and numbered exposures.
 
     Rows of CSV count from the line that names the columns.
 
@@ -159,7 +160,11 @@ def create_view(engine: Engine, part: Part) -> Callable[[int], Found]:
     InputError
         If that cannot be done.
     """
-    rows, csv = _rows_of(part.file)
+    read, names = _reader_of(part.file)
+    csv, rows = (
+        read == "read_csv",
+        f"SELECT *, row_number() OVER () AS ltr_line FROM {read}({names}, filename = 'ltr_file')",
+    )
 
     def described(columns: dict[str, str], where: str) -> list[str]:
         return [row["column_name"] for row in engine.rows(f"DESCRIBE {select(columns, where, f'({rows})')}")]
@@ -167,22 +172,31 @@ def create_view(engine: Engine, part: Part) -> Callable[[int], Found]:
     found = part.tried(described)
     if not part.columns:
         part.columns = {column: named(column) for column in found if column in part.legal}
+    numbers: Numbered | None = None
     raw = select(part.columns | {"origin": "ltr_line"}, part.where, f"({rows})")
-    if part.name == "exposures" and {"item", "owner"} & set(part.columns):
-        raw = _listed(part.columns, raw)
-    types = LOG if part.name == "exposures" else EVENTS
-    engine.execute(f"CREATE VIEW {part.name} AS {typed(engine, raw, types)}")
+    if part.name == "events":
+        engine.execute(f"CREATE VIEW events AS {typed(engine, raw, EVENTS)}")
+    elif {"item", "owner"} & set(part.columns):
+        numbers = numbered_table(engine, typed(engine, _listed(part.columns, raw)))
+    elif read == "read_parquet":
+
+        def made(source: str, more: dict[str, str]) -> str:
+            return typed(engine, select(part.columns | more, part.where, source))
+
+        numbers = numbered_files(engine, names, made)
+    else:
+        numbers = numbered_table(engine, typed(engine, raw))
 
     def find(line: int) -> Found:
         first = f"SELECT ltr_file, min(ltr_line) AS first FROM ({rows}) GROUP BY ltr_file"
         (found,) = engine.rows(f"SELECT * FROM ({first}) WHERE first <= ? ORDER BY first DESC LIMIT 1", line)
         return Found(found["ltr_file"], line - found["first"] + (2 if csv else 1))
 
-    return find
+    return find, numbers
 
 
-def _rows_of(given: str) -> tuple[str, bool]:
-    """Return the SQL of the rows with ``ltr_file`` and ``ltr_line``, and whether they are of CSV."""
+def _reader_of(given: str) -> tuple[str, str]:
+    """Return the function of DuckDB that reads these files, and the SQL of their names."""
     path, names = Path(given), quoted(given)
     if path.is_dir():
         files = files_of(path)
@@ -190,8 +204,7 @@ def _rows_of(given: str) -> tuple[str, bool]:
         path, names = files[0], f"[{', '.join(quoted(str(file)) for file in files)}]"
     suffix = next((one for one in reversed(path.suffixes) if one != ".gz"), "")
     kinds = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}
-    read = f"{kinds.get(suffix, 'read_json')}({names}, filename = 'ltr_file')"
-    return f"SELECT *, row_number() OVER () AS ltr_line FROM {read}", "read_csv" in read
+    return kinds.get(suffix, "read_json"), names
 
 
 def _listed(columns: dict[str, Any], raw: str) -> str:

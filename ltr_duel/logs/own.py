@@ -55,7 +55,7 @@ def create_log(engine: Engine, paths: tuple[Path, ...], kind: str, context: tupl
     return Files(paths, before), [row["key"] for row in met if row["key"] not in columns]
 
 
-def parquet_rows(engine: Engine, paths: tuple[Path, ...]) -> tuple[str, tuple[int, ...]]:
+def parquet_rows(engine: Engine, paths: tuple[Path | str, ...]) -> tuple[str, tuple[int, ...]]:
     """Return the SQL of the rows of Parquet files with ``ltr_line``, and how many lines are before each file."""
     names = f"[{', '.join(quoted(str(one)) for one in paths)}]"
     sizes = {

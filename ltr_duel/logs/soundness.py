@@ -67,7 +67,10 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
     first, last, n = (log.facts(rows, rankers)[name] for name in ("first", "last", "n"))
     found = [_repeated_ids(log, n)]
     if "user" in rows.columns:
-        found += [_same_moment(engine, rows, n), *_users(engine, rows, n, log.known.get(("users", *rankers)))]
+        found += [
+            _same_moment(engine, rows, n, timed=log.loaded.ordered and not log.bad.count),
+            *_users(engine, rows, n, log.known.get(("users", *rankers))),
+        ]
     whole = log.loaded.events is None or "owners" in log.loaded.exposures.columns  # not of clicked items only
     if {"owners", "rankers"} <= set(rows.columns) and whole:
         owned = rows.filter(rows.owners.notnull() & rows.rankers.notnull())
@@ -75,7 +78,7 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
         found += owner_findings(engine, owned, (first, last), planned, policies_of(engine, rows)[1], orders)
     found.append(_gaps(engine, rows, first, last, n))
     if log.loaded.events is not None:
-        found += _events(engine, log.loaded.exposures, log.loaded.events)
+        found += _events(log)
     return found
 
 
@@ -86,11 +89,14 @@ def _repeated_ids(log: ClickLog, impressions: int) -> Finding:
     return limited("repeated impressions", rate, 0.0, f"{number:,} rows repeat an impression of another row")
 
 
-def _same_moment(engine: Any, rows: Any, n: int) -> Finding:
-    named = rows.filter(rows.user.notnull())
-    often = named.group_by("user", "query", "time").agg(n=named.count())
-    number = 0
-    if not engine.all_differ(named, "user", "time"):
+def _same_moment(engine: Any, rows: Any, n: int, *, timed: bool) -> Finding:
+    """Count repeated rows; where rows come in the order of time, only those at the time of a neighbour can be."""
+    named, number = rows.select("user", "query", "time"), 0
+    times = rows.select("time")
+    times = times.mutate(before=times.time.lag())
+    if not timed or engine.value(times.count(where=times.time == times.before)):
+        named = named.filter(named.user.notnull())
+        often = named.group_by("user", "query", "time").agg(n=named.count())
         number = engine.value(often.aggregate(n=(often.n - 1).sum().coalesce(0)))
     sentence = f"{number:,} rows have user, query and time of another row"
     return limited("repeated rows", number / n, RATE / 10, sentence)
@@ -134,13 +140,13 @@ def _gaps(engine: Any, rows: Any, first: float, last: float, n: int) -> Finding:
     return limited("gaps and clock steps", share, max(quiet, 0.2), sentence)
 
 
-def _events(engine: Any, exposures: Any, events: Any) -> list[Finding]:
-    exact = events.filter(events.impression.notnull())
-    total = max(engine.value(exact.count()), 1)
-    lost = engine.value(exact.anti_join(exposures, "impression").count())
-    met = exact.join(exposures.select("impression", shown_at=exposures.time), "impression")
-    early = engine.value(met.filter(met.time < met.shown_at).count())
-    last, number = engine.run(events.aggregate(last=events.time.max(), n=events.time.count())).to_pylist()[0].values()
+def _events(log: ClickLog) -> list[Finding]:
+    engine, exposures, events, met = log.engine, log.loaded.exposures, log.loaded.events, log.loaded.met
+    about = met.aggregate(lost=met.count(where=met.row.isnull()), early=met.count(where=met.time < met.shown_at))
+    lost, early = engine.run(about).to_pylist()[0].values()
+    about = events.aggregate(last=events.time.max(), timed=events.time.count(), total=events.impression.count())
+    last, number, total = engine.run(about).to_pylist()[0].values()
+    total = max(total, 1)
     after = engine.value((exposures.time > last).sum().coalesce(0)) if number else 0
     shown = max(engine.value(exposures.count()), 1)
     usual = max(RATE, -np.log(ERROR) / max(number, 1))  # where events are spread as the exposures are
@@ -155,18 +161,17 @@ def _events(engine: Any, exposures: Any, events: Any) -> list[Finding]:
             "events before exposure", early, total, RATE, f"{early:,} of {total:,} events are before their exposure"
         ),
     ]
-    return [*found, _overtaken(engine, exposures, exact)] if "user" in exposures.columns else found
+    return [*found, _overtaken(engine, log.table, met)] if "user" in exposures.columns else found
 
 
-def _overtaken(engine: Any, exposures: Any, events: Any) -> Finding:
+def _overtaken(engine: Any, table: Any, met: Any) -> Finding:
     """Count the clicked lists with a click after the next list of their user, as where a page keeps an old name."""
     import ibis
 
-    named = exposures.filter(exposures.user.notnull())
-    by_time = ibis.window(group_by="user", order_by=[named.time, named.impression])
-    named = named.select("impression", next=named.time.lead().over(by_time))
-    clicks = events.filter(events.kind == "click").group_by("impression").agg(last=lambda t: t.time.max())
-    both = clicks.join(named, "impression")
+    named = table.filter(table.user.notnull())
+    named = named.select("row", next=named.time.lead().over(ibis.window(group_by="user", order_by="line")))
+    clicks = met.filter(met.kind == "click").group_by("row").agg(last=met.time.max())
+    both = clicks.join(named, "row")
     (found,) = engine.run(both.aggregate(n=both.count(), late=(both.last > both.next).sum().coalesce(0))).to_pylist()
     sentence = (
         f"{found['late']:,} of {found['n']:,} clicked lists have a click after the next list of their user; up to"

@@ -11,11 +11,23 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.logs.attribution import EVENT, EXPOSURE, Late, Outcome, completed, numbered, one_table
+from ltr_duel.logs.aligned import Numbered, align
+from ltr_duel.logs.attribution import (
+    EVENT,
+    EXPOSURE,
+    Late,
+    Outcome,
+    attributed,
+    completed,
+    listed,
+    met,
+    numbered,
+    one_table,
+)
 from ltr_duel.logs.engine import Engine, Warehouse
 from ltr_duel.logs.files import Files, Found
 from ltr_duel.logs.lines import load_lines
-from ltr_duel.logs.mapping import Part, create_view, sections_of, select
+from ltr_duel.logs.mapping import Part, create_relation, sections_of, select
 from ltr_duel.logs.own import create_log
 from ltr_duel.logs.sessions import create_sessions
 from ltr_duel.logs.ubi import create_views
@@ -32,6 +44,8 @@ class Loaded(NamedTuple):
     strange: list[str] = []  # noqa: RUF012  # never written to: columns that are not read
     exposures: Any = None  # Ibis tables, where the log comes in two
     events: Any = None
+    met: Any = None  # see `ltr_duel.logs.attribution.met`
+    ordered: bool = True  # whether rows come in the order of their lines
 
 
 Source: TypeAlias = Callable[[Outcome, Late], Loaded]
@@ -70,8 +84,8 @@ def ubi(paths: tuple[Path, ...], context: tuple[str, ...] = ()) -> Source:
     def load(outcome: Outcome, late: Late) -> Loaded:
         engine = Engine(damaged(paths[0]))
         files = Files(paths, load_lines(engine, paths, "ubi"))
-        create_views(engine, context)
-        return _joined(engine, engine.table("exposures"), engine.table("events"), outcome, late, files.find, "origin")
+        numbers = create_views(engine, context)
+        return _aligned(engine, numbers, outcome, late, files.find, ("origin",))
 
     return load
 
@@ -101,8 +115,8 @@ def tables(
         if connect:
             parts = _table_of(engine, shown), _table_of(engine, seen)
             return _joined(engine, *parts, outcome, late, lambda name: Found(shown.table, f"impression '{name}'"))
-        find, _ = (create_view(engine, part) for part in (shown, seen))
-        return _joined(engine, engine.table("exposures"), engine.table("events"), outcome, late, find)
+        (find, numbers), _ = (create_relation(engine, part) for part in (shown, seen))
+        return _aligned(engine, numbers, outcome, late, find, ("impression", "origin"))
 
     return load
 
@@ -118,35 +132,57 @@ def cleaned(table: Any) -> Any:
     return table.mutate(**names)
 
 
-def _joined(
-    engine: Any, shown: Any, seen: Any, outcome: Outcome, late: Late, find: Callable[[Any], Found], then: str = ""
+def _aligned(
+    engine: Engine,
+    numbers: Numbered | None,
+    outcome: Outcome,
+    late: Late,
+    find: Callable[[Any], Found],
+    then: tuple[str, ...],
 ) -> Loaded:
-    """Join exposures and events.
+    """Put what was clicked beside exposures of files; rows of the same time are in the order of further columns."""
+    exposures, events = cleaned(engine.table("exposures")), completed(cleaned(engine.table("events")))
+    items = _named_items(engine, events, outcome)
+    assert numbers is not None
+    ordered = align(engine, numbers, exposures, events, outcome, late, then, items=items)
+    table = cleaned(engine.table("log"))
 
-    ``find`` takes the ``origin`` of an exposure, or where there is none its impression; rows of the same time are in
-    the order of the column ``then``, by default of impressions, which all engines have.
-    """
-    order = [then] if then else ["impression", "origin"]
+    def find_line(line: int) -> Found:
+        return find(engine.value(table.filter(table.line == line).origin))
+
+    return Loaded(engine, table, find_line, [], exposures, events, engine.table("met_events"), ordered)
+
+
+def _joined(
+    engine: Warehouse, shown: Any, seen: Any, outcome: Outcome, late: Late, find: Callable[[Any], Found]
+) -> Loaded:
+    """Join exposures and events where the tables are; rows of the same time are in the order of impressions."""
     exposures, events = cleaned(shown), completed(cleaned(seen))
+    exposures = exposures.mutate(row=exposures.impression)
+    found = met(exposures, events)
+    counting = attributed(exposures, found, events, outcome, late)
+    table = one_table(exposures, listed(counting, exposures, outcome, items=_named_items(engine, events, outcome)))
+    table = numbered(table, "impression")
+
+    def find_line(line: int) -> Found:
+        return find(engine.value(table.filter(table.line == line).impression))
+
+    return Loaded(engine, table, find_line, [], exposures, events, found, ordered=False)
+
+
+def _named_items(engine: Any, events: Any, outcome: Outcome) -> bool:
+    """Return whether any event names its item.
+
+    Raises
+    ------
+    InputError
+        If there are events, but none of the kind of the outcome.
+    """
     about = engine.run(events.group_by("kind").agg(items=events.item.count())).to_pydict()
     kinds = about["kind"]
     if kinds and outcome.kind and outcome.kind not in kinds:
         raise errors.unknown_name("kind of event", outcome.kind, sorted(kind for kind in kinds if kind is not None))
-    table = one_table(exposures, events, outcome, late, items=sum(about["items"]) > 0)
-    if isinstance(engine, Engine):  # a join is not done again for each question, and only ids and times are sorted
-        rows = engine.keep("log_rows", table)
-        times = rows.select("time", "impression", "origin", row=rows.rowid())
-        lines = engine.keep("log_lines", numbered(times, *order).select("row", "line"))
-        table = engine.keep("log", rows.mutate(row=rows.rowid()).join(lines, "row").drop("row"))
-        engine.drop("log_rows", "log_lines")
-    else:
-        table = numbered(table, *order)
-
-    def find_line(line: int) -> Found:
-        by = "origin" if "origin" in table.columns else "impression"
-        return find(engine.run(table.filter(table.line == line).select(by)).column(0)[0].as_py())
-
-    return Loaded(engine, table, find_line, exposures=exposures, events=events)
+    return sum(about["items"]) > 0
 
 
 def _table_of(engine: Warehouse, part: Part) -> Any:

@@ -8,6 +8,7 @@ order of their positions, which count from 0 or from 1, whichever the applicatio
 
 from __future__ import annotations
 
+from ltr_duel.logs.aligned import Numbered, numbered_table
 from ltr_duel.logs.columns import EVENTS, seconds, typed
 from ltr_duel.logs.engine import Engine, named, quoted
 
@@ -37,8 +38,8 @@ _SHOWN = f"""SELECT q.* EXCLUDE (hits), coalesce(hits, listed) AS shown FROM
   LEFT JOIN ({_LISTED}) USING (impression)"""
 
 
-def create_views(engine: Engine, context: tuple[str, ...] = ()) -> None:
-    """Make the views ``exposures`` and ``events`` of the table ``lines``; further columns are attributes of queries."""
+def create_views(engine: Engine, context: tuple[str, ...] = ()) -> Numbered:
+    """Make ``exposures`` and ``events`` of the table ``lines``; further columns are attributes of queries."""
     engine.execute("CREATE TABLE records AS SELECT line, text::JSON AS json FROM lines WHERE json_valid(text)")
     engine.drop("lines")
     engine.execute(_EVENTS)
@@ -48,4 +49,4 @@ def create_views(engine: Engine, context: tuple[str, ...] = ()) -> None:
     first = {name: f"nullif(({value}), '')" for name, value in texts.items()}
     first |= {name: f"nullif((json -> '$.query_attributes.{name}'), 'null')" for name in _LISTS}
     more = ", ".join(f"arg_min({value}, line) AS {named(name)}" for name, value in first.items())
-    engine.execute(f"CREATE VIEW exposures AS {typed(engine, _SHOWN.format(more=more))}")
+    return numbered_table(engine, typed(engine, _SHOWN.format(more=more)))

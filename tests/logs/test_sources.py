@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, compare_log, describe_log, guardrails
+from ltr_duel.logs import ClickLog, aligned, compare_log, describe_log, guardrails
 from ltr_duel.logs.engine import Warehouse
 from ltr_duel.logs.summed import summed
 
@@ -69,6 +69,21 @@ def test_events_are_joined_with_exposures_and_outcomes_are_kinds_values_and_dwel
     assert outcome_of(tmp_path, exposures, events, outcome="dwell>=30") == (0, 1, 3)
     with pytest.raises(InputError, match="outcome 'dwell<3' is none"):
         outcome_of(tmp_path, exposures, events, outcome="dwell<3")
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_exposures_in_pieces_and_in_files_have_the_clicks_of_their_own_row(tmp_path, monkeypatch, shuffled):
+    """Of 25 exposures each has clicks on its own place; pieces end within files, and files within pieces."""
+    order = np.random.default_rng(1).permutation(25) if shuffled else np.arange(25)
+    exposures = [exposure(int(n), time=float(n)) for n in order]
+    for k, part in enumerate((exposures[:9], exposures[9:10], exposures[10:])):
+        parquet(tmp_path, f"day{k}", part)
+    events = parquet(tmp_path.parent, "events", [event(f"i{n}", "abc"[n % 3]) for n in range(25)])
+    monkeypatch.setattr(aligned, "_AT_ONCE", 4)
+    log = ClickLog(tmp_path, events=events)
+    rows = log.engine.run(log.table.order_by("line")).to_pylist()
+    assert [row["impression"] for row in rows] == [f"i{n}" for n in range(25)]
+    assert [row["clicks"] for row in rows] == [[n % 3 + 1] for n in range(25)]
 
 
 def test_a_guardrail_holds_if_its_one_sided_limit_is_within_the_margin(tmp_path):

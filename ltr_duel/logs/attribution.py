@@ -169,7 +169,6 @@ def listed(found: Any, exposures: Any, outcome: Outcome, *, items: bool = True) 
     """
     import ibis
 
-    worth = {} if outcome.kind else {"worth": ibis._.worth}
     if {"shown", "owners"} & set(exposures.columns):
         at, place = found, found.position
         if items and "shown" in exposures.columns:
@@ -177,8 +176,10 @@ def listed(found: Any, exposures: Any, outcome: Outcome, *, items: bool = True) 
             place = at.item.isnull().ifelse(at.position, (at.shown.index(at.item) + 1).nullif(0))
         at = at.mutate(place=place.cast("int32"))
         at = at.filter(at.place.notnull()).group_by("row", "place").agg(worth=at.worth.sum())
-        lists = {"clicks": at.place} | worth
-        return at.group_by("row").agg(**{name: one.collect(order_by=ibis._.place) for name, one in lists.items()})
+        if outcome.kind:  # Spark collects in no order
+            return at.group_by("row").agg(clicks=at.place.collect().sort())
+        lists = {"clicks": at.place, "worth": at.worth}
+        return at.group_by("row").agg(**{name: one.collect(order_by=at.place) for name, one in lists.items()})
     if "rankers" not in exposures.columns:
         raise InputError("exposures need lists, owners or rankers: nothing says what an event is credit for")
     at = found.join(exposures.select("row", "rankers"), "row")
@@ -189,8 +190,10 @@ def listed(found: Any, exposures: Any, outcome: Outcome, *, items: bool = True) 
     each = each.mutate(who=ibis.ifelse(each.who < 0, NO_RANKER, each.who).cast("int32"))
     order = [each.place, each.owner]
     each = each.mutate(turn=(ibis.row_number().over(group_by="row", order_by=order) + 1).cast("int32"))
-    lists = {"owners": each.who, "clicks": each.turn} | worth
-    return each.group_by("row").agg(**{name: one.collect(order_by=ibis._.turn) for name, one in lists.items()})
+    if outcome.kind:  # all that is listed counts, in any order
+        return each.group_by("row").agg(owners=each.who.collect(), clicks=each.turn.collect())
+    lists = {"owners": each.who, "clicks": each.turn, "worth": each.worth}
+    return each.group_by("row").agg(**{name: one.collect(order_by=each.turn) for name, one in lists.items()})
 
 
 def one_table(exposures: Any, clicks: Any) -> Any:

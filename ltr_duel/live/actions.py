@@ -32,7 +32,7 @@ from ltr_duel.live.settings import Settings
 from ltr_duel.live.sheets import DAMAGED, in_bytes, pack_page, read_ids, unpack_page, write_ids
 from ltr_duel.live.steps import Steps
 from ltr_duel.live.store import Store
-from ltr_duel.live.switches import Switch, Switches, switched
+from ltr_duel.live.switches import Switch, Switches, completed, switched
 from ltr_duel.live.tally import ALONE, CLICKED, EXPIRED, UNCLICKED
 from ltr_duel.live.tokens import NO_PAGE, Claim, Keys
 from ltr_duel.live.turns import Key
@@ -200,8 +200,9 @@ class Actions:
     def switch(self, call: Switch, now: float) -> Switches:
         """Use a switch."""
         memory = self.memory
-        switched(memory.switches, call, self._settings)
-        self._store.add_switch(memory.pages, now, call)
+        use = completed(call, memory.switches)
+        switched(memory.switches, use, self._settings)
+        self._store.add_switch(memory.pages, now, use)
         memory.switch()
         return memory.switches
 

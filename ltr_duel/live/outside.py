@@ -43,7 +43,7 @@ class Outside:
         now, incumbent = self.switches, self._settings.incumbent
         if now.mode == RUNS:
             return tuple([name for name in self._settings.rankers if name not in now.dropped])
-        return tuple(dict.fromkeys((incumbent, now.winner or incumbent)))
+        return tuple(dict.fromkeys((incumbent, (now.mode != PAUSED and now.winner) or incumbent)))
 
     def decide(self, call: Decide, otherwise: str = "") -> Decision | None:
         """Return the page of a search outside of the experiment, None for a search that takes part.

@@ -84,7 +84,7 @@ class State(NamedTuple):
         inner = {
             "decisions": [one._asdict() for one in self.decisions],
             "switches": self.switches._asdict(),
-            "switched": [{**one._asdict(), "switch": one.switch._asdict()} for one in self.switched],
+            "switched": [{**one._asdict(), "switch": one.switch.to_json()} for one in self.switched],
         }
         plain: dict[str, Any] = _plain({**self._asdict(), **inner})
         return plain

@@ -12,6 +12,7 @@ from ltr_duel.serve.settings import ServiceSettings
 
 _LARGEST_ID = 2**63 - 1
 _LONGEST_TOKEN = 1000
+_SWITCHES = {"pause": (), "resume": (), "winner": ("ranker",), "share": ("share",), "drop": ("ranker",), "end": ()}
 
 
 def read_object(body: bytes) -> dict[str, Any]:
@@ -107,14 +108,16 @@ def read_switch(given: dict[str, Any], by: str) -> Switch:
     ------
     InputError
     """
-    more = {"winner": ("ranker",), "drop": ("ranker",), "share": ("share",)}.get(str(given.get("switch")), ())
-    _require_keys(given, ("switch", *more), ("holdback",) if more == ("share",) else ())
+    what = given.get("switch", "pause")
     for name in ("switch", "ranker"):
         _require_text(f"'{name}'", given.get(name, ""), _LONGEST_TOKEN, least=0)
+    if what not in _SWITCHES:
+        raise errors.unknown_name("switch", what, tuple(_SWITCHES))
+    _require_keys(given, ("switch", *_SWITCHES[what]), ("holdback",) if what == "share" else ())
     for name in ("share", "holdback"):
         if isinstance(given.get(name, 0), bool) or not isinstance(given.get(name, 0), int | float):
             raise InputError(f"'{name}' must be a number, not {_named(given[name])}")
-    return Switch(given["switch"], given.get("ranker", ""), given.get("share", 1.0), given.get("holdback", 0.0), by)
+    return Switch(given["switch"], given.get("ranker", ""), given.get("share", 1.0), given.get("holdback"), by)
 
 
 def _require_keys(given: dict[str, Any], needed: tuple[str, ...], more: tuple[str, ...]) -> None:

@@ -52,6 +52,7 @@ def test_without_keys_no_request_uses_a_switch(tmp_path):
         ({"switch": "stop"}, "no switch 'stop'"),
         ({"switch": 5}, "must be a text"),
         ({"switch": "pause", "ranker": "dense"}, "there is no key 'ranker'"),
+        ({"switch": "Winner", "ranker": "dense"}, "no switch 'Winner'; did you mean 'winner'?"),
         ({"switch": "drop"}, "the key 'ranker' is missing"),
         ({"switch": "drop", "ranker": "bm25"}, "is the incumbent"),
         ({"switch": "share"}, "the key 'share' is missing"),

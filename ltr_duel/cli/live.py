@@ -49,15 +49,20 @@ def check(store: Path) -> None:
 
 @command.command()
 @click.argument("store", type=click.Path(path_type=Path))
-@click.option("--out", type=OUT_FILE, required=True, help="Click log to write (.parquet, .csv, .jsonl; .ndjson: UBI).")
+@click.option(
+    "--out",
+    type=OUT_FILE,
+    help="Click log to write (.parquet, .csv, .jsonl; .ndjson: UBI).  [default: the name of STORE, with .parquet]",
+)
 @click.option("--events", type=OUT_FILE, help="Table of clicks and other outcomes to write beside it, likewise.")
 @click.option("--without", multiple=True, type=click.Choice(["query", "user"]), help="A column to leave out.")
 @click.option("--spreadsheet", is_flag=True, help="Put ' before what a spreadsheet takes for a formula (CSV).")
 @plugin_option
-def export(store: Path, out: Path, events: Path | None, without: tuple[str, ...], spreadsheet: bool) -> None:
+def export(store: Path, out: Path | None, events: Path | None, without: tuple[str, ...], spreadsheet: bool) -> None:
     """Write the pages of STORE whose clicks are in as a click log, for 'logs compare'; the experiment may go on."""
     from ltr_duel.live import export_log
 
+    out = out or Path(f"{store.stem}.parquet")
     rows = export_log(store, out, events=events, without=without, spreadsheet=spreadsheet)
     click.echo(f"{out}: {rows:,} impressions")
 

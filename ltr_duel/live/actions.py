@@ -126,7 +126,7 @@ class Actions:
             page = interleave(given, settings.method, outcome=settings.outcome, top=settings.top, rng=memory.lists)
             ids, sheet = page.shown, pack_page(page)
         if len(memory.waiting) >= settings.max_open:
-            self._close_first(now)
+            self._store.gather(self._close_first(now), b"")  # of its late clicks nobody may say that they were counted
             memory.early += 1
         number, expires = memory.pages + 1, int((now + settings.deadline) * 1000)
         text, seen, depth = write_ids(tuple(ids)), None, depth_of(part_of(tuple(ids), call), call)
@@ -172,9 +172,11 @@ class Actions:
     def _closed(self, claim: Claim, now: float) -> InputError | None:
         """Return why no clicks of a page are counted any more; None if it is open."""
         if self.memory.is_over(claim.page, claim.expires, now):
-            return ExpiredError("the deadline of the page has passed: it counts as seen without clicks")
+            return ExpiredError("the deadline of the page has passed: it was closed with the clicks reported before")
         if claim.page not in self.memory.waiting:
-            return UsedError("the clicks of the page were counted already, or it was closed to make room")
+            if self._store.has_gathered(claim.page):
+                return ExpiredError("the page was closed early, to make room, with the clicks reported before")
+            return UsedError("the clicks of the page were counted already")
         if claim.expires != self.memory.waiting[claim.page][0]:
             raise TokenError("the token is of another page with that number")
         return None
@@ -213,14 +215,15 @@ class Actions:
         except DAMAGED:
             raise StoreError("the row of the user cannot be read from the store") from None
 
-    def _close_first(self, now: float) -> None:
-        """Close the page whose deadline is the earliest, as seen without clicks."""
+    def _close_first(self, now: float) -> int:
+        """Close the page whose deadline is the earliest, with the clicks reported before; return its number."""
         _, page = self.memory.first_due() or (0, 0)
         try:
             self._close(page, None, now)
         except DAMAGED:
             self.memory.damaged += bool(self.memory.waiting[page][1])  # without rankers the end of the page counts
             self.drop(page, now)
+        return page
 
     def _gather(self, number: int, clicks: Iterable[Hashable]) -> Recorded:
         """Keep the clicks of a page that stays open."""

@@ -192,7 +192,7 @@ class Experiment(Running):
         TokenError
             If the token is none of this experiment's.
         ExpiredError
-            If the page's deadline has passed.
+            If the page's deadline has passed, or it was closed to make room.
         UsedError
             If its clicks were counted already.
         StoreError

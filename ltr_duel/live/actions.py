@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ltr_duel.core import InputError, coin, errors, interpreted
+from ltr_duel.core import InputError, coin, interpreted
 from ltr_duel.interleaving import interleave
 from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
 from ltr_duel.live.complaints import ExpiredError, StoreError, TokenError, UsedError
@@ -17,12 +17,9 @@ from ltr_duel.live.lists import (
     part_of,
     places_of,
     plain_list,
-    require_context,
     require_ids,
     require_one_text,
-    require_part,
-    require_query,
-    require_text,
+    require_search,
 )
 from ltr_duel.live.marks import Marks
 from ltr_duel.live.memory import Memory
@@ -94,15 +91,7 @@ class Actions:
         """Make a page of the rankers that the policy asks for; a page that was shown before is shown again."""
         memory, settings, query, user = self.memory, self._settings, call.query, call.user
         rankings: Mapping[str, Sequence[Hashable]] = call.rankings
-        require_query(query)
-        require_text("the user", user)
-        require_part(call)
-        require_context(call.context, settings.context)
-        if not isinstance(rankings, Mapping):
-            raise InputError(f"rankings are a mapping of names to lists, not {errors.shown(rankings)}")
-        for name in rankings:
-            if name not in settings.rankers:
-                raise errors.unknown_name("ranker", name, settings.rankers)
+        require_search(call, settings)
         if settings.aa:
             rankings = dict.fromkeys(settings.rankers, rankings.get(settings.incumbent, ()))
         if (again := self._drafts.find(call, now)) or call.offset:

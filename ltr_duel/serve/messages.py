@@ -29,17 +29,25 @@ def read_object(body: bytes) -> dict[str, Any]:
             json.dumps(given, ensure_ascii=False).encode()
     except InputError:
         raise
-    except (ValueError, RecursionError):
+    except (json.JSONDecodeError, UnicodeError, RecursionError):
         raise InputError("the body must be a JSON object in UTF-8, and is not") from None
+    except ValueError:
+        raise InputError("the body holds a whole number of too many digits") from None
     if not isinstance(given, dict):
         raise InputError(f"the body must be a JSON object, not {_named(given)}")
     return given
 
 
 def read_decide(
-    given: dict[str, Any], rankers: Sequence[str], limits: ServiceSettings, needed: Collection[str] | None = None
+    given: dict[str, Any],
+    rankers: Sequence[str],
+    limits: ServiceSettings,
+    needed: Collection[str] | None = None,
+    dropped: Collection[str] = (),
 ) -> Decide:
     """Check a request for a page; without the lists of those that are ``needed`` there is none, by default of all.
+
+    Lists are checked alike whether or not they are needed now, but for those of rankers that were dropped.
 
     Raises
     ------
@@ -52,22 +60,29 @@ def read_decide(
     _require_text("'token'", given.get("token", ""), _LONGEST_TOKEN, least=0)
     for name, least in (("offset", 0), ("limit", 1)):
         if type(given.get(name, 1)) is not int or not least <= given.get(name, 1) <= _LARGEST_ID:
-            raise InputError(f"'{name}' must be a whole number, at least {least}")
+            raise InputError(f"'{name}' must be a whole number from {least} to {_LARGEST_ID}")
     if not isinstance(rankings, dict):
         raise InputError(f"'rankings' must be an object with a list for each ranker, not {_named(rankings)}")
     if rankings.keys() != set(rankers):
         missing = [name for name in (rankers if needed is None else needed) if name not in rankings]
         strange = [name for name in rankings if name not in rankers]
         if missing or strange:
-            what = f"lacks {errors.shown(missing[0])}" if missing else f"has {errors.shown(strange[0])}"
+            found = [f"lacks {errors.shown(missing[0])}"] if missing else []
+            found += [f"has {errors.shown(strange[0])}"] if strange else []
             raise InputError(
-                f"'rankings' must hold a list for each ranker in use and no list of an unknown ranker; it {what}"
+                "'rankings' must hold a list for each ranker in use and no list of an unknown ranker;"
+                f" it {' and '.join(found)}"
             )
     context = given.get("context", {})
     if not isinstance(context, dict) or not all(isinstance(one, str) for one in context.values()):
         raise InputError("'context' must be an object whose values are texts")
-    for name in rankings:
-        _require_ids(f"the list of ranker '{name}'", rankings[name], limits)
+    for name, ids in rankings.items():
+        _require_ids(f"the list of ranker '{name}'", ids, limits)
+        if name not in dropped:
+            if not ids:
+                raise InputError(f"the list of ranker '{name}' is empty")
+            if len(set(ids)) < len(ids):
+                raise InputError(f"a document is twice on the list of ranker '{name}'")
     return Decide(query, rankings, user, given.get("offset", 0), given.get("limit"), given.get("token", ""), context)
 
 

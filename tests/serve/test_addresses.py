@@ -349,8 +349,37 @@ def test_the_description_names_every_address_and_ranker(tmp_path):
         "/metrics",
     }
     body = described["paths"]["/decide"]["post"]["requestBody"]["content"]["application/json"]["schema"]
-    assert set(body["properties"]["rankings"]["required"]) == set(LISTS)
+    assert body["properties"]["rankings"]["required"] == ["bm25"] and set(LISTS) == set(lists_of(body))
     assert "POST /decide" in page and "<script" not in page
+
+
+def lists_of(body):
+    return body["properties"]["rankings"]["properties"]
+
+
+def test_the_description_is_that_of_the_service(tmp_path):
+    """A request that it allows is not refused for its form; statuses and headers that there are, are in it."""
+
+    async def story(service):
+        described = (await service.call("GET", "/openapi.json")).json
+        short = await service.call("POST", "/decide", {"query": "q", "offset": 1, "rankings": {"bm25": ["", "a"]}})
+        service.experiment.answer = None
+        full = service.app.problem
+        service.app._routes["/ready"][1].__self__.worker.broken = "the disk is full"
+        return described["paths"], short, await service.call("GET", "/ready"), full
+
+    paths, short, ready, _ = using(Service(tmp_path), story)
+    assert short.status == 200 and short.json["served"] == "later"
+    texts = lists_of(paths["/decide"]["post"]["requestBody"]["content"]["application/json"]["schema"])["bm25"]["items"]
+    assert "minLength" not in texts["oneOf"][0]
+    assert (ready.status, ready.headers["retry-after"]) == (503, "1")
+    for path in ("/ready", "/state", "/"):
+        assert {"200", "401", "403", "503"} <= paths[path]["get"]["responses"].keys()
+    for path in ("/decide", "/clicks", "/events"):
+        (header,) = paths[path]["post"]["parameters"]
+        assert (header["name"], header["in"]) == ("idempotency-key", "header")
+        assert "role" in paths[path]["post"]["responses"]["403"]["description"]
+    assert {} in paths["/health"]["get"]["security"]  # of several experiments a key is needed
 
 
 def test_the_log_holds_no_query_unless_asked(tmp_path):

@@ -470,3 +470,25 @@ def test_secrets_that_sign_tokens_are_made_once_and_for_their_owner(tmp_path):
     assert dict(made) == dict(signing_keys(path)) and len(made["first"]) == 32
     with pytest.raises(InputError, match="No such file"):
         signing_keys(tmp_path / "nowhere" / "live.keys")
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        (b'{"query": 1' + b"0" * 5000 + b"}", "a whole number of too many digits"),
+        (
+            b'{"query": "q", "limit": 1' + b"0" * 30 + b', "rankings": {}}',
+            "'limit' must be a whole number from 1 to 92233",
+        ),
+        (
+            b'{"query": "q", "rankings": {"bm25": ["a"], "densse": ["a"], "mixed": ["b"]}}',
+            "lacks 'dense' and has 'densse'",
+        ),
+    ],
+)
+def test_a_refusal_names_what_is_wrong(tmp_path, body, sentence):
+    async def story(service):
+        return await service.call("POST", "/decide", body)
+
+    said = using(Service(tmp_path), story)
+    assert said.status == 400 and sentence in said.json["error"]
